@@ -1,0 +1,77 @@
+import { randomUUID } from "node:crypto";
+import * as z from "zod";
+import { isProblem, problem, type Problem } from "./problem.ts";
+
+export interface Session {
+  readonly session_id: string;
+  readonly name: string;
+  readonly user_id: string;
+}
+
+/** The sessions of every user; each operation sees those of one user only, and an empty id is no user. */
+export interface Sessions {
+  readonly size: number;
+  create(userId: string | undefined, body: unknown): Session | Problem;
+  list(userId: string | undefined): readonly Session[] | Problem;
+  read(userId: string | undefined, id: string): Session | Problem;
+  rename(userId: string | undefined, id: string, body: unknown): Session | Problem;
+  /** Deletes a session and returns it. */
+  delete(userId: string | undefined, id: string): Session | Problem;
+}
+
+/** With the `u` flag the limit counts characters rather than UTF-16 code units. */
+const sessionBodySchema = z.object({ name: z.string().regex(/^.{1,200}$/su) });
+
+/** Creates an empty store of sessions, kept in memory. */
+export function createSessions(): Sessions {
+  const sessions = new Map<string, Session>();
+
+  const save = (session: Session): Session => {
+    sessions.set(session.session_id, session);
+    return session;
+  };
+
+  /** Another user's session is answered like an unknown one, so that ids cannot be probed. */
+  const read = (userId: string | undefined, id: string): Session | Problem => {
+    if (!userId) return ownerless();
+    const session = sessions.get(id);
+    return session?.user_id === userId ? session : problem(404, "No session has this id.");
+  };
+
+  return {
+    get size() {
+      return sessions.size;
+    },
+    create(userId, body) {
+      if (!userId) return ownerless();
+      const name = readName(body);
+      if (typeof name !== "string") return name;
+      return save({ session_id: randomUUID(), name, user_id: userId });
+    },
+    list(userId) {
+      if (!userId) return ownerless();
+      return [...sessions.values()].filter((session) => session.user_id === userId);
+    },
+    read,
+    rename(userId, id, body) {
+      const session = read(userId, id);
+      if (isProblem(session)) return session;
+      const name = readName(body);
+      return typeof name === "string" ? save({ ...session, name }) : name;
+    },
+    delete(userId, id) {
+      const session = read(userId, id);
+      if (!isProblem(session)) sessions.delete(id);
+      return session;
+    },
+  };
+}
+
+function readName(body: unknown): string | Problem {
+  const parsed = sessionBodySchema.safeParse(body);
+  return parsed.success
+    ? parsed.data.name
+    : problem(400, "The body must be a JSON object with `name`, a string of 1 to 200 characters.");
+}
+
+const ownerless = (): Problem => problem(403, "sessions belong to a user; the token names none");

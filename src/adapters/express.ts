@@ -1,0 +1,108 @@
+import { type Principal } from "../principal.ts";
+import { originForm, pathOf, type PathReading } from "../request.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import { type Refusal } from "../response/refusal.ts";
+import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+
+/** The part of Express's request (4 and 5) that is read. */
+export interface ExpressRequest extends NodeRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly originalUrl: string;
+  readonly baseUrl: string;
+  readonly params: Readonly<Record<string, string | readonly string[]>>;
+  readonly app: { enabled(setting: string): boolean };
+}
+
+/** The part of Express's response that a refusal is written to. */
+export interface ExpressResponse {
+  statusCode: number;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+/** A middleware, typed by what it uses: it fits both majors and leaves the types of a route's parameters alone. */
+export type ExpressMiddleware = (
+  request: ExpressRequest,
+  response: ExpressResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/** How the routers of the application read a path, where they do not follow the settings of the application. */
+export interface ProtectOptions {
+  /** `/Agents` is another route than `/agents`. Default: the setting `case sensitive routing`. */
+  readonly caseSensitive?: boolean;
+  /** `/agents/` is another route than `/agents`. Default: the setting `strict routing`. */
+  readonly strict?: boolean;
+}
+
+/**
+ * Protects everything behind it: `app.use(protect(server))` before the routes, or on a mounted router, whose rules are
+ * written with the whole path. Refusals are answered; a fault goes to `next(error)`.
+ *
+ * @example
+ * ```ts
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { principalOf, protect } from "scopegate/express";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = express();
+ * app.use(protect(server));
+ * app.get("/agents/:agent_id", (req, res) => res.json({ caller: principalOf(req)?.userId }));
+ * ```
+ */
+export function protect(server: ResourceServer, options: ProtectOptions = {}): ExpressMiddleware {
+  return (request, response, next) => {
+    guard(server, request, {
+      method: request.method,
+      target: readTarget(request),
+      reading: readReading(request, options),
+    }).then((refusal) => (refusal ? send(response, refusal) : next()), next);
+  };
+}
+
+/**
+ * Asks one route for scopes on top of its rule; `<name>` stands for a parameter of the route. Needs `protect` in front.
+ * @throws ConfigurationError for a scope that no token can be granted
+ */
+export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
+  const check = createScopeCheck(scopes);
+  return (request, response, next) => {
+    const refusal = check(request, request.params);
+    if (refusal) send(response, refusal);
+    else next();
+  };
+}
+
+/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+export function principalOf(request: object): Principal | undefined {
+  return findPrincipal(request);
+}
+
+/**
+ * The whole path as the routers see it: a mounted router strips its prefix from `url`, and a middleware in front may
+ * have rewritten it, which `originalUrl` does not show.
+ */
+function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
+  if (baseUrl === "") return url;
+  const rest = originForm(url);
+  if (rest === undefined) return url;
+  // Express adds the slash to a mount path that was requested without one.
+  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
+  return baseUrl + (isMountPath ? rest.slice(1) : rest);
+}
+
+/** A stricter application may be mounted in a lenient one: then neither reading is taken for granted. */
+function readReading({ app, baseUrl }: ExpressRequest, options: ProtectOptions): PathReading | undefined {
+  const ignoreCase = !(options.caseSensitive ?? app.enabled("case sensitive routing"));
+  const ignoreTrailingSlash = !(options.strict ?? app.enabled("strict routing"));
+  const isDeclared = options.caseSensitive !== undefined;
+  return baseUrl !== "" && !ignoreCase && !isDeclared ? undefined : { ignoreCase, ignoreTrailingSlash };
+}
+
+function send(response: ExpressResponse, { status, headers, body }: Refusal): void {
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end(JSON.stringify(body));
+}

@@ -1,0 +1,110 @@
+import fastifyPlugin from "fastify-plugin";
+import { type Principal } from "../principal.ts";
+import { type AccessRequest } from "../request.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import { type Refusal } from "../response/refusal.ts";
+import { toPattern } from "./fastify-pattern.ts";
+import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+
+/** The part of Fastify's request (4 and 5) that is read. */
+export interface FastifyRequest {
+  readonly raw: NodeRequest;
+  readonly method: string;
+  readonly url: string;
+  readonly params: unknown;
+  readonly routeOptions: { readonly url?: string | undefined };
+}
+
+/** The part of Fastify's reply that a refusal is written to. */
+export interface FastifyReply {
+  code(status: number): unknown;
+  headers(headers: Record<string, string>): unknown;
+  send(body: string): unknown;
+}
+
+/** A hook, typed by what it uses: it fits both majors. */
+export type FastifyHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+
+/** The part of a Fastify instance that is used. */
+export interface FastifyInstance {
+  addHook(name: "onRequest", hook: FastifyHook): unknown;
+}
+
+/** A plugin for `app.register`. */
+export type FastifyPlugin = (
+  instance: FastifyInstance,
+  options: object,
+  done: (error?: Error) => void,
+) => void;
+
+/**
+ * Protects every route of the instance it is registered on, in `onRequest`, before the body is read:
+ * `app.register(protect(server))`, before the plugins that hold the routes. The rule is the narrowest that covers the
+ * whole route that Fastify matched.
+ *
+ * @example
+ * ```ts
+ * import fastify from "fastify";
+ * import { createResourceServer } from "scopegate";
+ * import { principalOf, protect } from "scopegate/fastify";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = fastify();
+ * await app.register(protect(server));
+ * app.get("/agents/:agent_id", (request) => ({ caller: principalOf(request)?.userId }));
+ * ```
+ */
+export function protect(server: ResourceServer): FastifyPlugin {
+  const patterns = new Map<string, string>();
+  const patternOf = (url: string): string => {
+    const pattern = patterns.get(url) ?? toPattern(url);
+    patterns.set(url, pattern);
+    return pattern;
+  };
+  const hook: FastifyHook = async (request, reply) => {
+    const { url } = request.routeOptions;
+    const refusal = await guard(server, request.raw, {
+      method: request.method,
+      target: request.url,
+      ...(url !== undefined && {
+        matchedPattern: patternOf(url),
+        params: request.params as AccessRequest["params"],
+      }),
+    });
+    return refusal && send(reply, refusal);
+  };
+  return fastifyPlugin(
+    (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
+      instance.addHook("onRequest", hook);
+      done();
+    },
+    { name: "scopegate", fastify: ">=4.10" },
+  );
+}
+
+/**
+ * Asks one route for scopes on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`;
+ * `<name>` stands for a parameter of the route. Needs `protect` on its instance.
+ * @throws ConfigurationError for a scope that no token can be granted
+ */
+export function requireScopes(...scopes: readonly string[]): FastifyHook {
+  const check = createScopeCheck(scopes);
+  // eslint-disable-next-line @typescript-eslint/require-await -- Fastify takes a hook of two parameters for an async one
+  return async (request, reply) => {
+    const refusal = check(request.raw, request.params as AccessRequest["params"]);
+    return refusal && send(reply, refusal);
+  };
+}
+
+/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+export function principalOf(request: { readonly raw: object }): Principal | undefined {
+  return findPrincipal(request.raw);
+}
+
+/** Answers with the reply, which tells Fastify that the request has been answered. */
+function send(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
+  reply.code(status);
+  reply.headers({ ...headers });
+  reply.send(JSON.stringify(body));
+  return reply;
+}

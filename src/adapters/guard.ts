@@ -1,0 +1,79 @@
+/** What the adapters share: the decision of a request, remembered for its handlers, and its credential fields. */
+import { decideByScopeList, type Decision, refuse, type Refused } from "../policy/decision.ts";
+import { compileScopeList } from "../policy/requirement.ts";
+import { type Principal } from "../principal.ts";
+import { type AccessRequest } from "../request.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import { type Refusal } from "../response/refusal.ts";
+
+/** Node's own request, under every framework's. */
+export interface NodeRequest {
+  readonly headers: { readonly authorization?: string | undefined; readonly cookie?: string | undefined };
+  readonly rawHeaders?: readonly string[];
+}
+
+interface Guarded {
+  readonly server: ResourceServer;
+  readonly request: AccessRequest;
+  readonly decision: Decision;
+}
+
+/** Keyed by Node's request: a framework's own object may be another one in a mounted application. */
+const guarded = new WeakMap<object, Guarded>();
+
+/** Decides a request and remembers the decision; answers with the response of a refusal. */
+export async function guard(
+  server: ResourceServer,
+  raw: NodeRequest,
+  request: Omit<AccessRequest, "authorization" | "cookie">,
+): Promise<Refusal | undefined> {
+  const accessRequest = { ...request, authorization: readAuthorization(raw), cookie: raw.headers.cookie };
+  const decision = await server.check(accessRequest);
+  guarded.set(raw, { server, request: accessRequest, decision });
+  return decision.allowed ? undefined : server.refuse(decision);
+}
+
+/** The caller of a guarded request. */
+export const findPrincipal = (raw: object): Principal | undefined => guarded.get(raw)?.decision.principal;
+
+/** The check of one route for scopes of its own, compiled once; its parameters are the route's. */
+export function createScopeCheck(
+  scopes: readonly string[],
+): (raw: object, params: AccessRequest["params"]) => Refusal | undefined {
+  const required = compileScopeList(scopes, "any");
+  return (raw, params) => {
+    const state = guarded.get(raw);
+    if (!state)
+      throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
+    const { server, request } = state;
+    const decision = decide(state.decision);
+    server.observe(decision, request);
+    return decision.allowed ? undefined : server.refuse(decision);
+
+    function decide({ principal }: Decision): Decision | Refused {
+      if (!principal) return refuse("credential_missing");
+      return decideByScopeList(required, (name) => readParameter(params, name), principal);
+    }
+  };
+}
+
+/** A parameter that the route does not have is a mistake in the program: no scope could ever be the right one. */
+function readParameter(params: AccessRequest["params"], name: string): string {
+  const value = params && Object.hasOwn(params, name) ? params[name] : undefined;
+  if (value === undefined)
+    throw new Error(`requireScopes names <${name}>, which is no parameter of this route.`);
+  return typeof value === "string" ? value : value.join("/");
+}
+
+/** Node keeps the first of several `Authorization` fields: a proxy in front may have looked at another. */
+function readAuthorization({
+  headers,
+  rawHeaders = [],
+}: NodeRequest): string | readonly string[] | undefined {
+  if (headers.authorization === undefined) return undefined;
+  const fields = rawHeaders.filter((_, index) => isAuthorization(rawHeaders, index));
+  return fields.length > 1 ? fields : headers.authorization;
+}
+
+const isAuthorization = (rawHeaders: readonly string[], index: number): boolean =>
+  index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "authorization";

@@ -1,0 +1,117 @@
+import { closestMatch } from "leven";
+
+/** Why a token was rejected: the `rejection` of a refusal whose reason is `token_rejected`. */
+export type Rejection =
+  | "malformed"
+  | "too_large"
+  | "algorithm"
+  | "key"
+  | "signature"
+  | "expired"
+  | "not_yet_valid"
+  | "issuer"
+  | "audience"
+  | "type"
+  | "claims"
+  | "revoked";
+
+/** The kinds of configuration mistakes; stable, so that tests and tools may compare them. */
+export type ConfigurationIssueCode =
+  | "option_unknown"
+  | "option_invalid"
+  | "option_missing"
+  | "option_conflict"
+  | "algorithms_mixed"
+  | "key_invalid"
+  | "key_private"
+  | "key_weak"
+  | "key_unusable"
+  | "key_file_unreadable"
+  | "scope_invalid"
+  | "implied_scopes_cycle"
+  | "route_key_invalid"
+  | "route_method_unknown"
+  | "route_pattern_invalid"
+  | "route_duplicate"
+  | "route_ambiguous"
+  | "route_unreachable"
+  | "requirement_invalid"
+  | "template_unknown";
+
+/** One mistake in a configuration: what was found, where, and what to write instead. */
+export interface ConfigurationIssue {
+  readonly code: ConfigurationIssueCode;
+  /** Where it stands, as keys and indexes from the options object down. */
+  readonly path: readonly (string | number)[];
+  /** What was found. Never holds a secret or a key. */
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint: string;
+}
+
+/** Receives every mistake, so that one error can list them all. */
+export type Report = (issue: ConfigurationIssue) => void;
+
+/** Thrown at construction when the options are wrong. Lists every mistake found, not only the first. */
+export class ConfigurationError extends Error {
+  override readonly name = "ConfigurationError";
+  readonly code = "configuration_invalid";
+  readonly issues: readonly ConfigurationIssue[];
+
+  constructor(issues: readonly ConfigurationIssue[]) {
+    super(issues.map(renderIssue).join("\n"));
+    this.issues = Object.freeze([...issues]);
+  }
+}
+
+/** Thrown by `authenticate` for a token that is not accepted. Its text is fixed and never quotes the token. */
+export class TokenRejectedError extends Error {
+  override readonly name = "TokenRejectedError";
+  readonly code = "token_rejected";
+  readonly rejection: Rejection;
+
+  constructor(rejection: Rejection) {
+    super(`The access token was rejected: ${rejection}.`);
+    this.rejection = rejection;
+  }
+}
+
+/**
+ * Thrown by `authenticate` when no answer could be had about a token: its keys, or the answer of `isRevoked`,
+ * are missing. `cause` is for the operator's log; it never reaches a client.
+ */
+export class KeysUnavailableError extends Error {
+  override readonly name = "KeysUnavailableError";
+  readonly code = "keys_unavailable";
+
+  constructor(cause?: unknown) {
+    super("The access token cannot be checked at the moment.", { cause });
+  }
+}
+
+/** `Did you mean ...?` for a misspelt word, or `otherwise` where nothing known comes near it. */
+export function suggest(word: string, known: readonly string[], otherwise: string): string {
+  const nearest = closestMatch(word, [...known], {
+    maxDistance: Math.max(2, Math.floor(word.length / 3)),
+  });
+  return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
+}
+
+/** What a function of the platform returns, or `undefined` where it throws: for input that may well be wrong. */
+export function attempt<T>(run: () => T): T | undefined {
+  try {
+    return run();
+  } catch {
+    return undefined;
+  }
+}
+
+function renderIssue({ path, message, hint }: ConfigurationIssue): string {
+  const [first, ...rest] = path;
+  const place = rest.reduce<string>(
+    (text, step) =>
+      typeof step === "string" && /^\w+$/.test(step) ? `${text}.${step}` : `${text}[${JSON.stringify(step)}]`,
+    String(first ?? "options"),
+  );
+  return `${place}: ${message} ${hint}`;
+}

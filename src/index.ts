@@ -1,0 +1,34 @@
+export { parseConfiguration } from "./configuration.ts";
+export {
+  ConfigurationError,
+  type ConfigurationIssue,
+  type ConfigurationIssueCode,
+  KeysUnavailableError,
+  type Rejection,
+  TokenRejectedError,
+} from "./errors.ts";
+export { type Algorithm } from "./keys/algorithm.ts";
+export { type KeyEvent } from "./keys/key-event.ts";
+export { type KeySource } from "./keys/key-source.ts";
+export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
+export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+export {
+  type Allowed,
+  type Decision,
+  type DecisionFacts,
+  type RefusalReason,
+  type Refused,
+} from "./policy/decision.ts";
+export { defaultScopeMappings } from "./policy/default-scope-mappings.ts";
+export { type Explanation, type ExplainQuery } from "./policy/explain.ts";
+export { hasScopes, type HasScopesOptions } from "./policy/has-scopes.ts";
+export { type Requirement, type ScopeMappings } from "./policy/requirement.ts";
+export { type RouteTable } from "./policy/route-table.ts";
+export { type Rule, type RuleSource } from "./policy/rule.ts";
+export { type ClaimPath, type Principal } from "./principal.ts";
+export { type AccessRequest, type PathReading } from "./request.ts";
+export { createResourceServer, type ResourceServer } from "./resource-server.ts";
+export { type Problem } from "./response/problem.ts";
+export { type Refusal } from "./response/refusal.ts";
+export { type Satisfaction, type SatisfiedBy } from "./scope.ts";
+export { type TokenSource } from "./token/credential.ts";

@@ -1,0 +1,71 @@
+import { type KeyObject, type webcrypto } from "node:crypto";
+import { type ConfigurationIssueCode } from "../errors.ts";
+import { type Algorithm } from "./algorithm.ts";
+
+/** A JSON Web Key (RFC 7517 section 4), as far as this library reads it. */
+export interface JsonWebKey {
+  readonly kty: string;
+  readonly kid?: string;
+  readonly alg?: string;
+  readonly use?: string;
+  readonly key_ops?: readonly string[];
+  readonly [member: string]: unknown;
+}
+
+/** A JWK Set (RFC 7517 section 5). */
+export interface JsonWebKeySet {
+  readonly keys: readonly JsonWebKey[];
+}
+
+/** A key in any of the forms that `verificationKeys` takes. */
+export type VerificationKeyInput = string | JsonWebKey | KeyObject | webcrypto.CryptoKey;
+
+/** A key that is fit to verify with the algorithms it lists, and with no other. */
+export interface VerificationKey {
+  readonly kid?: string;
+  readonly algorithms: ReadonlySet<Algorithm>;
+  /** The key as jose takes it; a secret is imported once, on first use. */
+  readonly material: (algorithm: Algorithm) => KeyObject | webcrypto.CryptoKey | Promise<webcrypto.CryptoKey>;
+}
+
+/** Why a key cannot be used. The texts never quote the key. */
+export interface KeyMistake {
+  readonly code: ConfigurationIssueCode;
+  readonly message: string;
+  readonly hint: string;
+}
+
+/** The header parameters that choose a key. Never `jwk`, `jku`, `x5u` or `x5c`: those let the sender choose. */
+export interface KeyQuery {
+  readonly algorithm: Algorithm;
+  readonly kid: string | undefined;
+}
+
+/** Where keys come from, as a function of the token's header. Throws when no answer can be had. */
+export interface KeyResolver {
+  readonly find: (query: KeyQuery) => readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /** Loads and imports everything now. */
+  readonly ready: () => Promise<void>;
+}
+
+export const isVerificationKey = (key: VerificationKey | KeyMistake): key is VerificationKey =>
+  "algorithms" in key;
+
+/**
+ * The keys that may have signed a token: fit for its algorithm, and of its `kid`. A key without a `kid` may be any;
+ * one with another `kid` is not tried.
+ */
+export function selectKeys(
+  keys: readonly VerificationKey[],
+  { algorithm, kid }: KeyQuery,
+): readonly VerificationKey[] {
+  const fit = keys.filter((key) => key.algorithms.has(algorithm));
+  if (kid === undefined) return fit;
+  const named = fit.filter((key) => key.kid === kid);
+  return named.length > 0 ? named : fit.filter((key) => key.kid === undefined);
+}
+
+/** Imports every key for every algorithm it serves, so that the first request does not have to. */
+export async function importMaterial(keys: readonly VerificationKey[]): Promise<void> {
+  for (const key of keys) for (const algorithm of key.algorithms) await key.material(algorithm);
+}

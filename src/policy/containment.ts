@@ -1,0 +1,92 @@
+/**
+ * Pattern containment: whether every path of one pattern is a path of another. A rule may decide for a route that the
+ * framework matched only when it covers the *whole* route; one that covers a part of its paths says nothing of the rest.
+ */
+import { mixedSegmentMatcher, type PatternSegment, segmentIdentity, type SegmentPart } from "./pattern.ts";
+
+/** One alternative of a pattern. */
+export type Alternative = readonly PatternSegment[];
+
+/** For each parameter of the covering pattern: the segments of the covered one that fill it, each as its parts. */
+export type Filling = ReadonlyMap<string, readonly (readonly SegmentPart[])[]>;
+
+type Entry = readonly [name: string, segments: readonly (readonly SegmentPart[])[]];
+
+/** How `covering` contains `covered`, or `undefined` when it does not contain all of it. */
+export function findFilling(covering: Alternative, covered: Alternative): Filling | undefined {
+  const entries = fill(covering, covered);
+  return entries && new Map(entries);
+}
+
+/** Orders two patterns that cover the same route: from the left static, mixed, parameter, wildcard. */
+export function compareNarrowness(a: Alternative, b: Alternative): number {
+  for (const [index, left] of a.entries()) {
+    const right = b[index];
+    if (!right) return -1;
+    const order = RANK[left.kind] - RANK[right.kind];
+    if (order !== 0) return order;
+    if (left.kind === "mixed") {
+      const [one, other] = [segmentIdentity(left), segmentIdentity(right)];
+      if (one !== other) return other.length - one.length || (one < other ? -1 : 1);
+    }
+  }
+  return a.length - b.length;
+}
+
+const RANK = { static: 0, mixed: 1, parameter: 2, wildcard: 3 };
+
+function fill([head, ...rest]: Alternative, covered: Alternative): Entry[] | undefined {
+  if (!head) return covered.length === 0 ? [] : undefined;
+  if (head.kind === "wildcard") return fillWildcard(head.name, rest, covered);
+  const [first, ...others] = covered;
+  const own = first && fillSegment(head, first);
+  const tail = own && fill(rest, others);
+  return tail && [...own, ...tail];
+}
+
+/** A wildcard takes at least one segment, and as few as the rest of the pattern lets it. */
+function fillWildcard(name: string, rest: Alternative, covered: Alternative): Entry[] | undefined {
+  for (let taken = 1; taken <= covered.length; taken += 1) {
+    const tail = fill(rest, covered.slice(taken));
+    if (tail) return [[name, covered.slice(0, taken).map(partsOf)], ...tail];
+  }
+  return undefined;
+}
+
+function fillSegment(covering: PatternSegment, covered: PatternSegment): Entry[] | undefined {
+  switch (covering.kind) {
+    case "static":
+      return segmentIdentity(covering) === segmentIdentity(covered) ? [] : undefined;
+    case "mixed":
+      return fillMixed(covering.parts, covered);
+    case "parameter":
+      if (covered.kind === "wildcard" || (covered.kind === "static" && covered.text === "")) return undefined;
+      return [[covering.name, [partsOf(covered)]]];
+    case "wildcard":
+      return undefined;
+  }
+}
+
+function fillMixed(parts: readonly SegmentPart[], covered: PatternSegment): Entry[] | undefined {
+  const { regexp, names } = mixedSegmentMatcher(parts, false);
+  if (covered.kind === "static") {
+    const captures = regexp.exec(covered.text)?.slice(1);
+    return captures && names.map((name, index) => [name, [[captures[index] ?? ""]]]);
+  }
+  if (segmentIdentity({ kind: "mixed", parts }) !== segmentIdentity(covered)) return undefined;
+  const parameters = partsOf(covered).filter((part) => typeof part !== "string");
+  return names.map((name, index) => [name, [parameters.slice(index, index + 1)]]);
+}
+
+function partsOf(segment: PatternSegment): readonly SegmentPart[] {
+  switch (segment.kind) {
+    case "static":
+      return [segment.text];
+    case "mixed":
+      return segment.parts;
+    case "parameter":
+      return [{ type: "param", name: segment.name }];
+    case "wildcard":
+      return [{ type: "wildcard", name: segment.name }];
+  }
+}

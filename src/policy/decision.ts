@@ -1,0 +1,151 @@
+import { type Rejection } from "../errors.ts";
+import { grantedScopesOf, type Principal } from "../principal.ts";
+import { type GrantedScopes, type Satisfaction } from "../scope.ts";
+import { type BoundScope, bindScope, type RequiredScope } from "./requirement.ts";
+import { type Rule, type RuleMatch } from "./rule.ts";
+
+/** Why a request was refused; stable, one status each. */
+export type RefusalReason =
+  | "request_ambiguous"
+  | "credential_missing"
+  | "credential_malformed"
+  | "token_rejected"
+  | "scope_insufficient"
+  | "route_unmapped"
+  | "keys_unavailable";
+
+/** What every decision tells of how it came about. */
+export interface DecisionFacts {
+  /** The rule that decided; absent where the table had none, or the path was not read. */
+  readonly rule?: Rule;
+  /** The caller; absent where no token was looked at or accepted. */
+  readonly principal?: Principal;
+  /** The scopes asked for, route parameters filled in; of `anyOf` each of the alternatives. */
+  readonly required: readonly string[];
+  /** The scopes of the token, as it lists them. */
+  readonly granted: readonly string[];
+  /** The required scopes that nothing granted covers. Of an `anyOf` that was met: none. */
+  readonly missing: readonly string[];
+  /** Which granted scope satisfied which required one, and how. */
+  readonly satisfied: readonly Satisfaction[];
+}
+
+export interface Allowed extends DecisionFacts {
+  readonly allowed: true;
+}
+
+export interface Refused extends DecisionFacts {
+  readonly allowed: false;
+  readonly reason: RefusalReason;
+  /** What was wrong with the token, when the reason is `token_rejected`. */
+  readonly rejection?: Rejection;
+  /** What failed behind `keys_unavailable`. For the operator's log; it is never rendered. */
+  readonly cause?: unknown;
+}
+
+/** The one answer that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
+export type Decision = Allowed | Refused;
+
+const NOTHING: readonly never[] = Object.freeze([]);
+const NO_SCOPES = Object.freeze({
+  required: NOTHING,
+  granted: NOTHING,
+  missing: NOTHING,
+  satisfied: NOTHING,
+});
+
+/** A refusal for a reason that scopes have no part in. */
+export function refuse(
+  reason: RefusalReason,
+  facts: Pick<Refused, "rule" | "principal" | "rejection" | "cause"> = {},
+): Refused {
+  return Object.freeze({
+    ...NO_SCOPES,
+    granted: facts.principal?.scopes ?? NOTHING,
+    ...facts,
+    allowed: false,
+    reason,
+  });
+}
+
+/** An answer that needs no scope of the caller. */
+export function allow(facts: Pick<Allowed, "rule" | "principal"> = {}): Allowed {
+  return Object.freeze({
+    ...NO_SCOPES,
+    granted: facts.principal?.scopes ?? NOTHING,
+    ...facts,
+    allowed: true,
+  });
+}
+
+/** Whether the scopes of a principal meet what a rule asks. */
+export function decideByScopes({ compiled, parameter }: RuleMatch, principal: Principal): Decision {
+  const { rule, requirement } = compiled;
+  const granted = grantedScopesOf(principal);
+  switch (requirement.kind) {
+    case "public":
+    case "optional":
+      return allow({ rule, principal });
+    case "allOf":
+    case "anyOf": {
+      const required = requirement.scopes.map((scope) => bindScope(scope, parameter));
+      return weigh(required, granted, requirement.kind, { rule, principal });
+    }
+    case "filtered": {
+      const { resource, action, scope } = requirement;
+      const satisfaction = granted.findSome(resource, action, scope.text);
+      return conclude([scope.text], satisfaction ? [satisfaction] : [], satisfaction !== undefined, {
+        rule,
+        principal,
+      });
+    }
+  }
+}
+
+/** Whether a principal holds all of some scopes, for a check that no rule of the table makes. */
+export function decideByScopeList(
+  scopes: readonly RequiredScope[],
+  parameter: (name: string) => string,
+  principal: Principal,
+): Decision {
+  const required = scopes.map((scope) => bindScope(scope, parameter));
+  return weigh(required, grantedScopesOf(principal), "allOf", { principal });
+}
+
+type Facts = Required<Pick<DecisionFacts, "principal">> & Pick<DecisionFacts, "rule">;
+
+function weigh(
+  required: readonly BoundScope[],
+  granted: GrantedScopes,
+  kind: "allOf" | "anyOf",
+  facts: Facts,
+): Decision {
+  const satisfied = required
+    .map(({ parts, text }) => granted.find(parts, text))
+    .filter((satisfaction) => satisfaction !== undefined);
+  const isMet = kind === "allOf" ? satisfied.length === required.length : satisfied.length > 0;
+  return conclude(
+    required.map(({ text }) => text),
+    satisfied,
+    isMet,
+    facts,
+  );
+}
+
+function conclude(
+  required: readonly string[],
+  satisfied: readonly Satisfaction[],
+  isMet: boolean,
+  facts: Facts,
+): Decision {
+  const missing = isMet ? [] : required.filter((text) => !satisfied.some((one) => one.required === text));
+  const scopes = {
+    required: Object.freeze(required),
+    granted: facts.principal.scopes,
+    missing: Object.freeze(missing),
+    satisfied: Object.freeze(satisfied),
+  };
+  return isMet
+    ? Object.freeze({ ...facts, ...scopes, allowed: true })
+    : Object.freeze({ ...facts, ...scopes, allowed: false, reason: "scope_insufficient" });
+}

@@ -1,0 +1,112 @@
+import { type AccessRequest, decodeSegment, type PathSegments } from "../request.ts";
+import { type Alternative, compareNarrowness, type Filling, findFilling } from "./containment.ts";
+import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
+import { RouteIndex } from "./route-index.ts";
+import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
+
+type Params = NonNullable<AccessRequest["params"]>;
+
+/** A rule that covers a route, with what fills its parameters for each alternative of the route. */
+interface Coverage {
+  readonly compiled: CompiledRule;
+  readonly narrowest: Alternative;
+  readonly fillings: readonly { readonly names: readonly string[]; readonly filling: Filling }[];
+}
+
+/** A route that a framework matched, and the rule that decides for all of it. */
+export interface MatchedRoute {
+  match(params: Params | undefined, path: PathSegments): RuleMatch;
+}
+
+/**
+ * The narrowest rule that covers the whole of a matched pattern; `undefined` where none does, and where the pattern
+ * cannot be read.
+ */
+export function findMatchedRoute(
+  rules: readonly CompiledRule[],
+  method: string,
+  matchedPattern: string,
+): MatchedRoute | undefined {
+  const pattern = parsePattern(matchedPattern);
+  if (!isPattern(pattern)) return undefined;
+  const routes = pattern.alternatives.map(withoutTrailingSlash);
+  const coverage = methodsAsked(method)
+    .map((asked) =>
+      findNarrowest(
+        rules.filter(({ rule }) => rule.method === asked),
+        routes,
+      ),
+    )
+    .find((found) => found !== undefined);
+  if (!coverage) return undefined;
+  const reader = createParamsReader(coverage.compiled, pattern);
+  return {
+    match: (params, path) => ({
+      compiled: coverage.compiled,
+      parameter: (name) => fillParameter(coverage, params ?? reader(path), name),
+    }),
+  };
+}
+
+function findNarrowest(rules: readonly CompiledRule[], routes: readonly Alternative[]): Coverage | undefined {
+  return rules
+    .map((compiled) => findCoverage(compiled, routes))
+    .filter((coverage) => coverage !== undefined)
+    .sort((a, b) => compareNarrowness(a.narrowest, b.narrowest))[0];
+}
+
+function findCoverage(compiled: CompiledRule, routes: readonly Alternative[]): Coverage | undefined {
+  const covering = compiled.pattern.alternatives.map(withoutTrailingSlash).sort(compareNarrowness);
+  const fillings: { names: readonly string[]; filling: Filling }[] = [];
+  let narrowest: Alternative | undefined;
+  for (const route of routes) {
+    const alternative = covering.find((one) => findFilling(one, route));
+    const filling = alternative && findFilling(alternative, route);
+    if (!filling) return undefined;
+    narrowest ??= alternative;
+    fillings.push({ names: parameterNames(filling), filling });
+  }
+  // The alternative with the most parameters first: it is the one that ran when the request has all of them.
+  fillings.sort((a, b) => b.names.length - a.names.length);
+  return narrowest && { compiled, narrowest, fillings };
+}
+
+/** A router that told its match told it with or without the trailing slash: the rule for both is one. */
+function withoutTrailingSlash(alternative: Alternative): Alternative {
+  const last = alternative.at(-1);
+  return last?.kind === "static" && last.text === "" ? alternative.slice(0, -1) : alternative;
+}
+
+const parameterNames = (filling: Filling): readonly string[] =>
+  [...filling.values()].flatMap((segments) =>
+    segments.flatMap((parts) => parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]))),
+  );
+
+function fillParameter({ fillings }: Coverage, params: Params, name: string): string {
+  const taken = fillings.find(({ names }) => names.every((one) => readParam(params, one) !== undefined));
+  const segments = taken?.filling.get(name) ?? [];
+  return segments
+    .map((parts) =>
+      parts
+        .map((part) =>
+          typeof part === "string" ? (decodeSegment(part) ?? "") : readParam(params, part.name),
+        )
+        .join(""),
+    )
+    .join("/");
+}
+
+function readParam(params: Params, name: string): string | undefined {
+  const value = Object.hasOwn(params, name) ? params[name] : undefined;
+  return typeof value === "object" ? value.join("/") : value;
+}
+
+/** Where a framework tells its pattern and no parameters, they are read from the path. */
+function createParamsReader(compiled: CompiledRule, pattern: Pattern): (path: PathSegments) => Params {
+  const route = { ...compiled, rule: { ...compiled.rule, method: "*" }, pattern };
+  const index = new RouteIndex([route], { ignoreCase: true, ignoreTrailingSlash: true, decode: false });
+  return (path) => {
+    const match = index.find("*", path);
+    return Object.fromEntries([...pattern.parameters].map((name) => [name, match?.parameter(name)]));
+  };
+}

@@ -1,0 +1,192 @@
+import { type Key, parse, pathToRegexp, type Token } from "path-to-regexp";
+import { readTarget } from "../request.ts";
+
+/** One segment of a pattern. `narrowness` orders the kinds: static, mixed, parameter, wildcard. */
+export type PatternSegment =
+  | { readonly kind: "static"; readonly text: string }
+  | { readonly kind: "mixed"; readonly parts: readonly SegmentPart[] }
+  | { readonly kind: "parameter"; readonly name: string }
+  | { readonly kind: "wildcard"; readonly name: string };
+
+/** Text, or a parameter that fills the place between two texts. */
+export type SegmentPart = string | Key;
+
+/** A pattern with its optional groups written out: it matches what any of its alternatives matches. */
+export interface Pattern {
+  readonly source: string;
+  readonly alternatives: readonly (readonly PatternSegment[])[];
+  readonly parameters: ReadonlySet<string>;
+}
+
+/** What is wrong with a pattern, and how to write it. */
+export interface PatternMistake {
+  readonly code: "route_pattern_invalid" | "route_unreachable";
+  readonly message: string;
+  readonly hint: string;
+}
+
+type FlatToken = Exclude<Token, { type: "group" }>;
+
+const MAX_ALTERNATIVES = 64;
+
+/** Parses a pattern in path-to-regexp's syntax to segments, or says why no request can match it. */
+export function parsePattern(source: string): Pattern | PatternMistake {
+  const tokens = parseTokens(source);
+  if ("code" in tokens) return tokens;
+  const flat = expandGroups(tokens);
+  if (flat.length > MAX_ALTERNATIVES) {
+    return invalid(
+      `has more than ${MAX_ALTERNATIVES} combinations of optional groups.`,
+      "Write it as several routes.",
+    );
+  }
+  const alternatives: PatternSegment[][] = [];
+  for (const alternative of flat) {
+    const segments = readSegments(alternative);
+    if (!Array.isArray(segments)) return segments;
+    alternatives.push(segments);
+  }
+  const names = flat.map(parameterNames);
+  if (names.some((own) => new Set(own).size < own.length)) {
+    return invalid("names one parameter twice.", "Give every parameter a name of its own.");
+  }
+  return { source, alternatives, parameters: new Set(names.flat()) };
+}
+
+export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
+
+/** A pattern without its parameter names: two keys of one identity are the same route. */
+export function patternIdentity(pattern: Pattern): string {
+  return pattern.alternatives
+    .map((segments) => segments.map((segment) => `/${segmentIdentity(segment)}`).join(""))
+    .sort()
+    .join(" ");
+}
+
+/** The identity of one segment. Parameters are written as control characters, which no segment can hold. */
+export function segmentIdentity(segment: PatternSegment): string {
+  switch (segment.kind) {
+    case "static":
+      return segment.text;
+    case "mixed":
+      return segment.parts.map((part) => (typeof part === "string" ? part : "\u0001")).join("");
+    case "parameter":
+      return "\u0001";
+    case "wildcard":
+      return "\u0002";
+  }
+}
+
+/** The regular expression of a mixed segment (`:from-:to`, `:id.json`), and the names of its captures. */
+export function mixedSegmentMatcher(
+  parts: readonly SegmentPart[],
+  ignoreCase: boolean,
+): { readonly regexp: RegExp; readonly names: readonly string[] } {
+  const tokens = parts.map((part): Token =>
+    typeof part === "string" ? { type: "text", value: part } : part,
+  );
+  const { regexp, keys } = pathToRegexp({ tokens }, { sensitive: !ignoreCase, trailing: false });
+  return { regexp, names: keys.map((key) => key.name) };
+}
+
+function parseTokens(source: string): readonly Token[] | PatternMistake {
+  try {
+    const { tokens } = parse(source);
+    pathToRegexp({ tokens });
+    return tokens;
+  } catch {
+    return invalid(`is not a pattern of path-to-regexp.`, patternHint(source));
+  }
+}
+
+function patternHint(source: string): string {
+  if (/\*(?![\w$"])/.test(source))
+    return `Name the wildcard: \`${source.replace(/\*(?![\w$"])/, "*path")}\`.`;
+  if (/:\w+\?/.test(source)) {
+    return `Write an optional segment as a group: \`${source.replace(/\/?:\w+\?/, (part) => `{${part.slice(0, -1)}}`)}\`.`;
+  }
+  if (/:\w+\(/.test(source)) return `Leave the expression out: \`${source.replace(/\([^)]*\)?/, "")}\`.`;
+  return "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
+}
+
+const parameterNames = (tokens: readonly FlatToken[]): string[] =>
+  tokens.flatMap((token) => ("name" in token ? [token.name] : []));
+
+function expandGroups(tokens: readonly Token[]): FlatToken[][] {
+  let alternatives: FlatToken[][] = [[]];
+  for (const token of tokens) {
+    const tails = token.type === "group" ? [...expandGroups(token.tokens), []] : [[token]];
+    alternatives = alternatives.flatMap((head) => tails.map((tail) => [...head, ...tail]));
+    if (alternatives.length > MAX_ALTERNATIVES) return alternatives;
+  }
+  return alternatives;
+}
+
+function readSegments(tokens: readonly FlatToken[]): PatternSegment[] | PatternMistake {
+  const [first] = tokens;
+  if (first?.type !== "text" || !first.value.startsWith("/")) {
+    return invalid(
+      "does not begin with a slash.",
+      "Write the whole path from `/` on, mount prefix included.",
+    );
+  }
+  const segments: SegmentPart[][] = [];
+  for (const token of tokens) {
+    if (token.type !== "text") {
+      segments.at(-1)?.push(token);
+      continue;
+    }
+    const [head = "", ...tails] = token.value.split("/");
+    if (head !== "") appendText(segments.at(-1), head);
+    for (const text of tails) segments.push(text === "" ? [] : [text]);
+  }
+  if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard))) {
+    return invalid(
+      "has a wildcard that shares its segment.",
+      "Let the wildcard be a whole segment: `/files/*path`.",
+    );
+  }
+  const [only] = segments;
+  if (segments.length === 1 && only?.length === 0) return [];
+  return unreachableSegments(segments) ?? segments.map(readSegment);
+}
+
+/** Texts that an optional group left side by side are one text. */
+function appendText(parts: SegmentPart[] | undefined, text: string): void {
+  const last = parts?.at(-1);
+  if (typeof last === "string") parts?.splice(-1, 1, last + text);
+  else parts?.push(text);
+}
+
+function readSegment(parts: readonly SegmentPart[]): PatternSegment {
+  const [part = ""] = parts;
+  if (parts.length > 1) return { kind: "mixed", parts };
+  if (typeof part === "string") return { kind: "static", text: part };
+  return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
+}
+
+/** A pattern whose own sample path is refused, or read as another path, would never be asked. */
+function unreachableSegments(segments: readonly (readonly SegmentPart[])[]): PatternMistake | undefined {
+  const sample = segments.map((parts) =>
+    parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
+  );
+  const read = readTarget(`/${sample.join("/")}`);
+  if (read?.length === sample.length && read.every((segment, index) => segment === sample[index]))
+    return undefined;
+  const isForeign = sample.some((segment) => /[^\x20-\x7e]/.test(segment));
+  return {
+    code: "route_unreachable",
+    message: "is a path that no request is let through with.",
+    hint: isForeign
+      ? `Write it percent-encoded, as it travels: \`/${sample.map(encodeURI).join("/")}\`.`
+      : "Write a path without empty and dot segments, query, fragment, backslash and encoded slashes.",
+  };
+}
+
+const isWildcard = (part: SegmentPart): boolean => typeof part !== "string" && part.type === "wildcard";
+
+const invalid = (message: string, hint: string): PatternMistake => ({
+  code: "route_pattern_invalid",
+  message,
+  hint,
+});

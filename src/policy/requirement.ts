@@ -1,0 +1,168 @@
+import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
+import { isScopePart, isScopeToken, splitScope } from "../scope.ts";
+
+/**
+ * What a route asks of its caller:
+ *
+ * - a list of scopes: all of them; `[]` asks for a valid token and no scope
+ * - `{ anyOf }`: at least one of them
+ * - `{ filtered }`: a `resource:action` held for all ids *or for at least one*; the handler then filters what it
+ *   returns by `principal.resourceIds(resource, action)`
+ * - `"optional"`: no token is fine, a bad one is still refused
+ * - `"public"`: no token is looked at
+ *
+ * In a scope, `<name>` as a whole part stands for the route parameter of that name: `agents:<agent_id>:run`.
+ */
+export type Requirement =
+  | readonly string[]
+  | { readonly anyOf: readonly string[] }
+  | { readonly filtered: string }
+  | "optional"
+  | "public";
+
+/** The table: `METHOD /pattern` to what the route asks. METHOD is upper case, or `*` for every method. */
+export type ScopeMappings = Readonly<Record<string, Requirement>>;
+
+/** One part of a required scope: text, or the name of the route parameter that stands for it. */
+export type RequiredPart = string | { readonly parameter: string };
+
+/** A required scope, cut into its parts once, at construction. */
+export interface RequiredScope {
+  readonly text: string;
+  readonly parts: readonly RequiredPart[];
+}
+
+/** A requirement, compiled. */
+export type CompiledRequirement =
+  | { readonly kind: "public" | "optional" }
+  | { readonly kind: "allOf" | "anyOf"; readonly scopes: readonly RequiredScope[] }
+  | {
+      readonly kind: "filtered";
+      readonly scope: RequiredScope;
+      readonly resource: string;
+      readonly action: string;
+    };
+
+/** A required scope with the parameters of one request filled in. */
+export interface BoundScope {
+  /** The narrowest scope that a token could be granted for it; safe to write into a header. */
+  readonly text: string;
+  readonly parts: readonly string[];
+}
+
+const FORMS =
+  'Write a list of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".';
+
+/** Compiles what a route asks, or reports every mistake in it. */
+export function compileRequirement(
+  requirement: Requirement,
+  parameters: ReadonlySet<string>,
+  path: readonly (string | number)[],
+  report: Report,
+): CompiledRequirement | undefined {
+  if (requirement === "public" || requirement === "optional") return { kind: requirement };
+  if ("filtered" in requirement) return compileFiltered(requirement.filtered, path, report);
+  const isAnyOf = "anyOf" in requirement;
+  const texts = isAnyOf ? requirement.anyOf : requirement;
+  if (isAnyOf && texts.length === 0) {
+    report({ code: "requirement_invalid", path, message: "`anyOf` of nothing is never met.", hint: FORMS });
+    return undefined;
+  }
+  const scopes = texts.map((text, index) =>
+    compileScope(text, parameters, [...path, ...(isAnyOf ? ["anyOf"] : []), index], report),
+  );
+  const compiled = scopes.filter((scope) => scope !== undefined);
+  return compiled.length < scopes.length
+    ? undefined
+    : { kind: isAnyOf ? "anyOf" : "allOf", scopes: compiled };
+}
+
+/**
+ * Compiles scopes that stand in code rather than in the table; `"any"` parameters are left to the request.
+ * @throws ConfigurationError
+ */
+export function compileScopeList(
+  texts: readonly string[],
+  parameters: ReadonlySet<string> | "any",
+): readonly RequiredScope[] {
+  const issues: ConfigurationIssue[] = [];
+  const scopes = texts.map((text, index) =>
+    compileScope(text, parameters, ["scopes", index], (issue) => issues.push(issue)),
+  );
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  return scopes.filter((scope) => scope !== undefined);
+}
+
+/** Cuts a required scope into its parts, or reports why it can never be granted. */
+export function compileScope(
+  text: string,
+  parameters: ReadonlySet<string> | "any",
+  path: readonly (string | number)[],
+  report: Report,
+): RequiredScope | undefined {
+  if (!isScopeToken(text) || !splitScope(text).every(isScopePart)) {
+    report({
+      code: "scope_invalid",
+      path,
+      message: `${JSON.stringify(text)} is a scope that no token can be granted.`,
+      hint: "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
+    });
+    return undefined;
+  }
+  const parts = splitScope(text).map(readPart);
+  if (parts.every((part) => isKnown(part, parameters))) return { text, parts };
+  report({
+    code: "template_unknown",
+    path,
+    message: `\`${text}\` names no parameter of its route.`,
+    hint:
+      parameters === "any" || parameters.size === 0
+        ? "Write the scope without `<` and `>`, or a whole part as `<parameter>`."
+        : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as a whole part of the scope.`,
+  });
+  return undefined;
+}
+
+/**
+ * Fills in the parameters of one request. A value that cannot be a part of a granted scope (it holds a colon, or is
+ * empty) is kept as structure, so that only a grant for every id covers it.
+ */
+export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
+  if (scope.parts.every((part) => typeof part === "string")) return { text: scope.text, parts: scope.parts };
+  const parts = scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
+  const grantable = parts.map((part, index) =>
+    isScopePart(part) ? part : isId(scope, index) ? "*" : undefined,
+  );
+  return { text: grantable.includes(undefined) ? scope.text : grantable.join(":"), parts };
+}
+
+function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
+  if (typeof part === "string") return !/[<>]/.test(part);
+  return parameters === "any" || parameters.has(part.parameter);
+}
+
+const isId = (scope: RequiredScope, index: number): boolean => scope.parts.length === 3 && index === 1;
+
+function readPart(part: string): RequiredPart {
+  return part.startsWith("<") && part.endsWith(">") ? { parameter: part.slice(1, -1) } : part;
+}
+
+function compileFiltered(
+  text: string,
+  path: readonly (string | number)[],
+  report: Report,
+): CompiledRequirement | undefined {
+  const scope = compileScope(text, new Set(), [...path, "filtered"], report);
+  if (!scope) return undefined;
+  const [resource, action, ...more] = splitScope(text);
+  if (resource !== undefined && action !== undefined && more.length === 0) {
+    return { kind: "filtered", scope, resource, action };
+  }
+  report({
+    code: "requirement_invalid",
+    path: [...path, "filtered"],
+    message: `\`${text}\` has no ids to filter by.`,
+    hint: 'Write `resource:action`, such as { filtered: "agents:read" }.',
+  });
+  return undefined;
+}

@@ -1,0 +1,39 @@
+import { METHODS } from "node:http";
+import { type Report, suggest } from "../errors.ts";
+import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
+
+/** A route key, parsed: the method (`*` for every one) and the pattern. */
+export interface RouteKey {
+  readonly method: string;
+  readonly pattern: Pattern;
+}
+
+const FORM = "Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.";
+
+/** Parses `METHOD /pattern`, or reports what no request can match. */
+export function parseRouteKey(
+  key: string,
+  path: readonly (string | number)[],
+  report: Report,
+): RouteKey | undefined {
+  const [, method, source] = /^(\S+) (\S+)$/.exec(key) ?? [];
+  if (method === undefined || source === undefined) {
+    report({ code: "route_key_invalid", path, message: "is not a route key.", hint: FORM });
+    return undefined;
+  }
+  if (method !== "*" && !METHODS.includes(method)) {
+    report({
+      code: "route_method_unknown",
+      path,
+      message: `\`${method}\` is not a method that Node.js receives.`,
+      hint: METHODS.includes(method.toUpperCase())
+        ? `Write \`${method.toUpperCase()}\`: methods are case-sensitive.`
+        : suggest(method.toUpperCase(), METHODS, FORM),
+    });
+    return undefined;
+  }
+  const pattern = parsePattern(source);
+  if (isPattern(pattern)) return { method, pattern };
+  report({ code: pattern.code, path, message: `\`${source}\` ${pattern.message}`, hint: pattern.hint });
+  return undefined;
+}

@@ -1,0 +1,145 @@
+import { GrantedScopes, isScopeToken, type Satisfaction, type ScopeRules, splitScope } from "./scope.ts";
+
+/** A claim's name, or the path to it through nested objects: `["realm_access", "roles"]`. */
+export type ClaimPath = string | readonly string[];
+
+/** Which claims a principal is read from, and how its scopes cover others. */
+export interface PrincipalRules {
+  readonly scopesClaim: ClaimPath;
+  readonly userIdClaim: ClaimPath;
+  readonly sessionIdClaim: ClaimPath;
+  readonly scopeRules: ScopeRules;
+}
+
+/** Who a request speaks for, read from the claims of a verified token (RFC 7519 section 4). Frozen, claims included. */
+export interface Principal {
+  /** `sub`, unless `userIdClaim` says otherwise. */
+  readonly userId?: string;
+  /** `session_id`, unless `sessionIdClaim` says otherwise. */
+  readonly sessionId?: string;
+  /** The scopes as the token lists them; use `has` to ask what they cover. */
+  readonly scopes: readonly string[];
+  /** `aud` as a list; empty when the token names none. */
+  readonly audience: readonly string[];
+  /** `iss`. */
+  readonly issuer?: string;
+  /** `jti`. */
+  readonly tokenId?: string;
+  /** `exp`, in seconds since the epoch. */
+  readonly expiresAt?: number;
+  readonly claims: Readonly<Record<string, unknown>>;
+  /** Whether the granted scopes cover one, the admin scope and implied scopes included. */
+  has(scope: string): boolean;
+  /** The ids for which `resource:<id>:action` is granted, or `"all"`; for filtering the list of a `filtered` route. */
+  resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
+}
+
+/** How a required scope is covered; kept beside the principal, so that its public face stays small. */
+const grantedScopes = new WeakMap<Principal, GrantedScopes>();
+
+/** The scopes of a principal that this library made. Throws a `TypeError` for any other object. */
+export function grantedScopesOf(principal: Principal): GrantedScopes {
+  const granted = grantedScopes.get(principal);
+  if (!granted)
+    throw new TypeError("Pass a principal that this library made: see `authenticate` and `principalOf`.");
+  return granted;
+}
+
+/** Reads the claims of a verified token to a principal, or `undefined` when one of them is of the wrong type. */
+export function readPrincipal(
+  claims: Readonly<Record<string, unknown>>,
+  rules: PrincipalRules,
+): Principal | undefined {
+  const scopes = readScopes(claimAt(claims, rules.scopesClaim));
+  const audience = readAudience(claimAt(claims, "aud"));
+  const userId = claimAt(claims, rules.userIdClaim);
+  const sessionId = claimAt(claims, rules.sessionIdClaim);
+  const [issuer, tokenId, expiresAt] = [
+    claimAt(claims, "iss"),
+    claimAt(claims, "jti"),
+    claimAt(claims, "exp"),
+  ];
+  if (!scopes || !audience) return undefined;
+  if (!isText(userId) || !isText(sessionId) || !isText(issuer) || !isText(tokenId)) return undefined;
+  const hasFiniteDates = ["exp", "nbf", "iat"].every((name) => isNumericDate(claimAt(claims, name)));
+  if (!hasFiniteDates) return undefined;
+  return createPrincipal(
+    {
+      ...(userId !== undefined && { userId }),
+      ...(sessionId !== undefined && { sessionId }),
+      scopes,
+      audience,
+      ...(issuer !== undefined && { issuer }),
+      ...(tokenId !== undefined && { tokenId }),
+      ...(typeof expiresAt === "number" && { expiresAt }),
+      claims,
+    },
+    rules.scopeRules,
+  );
+}
+
+/** A principal of these values, frozen to the last claim: handlers of concurrent requests may share it. */
+export function createPrincipal(
+  values: Omit<Principal, "has" | "resourceIds">,
+  rules: ScopeRules,
+): Principal {
+  const granted = new GrantedScopes(values.scopes, rules);
+  const principal: Principal = Object.freeze({
+    ...values,
+    scopes: Object.freeze([...values.scopes]),
+    audience: Object.freeze([...values.audience]),
+    claims: deepFreeze(values.claims),
+    has: (scope: string) => findScope(granted, scope) !== undefined,
+    resourceIds: (resource: string, action: string) => granted.resourceIds(resource, action),
+  });
+  grantedScopes.set(principal, granted);
+  return principal;
+}
+
+function findScope(granted: GrantedScopes, scope: string): Satisfaction | undefined {
+  const parts = splitScope(scope);
+  return isScopeToken(scope) && !parts.includes("") ? granted.find(parts, scope) : undefined;
+}
+
+/** A claim by name or path. Own members only: a polluted prototype grants nothing. */
+function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
+  let value: unknown = claims;
+  for (const name of typeof path === "string" ? [path] : path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Readonly<Record<string, unknown>>)[name];
+  }
+  return value;
+}
+
+/** A list of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
+function readScopes(value: unknown): readonly string[] | undefined {
+  if (typeof value === "string") return value.split(" ").filter((scope) => scope !== "");
+  return isTextList(value) ? value : undefined;
+}
+
+/** RFC 7519 section 4.1.3: one string or a list of them. */
+function readAudience(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return [];
+  if (typeof value === "string") return [value];
+  return isTextList(value) ? value : undefined;
+}
+
+const isText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === "string";
+
+const isTextList = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
+
+/** `1e400` is a number that never expires to a comparison; RFC 7519 section 2 knows no infinity. */
+const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
+
+function deepFreeze<T extends object>(root: T): T {
+  const pending: object[] = [root];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    Object.freeze(next);
+    for (const value of Object.values(next) as unknown[]) {
+      if (typeof value === "object" && value !== null && !Object.isFrozen(value)) pending.push(value);
+    }
+  }
+  return root;
+}

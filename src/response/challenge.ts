@@ -1,0 +1,31 @@
+import { isScopeToken } from "../scope.ts";
+
+/** The auth-params of a Bearer challenge (RFC 6750 section 3, RFC 9728 section 5.1). */
+export interface Challenge {
+  readonly realm?: string | undefined;
+  readonly error?: "invalid_request" | "invalid_token" | "insufficient_scope" | undefined;
+  readonly errorDescription?: string | undefined;
+  readonly scopes?: readonly string[] | undefined;
+  readonly resourceMetadataUrl?: string | undefined;
+}
+
+/** Writes the value of `WWW-Authenticate`: the only place that does (RFC 9110 section 11.6.1). */
+export function renderChallenge(challenge: Challenge): string {
+  const scope = challenge.scopes?.filter(isScopeToken).join(" ");
+  const params = [
+    ["realm", challenge.realm],
+    ["error", challenge.error],
+    ["error_description", challenge.errorDescription],
+    ["scope", scope === "" ? undefined : scope],
+    ["resource_metadata", challenge.resourceMetadataUrl],
+  ]
+    .filter((param) => param[1] !== undefined)
+    .map(([name, value]) => `${name}=${quote(value ?? "")}`);
+  return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
+}
+
+/** A quoted-string (RFC 9110 section 5.6.4). Other characters would end the header or the string. */
+function quote(text: string): string {
+  const safe = text.replaceAll(/[^\x20-\x7e]/g, "");
+  return `"${safe.replaceAll(/["\\]/g, "\\$&")}"`;
+}

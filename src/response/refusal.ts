@@ -1,0 +1,56 @@
+import { type Refused } from "../policy/decision.ts";
+import { type Challenge, renderChallenge } from "./challenge.ts";
+import { createProblem, describeRefusal, type Problem } from "./problem.ts";
+
+/** A refusal as an HTTP response, for an adapter to send as it is. */
+export interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** To be sent as JSON. */
+  readonly body: Problem;
+}
+
+/** What a server says of itself in its challenges. */
+export interface ChallengeRules {
+  readonly realm: string | undefined;
+  readonly resourceMetadataUrl: string | undefined;
+}
+
+/** How long a client waits before it asks again after a 503, in seconds. */
+const RETRY_AFTER_SECONDS = 5;
+
+/** The response for a refusal: status, `WWW-Authenticate` where one is due, and the problem. */
+export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {
+  const body = createProblem(refused);
+  const challenge = createChallenge(refused, rules);
+  return {
+    status: body.status,
+    headers: {
+      "Content-Type": "application/problem+json",
+      // A refusal belongs to one caller and one moment; a shared cache must not answer others with it.
+      "Cache-Control": "no-store",
+      ...(challenge && { "WWW-Authenticate": renderChallenge(challenge) }),
+      ...(refused.reason === "keys_unavailable" && { "Retry-After": String(RETRY_AFTER_SECONDS) }),
+    },
+    body,
+  };
+}
+
+/** RFC 6750 section 3.1: without credentials a bare challenge, and none where another token would not help. */
+function createChallenge(refused: Refused, rules: ChallengeRules): Challenge | undefined {
+  const errorDescription = describeRefusal(refused);
+  switch (refused.reason) {
+    case "credential_missing":
+      return rules;
+    case "request_ambiguous":
+    case "credential_malformed":
+      return { ...rules, error: "invalid_request", errorDescription };
+    case "token_rejected":
+      return { ...rules, error: "invalid_token", errorDescription };
+    case "scope_insufficient":
+      return { ...rules, error: "insufficient_scope", errorDescription, scopes: refused.required };
+    case "route_unmapped":
+    case "keys_unavailable":
+      return undefined;
+  }
+}

@@ -1,0 +1,47 @@
+import { type Report } from "./errors.ts";
+import { isScopeToken, type ScopeRules } from "./scope.ts";
+
+/** Resolves the scope hierarchy to its transitive closure and reports what cannot be one. */
+export function resolveScopeRules(
+  adminScope: string | null,
+  impliedScopes: Readonly<Record<string, readonly string[]>>,
+  report: Report,
+): ScopeRules {
+  const implied = new Map<string, readonly string[]>();
+  for (const [scope, direct] of Object.entries(impliedScopes)) {
+    const unusable = [scope, ...direct].find((text) => !isScopeToken(text));
+    if (unusable !== undefined) {
+      report({
+        code: "scope_invalid",
+        path: ["impliedScopes", scope],
+        message: `${JSON.stringify(unusable)} is not a scope.`,
+        hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
+      });
+      continue;
+    }
+    const closure = closureOf(scope, impliedScopes);
+    if (closure.has(scope)) {
+      report({
+        code: "implied_scopes_cycle",
+        path: ["impliedScopes", scope],
+        message: `\`${scope}\` implies itself.`,
+        hint: "Remove one link of the circle: a hierarchy has a top.",
+      });
+    }
+    implied.set(scope, [...closure]);
+  }
+  return { adminScope, implied };
+}
+
+function closureOf(scope: string, direct: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const pending = [scope];
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    for (const implied of Object.hasOwn(direct, next) ? (direct[next] ?? []) : []) {
+      if (reached.has(implied)) continue;
+      reached.add(implied);
+      pending.push(implied);
+    }
+  }
+  return reached;
+}

@@ -1,0 +1,144 @@
+/**
+ * The grammar of scopes and the one place that says what covers what.
+ *
+ * A scope is an RFC 6749 section 3.3 scope-token. `resource:action` and `resource:<id>:action` have structure; every
+ * other token is opaque and only covers itself.
+ */
+
+/** How a granted scope satisfied a required one. */
+export type SatisfiedBy = "exact" | "wildcard" | "resource-wide" | "some-ids" | "implied" | "admin";
+
+/** Which granted scope satisfied which required one, and how. */
+export interface Satisfaction {
+  readonly required: string;
+  readonly granted: string;
+  readonly by: SatisfiedBy;
+}
+
+/** What one granted scope gives, and through which scope of the token it came. */
+interface Grant {
+  readonly granted: string;
+  readonly implied: boolean;
+}
+
+interface ActionGrants {
+  wide?: Grant;
+  wildcard?: Grant;
+  readonly ids: Map<string, Grant>;
+}
+
+/** The rules beyond the grammar: the scope that implies all, and the transitive closure of implied scopes. */
+export interface ScopeRules {
+  readonly adminScope: string | null;
+  readonly implied: ReadonlyMap<string, readonly string[]>;
+}
+
+const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
+
+/** Whether a text is a scope-token: printable ASCII without space, quotation mark and backslash. */
+export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
+
+/** The parts of a scope. An empty part means that the scope grants nothing. */
+export const splitScope = (scope: string): readonly string[] => scope.split(":");
+
+/**
+ * Whether a text can stand as one part of a granted scope. An id that holds a colon is no such part: glued into a
+ * scope it would read as more parts than the route had (`web:admin` must not become a resource and an action).
+ */
+export const isScopePart = (text: string): boolean => isScopeToken(text) && !text.includes(":");
+
+/** The scopes of one token, indexed by structure so that texts are never glued together and parsed again. */
+export class GrantedScopes {
+  readonly #rules: ScopeRules;
+  readonly #resources = new Map<string, Map<string, ActionGrants>>();
+  readonly #opaque = new Map<string, Grant>();
+  #admin: string | undefined;
+
+  constructor(scopes: Iterable<string>, rules: ScopeRules) {
+    this.#rules = rules;
+    for (const scope of scopes) {
+      this.#add(scope, { granted: scope, implied: false });
+      this.#addImplied(scope);
+    }
+  }
+
+  /** The satisfaction of a required scope given as parts, or `undefined` when nothing granted covers it. */
+  find(parts: readonly string[], required: string): Satisfaction | undefined {
+    const found = this.#findStructured(parts) ?? this.#findOpaque(parts);
+    if (!found)
+      return this.#admin === undefined ? undefined : { required, granted: this.#admin, by: "admin" };
+    const [grant, by] = found;
+    return { required, granted: grant.granted, by: grant.implied ? "implied" : by };
+  }
+
+  /** Like `find` for `resource:action`, satisfied by a single id as well. */
+  findSome(resource: string, action: string, required: string): Satisfaction | undefined {
+    const all = this.find([resource, action], required);
+    if (all) return all;
+    const [grant] = this.#resources.get(resource)?.get(action)?.ids.values() ?? [];
+    return grant && { required, granted: grant.granted, by: grant.implied ? "implied" : "some-ids" };
+  }
+
+  /** The ids for which an action on a resource is granted: `"all"`, or exactly these. */
+  resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
+    if (this.find([resource, action], "")) return "all";
+    return new Set(this.#resources.get(resource)?.get(action)?.ids.keys());
+  }
+
+  #findStructured(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
+    const [resource, action] = [parts[0], parts.at(-1)];
+    if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined)
+      return undefined;
+    const grants = this.#resources.get(resource)?.get(action);
+    if (!grants) return undefined;
+    const id = parts.length === 3 ? parts[1] : undefined;
+    const exact = id === undefined ? grants.wide : grants.ids.get(id);
+    if (exact) return [exact, "exact"];
+    if (grants.wildcard) return [grants.wildcard, "wildcard"];
+    return grants.wide && [grants.wide, "resource-wide"];
+  }
+
+  #findOpaque(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
+    if (parts.length === 2 || parts.length === 3 || !parts.every(isScopePart)) return undefined;
+    const grant = this.#opaque.get(parts.join(":"));
+    return grant && [grant, "exact"];
+  }
+
+  #add(scope: string, grant: Grant): void {
+    const parts = splitScope(scope);
+    if (!parts.every(isScopePart)) return;
+    if (scope === this.#rules.adminScope) this.#admin ??= grant.granted;
+    const [resource, action] = [parts[0], parts.at(-1)];
+    if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined) {
+      if (!this.#opaque.has(scope)) this.#opaque.set(scope, grant);
+      return;
+    }
+    const grants = this.#actionGrants(resource, action);
+    const id = parts.length === 3 ? parts[1] : undefined;
+    if (id === undefined) grants.wide ??= grant;
+    else if (id === "*") grants.wildcard ??= grant;
+    else if (!grants.ids.has(id)) grants.ids.set(id, grant);
+  }
+
+  /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
+  #addImplied(scope: string): void {
+    for (const implied of this.#rules.implied.get(scope) ?? [])
+      this.#add(implied, { granted: scope, implied: true });
+    const [resource, id, action, ...more] = splitScope(scope);
+    if (id === undefined || action === undefined || more.length > 0) return;
+    for (const implied of this.#rules.implied.get(`${resource}:${action}`) ?? []) {
+      const [impliedResource, impliedAction, ...none] = splitScope(implied);
+      if (impliedResource === resource && impliedAction !== undefined && none.length === 0) {
+        this.#add(`${resource}:${id}:${impliedAction}`, { granted: scope, implied: true });
+      }
+    }
+  }
+
+  #actionGrants(resource: string, action: string): ActionGrants {
+    const actions = this.#resources.get(resource) ?? new Map<string, ActionGrants>();
+    this.#resources.set(resource, actions);
+    const grants = actions.get(action) ?? { ids: new Map<string, Grant>() };
+    actions.set(action, grants);
+    return grants;
+  }
+}

@@ -1,0 +1,78 @@
+import { attempt, type Rejection } from "../errors.ts";
+
+/** The header parameters that a verifier may look at before the signature is checked (RFC 7515 section 4.1). */
+export interface JoseHeader {
+  readonly alg: string;
+  readonly kid?: string;
+  readonly typ?: string;
+}
+
+/** A compact JWS cut into its parts, with its header read. The payload is still unread: nothing vouches for it yet. */
+export interface JwtParts {
+  readonly header: JoseHeader;
+  readonly payload: string;
+}
+
+const BASE64URL = /^[\w-]+$/;
+const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** Cuts a token and reads its header, or says why it is refused before any key is touched. */
+export function readJwt(token: string, maxTokenBytes: number): JwtParts | Rejection {
+  if (token.length > maxTokenBytes) return "too_large";
+  const [encodedHeader, payload, signature, ...more] = token.split(".", 4);
+  if (encodedHeader === undefined || payload === undefined || signature === undefined || more.length > 0) {
+    return "malformed";
+  }
+  const header = readJsonSegment(encodedHeader);
+  if (!header || !isCanonicalBase64Url(payload)) return "malformed";
+  // Own members only: a polluted prototype must not name a key.
+  const { alg, kid, typ } = { __proto__: null, ...header } as Readonly<Record<string, unknown>>;
+  if (typeof alg !== "string" || !isAbsentOrText(kid) || !isAbsentOrText(typ)) return "malformed";
+  // An unsecured JWT has no signature (RFC 7519 section 6): say that its algorithm is refused.
+  if (signature === "") return "algorithm";
+  // Extensions that must be understood (RFC 7515 section 4.1.11), `b64` (RFC 7797) among them: none is.
+  if (!isCanonicalBase64Url(signature) || Object.hasOwn(header, "crit")) return "malformed";
+  if (Object.hasOwn(header, "b64")) return "malformed";
+  return { header: { alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) }, payload };
+}
+
+/**
+ * A segment that holds a JSON object, or `undefined`: also for bytes that are no UTF-8, for a byte order mark and for
+ * a member that occurs twice, all of which other parsers read as something else (RFC 8725 section 2.4).
+ */
+export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
+  if (!isCanonicalBase64Url(segment)) return undefined;
+  const text = attempt(() => DECODER.decode(Buffer.from(segment, "base64url")));
+  const value = text === undefined ? undefined : attempt((): unknown => JSON.parse(text));
+  if (text === undefined || !isObject(value) || countMembers(value) !== countColons(text)) return undefined;
+  return value;
+}
+
+/** Base64url without padding whose unused bits are zero: one token has one spelling (RFC 4648 section 3.5). */
+function isCanonicalBase64Url(text: string): boolean {
+  if (!BASE64URL.test(text) || text.length % 4 === 1) return false;
+  const last = text.slice(-1);
+  if (text.length % 4 === 2) return "AQgw".includes(last);
+  return text.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
+}
+
+/** Every colon outside a string stands for one member; parsing keeps one of two that are spelled alike. */
+const countColons = (json: string): number =>
+  json.replaceAll(/"[^"\\]*(?:\\.[^"\\]*)*"/g, "").split(":").length - 1;
+
+function countMembers(root: object): number {
+  let members = 0;
+  const pending: object[] = [root];
+  for (let next = pending.pop(); next; next = pending.pop()) {
+    const values = Object.values(next) as unknown[];
+    if (!Array.isArray(next)) members += values.length;
+    for (const value of values) if (typeof value === "object" && value !== null) pending.push(value);
+  }
+  return members;
+}
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isAbsentOrText = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === "string";

@@ -1,0 +1,134 @@
+import {
+  JOSEAlgNotAllowed,
+  JWSSignatureVerificationFailed,
+  JWTClaimValidationFailed,
+  JWTExpired,
+  JWTInvalid,
+} from "jose/errors";
+import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
+import { type Rejection } from "../errors.ts";
+import { type Algorithm } from "../keys/algorithm.ts";
+import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
+import { readJsonSegment, readJwt } from "./jwt-parts.ts";
+
+/** What a token must be to be accepted. */
+export interface TokenRules {
+  readonly algorithms: readonly Algorithm[];
+  readonly issuer: string | undefined;
+  /** The accepted `aud` values; `undefined` where the audience is not verified. */
+  readonly audience: readonly string[] | undefined;
+  readonly requiredClaims: readonly string[];
+  /** The accepted `typ` values; `null` stands for none. */
+  readonly tokenTypes: readonly (string | null)[];
+  readonly clockToleranceSeconds: number;
+  readonly maxTokenAgeSeconds: number | undefined;
+  readonly maxTokenBytes: number;
+  readonly now: () => number;
+}
+
+/** The outcome for one token. `unavailable` says that nobody could tell: that is no verdict on the token. */
+export type Verification =
+  | { readonly kind: "verified"; readonly claims: Readonly<Record<string, unknown>> }
+  | { readonly kind: "rejected"; readonly rejection: Rejection }
+  | { readonly kind: "unavailable"; readonly cause: unknown };
+
+/** Verifies one token. */
+export type TokenVerifier = (token: string) => Promise<Verification>;
+
+/** Makes the verifier of a server. The signature and the registered claims are jose's to check (RFC 7515, RFC 7519). */
+export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
+  const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
+  const options: JWTVerifyOptions = {
+    algorithms: [...rules.algorithms],
+    requiredClaims: [...rules.requiredClaims],
+    clockTolerance: rules.clockToleranceSeconds,
+    ...(rules.issuer !== undefined && { issuer: rules.issuer }),
+    ...(rules.audience && { audience: [...rules.audience] }),
+    ...(rules.maxTokenAgeSeconds !== undefined && { maxTokenAge: rules.maxTokenAgeSeconds }),
+  };
+
+  return async (token) => {
+    const jwt = readJwt(token, rules.maxTokenBytes);
+    if (typeof jwt === "string") return reject(jwt);
+    const { alg, kid, typ } = jwt.header;
+    const algorithm = rules.algorithms.find((allowed) => allowed === alg);
+    if (!algorithm) return reject("algorithm");
+    if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
+
+    let candidates: readonly VerificationKey[];
+    try {
+      candidates = await keys.find({ algorithm, kid });
+    } catch (cause) {
+      return { kind: "unavailable", cause };
+    }
+
+    const rejection = await verifyWithAny(candidates, token, algorithm, {
+      ...options,
+      currentDate: readClock(rules.now),
+    });
+    if (rejection) return reject(rejection);
+    const claims = readJsonSegment(jwt.payload);
+    return claims ? { kind: "verified", claims } : reject("malformed");
+  };
+}
+
+/** Tries each key until one signature fits; what is wrong with the claims then is final. */
+async function verifyWithAny(
+  candidates: readonly VerificationKey[],
+  token: string,
+  algorithm: Algorithm,
+  options: JWTVerifyOptions,
+): Promise<Rejection | undefined> {
+  let rejection: Rejection = "key";
+  for (const key of candidates) {
+    const outcome = await verifyWith(key, token, algorithm, options);
+    if (outcome !== "signature") return outcome;
+    rejection = outcome;
+  }
+  return rejection;
+}
+
+async function verifyWith(
+  key: VerificationKey,
+  token: string,
+  algorithm: Algorithm,
+  options: JWTVerifyOptions,
+): Promise<Rejection | undefined> {
+  const material = await key.material(algorithm);
+  try {
+    await jwtVerify(token, material, options);
+    return undefined;
+  } catch (error) {
+    return toRejection(error);
+  }
+}
+
+/** Every throw of jose is a rejection: none of them may become an error page or a stack. */
+function toRejection(error: unknown): Rejection {
+  if (error instanceof JWSSignatureVerificationFailed) return "signature";
+  if (error instanceof JWTExpired) return "expired";
+  if (error instanceof JWTClaimValidationFailed) return toClaimRejection(error);
+  if (error instanceof JOSEAlgNotAllowed) return "algorithm";
+  if (error instanceof JWTInvalid) return "malformed";
+  return "key";
+}
+
+function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejection {
+  if (claim === "iss") return "issuer";
+  if (claim === "aud") return "audience";
+  if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return "not_yet_valid";
+  return "claims";
+}
+
+/** A clock that tells nonsense must not let an expired token through. */
+function readClock(now: () => number): Date {
+  const date = new Date(now());
+  if (Number.isNaN(date.getTime()))
+    throw new TypeError("The `now` option must return milliseconds since the epoch.");
+  return date;
+}
+
+/** RFC 7515 section 4.1.9: compared without case, `application/` may be left out. */
+const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");
+
+const reject = (rejection: Rejection): Verification => ({ kind: "rejected", rejection });

@@ -1,0 +1,198 @@
+import { describe, expect, it } from "vitest";
+import {
+  describeKnowledge,
+  loadKnowledge,
+  parseKnowledge,
+} from "../../examples/knowledge-service/knowledge.ts";
+import { createOperations } from "../../examples/knowledge-service/operations.ts";
+import { isProblem } from "../../examples/knowledge-service/problem.ts";
+import * as facts from "../conformance/interface-facts.ts";
+
+const knowledge = loadKnowledge();
+
+const ask = (query: string) => describeKnowledge(knowledge, new URLSearchParams(query));
+
+function describeBase(query: string) {
+  const answer = ask(query);
+  if (isProblem(answer)) throw new Error(answer.detail);
+  return answer;
+}
+
+describe("the knowledge configuration", () => {
+  const { readers, readersForType, chunkers, ...rest } = describeBase("");
+
+  it("has the six fields of the interface", () => {
+    expect(Object.keys(rest)).toEqual(["vector_dbs", "filters", "remote_content_sources"]);
+  });
+
+  it("lists every reader of the interface, in order", () => {
+    expect(Object.entries(readers)).toEqual(
+      facts.readers.map(([id, name, chunkers]) => [
+        id,
+        { id, name, description: `Reads ${id} files`, chunkers },
+      ]),
+    );
+  });
+
+  it("lists the readers for every type of the interface, in order", () => {
+    expect(Object.entries(readersForType)).toEqual(facts.readersForType);
+  });
+
+  it("lists every chunker of the interface, in order, with the metadata listed and no other", () => {
+    expect(Object.entries(chunkers)).toEqual(
+      facts.chunkers.map(([key, metadata]) => [
+        key,
+        { key, name: key, description: expect.stringMatching(/\w/) as string, metadata },
+      ]),
+    );
+    expect(Object.values(chunkers).map(({ metadata }) => JSON.stringify(metadata))).toEqual(
+      facts.chunkers.map(([, metadata]) => JSON.stringify(metadata)),
+    );
+  });
+
+  it("names as a reader's chunkers only chunkers that exist", () => {
+    const named = Object.values(readers).flatMap((reader) => reader.chunkers);
+    expect(Object.keys(chunkers)).toEqual(expect.arrayContaining(named));
+  });
+});
+
+describe.each(knowledge.knowledgeBases)("the knowledge base $knowledge_id of $db_id", (base) => {
+  it("describes its vector databases in the shape of the interface", () => {
+    expect(base.vector_dbs).not.toHaveLength(0);
+    for (const vectorDb of base.vector_dbs) {
+      expect(Object.keys(vectorDb)).toEqual(["id", "name", "description", "search_types"]);
+      expect(facts.searchTypes).toEqual(expect.arrayContaining(vectorDb.search_types));
+    }
+  });
+
+  it("keeps its remote content sources under their ids, each of a kind of the interface", () => {
+    for (const [id, source] of Object.entries(base.remote_content_sources)) {
+      expect(Object.keys(source)).toEqual(["id", "name", "type", "metadata"]);
+      expect(source.id).toBe(id);
+      expect(facts.remoteSourceKinds).toContain(source.type);
+    }
+  });
+});
+
+describe("the selection of a knowledge base", () => {
+  const currentHandbook = ["policy", "onboarding", "benefits"];
+
+  it.each([
+    ["no parameter: the default", "", currentHandbook],
+    ["another parameter only: the default", "page=2", currentHandbook],
+    ["a database of one knowledge base", "db_id=archive", ["policy", "superseded"]],
+    ["a knowledge base of one database", "knowledge_id=research", ["preprint", "reviewed", "dataset"]],
+    ["both, the default", "db_id=primary&knowledge_id=handbook", currentHandbook],
+    ["both, of a shared id", "db_id=archive&knowledge_id=handbook", ["policy", "superseded"]],
+  ])("answers %s", (_, query, filters) => {
+    expect(describeBase(query).filters).toEqual(filters);
+  });
+
+  it("offers all four kinds of remote content source in the default", () => {
+    const kinds = Object.values(describeBase("").remote_content_sources).map(({ type }) => type);
+    expect(kinds.sort()).toEqual([...facts.remoteSourceKinds].sort());
+  });
+
+  it.each([
+    ["db_id=primary", ["primary", "handbook"], ["primary", "research"]],
+    ["knowledge_id=handbook", ["primary", "handbook"], ["archive", "handbook"]],
+  ])("answers 400 for the ambiguous %s and names the candidates", (query, ...pairs) => {
+    const answer = ask(query);
+    expect(answer).toMatchObject({
+      type: "about:blank",
+      title: "Bad Request",
+      status: 400,
+      candidates: pairs.map(([db_id, knowledge_id]) => ({ db_id, knowledge_id })),
+    });
+    for (const [db_id = "", knowledge_id = ""] of pairs) {
+      expect(answer).toHaveProperty(
+        "detail",
+        expect.stringContaining(`${knowledge_id} in database ${db_id}`),
+      );
+    }
+  });
+
+  it.each([
+    ["an unknown database", "db_id=elsewhere", "db_id"],
+    ["an unknown knowledge base", "knowledge_id=elsewhere", "knowledge_id"],
+    ["an id in other letter case", "db_id=Archive", "db_id"],
+    ["an id of the object prototype", "knowledge_id=constructor", "knowledge_id"],
+    ["a pair that does not belong together", "db_id=archive&knowledge_id=research", "knowledge_id"],
+    ["a known database with an unknown knowledge base", "db_id=archive&knowledge_id=x", "knowledge_id"],
+  ])("answers 404 for %s", (_, query, parameter) => {
+    expect(ask(query)).toEqual({
+      type: "about:blank",
+      title: "Not Found",
+      status: 404,
+      detail: expect.stringContaining(parameter) as string,
+    });
+  });
+
+  it.each([
+    ["an empty db_id", "db_id=", "db_id is empty"],
+    ["a knowledge_id without a value", "db_id=archive&knowledge_id", "knowledge_id is empty"],
+    ["a repeated db_id", "db_id=archive&db_id=primary", "db_id occurs more than once"],
+    [
+      "a knowledge_id repeated with one value",
+      "knowledge_id=research&knowledge_id=research",
+      "knowledge_id occurs",
+    ],
+  ])("answers 400 for %s", (_, query, words) => {
+    expect(ask(query)).toMatchObject({ status: 400, detail: expect.stringContaining(words) as string });
+  });
+});
+
+describe("GET /knowledge/config", () => {
+  const operation = createOperations(knowledge).find(({ pattern }) => pattern === "/knowledge/config");
+  const caller = { resourceIds: () => new Set<string>() };
+
+  it.each([
+    ["db_id=archive", 200, "application/json"],
+    ["db_id=primary", 400, "application/problem+json"],
+    ["db_id=elsewhere", 404, "application/problem+json"],
+  ])("hands over %s and answers %i", (text, status, contentType) => {
+    const query = new URLSearchParams(text);
+    expect(operation?.run({ caller, params: {}, query, body: undefined })).toEqual({
+      status,
+      contentType,
+      body: describeKnowledge(knowledge, query),
+    });
+  });
+});
+
+describe("parseKnowledge", () => {
+  const source = { id: "s", name: "S", type: "object_storage", metadata: {} };
+  const vectorDb = { id: "v", name: "V", description: "", search_types: ["vector"] };
+  const base = { id: "a", default: true, vector_dbs: [vectorDb], filters: [], remote_content_sources: {} };
+  const file = (...knowledge_bases: object[]) => ({ databases: [{ id: "d", knowledge_bases }] });
+
+  it("reads a knowledge base that is marked default", () => {
+    expect(parseKnowledge(file(base)).default).toMatchObject({ db_id: "d", knowledge_id: "a" });
+  });
+
+  it.each([
+    ["no default", file({ ...base, default: false }), "exactly one"],
+    ["two defaults", file(base, { ...base, id: "b" }), "exactly one"],
+    ["one id twice in a database", file(base, { ...base, default: false }), "share an id"],
+    ["one database twice", { databases: [...file(base).databases, ...file().databases] }, "share an id"],
+    ["an empty id", file({ ...base, id: "" }), "knowledge_bases[0].id"],
+    ["an unknown field", file({ ...base, filter: [] }), '"filter"'],
+    [
+      "an unknown search type",
+      file({ ...base, vector_dbs: [{ ...vectorDb, search_types: ["fuzzy"] }] }),
+      "search_types",
+    ],
+    [
+      "an unknown kind of source",
+      file({ ...base, remote_content_sources: { s: { ...source, type: "tape" } } }),
+      "remote_content_sources.s.type",
+    ],
+    [
+      "a source under another id",
+      file({ ...base, remote_content_sources: { t: source } }),
+      "under its own id",
+    ],
+  ])("refuses %s and says where", (_, json, words) => {
+    expect(() => parseKnowledge(json)).toThrow(words);
+  });
+});

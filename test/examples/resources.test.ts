@@ -1,0 +1,165 @@
+import { describe, expect, it } from "vitest";
+import { loadKnowledge } from "../../examples/knowledge-service/knowledge.ts";
+import {
+  createOperations,
+  type Caller,
+  type OperationInput,
+} from "../../examples/knowledge-service/operations.ts";
+
+const knowledge = loadKnowledge();
+const operations = createOperations(knowledge);
+const routeOf = ({ method, pattern }: { method: string; pattern: string }) => `${method} ${pattern}`;
+
+const everyone: Caller = { userId: "ada", resourceIds: () => "all" };
+
+function perform(route: string, input: Partial<OperationInput> = {}) {
+  const operation = operations.find((one) => routeOf(one) === route);
+  if (!operation) throw new Error(`There is no operation ${route}.`);
+  return operation.run({
+    caller: everyone,
+    params: {},
+    query: new URLSearchParams(),
+    body: undefined,
+    ...input,
+  });
+}
+
+const notFound = { type: "about:blank", title: "Not Found", status: 404 };
+
+describe.each([
+  { kind: "agents", idName: "agent_id", ids: ["web", "data", "support"] },
+  { kind: "teams", idName: "team_id", ids: ["research", "operations"] },
+])("$kind", ({ kind, idName, ids }) => {
+  const [first = ""] = ids;
+  const runRoute = `POST /${kind}/:${idName}/runs`;
+  const only = (...visible: string[]): Caller => ({
+    userId: "ada",
+    resourceIds: (resource, action) =>
+      resource === kind && action === "read" ? new Set(visible) : new Set<string>(ids),
+  });
+
+  it.each([
+    ["everything to who may read all", everyone, ids],
+    ["nothing to who may read none", only(), []],
+    ["one to who may read that one", only(first), [first]],
+    ["only what exists", only("elsewhere", first), [first]],
+    ["in its own order, whatever the order of the grants", only(...ids.toReversed()), ids],
+  ])(`lists %s`, (_, caller, listed) => {
+    const { status, body } = perform(`GET /${kind}`, { caller });
+    expect(status).toBe(200);
+    expect(body).toEqual(listed.map((id) => expect.objectContaining({ id }) as object));
+  });
+
+  it("reads one by its id", () => {
+    expect(perform(`GET /${kind}/:${idName}`, { params: { [idName]: first } })).toEqual({
+      status: 200,
+      contentType: "application/json",
+      body: {
+        id: first,
+        name: expect.any(String) as string,
+        description: expect.any(String) as string,
+      },
+    });
+  });
+
+  it.each(["elsewhere", "", "constructor", first.toUpperCase()])(
+    "answers 404 for the unknown id %j",
+    (id) => {
+      const input = { params: { [idName]: id }, body: { input: "hello" } };
+      for (const route of [`GET /${kind}/:${idName}`, runRoute]) {
+        expect(perform(route, input)).toMatchObject({
+          status: 404,
+          contentType: "application/problem+json",
+          body: notFound,
+        });
+      }
+    },
+  );
+
+  it("runs one for the caller", () => {
+    const input = { params: { [idName]: first }, body: { input: "hello" } };
+    const { status, body } = perform(runRoute, input);
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      run_id: expect.stringMatching(/^[\da-f-]{36}$/) as string,
+      [idName]: first,
+      input: "hello",
+      output: expect.stringContaining("hello") as string,
+      user_id: "ada",
+    });
+    expect(perform(runRoute, input).body).not.toHaveProperty("run_id", (body as { run_id: string }).run_id);
+  });
+
+  it("runs one for a caller who is no user", () => {
+    const caller: Caller = { resourceIds: () => "all" };
+    const input = { caller, params: { [idName]: first }, body: { input: "" } };
+    expect(perform(runRoute, input)).toMatchObject({ status: 201, body: { user_id: null } });
+  });
+
+  it.each([undefined, null, "hello", [], ["hello"], {}, { input: 1 }, { input: null }, { Input: "hello" }])(
+    "answers 400 for a run with the body %j",
+    (body) => {
+      expect(perform(runRoute, { params: { [idName]: first }, body })).toMatchObject({
+        status: 400,
+        contentType: "application/problem+json",
+        body: { status: 400, detail: expect.stringContaining("`input`") as string },
+      });
+    },
+  );
+
+  it("faults when the adapter hands over no id", () => {
+    expect(() => perform(`GET /${kind}/:${idName}`)).toThrow(idName);
+  });
+});
+
+describe("the operations", () => {
+  const openRoutes = ["GET /public/stats", "GET /health"];
+  const guardedRoutes = [
+    "GET /agents",
+    "GET /agents/:agent_id",
+    "POST /agents/:agent_id/runs",
+    "GET /teams",
+    "GET /teams/:team_id",
+    "POST /teams/:team_id/runs",
+    "GET /sessions",
+    "POST /sessions",
+    "GET /sessions/:session_id",
+    "PATCH /sessions/:session_id",
+    "DELETE /sessions/:session_id",
+    "GET /knowledge/config",
+    "POST /custom/endpoint",
+  ];
+
+  it("are exactly these", () => {
+    expect(operations.map(routeOf).sort()).toEqual([...guardedRoutes, ...openRoutes].sort());
+  });
+
+  it.each(guardedRoutes)("%s fails closed without a caller", (route) => {
+    const params = { agent_id: "web", team_id: "research", session_id: "x" };
+    const input = { caller: undefined, params, body: { input: "hello", name: "x" } };
+    expect(() => perform(route, input)).toThrow("needs an authenticated caller");
+  });
+
+  it.each([
+    ["GET /public/stats", { agents: 3, teams: 2, sessions: 0 }],
+    ["GET /health", { status: "ok" }],
+  ])("%s answers without a caller", (route, body) => {
+    expect(perform(route, { caller: undefined })).toEqual({
+      status: 200,
+      contentType: "application/json",
+      body,
+    });
+  });
+
+  it.each([{ any: ["thing"] }, "text", null])("POST /custom/endpoint gives back %j", (body) => {
+    expect(perform("POST /custom/endpoint", { body })).toMatchObject({
+      status: 201,
+      body: { received: body },
+    });
+  });
+
+  it("gives back a body that looks like a problem as data, not as a refusal", () => {
+    const body = { type: "about:blank", status: 404 };
+    expect(perform("POST /custom/endpoint", { body })).toMatchObject({ status: 201 });
+  });
+});

@@ -1,0 +1,158 @@
+import { describe, expect, it } from "vitest";
+import { loadKnowledge } from "../../examples/knowledge-service/knowledge.ts";
+import { createOperations, type OperationOutput } from "../../examples/knowledge-service/operations.ts";
+
+const knowledge = loadKnowledge();
+
+const ONE = "/sessions/:session_id";
+
+/** A service of its own, called as a user. */
+function createService() {
+  const operations = createOperations(knowledge);
+  const as =
+    (userId: string | undefined) =>
+    (route: string, session_id = "", body?: unknown): OperationOutput => {
+      const operation = operations.find(({ method, pattern }) => `${method} ${pattern}` === route);
+      if (!operation) throw new Error(`There is no operation ${route}.`);
+      const caller = { userId, resourceIds: () => "all" as const };
+      return operation.run({ caller, params: { session_id }, query: new URLSearchParams(), body });
+    };
+  return { as, ada: as("ada"), bob: as("bob") };
+}
+
+type Perform = ReturnType<typeof createService>["ada"];
+
+const create = (perform: Perform, name: string) =>
+  perform("POST /sessions", "", { name }).body as { session_id: string };
+
+const names = (perform: Perform) =>
+  (perform("GET /sessions").body as readonly { name: string }[]).map(({ name }) => name);
+
+const ownedRoutes = [`GET ${ONE}`, `PATCH ${ONE}`, `DELETE ${ONE}`];
+
+const badBodies = [
+  ["no body", undefined],
+  ["null", null],
+  ["a list", ["notes"]],
+  ["a text", "notes"],
+  ["no name", {}],
+  ["a name that is no string", { name: 7 }],
+  ["an empty name", { name: "" }],
+  ["a name of 201 characters", { name: "n".repeat(201) }],
+] as const;
+
+describe("a session", () => {
+  it("is created for the caller", () => {
+    expect(createService().ada("POST /sessions", "", { name: "notes", user_id: "bob" })).toEqual({
+      status: 201,
+      contentType: "application/json",
+      body: {
+        session_id: expect.stringMatching(/^[\da-f-]{36}$/) as string,
+        name: "notes",
+        user_id: "ada",
+      },
+    });
+  });
+
+  it("is read, renamed and deleted by its owner", () => {
+    const { ada } = createService();
+    const session = create(ada, "notes");
+    const { session_id } = session;
+    const renamed = { ...session, name: "minutes" };
+    expect(ada(`GET ${ONE}`, session_id)).toMatchObject({ status: 200, body: session });
+    expect(ada(`PATCH ${ONE}`, session_id, { name: "minutes" })).toMatchObject({
+      status: 200,
+      body: renamed,
+    });
+    expect(ada(`GET ${ONE}`, session_id).body).toEqual(renamed);
+    expect(ada(`DELETE ${ONE}`, session_id)).toEqual({ status: 204 });
+    expect(ada(`GET ${ONE}`, session_id).status).toBe(404);
+    expect(ada(`DELETE ${ONE}`, session_id).status).toBe(404);
+  });
+
+  it("keeps its place in the list when it is renamed", () => {
+    const { ada } = createService();
+    const { session_id } = create(ada, "first");
+    create(ada, "second");
+    ada(`PATCH ${ONE}`, session_id, { name: "renamed" });
+    expect(names(ada)).toEqual(["renamed", "second"]);
+  });
+
+  it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("may be named %j", (name) => {
+    expect(createService().ada("POST /sessions", "", { name })).toMatchObject({
+      status: 201,
+      body: { name },
+    });
+  });
+
+  it.each(badBodies)("is not created from %s", (_, body) => {
+    const { ada } = createService();
+    expect(ada("POST /sessions", "", body)).toMatchObject({
+      status: 400,
+      contentType: "application/problem+json",
+      body: { title: "Bad Request", detail: expect.stringContaining("`name`") as string },
+    });
+    expect(names(ada)).toEqual([]);
+  });
+
+  it.each(badBodies)("is not renamed by %s", (_, body) => {
+    const { ada } = createService();
+    const { session_id } = create(ada, "notes");
+    expect(ada(`PATCH ${ONE}`, session_id, body)).toMatchObject({ status: 400 });
+    expect(names(ada)).toEqual(["notes"]);
+  });
+});
+
+describe("another user's session", () => {
+  it("is not listed", () => {
+    const { ada, bob } = createService();
+    create(ada, "of ada");
+    create(bob, "of bob");
+    expect(names(ada)).toEqual(["of ada"]);
+    expect(names(bob)).toEqual(["of bob"]);
+  });
+
+  it.each(ownedRoutes)("is answered by %s with 404, exactly like an unknown one", (route) => {
+    const { ada, bob } = createService();
+    const { session_id } = create(ada, "notes");
+    for (const body of [{ name: "taken" }, undefined]) {
+      const answer = bob(route, session_id, body);
+      expect(answer).toMatchObject({ status: 404, contentType: "application/problem+json" });
+      expect(answer).toEqual(bob(route, "unknown", body));
+    }
+    expect(names(ada)).toEqual(["notes"]);
+  });
+});
+
+describe("a token that names no user", () => {
+  const routes = ["GET /sessions", "POST /sessions", ...ownedRoutes];
+
+  it.each(routes.flatMap((route) => [undefined, ""].map((userId) => [route, userId] as const)))(
+    "is refused by %s with 403 (user id %j)",
+    (route, userId) => {
+      const { as, ada } = createService();
+      const { session_id } = create(ada, "notes");
+      expect(as(userId)(route, session_id, { name: "taken" })).toEqual({
+        status: 403,
+        contentType: "application/problem+json",
+        body: {
+          type: "about:blank",
+          title: "Forbidden",
+          status: 403,
+          detail: "sessions belong to a user; the token names none",
+        },
+      });
+      expect(names(ada)).toEqual(["notes"]);
+    },
+  );
+});
+
+describe("the state", () => {
+  it("belongs to one service", () => {
+    const [one, other] = [createService(), createService()];
+    create(one.ada, "notes");
+    expect(names(other.ada)).toEqual([]);
+    expect(one.ada("GET /public/stats").body).toMatchObject({ sessions: 1 });
+    expect(other.ada("GET /public/stats").body).toMatchObject({ sessions: 0 });
+  });
+});

@@ -1,0 +1,17 @@
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vitest/config";
+
+const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^scopegate$/, replacement: source("index.ts") },
+      { find: /^scopegate\/(express|koa|fastify)$/, replacement: source("adapters/$1.ts") },
+    ],
+  },
+  test: {
+    include: ["test/**/*.test.ts"],
+    coverage: { provider: "v8", include: ["src/**/*.ts"] },
+  },
+});
