@@ -16,7 +16,7 @@ export default defineConfig(
       "@typescript-eslint/consistent-type-definitions": ["error", "interface"],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       // Members taken out of an object to leave the rest.
-      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true }],
+      "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },

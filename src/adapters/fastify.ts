@@ -19,7 +19,7 @@ export interface FastifyRequest {
 export interface FastifyReply {
   code(status: number): unknown;
   headers(headers: Record<string, string>): unknown;
-  send(body: string): unknown;
+  send(body: Buffer): unknown;
 }
 
 /** A hook, typed by what it uses: it fits both majors. */
@@ -39,8 +39,8 @@ export type FastifyPlugin = (
 
 /**
  * Protects every route of the instance it is registered on, in `onRequest`, before the body is read:
- * `app.register(protect(server))`, before the plugins that hold the routes. The rule is the narrowest that covers the
- * whole route that Fastify matched.
+ * `app.register(protect(server))`. The order does not matter: Fastify hands the hook to the plugins inside the instance,
+ * registered before or after. The rule is the narrowest that covers the whole route that Fastify matched.
  *
  * @example
  * ```ts
@@ -105,6 +105,7 @@ export function principalOf(request: { readonly raw: object }): Principal | unde
 function send(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
   reply.code(status);
   reply.headers({ ...headers });
-  reply.send(JSON.stringify(body));
+  // As bytes: Fastify adds a charset to the type of a text, which JSON does not have (RFC 8259 section 11).
+  reply.send(Buffer.from(JSON.stringify(body)));
   return reply;
 }

@@ -6,6 +6,7 @@ import { type KeyResolver } from "../keys/verification-key.ts";
 import { notify } from "../notify.ts";
 import { compileRules } from "../policy/compile-rules.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
+import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule } from "../policy/rule.ts";
 import { type PrincipalRules } from "../principal.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
@@ -57,11 +58,12 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     if (settings.adminScope !== null && !isScopeToken(settings.adminScope)) report(notAScope("adminScope"));
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
-  const rules = when(["scopeMappings", "defaultScopeMappings"], () =>
-    compileRules(options.defaultScopeMappings ?? defaultScopeMappings, options.scopeMappings ?? {}, report),
+  const rules = compileRules(
+    wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
+    wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
+    report,
   );
-  if (issues.length > 0 || !keys || !algorithms || !scopeRules || !rules)
-    throw new ConfigurationError(issues);
+  if (issues.length > 0 || !keys || !algorithms || !scopeRules) throw new ConfigurationError(issues);
 
   return {
     keys,
@@ -96,6 +98,17 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {
   if (typeof options !== "object" || (options as unknown) === null) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+}
+
+/** The entries of a table that have the right shape, so that the mistakes of these are listed as well. */
+function wellShaped(
+  option: OptionName,
+  table: ScopeMappings,
+  issues: readonly ConfigurationIssue[],
+): ScopeMappings {
+  const paths = issues.map(({ path }) => path).filter(([name]) => name === option);
+  if (paths.some(({ length }) => length === 1)) return {};
+  return Object.fromEntries(Object.entries(table).filter(([key]) => !paths.some((path) => path[1] === key)));
 }
 
 function resolveAlgorithms(options: ResourceServerOptions, report: Report): readonly Algorithm[] | undefined {

@@ -1,0 +1,82 @@
+/** `npm start -- [express|koa|fastify] [--config FILE] [--port N]` */
+import { resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ConfigurationError } from "scopegate";
+import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
+import { renderDecision } from "./decision-log.ts";
+import { openDevelopmentIssuer, type Role, ROLES } from "./development-issuer.ts";
+import { type Framework, FRAMEWORKS, startService } from "./service.ts";
+
+const USAGE = "Usage: npm start -- [express|koa|fastify] [--config FILE] [--port N]";
+
+interface Arguments {
+  readonly framework: Framework;
+  readonly config: string | undefined;
+  readonly port: number;
+}
+
+function readArguments(): Arguments {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { config: { type: "string" }, port: { type: "string" } },
+  });
+  const [framework = "express", ...more] = positionals;
+  const port = Number(values.port ?? 7777);
+  if (!Object.hasOwn(FRAMEWORKS, framework) || more.length > 0)
+    throw new TypeError(`Unknown: ${positionals.join(" ")}`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError("--port takes 0 to 65535");
+  return { framework: framework as Framework, config: values.config, port };
+}
+
+async function run({ framework, config, port }: Arguments): Promise<void> {
+  // Another configuration has an issuer of its own: the development issuer must not exist beside it.
+  const issuer = config === undefined ? openDevelopmentIssuer() : undefined;
+  const options = loadConfiguration(config === undefined ? shippedConfiguration : resolve(config));
+  const service = await startService(
+    framework,
+    { ...options, onDecision: (decision, request) => console.log(renderDecision(decision, request)) },
+    port,
+  );
+  stopOnSignal(service.close);
+  console.log(`The knowledge service listens on ${service.url} (${framework}).`);
+  if (issuer) await printTokens(service.url, (role) => issuer.token(role, String(options.serviceId)));
+}
+
+async function printTokens(url: string, mint: (role: Role) => Promise<string>): Promise<void> {
+  console.log("\nTokens of the development issuer, valid for an hour:\n");
+  for (const role of Object.keys(ROLES) as Role[]) console.log(`${role.toUpperCase()}=${await mint(role)}\n`);
+  console.log("Try, with the lines above pasted into your shell:\n");
+  for (const line of [
+    `curl -i ${url}/health`,
+    `curl -i ${url}/agents`,
+    `curl -i -H "Authorization: Bearer $READER" ${url}/knowledge/config`,
+    `curl -i -H "Authorization: Bearer $RUNNER" ${url}/agents`,
+    `curl -i -H "Authorization: Bearer $RUNNER" --json '{"input":"hello"}' ${url}/agents/web/runs`,
+    `curl -i -H "Authorization: Bearer $MEMBER" --json '{"name":"first"}' ${url}/sessions`,
+    `curl -i -H "Authorization: Bearer $ADMIN" ${url}/teams/research`,
+  ]) {
+    console.log(`  ${line}`);
+  }
+  console.log("\nDecisions:");
+}
+
+function stopOnSignal(close: () => Promise<void>): void {
+  const stop = () => {
+    close().catch(fail);
+  };
+  process.once("SIGINT", stop);
+  process.once("SIGTERM", stop);
+}
+
+function fail(error: unknown): void {
+  const isMistake =
+    error instanceof ConfigurationError || error instanceof TypeError || error instanceof SyntaxError;
+  console.error(isMistake ? `${error.message}\n${USAGE}` : error);
+  process.exitCode = 1;
+}
+
+try {
+  await run(readArguments());
+} catch (error) {
+  fail(error);
+}

@@ -1,0 +1,148 @@
+import fastify from "fastify";
+import fastify4 from "fastify4";
+import { describe, expect, it } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { principalOf, protect, requireScopes } from "scopegate/fastify";
+import { toPattern } from "../../src/adapters/fastify-pattern.ts";
+import { isPattern, parsePattern } from "../../src/policy/pattern.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const serverFor = (scopeMappings: ScopeMappings) =>
+  createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], scopeMappings });
+const bearer = async (scopes: readonly string[]) => ({
+  authorization: `Bearer ${await issuer.token({ scopes })}`,
+});
+
+describe.each([
+  ["Fastify 4", fastify4 as unknown as typeof fastify],
+  ["Fastify 5", fastify],
+])("%s", (_, create) => {
+  it("guards the routes of plugins registered before and after it, and those beside them", async () => {
+    const app = create();
+    app.get("/root", () => "root");
+    app.register((inner, _options, done) => done(void inner.get("/before", () => "before")));
+    app.register(protect(serverFor({ "* /*path": ["all:use"] })));
+    app.register((inner, _options, done) => done(void inner.get("/after", () => "after")));
+    for (const url of ["/root", "/before", "/after", "/nowhere"]) {
+      expect((await app.inject(url)).statusCode, url).toBe(401);
+      expect((await app.inject({ url, headers: await bearer(["other:use"]) })).statusCode, url).toBe(403);
+    }
+    expect((await app.inject({ url: "/before", headers: await bearer(["all:use"]) })).body).toBe("before");
+  });
+
+  it("guards only the instance it is registered on", async () => {
+    const app = create();
+    app.register(async (inner) => {
+      await inner.register(protect(serverFor({ "GET /inside": ["in:use"] })));
+      inner.get("/inside", () => "inside");
+    });
+    app.get("/outside", () => "outside");
+    expect((await app.inject("/inside")).statusCode).toBe(401);
+    expect((await app.inject("/outside")).body).toBe("outside");
+  });
+
+  it("decides by the route that Fastify matched, however the path is spelled", async () => {
+    const app = create({ ignoreTrailingSlash: true, caseSensitive: false });
+    app.register(
+      protect(serverFor({ "GET /agents/me": ["me:read"], "GET /agents/:id": ["agents:<id>:read"] })),
+    );
+    app.get("/agents/me", () => "me");
+    app.get("/agents/:agent", (request) => request.params);
+    const scopes = ["agents:read"];
+    for (const url of ["/agents/me", "/agents/ME", "/agents/m%65", "/agents/me/"]) {
+      expect((await app.inject({ url, headers: await bearer(scopes) })).statusCode, url).toBe(403);
+      expect((await app.inject({ url, headers: await bearer(["me:read"]) })).body, url).toBe("me");
+    }
+    expect(
+      (await app.inject({ url: "/agents/web", headers: await bearer(["agents:web:read"]) })).json(),
+    ).toEqual({
+      agent: "web",
+    });
+    expect(
+      (await app.inject({ url: "/agents/api", headers: await bearer(["agents:web:read"]) })).statusCode,
+    ).toBe(403);
+  });
+
+  it("lets only a grant for every id cover an empty parameter", async () => {
+    const app = create();
+    app.register(protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })));
+    app.get("/agents/:id", () => "ran");
+    expect(
+      (await app.inject({ url: "/agents/", headers: await bearer(["agents:web:read"]) })).statusCode,
+    ).toBe(403);
+    expect((await app.inject({ url: "/agents/", headers: await bearer(["agents::read"]) })).statusCode).toBe(
+      403,
+    );
+    expect((await app.inject({ url: "/agents/", headers: await bearer(["agents:read"]) })).statusCode).toBe(
+      200,
+    );
+  });
+
+  it("denies a route that no rule covers as a whole", async () => {
+    const app = create();
+    app.register(protect(serverFor({ "GET /files/readme": [], "GET /files/:name": [] })));
+    app.get("/files/*", () => "ran");
+    expect((await app.inject({ url: "/files/readme", headers: await bearer([]) })).statusCode).toBe(403);
+  });
+
+  it("refuses before the body is read", async () => {
+    const app = create();
+    let parsed = 0;
+    app.addContentTypeParser("application/json", { parseAs: "string" }, (_request, body, done) => {
+      parsed += 1;
+      done(null, body);
+    });
+    app.register(protect(serverFor({ "POST /runs": ["runs:write"] })));
+    app.post("/runs", () => "ran");
+    const answer = await app.inject({ method: "POST", url: "/runs", payload: { a: 1 } });
+    expect(answer.statusCode).toBe(401);
+    expect(parsed).toBe(0);
+  });
+
+  it("tells a program that uses requireScopes without protect, and lets nobody in", async () => {
+    const app = create();
+    app.get("/agents", { onRequest: requireScopes("agents:read") }, () => "ran");
+    const answer = await app.inject({ url: "/agents", headers: await bearer(["agents:read"]) });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toContain(
+      "requireScopes needs protect(server) in front of it",
+    );
+  });
+
+  it("knows the caller in later hooks and in the handler", async () => {
+    const app = create();
+    app.register(protect(serverFor({ "GET /me": [] })));
+    const seen: (string | undefined)[] = [];
+    app.addHook("preHandler", (request, _reply, done) => {
+      seen.push(principalOf(request)?.userId);
+      done();
+    });
+    app.get("/me", (request) => ({ user: principalOf(request)?.userId }));
+    expect((await app.inject({ url: "/me", headers: await bearer([]) })).json()).toEqual({ user: "user-1" });
+    expect(seen).toEqual(["user-1"]);
+  });
+});
+
+describe("a Fastify route as a pattern", () => {
+  it.each([
+    ["/", "/"],
+    ["/agents", "/agents"],
+    ["/agents/", "/agents/"],
+    ["/agents/:agent_id/runs", '/agents/:"agent_id"/runs'],
+    ["/files/*", '/files/*"*"'],
+    ["*", '/*"*"'],
+    ["/*", '/*"*"'],
+    ["/:from-:to", '/:"from"-:"to"'],
+    ["/at/:hour(^\\d{2})h:minute(^\\d{2})m", '/at/:"hour"h:"minute"m'],
+    ["/date/:day(^\\d+/\\d+)", '/date/:"day"'],
+    ["/posts/:id?", '/posts{/:"id"}'],
+    ["/name::verb", "/name\\:verb"],
+    ["/file/:name.png", '/file/:"name".png'],
+    ["/café", "/caf%C3%A9"],
+    ["/a(b)", "/a\\(b\\)"],
+  ])("%s is %s", (route, pattern) => {
+    expect(toPattern(route)).toBe(pattern);
+    expect(isPattern(parsePattern(pattern))).toBe(true);
+  });
+});

@@ -1,0 +1,102 @@
+import { createServer } from "node:http";
+import Router, { type RouterOptions } from "@koa/router";
+import Koa from "koa";
+import Koa2 from "koa2";
+import mount from "koa-mount";
+import { afterEach, describe, expect, it } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { protect, requireScopes } from "scopegate/koa";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const serverFor = (scopeMappings: ScopeMappings) =>
+  createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], scopeMappings });
+
+async function statusOf(app: Koa, path: string, scopes: readonly string[]): Promise<number> {
+  app.silent = true;
+  const listener = app.callback();
+  const { port, close } = await listen(createServer((request, response) => void listener(request, response)));
+  closing.push(close);
+  return (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+}
+
+const answering = (path: string, options: RouterOptions = {}) =>
+  new Router(options).get(path, (context) => {
+    context.body = "ran";
+  });
+
+describe.each([
+  ["Koa 2", Koa2 as unknown as typeof Koa],
+  ["Koa 3", Koa],
+])("%s", (_, Application) => {
+  it("checks the URL that the router serves when a middleware rewrote it", async () => {
+    const app = new Application();
+    app.use((context, next) => {
+      context.url = context.url.replace("/public/", "/");
+      return next();
+    });
+    app.use(protect(serverFor({ "GET /public/*path": "public", "GET /secret": ["secret:read"] })));
+    app.use(answering("/secret").routes());
+    expect(await statusOf(app, "/public/secret", ["other:read"])).toBe(403);
+    expect(await statusOf(app, "/public/secret", ["secret:read"])).toBe(200);
+  });
+
+  it("writes the rules of mounted applications with the whole path, wherever protect stands", async () => {
+    const server = serverFor({ "GET /api/v1/things/:id": ["things:<id>:read"], "GET /api/v1": ["api:read"] });
+    const inner = new Application();
+    inner.use(protect(server)).use(answering("/things/:id").routes()).use(answering("/").routes());
+    const app = new Application();
+    app.use(mount("/api", new Application().use(mount("/v1", inner))));
+    expect(await statusOf(app, "/api/v1/things/7", ["things:7:read"])).toBe(200);
+    expect(await statusOf(app, "/api/v1/things/8", ["things:7:read"])).toBe(403);
+    expect(await statusOf(app, "/api/v1", ["api:read"])).toBe(200);
+    expect(await statusOf(app, "/api/v1", ["other:read"])).toBe(403);
+  });
+
+  it("refuses a URL that was rewritten inside a mounted application", async () => {
+    const inner = new Application();
+    inner.use((context, next) => {
+      context.path = "/secret";
+      return next();
+    });
+    inner.use(protect(serverFor({ "GET /api/public": "public" }))).use(answering("/secret").routes());
+    expect(await statusOf(new Application().use(mount("/api", inner)), "/api/public", [])).toBe(400);
+  });
+
+  it.each([
+    [{}, "/agents/me", 200],
+    [{}, "/agents/ME", 400],
+    [{}, "/agents/web/", 403],
+    [{ caseSensitive: true, strict: true }, "/agents/ME", 403],
+    [{ caseSensitive: true, strict: true }, "/agents/me/", 403],
+  ])("reads a path as its options %j say: %s", async (options, path, status) => {
+    const app = new Application();
+    app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] }), options));
+    app.use(answering("/agents/:id").routes());
+    expect(await statusOf(app, path, [])).toBe(status);
+  });
+
+  it("tells a program that uses requireScopes without protect, and lets nobody in", async () => {
+    const app = new Application();
+    let fault: unknown;
+    app.use(async (context, next) => {
+      await next().catch((error: unknown) => {
+        fault = error;
+        context.status = 500;
+      });
+    });
+    const router = new Router();
+    router.get("/agents", requireScopes("agents:read"), (context) => {
+      context.body = "ran";
+    });
+    app.use(router.routes());
+    expect(await statusOf(app, "/agents", ["agents:read"])).toBe(500);
+    expect(String(fault)).toContain("requireScopes needs protect(server) in front of it");
+  });
+});

@@ -1,0 +1,187 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Asked, ask } from "../support/http.ts";
+import { applications, type Running } from "./applications.ts";
+import { issuer, start } from "./service.ts";
+
+describe.each(applications)("$name", (application) => {
+  let running: Running;
+  beforeAll(async () => {
+    running = await start(application);
+  });
+  afterAll(() => running.close());
+  const call = async (path: string, scopes?: readonly string[], more: Partial<Asked> = {}) =>
+    ask(running.port, { path, ...(scopes && { token: await issuer.token({ scopes }) }), ...more });
+
+  it.each([
+    ["/agents", ["agents:read"], "all"],
+    ["/agents", ["agents:*:read"], "all"],
+    ["/agents", ["platform:admin"], "all"],
+    ["/agents", ["agents:web:read", "agents:api:read", "agents:db:run"], ["web", "api"]],
+  ])("lets %s with %j list %j", async (path, scopes, body) => {
+    expect(await call(path, scopes)).toMatchObject({ status: 200, body });
+  });
+
+  it.each([
+    ["/agents/web", ["agents:read"], 200],
+    ["/agents/web", ["agents:*:read"], 200],
+    ["/agents/web", ["agents:web:read"], 200],
+    ["/agents/web", ["platform:admin"], 200],
+    ["/agents/web", ["agents:api:read"], 403],
+    ["/agents/web", ["agents:read:web"], 403],
+    ["/agents/web", ["agents::read"], 403],
+    ["/agents/web", ["Agents:read"], 403],
+    ["/agents/web", ["agents"], 403],
+    ["/agents/web%3Aadmin", ["agents:web:read", "agents:web:admin:read"], 403],
+    ["/agents/w%65b", ["agents:web:read"], 200],
+    ["/signed-in", [], 200],
+    ["/either", ["custom:read"], 200],
+    ["/either", ["custom:write"], 200],
+    ["/either", ["other:read"], 403],
+    ["/teams", ["agents:read"], 403],
+  ])("answers %s with %j by %i", async (path, scopes, status) => {
+    expect((await call(path, scopes)).status).toBe(status);
+  });
+
+  it("hands the principal of the token to the handler", async () => {
+    const token = await issuer.token({ scopes: [], sub: "u-7", session_id: "s-9" });
+    const answer = await ask(running.port, { path: "/signed-in", token });
+    expect(answer.body).toEqual({ user: "u-7", session: "s-9" });
+  });
+
+  it("looks at no token on a public route, not even a broken one", async () => {
+    expect((await call("/public/stats")).body).toEqual({ anonymous: true });
+    expect((await call("/public/stats", undefined, { token: "broken" })).status).toBe(200);
+    expect((await call("/public/stats", ["agents:read"])).body).toEqual({ anonymous: true });
+  });
+
+  it("lets an optional route through without a token, and refuses a bad one", async () => {
+    expect((await call("/optional")).body).toEqual({ user: null });
+    expect((await call("/optional", [])).body).toEqual({ user: "user-1" });
+    expect((await call("/optional", undefined, { token: "a.b.c" })).status).toBe(401);
+    expect((await call("/optional", undefined, { headers: [["authorization", "Bearer"]] })).status).toBe(400);
+  });
+
+  it("checks mounted routes by their whole path", async () => {
+    expect((await call("/mounted/items/7", ["items:7:read"])).body).toEqual({ id: "7" });
+    expect((await call("/mounted/items/8", ["items:7:read"])).status).toBe(403);
+    expect((await call("/mounted/items/7")).status).toBe(401);
+    expect((await call("/mounted", ["mounted:read"])).body).toBe("root");
+    expect((await call("/mounted", ["items:read"])).status).toBe(403);
+  });
+
+  it("asks of HEAD what it asks of GET, and sends no body", async () => {
+    const refused = await call("/agents/web", ["agents:api:read"], { method: "HEAD" });
+    expect(refused.status).toBe(403);
+    expect(refused.text).toBe("");
+    expect((await call("/agents/web", undefined, { method: "HEAD" })).status).toBe(401);
+    expect((await call("/agents/web", ["agents:web:read"], { method: "HEAD" })).status).toBe(200);
+  });
+
+  it.each(["OPTIONS", "TRACE", "PUT", "PATCH", "DELETE", "PROPFIND"])(
+    "skips no method on a handler for every method: %s",
+    async (method) => {
+      const before = running.ran.length;
+      expect((await call("/any", undefined, { method })).status).toBeGreaterThanOrEqual(400);
+      expect((await call("/any", ["custom:read"], { method })).status).toBeGreaterThanOrEqual(400);
+      const forged: [string, string][] = [
+        ["origin", "https://evil.example"],
+        ["access-control-request-method", "GET"],
+      ];
+      expect((await call("/any", undefined, { method, headers: forged })).status).toBeGreaterThanOrEqual(400);
+      expect(running.ran.length).toBe(before);
+    },
+  );
+
+  it("reads an absolute-form target as the path that the router serves", async () => {
+    const target = `http://127.0.0.1:${running.port}/agents/web`;
+    expect((await call(target)).status).toBe(401);
+    expect((await call(target, ["agents:api:read"])).status).toBe(403);
+  });
+
+  it("lets no header but the credential change a decision", async () => {
+    const names = [
+      "x-original-url",
+      "x-rewrite-url",
+      "x-forwarded-prefix",
+      "x-http-method-override",
+      "x-forwarded-host",
+    ];
+    for (const name of names) {
+      const headers: [string, string][] = [[name, name.includes("method") ? "POST" : "/public/stats"]];
+      expect((await call("/agents", undefined, { headers })).status, name).toBe(401);
+      expect((await call("/agents", ["x:y"], { headers })).status, name).toBe(403);
+    }
+  });
+
+  it("adds the scopes of requireScopes to those of the rule, parameters filled in", async () => {
+    expect((await call("/extra/5", ["extra:5:use"])).body).toEqual({ id: "5" });
+    const refused = await call("/extra/6", ["extra:5:use"]);
+    expect(refused.status).toBe(403);
+    expect(refused.body).toMatchObject({ code: "scope_insufficient", missing_scopes: ["extra:6:use"] });
+    expect(refused.headers["www-authenticate"]).toContain('scope="extra:6:use"');
+    expect((await call("/extra/5")).status).toBe(401);
+  });
+
+  it("neither swallows an error of a handler nor answers it as an authentication failure", async () => {
+    expect(await call("/throws", [])).toMatchObject({
+      status: 500,
+      body: { fault: "the handler's own fault" },
+    });
+  });
+
+  it("never mixes the callers of concurrent requests", async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 60 }, async (_, index) => {
+        const user = `user-${index % 12}`;
+        const token = await issuer.token({ scopes: [], sub: user, session_id: `s-${index}` });
+        const answer = await ask(running.port, { path: `/slow/${index % 7}`, token });
+        return [answer.body, { user, session: `s-${index}` }] as const;
+      }),
+    );
+    for (const [received, expected] of answers) expect(received).toEqual(expected);
+  });
+
+  it("hands out principals that no handler can change", async () => {
+    const token = await issuer.token({ scopes: ["agents:read"], nested: { deep: "value" } });
+    expect((await ask(running.port, { path: "/tamper", token })).body).toEqual([]);
+  });
+});
+
+describe.each(applications)("$name behind CORS middleware", (application) => {
+  let running: Running;
+  beforeAll(async () => {
+    running = await start(application, {}, { cors: true });
+  });
+  afterAll(() => running.close());
+  const origin: [string, string] = ["origin", "https://app.example"];
+
+  it("answers a preflight without a token", async () => {
+    const headers: [string, string][] = [origin, ["access-control-request-method", "GET"]];
+    const answer = await ask(running.port, { method: "OPTIONS", path: "/agents", headers });
+    expect(answer.status).toBe(204);
+    expect(answer.headers["access-control-allow-origin"]).toBeDefined();
+    expect(running.ran).toEqual([]);
+  });
+
+  it("puts its headers on refusals, so that a browser's program can read them", async () => {
+    const answer = await ask(running.port, { path: "/agents", headers: [origin] });
+    expect(answer.status).toBe(401);
+    expect(answer.headers["access-control-allow-origin"]).toBeDefined();
+    expect(answer.headers["www-authenticate"]).toBe("Bearer");
+  });
+});
+
+describe.each(applications)("$name without authorization", (application) => {
+  it("verifies tokens and checks no scopes", async () => {
+    const running = await start(application, { authorization: false });
+    expect((await ask(running.port, { path: "/agents" })).status).toBe(401);
+    expect(
+      (await ask(running.port, { path: "/agents", token: await issuer.token({ scopes: [] }) })).status,
+    ).toBe(200);
+    expect(
+      (await ask(running.port, { path: "/unmapped", token: await issuer.token({ exp: 1 }) })).status,
+    ).toBe(401);
+    expect((await ask(running.port, { path: "/public/stats" })).status).toBe(200);
+    await running.close();
+  });
+});

@@ -1,0 +1,189 @@
+/**
+ * One application in every framework and major version, with the same routes. The suite talks to it on a real port, and
+ * asks it which handlers ran.
+ */
+import { createServer } from "node:http";
+import { type AddressInfo } from "node:net";
+import koaCors from "@koa/cors";
+import Router from "@koa/router";
+import fastifyCors from "@fastify/cors";
+import fastifyCors9 from "@fastify/cors9";
+import cors from "cors";
+import express4 from "express4";
+import express5 from "express";
+import fastify4 from "fastify4";
+import fastify5 from "fastify";
+import Koa3 from "koa";
+import Koa2 from "koa2";
+import mount from "koa-mount";
+import { type Principal, type ResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+import { listen } from "../support/http.ts";
+
+/** What a handler is given, whatever the framework. */
+export interface Called {
+  readonly principal: Principal | undefined;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+export interface Route {
+  readonly method: "GET" | "POST" | "ALL";
+  readonly path: string;
+  readonly requires?: readonly string[];
+  readonly handle: (called: Called) => unknown;
+}
+
+export interface Setup {
+  readonly server: ResourceServer;
+  readonly routes: readonly Route[];
+  /** Routes below `/mounted`, in a router or plugin of their own. */
+  readonly mounted?: readonly Route[];
+  /** CORS middleware in front of `protect`. */
+  readonly cors?: boolean;
+}
+
+export interface Running {
+  readonly port: number;
+  /** `METHOD /pattern` of each handler that ran, in order. */
+  readonly ran: string[];
+  readonly close: () => Promise<void>;
+}
+
+export interface Application {
+  readonly name: string;
+  readonly start: (setup: Setup) => Promise<Running>;
+}
+
+type Ran = (route: Route, called: Called) => unknown;
+
+function createLog(): { readonly ran: string[]; readonly run: Ran } {
+  const ran: string[] = [];
+  return {
+    ran,
+    run: (route, called) => {
+      ran.push(`${route.method} ${route.path}`);
+      return route.handle(called);
+    },
+  };
+}
+
+const expressApplication = (name: string, express: typeof express5): Application => ({
+  name,
+  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+    const { ran, run } = createLog();
+    const app = express();
+    if (hasCors) app.use(cors());
+    app.use(forExpress.protect(server));
+    const add = (router: express5.IRouter, route: Route) => {
+      const handler: express5.RequestHandler = (request, response, next) => {
+        const params = request.params as Record<string, string>;
+        Promise.resolve()
+          .then(() => run(route, { principal: forExpress.principalOf(request), params }))
+          .then((body) => response.json(body ?? null), next);
+      };
+      const at = router.route(route.path);
+      if (route.requires) at.all(forExpress.requireScopes(...route.requires));
+      if (route.method === "ALL") at.all(handler);
+      else if (route.method === "POST") at.post(handler);
+      else at.get(handler);
+    };
+    for (const route of routes) add(app, route);
+    const router = express.Router();
+    for (const route of mounted) add(router, route);
+    app.use("/mounted", router);
+    const onError: express5.ErrorRequestHandler = (error: Error, _request, response, _next) => {
+      response.status(500).json({ fault: error.message });
+    };
+    app.use(onError);
+    return { ...(await listen(createServer(app))), ran };
+  },
+});
+
+const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
+  name,
+  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+    const { ran, run } = createLog();
+    const app = new Koa();
+    app.silent = true;
+    if (hasCors) app.use(koaCors());
+    app.use(async (context, next) => {
+      try {
+        await next();
+      } catch (error) {
+        context.status = 500;
+        context.body = { fault: (error as Error).message };
+      }
+    });
+    app.use(forKoa.protect(server));
+    const toRouter = (list: readonly Route[]) => {
+      const router = new Router();
+      for (const route of list) {
+        const checks = route.requires ? [forKoa.requireScopes(...route.requires)] : [];
+        router[route.method === "ALL" ? "all" : (route.method.toLowerCase() as "get" | "post")](
+          route.path,
+          ...checks,
+          async (context) => {
+            const body = await run(route, { principal: forKoa.principalOf(context), params: context.params });
+            context.body = JSON.stringify(body ?? null);
+            context.type = "application/json";
+          },
+        );
+      }
+      return router.routes();
+    };
+    app.use(toRouter(routes));
+    app.use(mount("/mounted", new Koa().use(toRouter(mounted))));
+    const listener = app.callback();
+    return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
+  },
+});
+
+const fastifyApplication = (
+  name: string,
+  fastify: typeof fastify5,
+  corsPlugin: typeof fastifyCors,
+): Application => ({
+  name,
+  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+    const { ran, run } = createLog();
+    const app = fastify();
+    app.setErrorHandler((error: Error, _request, reply) => reply.code(500).send({ fault: error.message }));
+    if (hasCors) await app.register(corsPlugin);
+    await app.register(forFastify.protect(server));
+    const add = (instance: Pick<typeof app, "route" | "all">, route: Route) => {
+      const options = route.requires ? { onRequest: forFastify.requireScopes(...route.requires) } : {};
+      const handler = async (request: fastify5.FastifyRequest) => {
+        const params = request.params as Record<string, string>;
+        return (await run(route, { principal: forFastify.principalOf(request), params })) ?? null;
+      };
+      if (route.method === "ALL") instance.all(route.path, options, handler);
+      else instance.route({ method: route.method, url: route.path, ...options, handler });
+    };
+    for (const route of routes) add(app, route);
+    await app.register(
+      (instance, _options, done) => {
+        for (const route of mounted) add(instance, route);
+        done();
+      },
+      { prefix: "/mounted" },
+    );
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const [address] = app.addresses() as AddressInfo[];
+    return { port: address?.port ?? 0, ran, close: () => app.close() };
+  },
+});
+
+export const applications: readonly Application[] = [
+  expressApplication("Express 4", express4 as unknown as typeof express5),
+  expressApplication("Express 5", express5),
+  koaApplication("Koa 2", Koa2 as unknown as typeof Koa3),
+  koaApplication("Koa 3", Koa3),
+  fastifyApplication(
+    "Fastify 4",
+    fastify4 as unknown as typeof fastify5,
+    fastifyCors9,
+  ),
+  fastifyApplication("Fastify 5", fastify5, fastifyCors),
+];

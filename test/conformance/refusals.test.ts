@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Asked, ask } from "../support/http.ts";
+import { applications, type Running } from "./applications.ts";
+import { issuer, start } from "./service.ts";
+
+const token = (claims: Record<string, unknown> = {}) => issuer.token(claims);
+const bearer = (value: string): Pick<Asked, "headers"> => ({ headers: [["authorization", value]] });
+
+/** A `Bearer` challenge, parsed by the grammar of RFC 9110 section 11.6.1; fails on any other syntax. */
+function parseChallenge(value: unknown): Record<string, string> {
+  const text = String(value);
+  const params: Record<string, string> = {};
+  const [scheme, ...rest] = text.split(/ (.*)/s);
+  expect(scheme).toBe("Bearer");
+  let remaining = rest[0] ?? "";
+  while (remaining !== "") {
+    const match =
+      /^([\w!#$%&'*+\-.^`|~]+)="((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)"(?:, (?=.)|$)/.exec(
+        remaining,
+      );
+    expect(match, remaining).not.toBeNull();
+    params[match?.[1] ?? ""] = (match?.[2] ?? "").replaceAll(/\\(.)/g, "$1");
+    remaining = remaining.slice(match?.[0].length ?? remaining.length);
+  }
+  return params;
+}
+
+describe.each(applications)("$name", (application) => {
+  let running: Running;
+  beforeAll(async () => {
+    running = await start(application, {
+      realm: 'the "agents" realm',
+      resourceMetadataUrl: "https://as.example/meta",
+    });
+  });
+  afterAll(() => running.close());
+  const get = (path: string, more: Partial<Asked> = {}) => ask(running.port, { path, ...more });
+
+  it("answers a request without credentials with a bare challenge (RFC 6750 section 3.1)", async () => {
+    const answer = await get("/agents");
+    expect(answer.status).toBe(401);
+    expect(parseChallenge(answer.headers["www-authenticate"])).toEqual({
+      realm: 'the "agents" realm',
+      resource_metadata: "https://as.example/meta",
+    });
+    expect(answer.body).toMatchObject({ code: "credential_missing", status: 401 });
+  });
+
+  it("answers a scheme that it does not take like no credentials", async () => {
+    const answer = await get("/agents", bearer("Basic dXNlcjpwYXNz"));
+    expect(answer.status).toBe(401);
+    expect(parseChallenge(answer.headers["www-authenticate"])).not.toHaveProperty("error");
+  });
+
+  it.each(["Bearer", "Bearer a b", "Bearer\ta.b.c", "bearer a.b.c,d", "eyJhbGciOi.x.y"])(
+    "answers the malformed credential %j with 400 invalid_request",
+    async (value) => {
+      const answer = await get("/agents", bearer(value));
+      expect(answer.status).toBe(400);
+      expect(parseChallenge(answer.headers["www-authenticate"])).toMatchObject({ error: "invalid_request" });
+      expect(answer.body).toMatchObject({ code: "credential_malformed" });
+    },
+  );
+
+  it("refuses a request with two Authorization fields, even when both are good", async () => {
+    const good = `Bearer ${await token({ scopes: ["agents:read"] })}`;
+    const answer = await get("/agents", {
+      headers: [
+        ["authorization", good],
+        ["authorization", good],
+      ],
+    });
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ code: "credential_malformed" });
+  });
+
+  it("accepts the scheme in any letter case (RFC 9110 section 11.1)", async () => {
+    expect((await get("/signed-in", bearer(`bEARER ${await token()}`))).status).toBe(200);
+  });
+
+  it("never reads a token from the query string", async () => {
+    const path = `/agents?access_token=${await token({ scopes: ["agents:read"] })}`;
+    expect((await get(path)).status).toBe(401);
+  });
+
+  it.each([
+    ["that has expired", { exp: 1 }],
+    ["that is not valid yet", { nbf: 99_999_999_999 }],
+    ["for another service", { aud: "other" }],
+    ["without an audience", { aud: undefined }],
+    ["without scopes", { scopes: undefined }],
+    ["whose scopes are no list of strings", { scopes: [1] }],
+    ["whose exp is no number", { exp: "never" }],
+  ])("answers a token %s with 401 invalid_token", async (_, claims) => {
+    const answer = await get("/agents", { token: await token({ scopes: ["agents:read"], ...claims }) });
+    expect(answer.status).toBe(401);
+    expect(parseChallenge(answer.headers["www-authenticate"])).toMatchObject({ error: "invalid_token" });
+    expect(answer.body).toMatchObject({ code: "token_rejected", status: 401 });
+  });
+
+  it("answers a token whose signature was changed with 401 invalid_token", async () => {
+    const good = await token({ scopes: ["agents:read"] });
+    const at = good.lastIndexOf(".") + 5;
+    const changed = good.slice(0, at) + (good[at] === "A" ? "B" : "A") + good.slice(at + 1);
+    expect((await get("/agents", { token: changed })).status).toBe(401);
+  });
+
+  it("answers insufficient scopes with 403 and names all that the operation needs", async () => {
+    const answer = await ask(running.port, {
+      method: "POST",
+      path: "/agents/web/runs",
+      token: await token({ scopes: ["agents:api:run", "agents:read"] }),
+    });
+    expect(answer.status).toBe(403);
+    expect(parseChallenge(answer.headers["www-authenticate"])).toMatchObject({
+      error: "insufficient_scope",
+      scope: "agents:web:run",
+    });
+    expect(answer.body).toMatchObject({
+      code: "scope_insufficient",
+      required_scopes: ["agents:web:run"],
+      missing_scopes: ["agents:web:run"],
+    });
+  });
+
+  it("keeps the challenge valid whatever the path holds", async () => {
+    for (const id of [
+      "a%22b",
+      "a%5Cb".replace("%5C", "'"),
+      "%C3%A9",
+      "a:b",
+      "%0B".replace("%0B", "~"),
+      "*",
+      "a%20b",
+    ]) {
+      const answer = await get(`/items/${id}`, { token: await token({ scopes: ["nothing:here"] }) });
+      expect(answer.status, id).toBe(403);
+      const { scope } = parseChallenge(answer.headers["www-authenticate"]);
+      expect(scope, id).toMatch(/^items:[\x21\x23-\x39\x3b-\x5b\x5d-\x7e]+:read$/);
+    }
+  });
+
+  it("denies a route that the table does not name, whoever asks, and runs nothing", async () => {
+    const admin = await token({ scopes: ["platform:admin"] });
+    for (const path of ["/unmapped", "/mounted/unmapped", "/nowhere"]) {
+      for (const credentials of [{}, { token: admin }]) {
+        const answer = await get(path, credentials);
+        expect(answer.status, path).toBe(403);
+        expect(answer.headers["www-authenticate"]).toBeUndefined();
+        expect(answer.body).toMatchObject({ code: "route_unmapped" });
+      }
+    }
+    expect(running.ran.filter((route) => route.includes("unmapped"))).toEqual([]);
+  });
+
+  it.each([
+    "/agents/..%2fpublic/stats",
+    "/agents//web",
+    "/agents/%2e%2e/agents",
+    "/agents/web%00",
+    "/agents/%zz",
+    "/agents\\web",
+  ])("refuses the ambiguous target %s with 400", async (path) => {
+    const answer = await get(path, { token: await token({ scopes: ["platform:admin"] }) });
+    expect(answer.status).toBe(400);
+    // Fastify answers a target that it cannot decode itself, before any hook.
+    const isOwnAnswer = (answer.body as { code?: string }).code === "request_ambiguous";
+    expect(isOwnAnswer || application.name.startsWith("Fastify")).toBe(true);
+  });
+
+  it("answers with a problem (RFC 9457) that holds nothing of the request", async () => {
+    const secret = await token({ scopes: [], leak: "canary-claim" });
+    const answer = await get("/agents/canary-id", { token: secret });
+    expect(answer.headers["content-type"]).toBe("application/problem+json");
+    expect(answer.headers["cache-control"]).toBe("no-store");
+    expect(answer.body).toMatchObject({ type: "about:blank", title: "Forbidden", status: 403 });
+    expect(answer.text).not.toContain("canary-claim");
+    expect(JSON.stringify(answer.headers) + answer.text).not.toContain(secret.split(".")[2]);
+    expect(answer.text).not.toMatch(/at .*\.(?:js|ts)|jose|JWT|Error/);
+  });
+
+  it("runs no handler for a refused request", async () => {
+    const before = running.ran.length;
+    await get("/agents");
+    await get("/agents", { token: "a.b.c" });
+    await get("/agents", { token: await token({ scopes: ["teams:read"] }) });
+    expect(running.ran.length).toBe(before);
+  });
+});
+
+describe.each(applications)("$name when nobody can tell", (application) => {
+  it.each([
+    ["throws", () => Promise.reject(new Error("canary-cause"))],
+    ["answers nonsense", () => "no" as unknown as boolean],
+  ])("answers 503 with Retry-After when isRevoked %s, and lets nobody in", async (_, isRevoked) => {
+    const running = await start(application, { isRevoked });
+    const answer = await ask(running.port, { path: "/signed-in", token: await token() });
+    expect(answer.status).toBe(503);
+    expect(answer.headers["retry-after"]).toMatch(/^\d+$/);
+    expect(answer.headers["www-authenticate"]).toBeUndefined();
+    expect(answer.text).not.toContain("canary-cause");
+    expect(running.ran).toEqual([]);
+    await running.close();
+  });
+
+  it("answers a revoked token with 401 invalid_token", async () => {
+    const running = await start(application, { isRevoked: ({ tokenId }) => tokenId === "gone" });
+    const revoked = await ask(running.port, { path: "/signed-in", token: await token({ jti: "gone" }) });
+    expect(revoked.status).toBe(401);
+    expect(parseChallenge(revoked.headers["www-authenticate"])).toMatchObject({ error: "invalid_token" });
+    expect(
+      (await ask(running.port, { path: "/signed-in", token: await token({ jti: "kept" }) })).status,
+    ).toBe(200);
+    await running.close();
+  });
+
+  it("hands a fault of the server's own clock to the framework, and lets nobody in", async () => {
+    const running = await start(application, { now: () => Number.NaN });
+    const answer = await ask(running.port, { path: "/signed-in", token: await token() });
+    expect(answer.status).toBe(500);
+    expect(running.ran).toEqual([]);
+    await running.close();
+  });
+});

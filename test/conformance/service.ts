@@ -1,0 +1,117 @@
+/** The service that the conformance suite protects: its policy, its routes and who may call them. */
+import {
+  createResourceServer,
+  type Principal,
+  type ResourceServerOptions,
+  type ScopeMappings,
+} from "scopegate";
+import { createIssuer } from "../support/issuer.ts";
+import { type Application, type Route, type Running } from "./applications.ts";
+
+export const issuer = createIssuer();
+
+export const policy: ScopeMappings = {
+  "GET /public/stats": "public",
+  "GET /signed-in": [],
+  "GET /optional": "optional",
+  "POST /custom/endpoint": ["custom:write"],
+  "GET /either": { anyOf: ["custom:read", "custom:write"] },
+  "GET /items/:id": ["items:<id>:read"],
+  "GET /extra/:id": [],
+  "GET /throws": [],
+  "* /any": ["any:use"],
+  "GET /slow/:turns": [],
+  "GET /tamper": [],
+  "GET /mounted/items/:id": ["items:<id>:read"],
+  "GET /mounted": ["mounted:read"],
+  "GET /files/*path": ["files:read"],
+};
+
+const describe = (principal: Principal | undefined) => ({
+  user: principal?.userId,
+  session: principal?.sessionId,
+});
+
+export const routes: readonly Route[] = [
+  {
+    method: "GET",
+    path: "/agents",
+    handle: ({ principal }) => {
+      const ids = principal?.resourceIds("agents", "read");
+      return ids === "all" ? "all" : [...(ids ?? [])];
+    },
+  },
+  { method: "GET", path: "/agents/:agent_id", handle: ({ params }) => params },
+  { method: "POST", path: "/agents/:agent_id/runs", handle: ({ principal }) => describe(principal) },
+  {
+    method: "GET",
+    path: "/public/stats",
+    handle: ({ principal }) => ({ anonymous: principal === undefined }),
+  },
+  { method: "GET", path: "/signed-in", handle: ({ principal }) => describe(principal) },
+  { method: "GET", path: "/optional", handle: ({ principal }) => ({ user: principal?.userId ?? null }) },
+  { method: "POST", path: "/custom/endpoint", handle: () => "done" },
+  { method: "GET", path: "/either", handle: () => "done" },
+  { method: "GET", path: "/items/:id", handle: ({ params }) => params },
+  { method: "GET", path: "/extra/:id", requires: ["extra:<id>:use"], handle: ({ params }) => params },
+  {
+    method: "GET",
+    path: "/throws",
+    handle: () => {
+      throw new Error("the handler's own fault");
+    },
+  },
+  { method: "ALL", path: "/any", handle: () => "any" },
+  { method: "GET", path: "/unmapped", handle: () => "never" },
+  {
+    method: "GET",
+    path: "/slow/:turns",
+    handle: async ({ principal, params }) => {
+      for (let turn = 0; turn < Number(params["turns"]); turn += 1) await new Promise(setImmediate);
+      return describe(principal);
+    },
+  },
+  { method: "GET", path: "/tamper", handle: ({ principal }) => tamper(principal) },
+];
+
+export const mounted: readonly Route[] = [
+  { method: "GET", path: "/items/:id", handle: ({ params }) => params },
+  { method: "GET", path: "/", handle: () => "root" },
+  { method: "GET", path: "/unmapped", handle: () => "never" },
+];
+
+/** Tries to change a principal in every way that a handler could, and tells what it could change. */
+function tamper(principal: Principal | undefined): readonly string[] {
+  const attempts: Record<string, () => void> = {
+    userId: () => Object.assign(principal ?? {}, { userId: "root" }),
+    scopes: () => (principal?.scopes as string[]).push("platform:admin"),
+    audience: () => (principal?.audience as string[]).push("other"),
+    claims: () => Object.assign(principal?.claims ?? {}, { sub: "root" }),
+    "nested claims": () =>
+      Object.assign((principal?.claims["nested"] as object | undefined) ?? {}, { deep: "changed" }),
+    has: () => Object.assign(principal ?? {}, { has: () => true }),
+  };
+  return Object.entries(attempts).flatMap(([name, attempt]) => {
+    try {
+      attempt();
+      return [name];
+    } catch {
+      return [];
+    }
+  });
+}
+
+export const createServer = (options: Partial<ResourceServerOptions> = {}) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    scopeMappings: policy,
+    ...options,
+  });
+
+/** Starts one application with the standard routes. */
+export const start = (
+  application: Application,
+  options: Partial<ResourceServerOptions> = {},
+  setup: { readonly cors?: boolean } = {},
+): Promise<Running> => application.start({ server: createServer(options), routes, mounted, ...setup });

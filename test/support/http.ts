@@ -1,0 +1,69 @@
+import { once } from "node:events";
+import { type IncomingMessage, request as httpRequest, type Server } from "node:http";
+import { type AddressInfo } from "node:net";
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly text: string;
+  readonly body: unknown;
+}
+
+export interface Asked {
+  readonly method?: string;
+  readonly path: string;
+  readonly token?: string | undefined;
+  /** A list of fields: names may repeat. */
+  readonly headers?: readonly (readonly [string, string])[];
+  readonly body?: unknown;
+}
+
+/** Sends one request as it is written: no normalisation of the target, fields in order. */
+export async function ask(port: number, asked: Asked): Promise<Answer> {
+  const fields: [string, string][] = [["host", `127.0.0.1:${port}`], ...(asked.headers ?? []).map(copy)];
+  if (asked.token !== undefined) fields.push(["authorization", `Bearer ${asked.token}`]);
+  const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
+  if (body !== undefined) {
+    fields.push(["content-type", "application/json"], ["content-length", String(Buffer.byteLength(body))]);
+  }
+  const sent = httpRequest({
+    port,
+    host: "127.0.0.1",
+    method: asked.method ?? "GET",
+    path: asked.path,
+    agent: false,
+    headers: fields.flat(),
+  });
+  sent.end(body);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const text = Buffer.concat(chunks).toString("utf8");
+  return { status: response.statusCode ?? 0, headers: response.headers, text, body: parse(text) };
+}
+
+const copy = ([name, value]: readonly [string, string]): [string, string] => [name, value];
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** Listens on a port that the system chooses. */
+export async function listen(
+  server: Server,
+): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: async () => {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
