@@ -180,10 +180,6 @@ export const applications: readonly Application[] = [
   expressApplication("Express 5", express5),
   koaApplication("Koa 2", Koa2 as unknown as typeof Koa3),
   koaApplication("Koa 3", Koa3),
-  fastifyApplication(
-    "Fastify 4",
-    fastify4 as unknown as typeof fastify5,
-    fastifyCors9,
-  ),
+  fastifyApplication("Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9),
   fastifyApplication("Fastify 5", fastify5, fastifyCors),
 ];

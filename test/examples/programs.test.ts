@@ -1,0 +1,140 @@
+/** The example's programs, run as a user runs them: in a process of their own. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, it } from "vitest";
+import { createIssuer } from "../support/issuer.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+type Program = ChildProcessByStdio<null, Readable, Readable>;
+
+const run = (program: string, ...args: readonly string[]): Program =>
+  spawn(process.execPath, ["--import", "tsx", `examples/knowledge-service/${program}.ts`, ...args], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+
+async function readAll(
+  program: Program,
+): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
+  let [out, err] = ["", ""];
+  program.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  program.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  const [code] = (await once(program, "close")) as [number | null];
+  return { code, out, err };
+}
+
+/** Waits for a line of the output, and goes on collecting it. */
+function follow(program: Program): {
+  readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;
+  readonly text: () => string;
+} {
+  let text = "";
+  const waiting = new Set<() => void>();
+  program.stdout.on("data", (chunk: Buffer) => {
+    text += chunk.toString();
+    for (const check of waiting) check();
+  });
+  return {
+    text: () => text,
+    until: (pattern) =>
+      new Promise((resolve, reject) => {
+        const check = () => {
+          const found = pattern.exec(text);
+          if (!found) return;
+          waiting.delete(check);
+          resolve(found);
+        };
+        waiting.add(check);
+        program.once("close", () => reject(new Error(`ended without ${String(pattern)}: ${text}`)));
+        check();
+      }),
+  };
+}
+
+describe("npm run demo", () => {
+  it.each(["express", "koa", "fastify"])("tells the whole story in %s and exits 0", async (framework) => {
+    const { code, out } = await readAll(run("demo", framework));
+    expect(out).toContain("All came out as told.");
+    expect(out).toContain('WWW-Authenticate: Bearer error="insufficient_scope"');
+    expect(out).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
+    expect(code).toBe(0);
+  });
+});
+
+describe("npm start", () => {
+  it.each([
+    ["express", "SIGINT"],
+    ["koa", "SIGTERM"],
+    ["fastify", "SIGTERM"],
+  ] as const)(
+    "serves in %s, logs a line for each decision and stops cleanly on %s",
+    async (framework, signal) => {
+      const program = run("main", framework, "--port", "0");
+      const output = follow(program);
+      const [, url] = await output.until(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
+      const [, reader] = await output.until(/^READER=(\S+)$/m);
+      await output.until(/^Decisions:$/m);
+      expect(
+        (await fetch(`${url}/knowledge/config`, { headers: { authorization: `Bearer ${reader}` } })).status,
+      ).toBe(200);
+      expect((await fetch(`${url}/agents?token=${reader}`)).status).toBe(401);
+      await output.until(
+        /^GET \/knowledge\/config allowed rule="GET \/knowledge\/config" \(default\) user="reader-1"$/m,
+      );
+      await output.until(
+        /^GET \/agents refused credential_missing rule="GET \/agents" \(default\) user=null$/m,
+      );
+      expect(output.text().split("Decisions:")[1]).not.toContain(reader);
+      program.kill(signal);
+      const [code] = (await once(program, "close")) as [number | null];
+      expect(code).toBe(0);
+    },
+  );
+
+  it("takes another configuration, and has no development issuer then", async () => {
+    const issuer = createIssuer();
+    const file = join(folder, "service.json");
+    writeFileSync(join(folder, "public.pem"), issuer.publicPem);
+    writeFileSync(file, JSON.stringify({ service_id: "other-service", verification_key_file: "public.pem" }));
+    const program = run("main", "--config", file, "--port", "0");
+    const output = follow(program);
+    const [, url] = await output.until(/listens on (\S+) \(express\)/);
+    const token = await issuer.token({ scopes: ["agents:read"], aud: "other-service" });
+    expect((await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token}` } })).status).toBe(
+      200,
+    );
+    expect(output.text()).not.toContain("READER=");
+    program.kill("SIGTERM");
+    await once(program, "close");
+  });
+
+  it.each([
+    [["flask"], "Usage: npm start"],
+    [["--port", "high"], "--port takes 0 to 65535"],
+    [["--colour"], "Usage: npm start"],
+  ])("tells how it is used for %j", async (args, text) => {
+    const { code, err } = await readAll(run("main", ...args));
+    expect(err).toContain(text);
+    expect(code).toBe(1);
+  });
+
+  it("lists every mistake of a configuration, and does not start", async () => {
+    const file = join(folder, "wrong.json");
+    writeFileSync(
+      file,
+      JSON.stringify({ service_ids: "x", verification_keys: [], scope_mappings: { "get /x": [] } }),
+    );
+    const { code, err, out } = await readAll(run("main", "--config", file, "--port", "0"));
+    expect(err).toContain("Did you mean `service_id`?");
+    expect(out).not.toContain("listens");
+    expect(code).toBe(1);
+  });
+});

@@ -1,0 +1,116 @@
+import { describe, expect, it } from "vitest";
+import { refuse, type Refused, type RefusalReason } from "../../src/policy/decision.ts";
+import { createRefusal } from "../../src/response/refusal.ts";
+
+const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
+const TALKATIVE = { realm: 'the "agents" realm', resourceMetadataUrl: "https://as.example/meta" };
+
+const lacking: Refused = {
+  ...refuse("scope_insufficient"),
+  required: ["agents:web:read", "custom:write"],
+  granted: ["agents:web:read"],
+  missing: ["custom:write"],
+};
+
+interface Row {
+  readonly refused: Refused;
+  readonly status: number;
+  readonly error: "invalid_request" | "invalid_token" | "insufficient_scope";
+  readonly scope?: string;
+}
+
+/** What each refusal answers: its status, and the RFC 6750 error and scope parameter of its challenge. */
+const table: readonly Row[] = [
+  { refused: refuse("request_ambiguous"), status: 400, error: "invalid_request" },
+  { refused: refuse("credential_malformed"), status: 400, error: "invalid_request" },
+  { refused: refuse("token_rejected", { rejection: "expired" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", { rejection: "signature" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", { rejection: "revoked" }), status: 401, error: "invalid_token" },
+  // RFC 6750 section 3.1: all that the operation needs, not only what is missing.
+  { refused: lacking, status: 403, error: "insufficient_scope", scope: "agents:web:read custom:write" },
+];
+
+describe("createRefusal", () => {
+  it.each(table)("answers $refused.reason with $status and $error", ({ refused, status, error, scope }) => {
+    const { headers, body, ...refusal } = createRefusal(refused, SILENT);
+    expect(refusal).toEqual({ status });
+    expect(headers["WWW-Authenticate"]).toBe(
+      `Bearer error="${error}", error_description="${body.detail}"` +
+        (scope === undefined ? "" : `, scope="${scope}"`),
+    );
+  });
+
+  it.each(table)(
+    "puts the realm and the metadata of the resource into the challenge of $refused.reason",
+    ({ refused }) => {
+      const challenge = createRefusal(refused, TALKATIVE).headers["WWW-Authenticate"];
+      expect(challenge).toMatch(/^Bearer realm="the \\"agents\\" realm", error=/);
+      expect(challenge).toMatch(/, resource_metadata="https:\/\/as\.example\/meta"$/);
+    },
+  );
+
+  it("challenges a request without credentials without an error (RFC 6750 section 3.1)", () => {
+    expect(createRefusal(refuse("credential_missing"), SILENT)).toMatchObject({
+      status: 401,
+      headers: { "WWW-Authenticate": "Bearer" },
+    });
+    expect(createRefusal(refuse("credential_missing"), TALKATIVE).headers["WWW-Authenticate"]).toBe(
+      'Bearer realm="the \\"agents\\" realm", resource_metadata="https://as.example/meta"',
+    );
+  });
+
+  it.each([
+    ["route_unmapped", 403],
+    ["keys_unavailable", 503],
+  ] as const)("sends no challenge with %s: another token would not help", (reason, status) => {
+    const refusal = createRefusal(refuse(reason), TALKATIVE);
+    expect(refusal.status).toBe(status);
+    expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
+  });
+
+  it("says when to ask again only where asking again may help", () => {
+    const reasons: readonly RefusalReason[] = [
+      "request_ambiguous",
+      "credential_missing",
+      "credential_malformed",
+      "token_rejected",
+      "scope_insufficient",
+      "route_unmapped",
+      "keys_unavailable",
+    ];
+    const told = reasons.filter((reason) => "Retry-After" in createRefusal(refuse(reason), SILENT).headers);
+    expect(told).toEqual(["keys_unavailable"]);
+    expect(createRefusal(refuse("keys_unavailable"), SILENT).headers["Retry-After"]).toMatch(/^[1-9]\d*$/);
+  });
+
+  it.each(table)("is a problem document that no cache keeps: $refused.reason", ({ refused, status }) => {
+    const { headers, body } = createRefusal(refused, SILENT);
+    expect(headers).toMatchObject({
+      "Content-Type": "application/problem+json",
+      "Cache-Control": "no-store",
+    });
+    expect(body).toMatchObject({ status, code: refused.reason });
+  });
+
+  it("keeps a scope out of the header that a path smuggled a line break into", () => {
+    const refused: Refused = { ...lacking, required: ["agents:a\r\nSet-Cookie: b:read", "custom:write"] };
+    expect(createRefusal(refused, SILENT).headers["WWW-Authenticate"]).toMatch(/, scope="custom:write"$/);
+  });
+
+  it("shows nothing of the principal, the rule or the cause", () => {
+    const rule = {
+      key: "GET /canary-rule",
+      method: "GET",
+      pattern: "/canary-rule",
+      requirement: [],
+      source: "custom",
+    } as const;
+    const refused: Refused = {
+      ...refuse("token_rejected", { rejection: "claims", rule, cause: new Error("canary-cause") }),
+      granted: ["canary:granted"],
+      required: ["canary:required"],
+      missing: ["canary:missing"],
+    };
+    expect(JSON.stringify(createRefusal(refused, TALKATIVE))).not.toContain("canary");
+  });
+});
