@@ -1,16 +1,18 @@
 import { type Principal } from "../principal.ts";
-import { originForm, pathOf, type PathReading } from "../request.ts";
+import { type AccessRequest, originForm, pathOf, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
 
-/** The part of Express's request (4 and 5) that is read. */
+/**
+ * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
+ * the place of the type that a route infers from its path.
+ */
 export interface ExpressRequest extends NodeRequest {
   readonly method: string;
   readonly url: string;
   readonly originalUrl: string;
   readonly baseUrl: string;
-  readonly params: Readonly<Record<string, string | readonly string[]>>;
   readonly app: { enabled(setting: string): boolean };
 }
 
@@ -69,7 +71,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
 export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
   const check = createScopeCheck(scopes);
   return (request, response, next) => {
-    const refusal = check(request, request.params);
+    const refusal = check(request, (request as Pick<AccessRequest, "params">).params);
     if (refusal) send(response, refusal);
     else next();
   };

@@ -1,0 +1,69 @@
+/** Compiled, not run: the adapters fit the types of both majors, and leave those of a route's parameters alone. */
+import Router from "@koa/router";
+import express from "express";
+import express4 from "express4";
+import fastify from "fastify";
+import fastify4 from "fastify4";
+import Koa from "koa";
+import Koa2 from "koa2";
+import { createResourceServer, type Principal } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+
+const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [""] });
+
+const app5 = express();
+app5.use(forExpress.protect(server));
+app5.use("/mounted", forExpress.protect(server), express.Router().use(forExpress.protect(server)));
+app5.get("/agents/:agent_id", forExpress.requireScopes("agents:read"), (request, response) => {
+  const id: string = request.params.agent_id;
+  // @ts-expect-error -- the route has no such parameter
+  const none: unknown = request.params.team_id;
+  const principal: Principal | undefined = forExpress.principalOf(request);
+  response.json({ id, principal, none });
+});
+
+const app4 = express4();
+app4.use(forExpress.protect(server, { caseSensitive: true }));
+app4.get("/agents/:agent_id", forExpress.requireScopes("agents:read"), (request, response) => {
+  const id: string = request.params.agent_id;
+  response.json({ id, caller: forExpress.principalOf(request)?.userId });
+});
+
+const koa3 = new Koa<{ readonly own: number }>();
+koa3.use(forKoa.protect(server, { strict: true }));
+const router = new Router();
+router.use(forKoa.protect(server));
+router.get("/agents/:agent_id", forKoa.requireScopes("agents:read"), (context) => {
+  const id: string | undefined = context.params["agent_id"];
+  context.body = { id, caller: forKoa.principalOf(context)?.userId };
+});
+koa3.use(router.routes());
+const koa2 = new Koa2();
+koa2.use(forKoa.protect(server));
+koa2.use((context) => {
+  context.body = forKoa.principalOf(context)?.userId;
+});
+
+const fastify5App = fastify();
+fastify5App.register(forFastify.protect(server));
+fastify5App.get<{ Params: { agent_id: string } }>(
+  "/agents/:agent_id",
+  { onRequest: forFastify.requireScopes("agents:read") },
+  (request) => ({ id: request.params.agent_id, caller: forFastify.principalOf(request)?.userId }),
+);
+const fastify4App = fastify4({ logger: true });
+await fastify4App.register(forFastify.protect(server));
+fastify4App.get(
+  "/agents",
+  { preHandler: [forFastify.requireScopes("agents:read")] },
+  (request) => forFastify.principalOf(request)?.userId,
+);
+
+// @ts-expect-error -- one key source, not two
+createResourceServer({ keys: { jwksFile: "keys.json", jwks: { keys: [] } }, colour: "red" });
+// @ts-expect-error -- `none` is no algorithm
+createResourceServer({ algorithm: "none" });
+// @ts-expect-error -- principals are read-only
+forExpress.principalOf({}).userId = "root";

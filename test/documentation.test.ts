@@ -1,0 +1,124 @@
+/** Every code block of the documentation compiles; every block of README.md runs, servers answer as documented. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ask } from "./support/http.ts";
+import { createIssuer } from "./support/issuer.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+// Inside the project, so that a snippet finds the packages that it imports.
+const FOLDER = join(ROOT, "test/.snippets");
+const PRELOAD = fileURLToPath(new URL("support/report-port.mjs", import.meta.url));
+
+const blocksOf = (markdown: string): readonly string[] =>
+  [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
+
+const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+const snippets = blocksOf(readme).map((code, index) => ({
+  file: join(FOLDER, `readme-${index + 1}.ts`),
+  code,
+}));
+const servers = snippets.filter(({ code }) => code.includes(".listen("));
+const programs = snippets.filter(({ code }) => !code.includes(".listen("));
+
+const examples = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
+  .filter((file) => file.endsWith(".ts"))
+  .flatMap((file) => {
+    const comments = readFileSync(join(ROOT, "src", file), "utf8").replaceAll(/^ *\* ?/gm, "");
+    const name = file.replaceAll(/[/.]/g, "-");
+    return blocksOf(comments).map((code, index) => ({ file: join(FOLDER, `${name}-${index + 1}.ts`), code }));
+  });
+
+const issuer = createIssuer();
+const environment = { ...process.env, JWT_PUBLIC_KEY: issuer.publicPem };
+
+beforeAll(() => {
+  mkdirSync(FOLDER, { recursive: true });
+  // A snippet is a module of its own even where it imports nothing.
+  for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
+});
+afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+
+describe("the documentation", () => {
+  it("has the blocks that these tests are about", () => {
+    expect(servers.length).toBeGreaterThanOrEqual(6);
+    expect(programs.length).toBeGreaterThanOrEqual(3);
+    expect(examples.length).toBeGreaterThanOrEqual(7);
+  });
+
+  it("compiles, every block of it", () => {
+    const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as {
+      config: object;
+    };
+    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
+    const program = ts.createProgram(
+      [...snippets, ...examples].map(({ file }) => file),
+      // As most users have it: `process.env.NAME`.
+      { ...options, noPropertyAccessFromIndexSignature: false },
+    );
+    const diagnostics = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
+      return `${file?.fileName ?? ""}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
+    });
+    expect(diagnostics).toEqual([]);
+  }, 60_000);
+
+  it.concurrent.each(servers)("serves with $file", async ({ file }) => {
+    const child = fork(file, {
+      execArgv: ["--import", "tsx", "--import", PRELOAD],
+      env: environment,
+      silent: true,
+    });
+    const [port] = (await once(child, "message")) as [number];
+    try {
+      const path = "/agents/web";
+      const refused = await ask(port, { path });
+      expect(refused.status).toBe(401);
+      expect(refused.headers["www-authenticate"]).toBe("Bearer");
+      const allowed = await ask(port, { path, token: await issuer.token({ scopes: ["agents:web:read"] }) });
+      expect(allowed.status).toBe(200);
+      const other = await ask(port, { path, token: await issuer.token({ scopes: ["agents:api:read"] }) });
+      expect(other.status).toBe(403);
+    } finally {
+      child.kill();
+      await once(child, "close");
+    }
+  });
+
+  it.concurrent.each(programs)("runs $file to its end", async ({ file, code }) => {
+    const child = fork(file, { execArgv: ["--import", "tsx"], env: environment, silent: true });
+    let out = "";
+    child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
+    const [exitCode] = (await once(child, "close")) as [number | null];
+    expect(exitCode).toBe(0);
+    // What a comment says of a printed line is what is printed.
+    const told = [...code.matchAll(/^console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
+    expect(out.split("\n").slice(0, told.length)).toEqual(told);
+  });
+
+  it("names only files that exist", () => {
+    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, target = ""]) => target);
+    expect(links.length).toBeGreaterThan(2);
+    for (const link of links) expect(() => readdirSync(join(ROOT, link, "..")), link).not.toThrow();
+    for (const link of links)
+      expect(readdirSync(join(ROOT, link, "..")), link).toContain(link.split("/").at(-1));
+  });
+
+  it("lists every option, and the default table as it is", async () => {
+    const { OPTION_NAMES } = await import("../src/options/schema.ts");
+    const { defaultScopeMappings } = await import("scopegate");
+    for (const name of OPTION_NAMES) expect(readme, name).toContain(`\`${name}\``);
+    const rows = [...readme.matchAll(/^\| `([A-Z]+ \/\S*)` +\| `(.+?)` +\|$/gm)].map(([, key, value]) => [
+      key,
+      value,
+    ]);
+    const render = (value: unknown): string =>
+      JSON.stringify(value)
+        .replace(/^\{"(\w+)":/, "{ $1: ")
+        .replace(/\}$/, " }");
+    expect(rows).toEqual(Object.entries(defaultScopeMappings).map(([key, value]) => [key, render(value)]));
+  });
+});

@@ -1,0 +1,124 @@
+/** The packed package, as a stranger's project gets it: what is in it, and that it loads and works. */
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createIssuer } from "./support/issuer.ts";
+
+const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const project = mkdtempSync(join(tmpdir(), "scopegate-package-"));
+const installed = join(project, "node_modules/scopegate");
+const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+  readonly dependencies: object;
+};
+let packed: readonly string[] = [];
+
+/** Puts the tarball where an install would, its dependencies beside it; a framework only where the test wants one. */
+beforeAll(() => {
+  const out = execFileSync("npm", ["pack", "--json", "--silent", "--pack-destination", project], {
+    cwd: ROOT,
+    encoding: "utf8",
+  });
+  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
+    { filename: string; files: { path: string }[] },
+  ];
+  packed = files.map(({ path }) => path);
+  mkdirSync(installed, { recursive: true });
+  execFileSync("tar", ["-xzf", join(project, filename), "-C", installed, "--strip-components", "1"]);
+  for (const name of [...Object.keys(manifest.dependencies), "express", "@types/node"]) {
+    mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+  }
+}, 60_000);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const node = (file: string, code: string): string => {
+  writeFileSync(join(project, file), code);
+  const env = { ...process.env, JWT_PUBLIC_KEY: createIssuer().publicPem };
+  return execFileSync(process.execPath, [file], { cwd: project, encoding: "utf8", env });
+};
+
+const PROGRAM = `
+const server = createResourceServer({ serviceId: "s", verificationKeys: [process.env.JWT_PUBLIC_KEY] });
+let mistake;
+try { createResourceServer({}); } catch (error) { mistake = error; }
+const app = express();
+app.use(protect(server));
+app.get("/agents", (req, res) => res.json([]));
+const listening = app.listen(0, async () => {
+  const answer = await fetch("http://127.0.0.1:" + listening.address().port + "/agents");
+  console.log(answer.status, answer.headers.get("www-authenticate"), mistake instanceof ConfigurationError);
+  listening.close();
+});`;
+
+describe("the packed package", () => {
+  it("holds the build, its types and its papers, and nothing else", () => {
+    const others = packed.filter((path) => !/^dist\/[\w.-]+\.(?:js|d\.ts|js\.map)$/.test(path));
+    expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+    for (const entry of ["index", "express", "koa", "fastify"]) {
+      expect(packed).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
+    }
+  });
+
+  it("serves from an ECMAScript module", () => {
+    const imports = `import express from "express";
+      import { ConfigurationError, createResourceServer } from "scopegate";
+      import { protect } from "scopegate/express";`;
+    expect(node("server.mjs", imports + PROGRAM).trim()).toBe("401 Bearer true");
+  });
+
+  it("serves from a CommonJS module", () => {
+    const imports = `const express = require("express");
+      const { ConfigurationError, createResourceServer } = require("scopegate");
+      const { protect } = require("scopegate/express");`;
+    expect(node("server.cjs", imports + PROGRAM).trim()).toBe("401 Bearer true");
+  });
+
+  it("loads no framework: each adapter works where none is installed", () => {
+    const code = `for (const entry of ["koa", "fastify"]) {
+      const { protect, requireScopes, principalOf } = await import("scopegate/" + entry);
+      console.log(entry, typeof protect, typeof requireScopes, typeof principalOf);
+    }`;
+    const line = "function function function";
+    expect(node("entries.mjs", code).trim().split("\n")).toEqual([`koa ${line}`, `fastify ${line}`]);
+  });
+
+  it("has types that compile in a strict project that checks its libraries", () => {
+    const file = join(project, "consumer.mts");
+    writeFileSync(
+      file,
+      `import { createResourceServer, hasScopes, parseConfiguration, type Decision, type Principal } from "scopegate";
+       import { protect } from "scopegate/express";
+       import { principalOf } from "scopegate/koa";
+       import { requireScopes } from "scopegate/fastify";
+       const server = createResourceServer({ ...parseConfiguration({}), serviceId: "s", verificationKeys: ["k"] });
+       const decision: Decision = await server.check({ method: "GET", target: "/" });
+       if (!decision.allowed) { const status: number = server.refuse(decision).status; console.log(status); }
+       const caller: Principal | undefined = principalOf({ req: {} });
+       console.log(protect(server), requireScopes("a:b"), caller?.userId, hasScopes([], "a:b"));
+       // @ts-expect-error -- a decision is not changed
+       decision.allowed = true;
+       // @ts-expect-error -- an option that does not exist
+       createResourceServer({ scopeMapping: {} });`,
+    );
+    const options: ts.CompilerOptions = {
+      module: ts.ModuleKind.NodeNext,
+      target: ts.ScriptTarget.ES2022,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      noEmit: true,
+      skipLibCheck: false,
+      types: ["node"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
+    };
+    const host = ts.createCompilerHost(options);
+    host.getCurrentDirectory = () => project;
+    const diagnostics = ts.getPreEmitDiagnostics(ts.createProgram([file], options, host));
+    expect(diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, "\n"))).toEqual(
+      [],
+    );
+  }, 60_000);
+});
