@@ -60,7 +60,10 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
       method: request.method,
       target: readTarget(request),
       reading: readReading(request, options),
-    }).then((refusal) => (refusal ? send(response, refusal) : next()), next);
+    })
+      .then((refusal) => (refusal ? send(response, refusal) : next()))
+      // Express 4 does not look at promises: what is not handed over would end the process.
+      .catch(next);
   };
 }
 

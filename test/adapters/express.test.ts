@@ -147,6 +147,25 @@ describe.each([
     expect(faults).toBe(1);
   });
 
+  it("hands a refusal that cannot be written any more to the error handler", async () => {
+    const app = create();
+    let fault: unknown;
+    app.use((_request, response, next) => {
+      response.end("too early");
+      next();
+    });
+    app.use(protect(serverFor({})));
+    const done = new Promise<void>((resolve) => {
+      app.use(((error: Error, _request: unknown, _response: unknown, _next: unknown) => {
+        fault = error;
+        resolve();
+      }) as express.ErrorRequestHandler);
+    });
+    await statusOf(app, "/agents", []);
+    await done;
+    expect(fault).toMatchObject({ code: "ERR_HTTP_HEADERS_SENT" });
+  });
+
   it("knows no principal of a request that it never saw", () => {
     expect(principalOf({})).toBeUndefined();
   });
