@@ -12,7 +12,7 @@ import { createIssuer } from "./support/issuer.ts";
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 // Inside the project, so that a snippet finds the packages that it imports.
 const FOLDER = join(ROOT, "test/.snippets");
-const PRELOAD = fileURLToPath(new URL("support/report-port.mjs", import.meta.url));
+const PRELOAD = fileURLToPath(new URL("support/report-port.ts", import.meta.url));
 
 const blocksOf = (markdown: string): readonly string[] =>
   [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);

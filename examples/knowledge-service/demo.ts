@@ -45,7 +45,7 @@ async function play({ method, path, token, body, status, reason, tells }: Scene)
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   });
-  const answer = (await response.json());
+  const answer = await response.json();
   const decided =
     last && !last.decision.allowed ? (last.decision.rejection ?? last.decision.reason) : "allowed";
   const isAsTold = response.status === status && decided === reason && (tells?.(answer) ?? true);

@@ -1,0 +1,12 @@
+/** Preloaded into a documented server: lets the system choose its port, and tells the parent which. */
+import { type AddressInfo, type ListenOptions, Server } from "node:net";
+
+type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;
+
+const prototype = Server.prototype as unknown as { listen: Listen };
+const { listen } = prototype;
+
+prototype.listen = function (where, ...rest) {
+  this.once("listening", () => process.send?.((this.address() as AddressInfo).port));
+  return listen.call(this, typeof where === "number" ? 0 : { ...where, port: 0 }, ...rest);
+};
