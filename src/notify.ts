@@ -1,12 +1,23 @@
-/** Calls a hook that is only told of something: what it throws or rejects with must not change what happened. */
+const failed = new WeakSet();
+
+/**
+ * Calls a hook that is only told of something: what it throws or rejects with must not change what happened. Its first
+ * failure becomes a process warning, because a log that fails in silence is no log.
+ */
 export function notify<Values extends unknown[]>(
   hook: (...values: Values) => unknown,
   ...values: Values
 ): void {
   try {
     const told = hook(...values);
-    if (told instanceof Promise) told.catch(() => undefined);
+    if (told instanceof Promise) told.catch(() => warnOnce(hook));
   } catch {
-    // The hook's own fault; it has no say in a decision.
+    warnOnce(hook);
   }
+}
+
+function warnOnce(hook: object): void {
+  if (failed.has(hook)) return;
+  failed.add(hook);
+  process.emitWarning("A hook failed; what it was told is lost.", "ScopegateWarning");
 }

@@ -37,19 +37,20 @@ export interface Principal {
 /** How a required scope is covered; kept beside the principal, so that its public face stays small. */
 const grantedScopes = new WeakMap<Principal, GrantedScopes>();
 
-/** The scopes of a principal that this library made. Throws a `TypeError` for any other object. */
-export function grantedScopesOf(principal: Principal): GrantedScopes {
+/**
+ * The scopes of a principal, indexed for the rules of a server. One that another server made, or a test by hand, is
+ * judged by its list of scopes alone.
+ */
+export function grantedScopesOf(principal: Principal, rules: ScopeRules): GrantedScopes {
   const granted = grantedScopes.get(principal);
-  if (!granted)
-    throw new TypeError("Pass a principal that this library made: see `authenticate` and `principalOf`.");
-  return granted;
+  return granted?.rules === rules ? granted : new GrantedScopes(principal.scopes, rules);
 }
 
-/** Reads the claims of a verified token to a principal, or `undefined` when one of them is of the wrong type. */
+/** Reads the claims of a verified token to a principal, or to the name of a claim that is of the wrong type. */
 export function readPrincipal(
   claims: Readonly<Record<string, unknown>>,
   rules: PrincipalRules,
-): Principal | undefined {
+): Principal | { readonly claim: string } {
   const scopes = readScopes(claimAt(claims, rules.scopesClaim));
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = claimAt(claims, rules.userIdClaim);
@@ -59,10 +60,14 @@ export function readPrincipal(
     claimAt(claims, "jti"),
     claimAt(claims, "exp"),
   ];
-  if (!scopes || !audience) return undefined;
-  if (!isText(userId) || !isText(sessionId) || !isText(issuer) || !isText(tokenId)) return undefined;
-  const hasFiniteDates = ["exp", "nbf", "iat"].every((name) => isNumericDate(claimAt(claims, name)));
-  if (!hasFiniteDates) return undefined;
+  if (!scopes) return { claim: nameOf(rules.scopesClaim) };
+  if (!audience) return { claim: "aud" };
+  if (!isText(userId)) return { claim: nameOf(rules.userIdClaim) };
+  if (!isText(sessionId)) return { claim: nameOf(rules.sessionIdClaim) };
+  if (!isText(issuer)) return { claim: "iss" };
+  if (!isText(tokenId)) return { claim: "jti" };
+  const date = ["exp", "nbf", "iat"].find((name) => !isNumericDate(claimAt(claims, name)));
+  if (date !== undefined) return { claim: date };
   return createPrincipal(
     {
       ...(userId !== undefined && { userId }),
@@ -77,6 +82,8 @@ export function readPrincipal(
     rules.scopeRules,
   );
 }
+
+const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
 /** A principal of these values, frozen to the last claim: handlers of concurrent requests may share it. */
 export function createPrincipal(

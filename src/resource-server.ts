@@ -1,12 +1,14 @@
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
+import { createIdentifier } from "./identification.ts";
 import { notify } from "./notify.ts";
 import { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { allow, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
+import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { type RuleMatch } from "./policy/rule.ts";
-import { createPrincipal, type Principal, readPrincipal } from "./principal.ts";
+import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, pathOf, readTarget } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
@@ -22,14 +24,22 @@ export interface ResourceServer {
    * @throws KeysUnavailableError when nobody can tell
    */
   authenticate(token: string): Promise<Principal>;
-  /** Decides by the table alone for a caller who is known already. Tells no hook, checks no token. */
+  /**
+   * Decides by the table alone for a caller who is known already; the path is read exactly as it is spelled. Tells no
+   * hook, checks no token.
+   */
   authorize(principal: Principal, method: string, path: string): Decision;
   /** Shows how a request would be decided for these scopes, or without a token, and why. */
   explain(query: ExplainQuery): Explanation;
   /** The response for a refusal: status, headers, and the body to be sent as JSON. */
   refuse(refused: Refused): Refusal;
-  /** Tells `onDecision` of a decision that was made outside `check`, so that one log holds them all. */
-  observe(decision: Decision, request: AccessRequest): void;
+  /**
+   * Decides whether the caller of an allowed request holds all of these scopes as well, and tells `onDecision`: what
+   * `requireScopes` of the adapters asks. `<name>` stands for a member of `request.params`.
+   * @throws ConfigurationError for a scope that no token can be granted
+   * @throws Error on a public route, where no token was read, and for a parameter that the request does not have
+   */
+  checkScopes(allowed: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
@@ -40,9 +50,6 @@ export interface ResourceServer {
   /** Ends background work. With static keys there is none; call it all the same. */
   close(): Promise<void>;
 }
-
-type Identified =
-  { readonly principal: Principal } | { readonly refusal: Pick<Refused, "reason" | "rejection" | "cause"> };
 
 /**
  * Makes a resource server from its options; the adapters protect an application with it.
@@ -75,7 +82,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     ...policy
   } = resolveOptions(options);
   const finder = new RouteFinder(rules);
-  const verify = createTokenVerifier(token, keys);
+  const identify = createIdentifier(createTokenVerifier(token, keys), principalRules, policy.isRevoked);
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
@@ -108,36 +115,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     return needsRule ? { refused: refuse("route_unmapped") } : { facts: {} };
   }
 
-  /** Who a token speaks for, or why it speaks for nobody. */
-  async function identify(encoded: string): Promise<Identified> {
-    const verification = await verify(encoded);
-    if (verification.kind === "unavailable")
-      return { refusal: { reason: "keys_unavailable", cause: verification.cause } };
-    if (verification.kind === "rejected")
-      return { refusal: { reason: "token_rejected", rejection: verification.rejection } };
-    const principal = readPrincipal(verification.claims, principalRules);
-    if (!principal) return { refusal: { reason: "token_rejected", rejection: "claims" } };
-    return (await findRevocation(principal)) ?? { principal };
-  }
-
-  /** No answer is not a bad token: whoever cannot tell whether a token is revoked says so, and lets nobody in. */
-  async function findRevocation(principal: Principal): Promise<Identified | undefined> {
-    if (!policy.isRevoked) return undefined;
-    try {
-      const revoked: unknown = await policy.isRevoked(principal);
-      if (revoked === false) return undefined;
-      if (revoked === true) return { refusal: { reason: "token_rejected", rejection: "revoked" } };
-      throw new TypeError("`isRevoked` must answer true or false.");
-    } catch (cause) {
-      return { refusal: { reason: "keys_unavailable", cause } };
-    }
-  }
-
   function decideFor(
     principal: Principal,
     { match, facts }: { readonly match?: RuleMatch; readonly facts: Pick<Decision, "rule"> },
   ): Decision {
-    return match && policy.authorization ? decideByScopes(match, principal) : allow({ ...facts, principal });
+    return match && policy.authorization
+      ? decideByScopes(match, principal, principalRules.scopeRules)
+      : allow({ ...facts, principal });
   }
 
   function decideAnonymous(request: AccessRequest): Decision {
@@ -149,38 +133,46 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       : refuse("credential_missing", route.facts);
   }
 
-  function observe(decision: Decision, request: AccessRequest): void {
-    if (policy.onDecision) notify(policy.onDecision, decision, withoutCredentials(request));
+  function authorize(principal: Principal, request: AccessRequest): Decision {
+    const route = findRule(request);
+    return "refused" in route ? route.refused : decideFor(principal, route);
   }
 
-  function authorize(principal: Principal, method: string, path: string): Decision {
-    const route = findRule({ method, target: path });
-    return "refused" in route ? route.refused : decideFor(principal, route);
+  function observe(decision: Decision, request: AccessRequest): Decision {
+    if (policy.onDecision) notify(policy.onDecision, decision, withoutCredentials(request));
+    return decision;
   }
 
   return Object.freeze({
     routes: createRouteTable(rules),
-    async check(request: AccessRequest) {
-      const decision = await decide(request);
-      observe(decision, request);
-      return decision;
-    },
+    check: async (request: AccessRequest) => observe(await decide(request), request),
+    checkScopes: (allowed: Decision, scopes: readonly string[], request: AccessRequest) =>
+      observe(
+        decideRouteScopes(
+          allowed,
+          scopes,
+          request.params,
+          policy.authorization ? principalRules.scopeRules : null,
+        ),
+        request,
+      ),
     async authenticate(encoded: string) {
       const identified = await identify(encoded);
       if ("principal" in identified) return identified.principal;
       const { rejection, cause } = identified.refusal;
       throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
     },
-    authorize,
+    authorize: (principal: Principal, method: string, path: string) =>
+      authorize(principal, { method, target: path }),
     explain(query: ExplainQuery) {
-      const { method, path, scopes } = query;
+      const { path, scopes, ...rest } = query;
+      const request = { ...rest, target: path };
       const caller =
         scopes && createPrincipal({ scopes, audience: [], claims: {} }, principalRules.scopeRules);
-      const decision = caller ? authorize(caller, method, path) : decideAnonymous({ method, target: path });
+      const decision = caller ? authorize(caller, request) : decideAnonymous(request);
       return explainDecision(query, decision);
     },
     refuse: (refused: Refused) => createRefusal(refused, challenge),
-    observe,
     ready: () => keys.ready().catch((cause: unknown) => Promise.reject(new KeysUnavailableError(cause))),
     close: () => Promise.resolve(),
   });

@@ -49,16 +49,16 @@ export const isScopePart = (text: string): boolean => isScopeToken(text) && !tex
 
 /** The scopes of one token, indexed by structure so that texts are never glued together and parsed again. */
 export class GrantedScopes {
-  readonly #rules: ScopeRules;
+  readonly rules: ScopeRules;
   readonly #resources = new Map<string, Map<string, ActionGrants>>();
   readonly #opaque = new Map<string, Grant>();
   #admin: string | undefined;
 
   constructor(scopes: Iterable<string>, rules: ScopeRules) {
-    this.#rules = rules;
+    this.rules = rules;
     for (const scope of scopes) {
       this.#add(scope, { granted: scope, implied: false });
-      this.#addImplied(scope);
+      if (rules.implied.size > 0) this.#addImplied(scope);
     }
   }
 
@@ -106,8 +106,8 @@ export class GrantedScopes {
 
   #add(scope: string, grant: Grant): void {
     const parts = splitScope(scope);
-    if (!parts.every(isScopePart)) return;
-    if (scope === this.#rules.adminScope) this.#admin ??= grant.granted;
+    if (!isScopeToken(scope) || parts.includes("")) return;
+    if (scope === this.rules.adminScope) this.#admin ??= grant.granted;
     const [resource, action] = [parts[0], parts.at(-1)];
     if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined) {
       if (!this.#opaque.has(scope)) this.#opaque.set(scope, grant);
@@ -122,11 +122,11 @@ export class GrantedScopes {
 
   /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
   #addImplied(scope: string): void {
-    for (const implied of this.#rules.implied.get(scope) ?? [])
+    for (const implied of this.rules.implied.get(scope) ?? [])
       this.#add(implied, { granted: scope, implied: true });
     const [resource, id, action, ...more] = splitScope(scope);
     if (id === undefined || action === undefined || more.length > 0) return;
-    for (const implied of this.#rules.implied.get(`${resource}:${action}`) ?? []) {
+    for (const implied of this.rules.implied.get(`${resource}:${action}`) ?? []) {
       const [impliedResource, impliedAction, ...none] = splitScope(implied);
       if (impliedResource === resource && impliedAction !== undefined && none.length === 0) {
         this.#add(`${resource}:${id}:${impliedAction}`, { granted: scope, implied: true });

@@ -16,7 +16,7 @@ const ROOMS = [
   ["policy/"],
   ["response/"],
   ["options/"],
-  ["configuration.ts", "resource-server.ts"],
+  ["configuration.ts", "identification.ts", "resource-server.ts"],
   ["adapters/"],
   ["index.ts"],
 ];

@@ -2,7 +2,14 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest, originForm, pathOf, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import {
+  assertOptions,
+  assertResourceServer,
+  createScopeCheck,
+  findPrincipal,
+  guard,
+  type NodeRequest,
+} from "./guard.ts";
 
 /**
  * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
@@ -55,6 +62,8 @@ export interface ProtectOptions {
  * ```
  */
 export function protect(server: ResourceServer, options: ProtectOptions = {}): ExpressMiddleware {
+  assertResourceServer(server);
+  assertOptions(options, ["caseSensitive", "strict"]);
   return (request, response, next) => {
     guard(server, request, {
       method: request.method,

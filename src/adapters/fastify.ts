@@ -4,7 +4,7 @@ import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { toPattern } from "./fastify-pattern.ts";
-import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import { assertResourceServer, createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
@@ -55,6 +55,7 @@ export type FastifyPlugin = (
  * ```
  */
 export function protect(server: ResourceServer): FastifyPlugin {
+  assertResourceServer(server);
   const patterns = new Map<string, string>();
   const patternOf = (url: string): string => {
     const pattern = patterns.get(url) ?? toPattern(url);

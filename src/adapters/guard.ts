@@ -1,5 +1,6 @@
 /** What the adapters share: the decision of a request, remembered for its handlers, and its credential fields. */
-import { decideByScopeList, type Decision, refuse, type Refused } from "../policy/decision.ts";
+import { suggest } from "../errors.ts";
+import { type Decision } from "../policy/decision.ts";
 import { compileScopeList } from "../policy/requirement.ts";
 import { type Principal } from "../principal.ts";
 import { type AccessRequest } from "../request.ts";
@@ -36,33 +37,40 @@ export async function guard(
 /** The caller of a guarded request. */
 export const findPrincipal = (raw: object): Principal | undefined => guarded.get(raw)?.decision.principal;
 
-/** The check of one route for scopes of its own, compiled once; its parameters are the route's. */
+/** The check of one route for scopes of its own. */
 export function createScopeCheck(
   scopes: readonly string[],
 ): (raw: object, params: AccessRequest["params"]) => Refusal | undefined {
-  const required = compileScopeList(scopes, "any");
+  if (scopes.length === 0)
+    throw new TypeError('requireScopes names no scope: write requireScopes("agents:read").');
+  compileScopeList(scopes, "any");
   return (raw, params) => {
     const state = guarded.get(raw);
     if (!state)
       throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
     const { server, request } = state;
-    const decision = decide(state.decision);
-    server.observe(decision, request);
+    const decision = server.checkScopes(state.decision, scopes, { ...request, params });
     return decision.allowed ? undefined : server.refuse(decision);
-
-    function decide({ principal }: Decision): Decision | Refused {
-      if (!principal) return refuse("credential_missing");
-      return decideByScopeList(required, (name) => readParameter(params, name), principal);
-    }
   };
 }
 
-/** A parameter that the route does not have is a mistake in the program: no scope could ever be the right one. */
-function readParameter(params: AccessRequest["params"], name: string): string {
-  const value = params && Object.hasOwn(params, name) ? params[name] : undefined;
-  if (value === undefined)
-    throw new Error(`requireScopes names <${name}>, which is no parameter of this route.`);
-  return typeof value === "string" ? value : value.join("/");
+/**
+ * Fails at boot for anything but a resource server. A framework that is handed `protect` itself calls it with its own
+ * objects, and would go on without a guard.
+ */
+export function assertResourceServer(server: unknown): asserts server is ResourceServer {
+  const isServer = typeof server === "object" && server !== null && "check" in server && "refuse" in server;
+  if (!isServer)
+    throw new TypeError("protect takes a resource server: write protect(createResourceServer({ ... })).");
+}
+
+/** Fails at boot for a misspelt option: the guard would read paths in another way than its router. */
+export function assertOptions(options: object, known: readonly string[]): void {
+  const unknown = Object.keys(options).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  throw new TypeError(
+    `protect received unknown option \`${unknown}\`. ${suggest(unknown, known, "It takes none of that name.")}`,
+  );
 }
 
 /** Node keeps the first of several `Authorization` fields: a proxy in front may have looked at another. */

@@ -2,7 +2,14 @@ import { type Principal } from "../principal.ts";
 import { pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import {
+  assertOptions,
+  assertResourceServer,
+  createScopeCheck,
+  findPrincipal,
+  guard,
+  type NodeRequest,
+} from "./guard.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
@@ -52,6 +59,8 @@ export interface ProtectOptions {
  * ```
  */
 export function protect(server: ResourceServer, options: ProtectOptions = {}): KoaMiddleware {
+  assertResourceServer(server);
+  assertOptions(options, ["caseSensitive", "strict"]);
   const reading = { ignoreCase: !options.caseSensitive, ignoreTrailingSlash: !options.strict };
   return async (context, next) => {
     const refusal = await guard(server, context.req, {

@@ -1,4 +1,10 @@
-import { createPublicKey, createSecretKey, KeyObject, webcrypto } from "node:crypto";
+import {
+  createPublicKey,
+  createSecretKey,
+  type JsonWebKey as CryptoJsonWebKey,
+  KeyObject,
+  webcrypto,
+} from "node:crypto";
 import { types } from "node:util";
 import { attempt } from "../errors.ts";
 import { type Algorithm, hashBytes, isSymmetric, suits } from "./algorithm.ts";
@@ -25,12 +31,15 @@ export function importKey(
 /** Imports a JWK, with what it says of its own use (RFC 7517 sections 4.2 to 4.5). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
   if (jwk.kid !== undefined && typeof jwk.kid !== "string") return invalid("has a `kid` that is no string.");
-  if ("d" in jwk || "priv" in jwk) return PRIVATE;
+  const { d, priv } = jwk as { readonly d?: unknown; readonly priv?: unknown };
+  if (d !== undefined || priv !== undefined) return PRIVATE;
   const own = algorithms.filter((algorithm) => isMeantFor(jwk, algorithm));
   if (own.length === 0)
     return unusable(`is a JWK whose alg, use or key_ops rule out ${algorithms.join(", ")}`);
   const key = attempt(() =>
-    jwk.kty === "oct" ? secretOf(jwk) : createPublicKey({ key: { ...jwk }, format: "jwk" }),
+    jwk.kty === "oct"
+      ? secretOf(jwk)
+      : createPublicKey({ key: { ...jwk } as CryptoJsonWebKey, format: "jwk" }),
   );
   if (!key) return invalid("is not a JWK that can be read.");
   const imported = importKeyObject(key, own);
@@ -44,14 +53,21 @@ function importText(text: string, algorithms: readonly Algorithm[]): Verificatio
     .trim();
   if (trimmed.startsWith("{")) {
     const jwk = attempt(() => JSON.parse(trimmed) as JsonWebKey);
-    return jwk ? importJwk(jwk, algorithms) : invalid("begins like a JWK and is not JSON.");
+    if (!jwk) return invalid("begins like a JWK and is not JSON.");
+    if ("keys" in jwk)
+      return invalid("is a JWK Set.", "Give it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
+    return importJwk(jwk, algorithms);
   }
   if (trimmed.includes("PRIVATE KEY-----")) return PRIVATE;
   if (trimmed.split("-----BEGIN ").length > 2) {
     return invalid("holds several PEM blocks.", "Give each key as an entry of its own.");
   }
   const key = attempt(() => createPublicKey(trimmed));
-  return key ? importKeyObject(key, algorithms) : invalid("is neither a PEM nor a JWK that can be read.");
+  if (key) return importKeyObject(key, algorithms);
+  return invalid(
+    "is neither a PEM nor a JWK that can be read.",
+    "Give the text of a PEM with its BEGIN and END lines, not the name of its file; for a shared secret set `algorithm` to HS256.",
+  );
 }
 
 /** An asymmetric key taken as a secret would let anyone who knows the public key sign (RFC 8725 section 2.1). */
@@ -149,7 +165,7 @@ function importHmac(key: KeyObject, algorithm: Algorithm): Promise<webcrypto.Cry
 }
 
 function secretOf(jwk: JsonWebKey): KeyObject {
-  const bytes = typeof jwk["k"] === "string" ? Buffer.from(jwk["k"], "base64url") : Buffer.alloc(0);
+  const bytes = typeof jwk.k === "string" ? Buffer.from(jwk.k, "base64url") : Buffer.alloc(0);
   return createSecretKey(bytes);
 }
 

@@ -2,14 +2,15 @@ import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssueCode } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 
-/** A JSON Web Key (RFC 7517 section 4), as far as this library reads it. */
+/** A JSON Web Key (RFC 7517 section 4), as far as this library reads it; the types of jose and of Node.js fit it. */
 export interface JsonWebKey {
-  readonly kty: string;
-  readonly kid?: string;
-  readonly alg?: string;
-  readonly use?: string;
-  readonly key_ops?: readonly string[];
-  readonly [member: string]: unknown;
+  /** Required; checked at construction. */
+  readonly kty?: string | undefined;
+  readonly kid?: string | undefined;
+  readonly alg?: string | undefined;
+  readonly use?: string | undefined;
+  readonly key_ops?: readonly string[] | undefined;
+  readonly k?: string | undefined;
 }
 
 /** A JWK Set (RFC 7517 section 5). */

@@ -1,9 +1,5 @@
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
-import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
-import { type KeyEvent } from "../keys/key-event.ts";
-import { createKeyResolver, type KeySource } from "../keys/key-source.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
-import { notify } from "../notify.ts";
 import { compileRules } from "../policy/compile-rules.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
@@ -15,6 +11,7 @@ import { resolveScopeRules } from "../scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenRules } from "../token/verifier.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { resolveAlgorithms, resolveAudience, resolveKeys } from "./resolve-token.ts";
 import { checkShape } from "./schema.ts";
 
 /** Options with every default filled in and everything compiled that can be, one part for each room. */
@@ -33,12 +30,16 @@ export interface ResolvedOptions {
 
 type OptionName = keyof ResourceServerOptions;
 
+/** Options whose absence accepts more tokens: one that got lost on its way must not go unnoticed. */
+const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"] as const;
+
 /** Checks all options and compiles them, or throws one `ConfigurationError` that lists every mistake. */
 export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const issues: ConfigurationIssue[] = [];
   const report: Report = (issue) => issues.push(issue);
   const options = withoutAbsent(given);
   checkShape(options, report);
+  for (const name of NARROWING) if (isGivenAsUndefined(given, name)) report(lostValue(name));
 
   if (issues.some(({ path }) => path.length === 0)) throw new ConfigurationError(issues);
 
@@ -111,75 +112,17 @@ function wellShaped(
   return Object.fromEntries(Object.entries(table).filter(([key]) => !paths.some((path) => path[1] === key)));
 }
 
-function resolveAlgorithms(options: ResourceServerOptions, report: Report): readonly Algorithm[] | undefined {
-  if (options.algorithm && options.algorithms) {
-    report(conflict("algorithms", "algorithm"));
-    return undefined;
-  }
-  const algorithms = options.algorithms ?? (options.algorithm ? [options.algorithm] : DEFAULTS.algorithms);
-  if (new Set(algorithms.map(isSymmetric)).size > 1) {
-    report({
-      code: "algorithms_mixed",
-      path: ["algorithms"],
-      message: "mixes HS* with asymmetric algorithms.",
-      hint: "Allow one kind: with both, a public key could be used as a secret (RFC 8725 section 2.1).",
-    });
-    return undefined;
-  }
-  return algorithms;
-}
+const isGivenAsUndefined = (given: unknown, name: OptionName): boolean =>
+  typeof given === "object" &&
+  given !== null &&
+  Object.hasOwn(given, name) &&
+  Reflect.get(given, name) === undefined;
 
-/** `verifyAudience` without an audience would accept the tokens of every other service of the issuer. */
-function resolveAudience(options: ResourceServerOptions, report: Report): readonly string[] | undefined {
-  if (options.verifyAudience === false) return undefined;
-  const audience = options.audience ?? options.serviceId;
-  if (audience !== undefined) return typeof audience === "string" ? [audience] : [...audience];
-  report({
-    code: "option_missing",
-    path: ["serviceId"],
-    message: "is missing, and `verifyAudience` needs it.",
-    hint: "Write the `aud` of this service's tokens, or `verifyAudience: false` to accept tokens meant for others.",
-  });
-  return undefined;
-}
-
-function resolveKeys(
-  options: ResourceServerOptions,
-  algorithms: readonly Algorithm[],
-  report: Report,
-): KeyResolver | undefined {
-  const { keys, verificationKeys } = options;
-  if (keys && verificationKeys) {
-    report(conflict("verificationKeys", "keys"));
-    return undefined;
-  }
-  const source: KeySource | undefined = keys ?? (verificationKeys && { verificationKeys });
-  if (!source) {
-    report({
-      code: "option_missing",
-      path: ["verificationKeys"],
-      message: "is missing.",
-      hint: "Give the keys that tokens are verified with, as `verificationKeys` or `keys`.",
-    });
-    return undefined;
-  }
-  const onKeyEvent = options.onKeyEvent ?? warn;
-  return createKeyResolver(source, algorithms, keys ? ["keys"] : [], report, (event) =>
-    notify(onKeyEvent, event),
-  );
-}
-
-/** A key source that fails must be seen by someone, even where nobody asked to be told. */
-function warn({ type, source, message }: KeyEvent): void {
-  if (type === "failed")
-    process.emitWarning(`Keys of ${source}: ${message ?? "failed."}`, "ScopegateWarning");
-}
-
-const conflict = (name: OptionName, other: OptionName): ConfigurationIssue => ({
-  code: "option_conflict",
+const lostValue = (name: OptionName): ConfigurationIssue => ({
+  code: "option_invalid",
   path: [name],
-  message: `stands beside \`${other}\`.`,
-  hint: "Give one of the two.",
+  message: "is given as undefined, which would accept more tokens than it was meant to.",
+  hint: "Is the variable set that it comes from? Leave the option out to go without.",
 });
 
 const notAScope = (name: OptionName): ConfigurationIssue => ({

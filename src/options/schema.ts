@@ -67,12 +67,13 @@ const SOURCE =
 const tokenSource = z.union(
   [
     z.strictObject({ header: z.literal("authorization") }),
-    z.strictObject({ cookie: z.string().check(z.regex(/^[\w!#$%&'*+\-.^`|~]+$/)) }),
+    z.strictObject({ cookie: z.string().check(z.regex(/^[\w!#$%&'*+\-.^`|~]+$/, { error: SOURCE })) }),
   ],
   { error: SOURCE },
 );
 
 const printable = (expected: string) => text(expected).check(z.regex(/^[\x20-\x7e]+$/, { error: expected }));
+const AUDIENCE = "Write the expected `aud`, or a list of at least one.";
 const METADATA_URL = "Write an absolute https URL.";
 
 const shape = {
@@ -84,7 +85,7 @@ const shape = {
     .check(z.minLength(1, { error: "Name at least one algorithm." })),
   issuer: text("Write the `iss` of the tokens, exactly."),
   serviceId: text("Write this service's id: the `aud` of its tokens."),
-  audience: z.union([text("-"), texts("-").check(z.minLength(1))], {
+  audience: z.union([text(AUDIENCE), texts(AUDIENCE).check(z.minLength(1, { error: AUDIENCE }))], {
     error: "Write the expected `aud`, or a list of at least one.",
   }),
   verifyAudience: flag,
@@ -132,25 +133,46 @@ const schema = z.partial(z.strictObject(shape, { error: "Write an object of opti
 /** Reports every option that is unknown or of the wrong shape. Nothing is coerced, and no value is quoted. */
 export function checkShape(options: unknown, report: Report): void {
   const { error } = schema.safeParse(options);
-  for (const issue of error?.issues ?? []) for (const one of toIssues(issue)) report(one);
+  for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);
 }
 
-function toIssues(issue: z.core.$ZodIssue): ConfigurationIssue[] {
+/** What kind of value stands at a path: said of the mistake, because the value itself may be a secret. */
+function describeFound(options: unknown, path: readonly (string | number)[]): string {
+  let value = options;
+  for (const step of path) value = isRecord(value) ? value[step] : undefined;
+  if (value === undefined || value === null || value === "")
+    return value === "" ? "an empty string" : String(value);
+  if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  return { string: "this text", object: "this object" }[typeof value as string] ?? `a ${typeof value}`;
+}
+
+function toIssues(issue: z.core.$ZodIssue, options: unknown): ConfigurationIssue[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys") {
     return issue.keys.map((name) => ({
       code: "option_unknown",
       path: [...path, name],
       message: `received unknown option \`${name}\`.`,
-      hint: suggest(name, OPTION_NAMES, "Remove it, or look its name up in the table of options."),
+      hint:
+        ALIASES[name] ??
+        suggest(name, OPTION_NAMES, "Remove it, or look its name up in the table of options."),
     }));
   }
-  const code =
-    /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1
-      ? "requirement_invalid"
-      : "option_invalid";
-  return [{ code, path, message: "is not a value that this option takes.", hint: issue.message }];
+  const isEntry = /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1;
+  const message = `cannot be ${describeFound(options, path)}.`;
+  return [{ code: isEntry ? "requirement_invalid" : "option_invalid", path, message, hint: issue.message }];
 }
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+/** Names that other libraries have for an option. */
+const ALIASES: Readonly<Record<string, string>> = {
+  key: "Write `verificationKeys: [key]`.",
+  publicKey: "Write `verificationKeys: [publicKey]`.",
+  secret: 'Write `verificationKeys: [secret]` and `algorithm: "HS256"`.',
+  jwks: "Write `keys: { jwks }`.",
+  jwksFile: "Write `keys: { jwksFile }`.",
+  aud: "Write `serviceId` or `audience`.",
+  iss: "Write `issuer`.",
+};
+
+const isRecord = (value: unknown): value is Readonly<Record<string | number, unknown>> =>
   typeof value === "object" && value !== null;

@@ -1,6 +1,6 @@
 import { type Rejection } from "../errors.ts";
 import { grantedScopesOf, type Principal } from "../principal.ts";
-import { type GrantedScopes, type Satisfaction } from "../scope.ts";
+import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scope.ts";
 import { type BoundScope, bindScope, type RequiredScope } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
 
@@ -39,6 +39,8 @@ export interface Refused extends DecisionFacts {
   readonly reason: RefusalReason;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
+  /** The claim that is missing or wrong, when the rejection is `claims`. For the operator's log; it is never rendered. */
+  readonly claim?: string;
   /** What failed behind `keys_unavailable`. For the operator's log; it is never rendered. */
   readonly cause?: unknown;
 }
@@ -57,7 +59,7 @@ const NO_SCOPES = Object.freeze({
 /** A refusal for a reason that scopes have no part in. */
 export function refuse(
   reason: RefusalReason,
-  facts: Pick<Refused, "rule" | "principal" | "rejection" | "cause"> = {},
+  facts: Pick<Refused, "rule" | "principal" | "rejection" | "claim" | "cause"> = {},
 ): Refused {
   return Object.freeze({
     ...NO_SCOPES,
@@ -79,16 +81,16 @@ export function allow(facts: Pick<Allowed, "rule" | "principal"> = {}): Allowed 
 }
 
 /** Whether the scopes of a principal meet what a rule asks. */
-export function decideByScopes({ compiled, parameter }: RuleMatch, principal: Principal): Decision {
-  const { rule, requirement } = compiled;
-  const granted = grantedScopesOf(principal);
+export function decideByScopes(match: RuleMatch, principal: Principal, rules: ScopeRules): Decision {
+  const { rule, requirement } = match.compiled;
+  const granted = grantedScopesOf(principal, rules);
   switch (requirement.kind) {
     case "public":
     case "optional":
       return allow({ rule, principal });
     case "allOf":
     case "anyOf": {
-      const required = requirement.scopes.map((scope) => bindScope(scope, parameter));
+      const required = requirement.scopes.map((scope) => bindScope(scope, match.parameter));
       return weigh(required, granted, requirement.kind, { rule, principal });
     }
     case "filtered": {
@@ -102,14 +104,15 @@ export function decideByScopes({ compiled, parameter }: RuleMatch, principal: Pr
   }
 }
 
-/** Whether a principal holds all of some scopes, for a check that no rule of the table makes. */
+/** Whether a principal holds all of some scopes, for a check that stands in a route rather than in the table. */
 export function decideByScopeList(
   scopes: readonly RequiredScope[],
   parameter: (name: string) => string,
-  principal: Principal,
+  rules: ScopeRules,
+  facts: Facts,
 ): Decision {
   const required = scopes.map((scope) => bindScope(scope, parameter));
-  return weigh(required, grantedScopesOf(principal), "allOf", { principal });
+  return weigh(required, grantedScopesOf(facts.principal, rules), "allOf", facts);
 }
 
 type Facts = Required<Pick<DecisionFacts, "principal">> & Pick<DecisionFacts, "rule">;

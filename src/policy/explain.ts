@@ -1,9 +1,12 @@
+import { type AccessRequest } from "../request.ts";
 import { type Decision } from "./decision.ts";
 import { type Rule } from "./rule.ts";
 
 /** What to explain: a request, and the scopes of an imagined caller; without `scopes` one that has no token. */
-export interface ExplainQuery {
-  readonly method: string;
+export interface ExplainQuery extends Pick<
+  AccessRequest,
+  "method" | "matchedPattern" | "params" | "reading"
+> {
   readonly path: string;
   readonly scopes?: readonly string[];
 }
@@ -37,17 +40,14 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
 const describeRule = (rule: Rule | undefined): string => (rule ? `${rule.key} (${rule.source})` : "none");
 
 function describeRequirement({ rule, required }: Decision): string {
-  if (typeof rule?.requirement === "string")
-    return rule.requirement === "public" ? "nothing" : "nothing, or a valid token";
-  if (!rule || required.length > 0) return list(required);
-  return describeAsked(rule.requirement);
-}
-
-/** Where no token was looked at, what the rule asks is shown as it is written. */
-function describeAsked(requirement: Exclude<Rule["requirement"], string>): string {
+  const requirement = rule?.requirement;
+  if (requirement === "public") return "nothing";
+  if (requirement === "optional") return "nothing, or a valid token";
+  if (requirement === undefined) return "-";
+  // Where no caller was weighed the scopes are shown as the rule writes them.
   if ("filtered" in requirement) return `${requirement.filtered}, for all or at least one id`;
-  if ("anyOf" in requirement) return `one of ${list(requirement.anyOf)}`;
-  return requirement.length === 0 ? "a valid token" : list(requirement);
+  if ("anyOf" in requirement) return `one of ${list(required.length > 0 ? required : requirement.anyOf)}`;
+  return requirement.length === 0 ? "a valid token" : list(required.length > 0 ? required : requirement);
 }
 
 const list = (items: readonly string[]): string => (items.length === 0 ? "-" : items.join(" "));

@@ -1,5 +1,7 @@
 import { type Key, parse, pathToRegexp, type Token } from "path-to-regexp";
+import { attempt } from "../errors.ts";
 import { readTarget } from "../request.ts";
+import { findSpelling, translateParameters } from "./pattern-dialects.ts";
 
 /** One segment of a pattern. `narrowness` orders the kinds: static, mixed, parameter, wildcard. */
 export type PatternSegment =
@@ -31,9 +33,12 @@ const MAX_ALTERNATIVES = 64;
 
 /** Parses a pattern in path-to-regexp's syntax to segments, or says why no request can match it. */
 export function parsePattern(source: string): Pattern | PatternMistake {
-  const tokens = parseTokens(source);
-  if ("code" in tokens) return tokens;
-  const flat = expandGroups(tokens);
+  const translated = translateParameters(source);
+  if (translated !== undefined)
+    return invalid("writes a parameter in another syntax.", `Write \`${translated}\`.`);
+  const parsed = parseTokens(source);
+  if ("code" in parsed) return parsed;
+  const flat = expandGroups(parsed.tokens);
   if (flat.length > MAX_ALTERNATIVES) {
     return invalid(
       `has more than ${MAX_ALTERNATIVES} combinations of optional groups.`,
@@ -89,25 +94,27 @@ export function mixedSegmentMatcher(
   return { regexp, names: keys.map((key) => key.name) };
 }
 
-function parseTokens(source: string): readonly Token[] | PatternMistake {
-  try {
+function parseTokens(source: string): { readonly tokens: readonly Token[] } | PatternMistake {
+  const tokens = tokensOf(source);
+  if (tokens) return { tokens };
+  const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
+  return invalid(
+    "is not a pattern of path-to-regexp.",
+    spelling === undefined ? SYNTAX : `Write \`${spelling}\`.`,
+  );
+}
+
+/** The tokens of a pattern, or `undefined` where path-to-regexp does not take it. */
+function tokensOf(source: string): readonly Token[] | undefined {
+  return attempt(() => {
     const { tokens } = parse(source);
     pathToRegexp({ tokens });
     return tokens;
-  } catch {
-    return invalid(`is not a pattern of path-to-regexp.`, patternHint(source));
-  }
+  });
 }
 
-function patternHint(source: string): string {
-  if (/\*(?![\w$"])/.test(source))
-    return `Name the wildcard: \`${source.replace(/\*(?![\w$"])/, "*path")}\`.`;
-  if (/:\w+\?/.test(source)) {
-    return `Write an optional segment as a group: \`${source.replace(/\/?:\w+\?/, (part) => `{${part.slice(0, -1)}}`)}\`.`;
-  }
-  if (/:\w+\(/.test(source)) return `Leave the expression out: \`${source.replace(/\([^)]*\)?/, "")}\`.`;
-  return "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
-}
+const SYNTAX =
+  "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
 
 const parameterNames = (tokens: readonly FlatToken[]): string[] =>
   tokens.flatMap((token) => ("name" in token ? [token.name] : []));

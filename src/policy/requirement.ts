@@ -100,7 +100,7 @@ export function compileScope(
   path: readonly (string | number)[],
   report: Report,
 ): RequiredScope | undefined {
-  if (!isScopeToken(text) || !splitScope(text).every(isScopePart)) {
+  if (typeof (text as unknown) !== "string" || !isScopeToken(text) || !splitScope(text).every(isScopePart)) {
     report({
       code: "scope_invalid",
       path,
@@ -137,7 +137,8 @@ export function bindScope(scope: RequiredScope, parameter: (name: string) => str
 }
 
 function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
-  if (typeof part === "string") return !/[<>]/.test(part);
+  // `{id}` is a parameter to other tools; here no token would ever be granted such a scope.
+  if (typeof part === "string") return !/[<>]|^\$?\{\w+\}$/.test(part);
   return parameters === "any" || parameters.has(part.parameter);
 }
 

@@ -26,9 +26,11 @@ export function parseRouteKey(
       code: "route_method_unknown",
       path,
       message: `\`${method}\` is not a method that Node.js receives.`,
-      hint: METHODS.includes(method.toUpperCase())
-        ? `Write \`${method.toUpperCase()}\`: methods are case-sensitive.`
-        : suggest(method.toUpperCase(), METHODS, FORM),
+      hint: /^(?:all|any)$/i.test(method)
+        ? `Write \`* ${source}\`.`
+        : METHODS.includes(method.toUpperCase())
+          ? `Write \`${method.toUpperCase()}\`: methods are case-sensitive.`
+          : suggest(method.toUpperCase(), METHODS, FORM),
     });
     return undefined;
   }

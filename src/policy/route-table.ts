@@ -4,9 +4,7 @@ import { type IndexReading, RouteIndex } from "./route-index.ts";
 import { type CompiledRule, type Rule, type RuleMatch } from "./rule.ts";
 
 /** The effective table: defaults and customs merged, each rule with its source, in the order of writing. */
-export interface RouteTable extends Iterable<Rule> {
-  readonly rules: readonly Rule[];
-}
+export type RouteTable = readonly Rule[];
 
 /** The rule of a request; `"ambiguous"` where two ways to read its path lead to two rules. */
 export type RouteAnswer = RuleMatch | "unmapped" | "ambiguous";
@@ -66,7 +64,5 @@ export class RouteFinder {
 const isPlain = (segment: string): boolean => /^[^%A-Z]+$/.test(segment);
 
 /** The public face of a table. */
-export function createRouteTable(compiled: readonly CompiledRule[]): RouteTable {
-  const rules = Object.freeze(compiled.map(({ rule }) => rule));
-  return Object.freeze({ rules, [Symbol.iterator]: () => rules[Symbol.iterator]() });
-}
+export const createRouteTable = (rules: readonly CompiledRule[]): RouteTable =>
+  Object.freeze(rules.map(({ rule }) => rule));

@@ -46,6 +46,7 @@ function readCookie(cookie: string | undefined, name: string): readonly Credenti
     const separator = pair.indexOf("=");
     if (separator < 0 || pair.slice(0, separator).trim() !== name) return [];
     const token = pair.slice(separator + 1).trim();
-    return [token === "" ? MALFORMED : { kind: "token", token }];
+    // A cookie that was cleared is left with an empty value.
+    return [token === "" ? MISSING : { kind: "token", token }];
   });
 }

@@ -18,6 +18,8 @@ const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Cuts a token and reads its header, or says why it is refused before any key is touched. */
 export function readJwt(token: string, maxTokenBytes: number): JwtParts | Rejection {
+  // A program may hand over what a client left out.
+  if (typeof (token as unknown) !== "string") return "malformed";
   if (token.length > maxTokenBytes) return "too_large";
   const [encodedHeader, payload, signature, ...more] = token.split(".", 4);
   if (encodedHeader === undefined || payload === undefined || signature === undefined || more.length > 0) {

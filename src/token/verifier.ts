@@ -29,8 +29,15 @@ export interface TokenRules {
 /** The outcome for one token. `unavailable` says that nobody could tell: that is no verdict on the token. */
 export type Verification =
   | { readonly kind: "verified"; readonly claims: Readonly<Record<string, unknown>> }
-  | { readonly kind: "rejected"; readonly rejection: Rejection }
+  | Rejected
   | { readonly kind: "unavailable"; readonly cause: unknown };
+
+/** With `claims`, the claim that is missing or wrong. */
+interface Rejected {
+  readonly kind: "rejected";
+  readonly rejection: Rejection;
+  readonly claim?: string;
+}
 
 /** Verifies one token. */
 export type TokenVerifier = (token: string) => Promise<Verification>;
@@ -62,11 +69,11 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       return { kind: "unavailable", cause };
     }
 
-    const rejection = await verifyWithAny(candidates, token, algorithm, {
+    const rejected = await verifyWithAny(candidates, token, algorithm, {
       ...options,
       currentDate: readClock(rules.now),
     });
-    if (rejection) return reject(rejection);
+    if (rejected) return rejected;
     const claims = readJsonSegment(jwt.payload);
     return claims ? { kind: "verified", claims } : reject("malformed");
   };
@@ -78,14 +85,14 @@ async function verifyWithAny(
   token: string,
   algorithm: Algorithm,
   options: JWTVerifyOptions,
-): Promise<Rejection | undefined> {
-  let rejection: Rejection = "key";
+): Promise<Rejected | undefined> {
+  let rejected = reject("key");
   for (const key of candidates) {
     const outcome = await verifyWith(key, token, algorithm, options);
-    if (outcome !== "signature") return outcome;
-    rejection = outcome;
+    if (outcome?.rejection !== "signature") return outcome;
+    rejected = outcome;
   }
-  return rejection;
+  return rejected;
 }
 
 async function verifyWith(
@@ -93,31 +100,31 @@ async function verifyWith(
   token: string,
   algorithm: Algorithm,
   options: JWTVerifyOptions,
-): Promise<Rejection | undefined> {
+): Promise<Rejected | undefined> {
   const material = await key.material(algorithm);
   try {
     await jwtVerify(token, material, options);
     return undefined;
   } catch (error) {
-    return toRejection(error);
+    return toRejected(error);
   }
 }
 
 /** Every throw of jose is a rejection: none of them may become an error page or a stack. */
-function toRejection(error: unknown): Rejection {
-  if (error instanceof JWSSignatureVerificationFailed) return "signature";
-  if (error instanceof JWTExpired) return "expired";
-  if (error instanceof JWTClaimValidationFailed) return toClaimRejection(error);
-  if (error instanceof JOSEAlgNotAllowed) return "algorithm";
-  if (error instanceof JWTInvalid) return "malformed";
-  return "key";
+function toRejected(error: unknown): Rejected {
+  if (error instanceof JWSSignatureVerificationFailed) return reject("signature");
+  if (error instanceof JWTExpired) return reject("expired");
+  if (error instanceof JWTClaimValidationFailed) return toClaimRejected(error);
+  if (error instanceof JOSEAlgNotAllowed) return reject("algorithm");
+  if (error instanceof JWTInvalid) return reject("malformed");
+  return reject("key");
 }
 
-function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejection {
-  if (claim === "iss") return "issuer";
-  if (claim === "aud") return "audience";
-  if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return "not_yet_valid";
-  return "claims";
+function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected {
+  if (claim === "iss") return reject("issuer");
+  if (claim === "aud") return reject("audience");
+  if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return reject("not_yet_valid");
+  return { kind: "rejected", rejection: "claims", claim };
 }
 
 /** A clock that tells nonsense must not let an expired token through. */
@@ -131,4 +138,4 @@ function readClock(now: () => number): Date {
 /** RFC 7515 section 4.1.9: compared without case, `application/` may be left out. */
 const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");
 
-const reject = (rejection: Rejection): Verification => ({ kind: "rejected", rejection });
+const reject = (rejection: Rejection): Rejected => ({ kind: "rejected", rejection });

@@ -1,0 +1,47 @@
+import { type ResourceServerOptions } from "./options/options.ts";
+import { type Refused } from "./policy/decision.ts";
+import { type Principal, type PrincipalRules, readPrincipal } from "./principal.ts";
+import { type TokenVerifier } from "./token/verifier.ts";
+
+/** Who a token speaks for, or why it speaks for nobody. */
+export type Identified =
+  | { readonly principal: Principal }
+  | { readonly refusal: Pick<Refused, "reason" | "rejection" | "claim" | "cause" | "principal"> };
+
+/** From a token to its principal: the signature, the claims, and whether it was revoked. */
+export function createIdentifier(
+  verify: TokenVerifier,
+  rules: PrincipalRules,
+  isRevoked: ResourceServerOptions["isRevoked"],
+): (token: string) => Promise<Identified> {
+  return async (token) => {
+    const verification = await verify(token);
+    if (verification.kind === "unavailable") {
+      return { refusal: { reason: "keys_unavailable", cause: verification.cause } };
+    }
+    if (verification.kind === "rejected") {
+      const { rejection, claim } = verification;
+      return { refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) } };
+    }
+    const principal = readPrincipal(verification.claims, rules);
+    if ("claim" in principal) {
+      return { refusal: { reason: "token_rejected", rejection: "claims", claim: principal.claim } };
+    }
+    return isRevoked ? askRevocation(principal, isRevoked) : { principal };
+  };
+}
+
+/** No answer is not a bad token: whoever cannot tell whether a token is revoked says so, and lets nobody in. */
+async function askRevocation(
+  principal: Principal,
+  isRevoked: NonNullable<ResourceServerOptions["isRevoked"]>,
+): Promise<Identified> {
+  try {
+    const revoked: unknown = await isRevoked(principal);
+    if (revoked === false) return { principal };
+    if (revoked === true) return { refusal: { reason: "token_rejected", rejection: "revoked", principal } };
+    throw new TypeError("`isRevoked` must answer true or false.");
+  } catch (cause) {
+    return { refusal: { reason: "keys_unavailable", cause } };
+  }
+}

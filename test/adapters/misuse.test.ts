@@ -1,0 +1,84 @@
+/** The mistakes that would leave an application without a guard: each fails at boot, and says what to write. */
+import fastify from "fastify";
+import fastify4 from "fastify4";
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const adapters = [
+  ["express", forExpress],
+  ["koa", forKoa],
+  ["fastify", forFastify],
+] as const;
+
+describe.each(adapters)("protect of %s", (_, adapter) => {
+  it.each([[undefined], [null], [{}], [{ serviceId: "agents-prod" }], ["server"], [() => undefined]])(
+    "takes no %j for a resource server",
+    (value) => {
+      expect(() => adapter.protect(value as never)).toThrow("write protect(createResourceServer({ ... }))");
+    },
+  );
+
+  it.each([[[]], [["agents:"]], [["a b"]], [[["agents:read"]]], [["agents:{id}:read"]]])(
+    "has no requireScopes(...%j)",
+    (scopes) => {
+      expect(() => adapter.requireScopes(...(scopes as string[]))).toThrow(
+        /agents:read|resource:<parameter>|<parameter>/,
+      );
+    },
+  );
+});
+
+describe.each([
+  ["express", forExpress.protect],
+  ["koa", forKoa.protect],
+])("protect of %s", (_, protect) => {
+  it("takes no option that it does not know", () => {
+    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+    expect(() => protect(server, { casesensitive: true } as never)).toThrow("Did you mean `caseSensitive`?");
+  });
+});
+
+describe.each([
+  ["Fastify 4", fastify4 as unknown as typeof fastify],
+  ["Fastify 5", fastify],
+])("%s", (_, create) => {
+  it("ends the boot when protect itself is registered, which Fastify calls with its own instance", () => {
+    expect(() => forFastify.protect(create() as never)).toThrow("write protect(createResourceServer({ ... }))");
+  });
+
+  it("fails where requireScopes stands on a public route, rather than asking for a token that is not read", async () => {
+    const app = create();
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /open": "public" },
+    });
+    app.register(forFastify.protect(server));
+    app.get("/open", { onRequest: forFastify.requireScopes("agents:read") }, () => "ran");
+    const headers = { authorization: `Bearer ${await issuer.token({ scopes: ["agents:read"] })}` };
+    const answer = await app.inject({ url: "/open", headers });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toContain("`GET /open` is public");
+  });
+
+  it("fails where requireScopes names a parameter that the route does not have", async () => {
+    const app = create();
+    app.register(
+      forFastify.protect(
+        createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] }),
+      ),
+    );
+    app.get("/agents/:agent_id", { onRequest: forFastify.requireScopes("logs:<team_id>:read") }, () => "ran");
+    const headers = {
+      authorization: `Bearer ${await issuer.token({ scopes: ["agents:read", "logs:read"] })}`,
+    };
+    const answer = await app.inject({ url: "/agents/web", headers });
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toContain("<team_id>");
+  });
+});
