@@ -37,11 +37,30 @@ async function askRevocation(
   isRevoked: NonNullable<ResourceServerOptions["isRevoked"]>,
 ): Promise<Identified> {
   try {
-    const revoked: unknown = await isRevoked(principal);
+    const answer = isRevoked(principal);
+    const revoked: unknown = typeof answer === "boolean" ? answer : await withinLimit(answer);
     if (revoked === false) return { principal };
     if (revoked === true) return { refusal: { reason: "token_rejected", rejection: "revoked", principal } };
     throw new TypeError("`isRevoked` must answer true or false.");
   } catch (cause) {
     return { refusal: { reason: "keys_unavailable", cause } };
+  }
+}
+
+/** How long the answer about a revocation is waited for, in milliseconds. */
+const REVOCATION_LIMIT_MS = 5_000;
+
+async function withinLimit<T>(answer: T | Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => reject(new Error("`isRevoked` gave no answer in time.")),
+      REVOCATION_LIMIT_MS,
+    ).unref();
+  });
+  try {
+    return await Promise.race([answer, limit]);
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -17,22 +17,19 @@ export interface AccessRequest {
   readonly matchedPattern?: string | undefined;
   /** The decoded parameters of `matchedPattern`, by the names that it gives them. */
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
-  /**
-   * How the router behind the guard reads a path. Without it a path for which routers disagree (another letter case
-   * leads to another rule) is refused as ambiguous.
-   */
+  /** How the routers behind the guard read a path. */
   readonly reading?: PathReading | undefined;
 }
 
 /**
- * What a router treats as the same path. A lenient reading still refuses a path whose exact spelling has another rule:
- * one router of the application may be stricter than the others.
+ * What the routers behind the guard treat as the same path; what is left out is not known. A path of which some reading
+ * leads to another rule is refused, whatever is declared here but `false`: one router may be stricter than the others.
  */
 export interface PathReading {
   /** `/Agents` is `/agents`. */
-  readonly ignoreCase: boolean;
+  readonly ignoreCase?: boolean | undefined;
   /** `/agents/` is `/agents`. */
-  readonly ignoreTrailingSlash: boolean;
+  readonly ignoreTrailingSlash?: boolean | undefined;
 }
 
 /** A path cut at its slashes, still percent-encoded: `/` is none, `/agents/` ends with an empty one. */
@@ -44,24 +41,33 @@ const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1
 /** Characters that a URI path may hold (RFC 3986 section 3.3); leaves out controls, `\`, `#` and raw non-ASCII. */
 const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/"<>[\]^`{|}]*$/;
 
+/** Characters that Node's legacy URL parser, which routers use for the absolute form only, writes percent-encoded. */
+const ESCAPED_IN_URLS = /[{}|^`<>"']/g;
+
 /** Encoded slash, backslash or NUL, or another control character: routers disagree whether they are structure. */
 const ENCODED_STRUCTURE = /%(?:2f|5c|[01][0-9a-f]|7f)/i;
 
 /** A segment that is `.` or `..`, each dot raw or encoded (RFC 3986 section 5.2.4). */
 const DOT_SEGMENT = /^(?:\.|%2e){1,2}$/i;
 
-/** The target without its query: what a log may show. */
+/** The target without its query. */
 export function pathOf(target: string): string {
   const query = target.indexOf("?");
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** The path of an origin-form or absolute-form target, with its query; `undefined` for every other form. */
+/** What a log may show of a target: no query, no fragment and no user information, where clients leave secrets. */
+export function observableTarget(target: string): string {
+  return pathOf(originForm(target) ?? "").replace(/#.*/s, "");
+}
+
+/** An origin-form or absolute-form target as routers see it, with its query; `undefined` for every other form. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
-  const rest = target.slice(authority.length);
+  const escape = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
+  const rest = target.slice(authority.length).replaceAll(ESCAPED_IN_URLS, escape);
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 

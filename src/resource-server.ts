@@ -5,11 +5,12 @@ import { type ObservedRequest, type ResourceServerOptions } from "./options/opti
 import { resolveOptions } from "./options/resolve.ts";
 import { allow, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
+import { type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
-import { type RuleMatch } from "./policy/rule.ts";
+
 import { createPrincipal, type Principal } from "./principal.ts";
-import { type AccessRequest, pathOf, readTarget } from "./request.ts";
+import { type AccessRequest, observableTarget, readTarget } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { createTokenVerifier } from "./token/verifier.ts";
@@ -86,55 +87,49 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
-    const route = findRule(request);
+    const route = findRoute(request);
     if ("refused" in route) return route.refused;
-    const { match, facts } = route;
-    const asked = match?.compiled.requirement.kind;
-    if (asked === "public") return allow(facts);
+    const { facts, asks } = route;
+    if (asks === "nothing") return allow(facts);
 
     const credential = readCredential(request, tokenSources);
     if (credential.kind === "malformed") return refuse("credential_malformed", facts);
-    if (credential.kind === "missing")
-      return asked === "optional" ? allow(facts) : refuse("credential_missing", facts);
+    if (credential.kind === "missing") {
+      return asks === "a good token or none" ? allow(facts) : refuse("credential_missing", facts);
+    }
 
     const identified = await identify(credential.token);
-    if ("refusal" in identified)
+    if ("refusal" in identified) {
       return refuse(identified.refusal.reason, { ...identified.refusal, ...facts });
+    }
     return decideFor(identified.principal, route);
   }
 
-  /** The rule of a request; none where the table need not have one, a refusal where it must. */
-  function findRule(
-    request: AccessRequest,
-  ): { readonly match?: RuleMatch; readonly facts: Pick<Decision, "rule"> } | { readonly refused: Refused } {
+  /** What the table asks of a request; a refusal where it has no rule and must have one, or cannot tell which. */
+  function findRoute(request: AccessRequest): Route | { readonly refused: Refused } {
     const path = readTarget(request.target);
     const answer = path ? finder.find(request, path) : "ambiguous";
     if (answer === "ambiguous") return { refused: refuse("request_ambiguous") };
-    if (answer !== "unmapped") return { match: answer, facts: { rule: answer.compiled.rule } };
+    if (answer !== "unmapped") return toRoute(answer);
     const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
-    return needsRule ? { refused: refuse("route_unmapped") } : { facts: {} };
+    return needsRule ? { refused: refuse("route_unmapped") } : UNMAPPED;
   }
 
-  function decideFor(
-    principal: Principal,
-    { match, facts }: { readonly match?: RuleMatch; readonly facts: Pick<Decision, "rule"> },
-  ): Decision {
-    return match && policy.authorization
-      ? decideByScopes(match, principal, principalRules.scopeRules)
-      : allow({ ...facts, principal });
+  /** Every rule of a route must be met; the first refusal is the answer. */
+  function decideFor(principal: Principal, { matches, facts }: Route): Decision {
+    if (!policy.authorization || matches.length === 0) return allow({ ...facts, principal });
+    const decisions = matches.map((match) => decideByScopes(match, principal, principalRules.scopeRules));
+    return decisions.find(({ allowed }) => !allowed) ?? decisions[0] ?? refuse("route_unmapped");
   }
 
   function decideAnonymous(request: AccessRequest): Decision {
-    const route = findRule(request);
+    const route = findRoute(request);
     if ("refused" in route) return route.refused;
-    const asked = route.match?.compiled.requirement.kind;
-    return asked === "public" || asked === "optional"
-      ? allow(route.facts)
-      : refuse("credential_missing", route.facts);
+    return route.asks === "a good token" ? refuse("credential_missing", route.facts) : allow(route.facts);
   }
 
   function authorize(principal: Principal, request: AccessRequest): Decision {
-    const route = findRule(request);
+    const route = findRoute(request);
     return "refused" in route ? route.refused : decideFor(principal, route);
   }
 
@@ -180,5 +175,5 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
 function withoutCredentials(request: AccessRequest): ObservedRequest {
   const { authorization, cookie, ...observed } = request;
-  return { ...observed, target: pathOf(request.target) };
+  return { ...observed, target: observableTarget(request.target) };
 }

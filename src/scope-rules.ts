@@ -1,4 +1,4 @@
-import { type Report } from "./errors.ts";
+import { type ConfigurationIssue, type Report } from "./errors.ts";
 import { isScopeToken, type ScopeRules } from "./scope.ts";
 
 /** Resolves the scope hierarchy to its transitive closure and reports what cannot be one. */
@@ -7,16 +7,12 @@ export function resolveScopeRules(
   impliedScopes: Readonly<Record<string, readonly string[]>>,
   report: Report,
 ): ScopeRules {
+  if (adminScope !== null && !isScopeToken(adminScope)) report(notAScope(["adminScope"], adminScope));
   const implied = new Map<string, readonly string[]>();
   for (const [scope, direct] of Object.entries(impliedScopes)) {
     const unusable = [scope, ...direct].find((text) => !isScopeToken(text));
     if (unusable !== undefined) {
-      report({
-        code: "scope_invalid",
-        path: ["impliedScopes", scope],
-        message: `${JSON.stringify(unusable)} is not a scope.`,
-        hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
-      });
+      report(notAScope(["impliedScopes", scope], unusable));
       continue;
     }
     const closure = closureOf(scope, impliedScopes);
@@ -32,6 +28,13 @@ export function resolveScopeRules(
   }
   return { adminScope, implied };
 }
+
+const notAScope = (path: readonly string[], text: string): ConfigurationIssue => ({
+  code: "scope_invalid",
+  path,
+  message: `${JSON.stringify(text)} is not a scope.`,
+  hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
+});
 
 function closureOf(scope: string, direct: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> {
   const reached = new Set<string>();

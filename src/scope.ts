@@ -56,10 +56,10 @@ export class GrantedScopes {
 
   constructor(scopes: Iterable<string>, rules: ScopeRules) {
     this.rules = rules;
-    for (const scope of scopes) {
-      this.#add(scope, { granted: scope, implied: false });
-      if (rules.implied.size > 0) this.#addImplied(scope);
-    }
+    const granted = [...scopes];
+    for (const scope of granted) this.#add(scope, { granted: scope, implied: false });
+    // After all direct ones: what a token says itself is the better reason.
+    if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
   /** The satisfaction of a required scope given as parts, or `undefined` when nothing granted covers it. */
@@ -68,7 +68,7 @@ export class GrantedScopes {
     if (!found)
       return this.#admin === undefined ? undefined : { required, granted: this.#admin, by: "admin" };
     const [grant, by] = found;
-    return { required, granted: grant.granted, by: grant.implied ? "implied" : by };
+    return Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : by });
   }
 
   /** Like `find` for `resource:action`, satisfied by a single id as well. */
@@ -76,7 +76,9 @@ export class GrantedScopes {
     const all = this.find([resource, action], required);
     if (all) return all;
     const [grant] = this.#resources.get(resource)?.get(action)?.ids.values() ?? [];
-    return grant && { required, granted: grant.granted, by: grant.implied ? "implied" : "some-ids" };
+    return (
+      grant && Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : "some-ids" })
+    );
   }
 
   /** The ids for which an action on a resource is granted: `"all"`, or exactly these. */
@@ -120,18 +122,27 @@ export class GrantedScopes {
     else if (!grants.ids.has(id)) grants.ids.set(id, grant);
   }
 
-  /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
   #addImplied(scope: string): void {
-    for (const implied of this.rules.implied.get(scope) ?? [])
-      this.#add(implied, { granted: scope, implied: true });
-    const [resource, id, action, ...more] = splitScope(scope);
-    if (id === undefined || action === undefined || more.length > 0) return;
-    for (const implied of this.rules.implied.get(`${resource}:${action}`) ?? []) {
-      const [impliedResource, impliedAction, ...none] = splitScope(implied);
-      if (impliedResource === resource && impliedAction !== undefined && none.length === 0) {
-        this.#add(`${resource}:${id}:${impliedAction}`, { granted: scope, implied: true });
+    const seen = new Set([scope]);
+    for (const reached of seen) {
+      for (const implied of this.#impliedBy(reached)) {
+        seen.add(implied);
+        this.#add(implied, { granted: scope, implied: true });
       }
     }
+  }
+
+  /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
+  #impliedBy(scope: string): readonly string[] {
+    const direct = this.rules.implied.get(scope) ?? [];
+    const [resource, id, action, ...more] = splitScope(scope);
+    if (id === undefined || action === undefined || more.length > 0) return direct;
+    const lifted = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
+      const [impliedResource, impliedAction, ...none] = splitScope(implied);
+      const isLifted = impliedResource === resource && impliedAction !== undefined && none.length === 0;
+      return isLifted ? [`${resource}:${id}:${impliedAction}`] : [];
+    });
+    return [...direct, ...lifted];
   }
 
   #actionGrants(resource: string, action: string): ActionGrants {

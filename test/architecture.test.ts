@@ -30,7 +30,12 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "fastify-plugin": ["adapters/fastify.ts"],
   "node:fs": ["keys/jwks-file.ts"],
   "node:fs/promises": ["keys/jwks-file.ts"],
-  "node:crypto": ["keys/algorithm.ts", "keys/import-key.ts", "keys/verification-key.ts"],
+  "node:crypto": [
+    "keys/algorithm.ts",
+    "keys/import-key.ts",
+    "keys/public-material.ts",
+    "keys/verification-key.ts",
+  ],
   "node:http": ["policy/route-key.ts"],
   "node:util": ["keys/import-key.ts", "options/schema.ts"],
 };

@@ -20,12 +20,13 @@ export interface ExpressRequest extends NodeRequest {
   readonly url: string;
   readonly originalUrl: string;
   readonly baseUrl: string;
-  readonly app: { enabled(setting: string): boolean };
+  readonly app?: { enabled(setting: string): boolean };
 }
 
 /** The part of Express's response that a refusal is written to. */
 export interface ExpressResponse {
   statusCode: number;
+  readonly headersSent: boolean;
   setHeader(name: string, value: string): unknown;
   end(body: string): unknown;
 }
@@ -37,11 +38,11 @@ export type ExpressMiddleware = (
   next: (error?: unknown) => void,
 ) => void;
 
-/** How the routers of the application read a path, where they do not follow the settings of the application. */
+/** How the routers of the application read a path; say it where they are stricter than Express is by default. */
 export interface ProtectOptions {
-  /** `/Agents` is another route than `/agents`. Default: the setting `case sensitive routing`. */
+  /** `/Agents` is another route than `/agents`. Default: not so, unless the application has `case sensitive routing`. */
   readonly caseSensitive?: boolean;
-  /** `/agents/` is another route than `/agents`. Default: the setting `strict routing`. */
+  /** `/agents/` is another route than `/agents`. Default: not so, unless the application has `strict routing`. */
   readonly strict?: boolean;
 }
 
@@ -107,15 +108,21 @@ function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
   return baseUrl + (isMountPath ? rest.slice(1) : rest);
 }
 
-/** A stricter application may be mounted in a lenient one: then neither reading is taken for granted. */
-function readReading({ app, baseUrl }: ExpressRequest, options: ProtectOptions): PathReading | undefined {
-  const ignoreCase = !(options.caseSensitive ?? app.enabled("case sensitive routing"));
-  const ignoreTrailingSlash = !(options.strict ?? app.enabled("strict routing"));
-  const isDeclared = options.caseSensitive !== undefined;
-  return baseUrl !== "" && !ignoreCase && !isDeclared ? undefined : { ignoreCase, ignoreTrailingSlash };
+/**
+ * Lenient, as Express is. The settings of an application do not reach its routers: where one is strict, nothing is known of
+ * the others unless the options say it.
+ */
+function readReading({ app }: ExpressRequest, { caseSensitive, strict }: ProtectOptions): PathReading {
+  const isLenient = (setting: string): true | undefined => (app?.enabled(setting) ? undefined : true);
+  return {
+    ignoreCase: caseSensitive === undefined ? isLenient("case sensitive routing") : !caseSensitive,
+    ignoreTrailingSlash: strict === undefined ? isLenient("strict routing") : !strict,
+  };
 }
 
+/** Where somebody has answered already, a timeout for one, there is nothing left to say. */
 function send(response: ExpressResponse, { status, headers, body }: Refusal): void {
+  if (response.headersSent) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   response.end(JSON.stringify(body));

@@ -63,6 +63,9 @@ function expressionLength(text: string): number {
 /** Text up to the next parameter; a doubled colon stands for one. */
 function readText(text: string): readonly [taken: number, written: string] {
   if (text.startsWith("::")) return [2, "\\:"];
+  // A wildcard behind text shares its segment: no pattern of ours says that, and a route without a pattern is denied.
+  const star = text.indexOf("*");
+  if (star >= 0 && !text.slice(0, star).includes(":")) return [text.length, `${text.slice(0, star)}*"*"`];
   const taken = Math.max(1, text.slice(1).search(/:|$/) + 1);
   return [taken, encodeURI(text.slice(0, taken)).replaceAll("%25", "%").replaceAll(SPECIAL, "\\$&")];
 }

@@ -1,6 +1,6 @@
 import fastifyPlugin from "fastify-plugin";
 import { type Principal } from "../principal.ts";
-import { type AccessRequest } from "../request.ts";
+import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { toPattern } from "./fastify-pattern.ts";
@@ -27,7 +27,14 @@ export type FastifyHook = (request: FastifyRequest, reply: FastifyReply) => Prom
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
+  /** The options that the instance was made with; version 5 has those of its router in a group of their own. */
+  readonly initialConfig: RouterOptions & { readonly routerOptions?: RouterOptions };
   addHook(name: "onRequest", hook: FastifyHook): unknown;
+}
+
+interface RouterOptions {
+  readonly caseSensitive?: boolean;
+  readonly ignoreTrailingSlash?: boolean;
 }
 
 /** A plugin for `app.register`. */
@@ -40,7 +47,8 @@ export type FastifyPlugin = (
 /**
  * Protects every route of the instance it is registered on, in `onRequest`, before the body is read:
  * `app.register(protect(server))`. The order does not matter: Fastify hands the hook to the plugins inside the instance,
- * registered before or after. The rule is the narrowest that covers the whole route that Fastify matched.
+ * registered before or after. The rule is the narrowest that covers the whole route that Fastify matched; where the table has a rule for a part of
+ * that route, there both are asked.
  *
  * @example
  * ```ts
@@ -62,25 +70,36 @@ export function protect(server: ResourceServer): FastifyPlugin {
     patterns.set(url, pattern);
     return pattern;
   };
-  const hook: FastifyHook = async (request, reply) => {
-    const { url } = request.routeOptions;
-    const refusal = await guard(server, request.raw, {
-      method: request.method,
-      target: request.url,
-      ...(url !== undefined && {
-        matchedPattern: patternOf(url),
-        params: request.params as AccessRequest["params"],
-      }),
-    });
-    return refusal && send(reply, refusal);
-  };
+  const createHook =
+    (reading: PathReading): FastifyHook =>
+    async (request, reply) => {
+      const { url } = request.routeOptions;
+      const refusal = await guard(server, request.raw, {
+        method: request.method,
+        target: request.url,
+        reading,
+        ...(url !== undefined && {
+          matchedPattern: patternOf(url),
+          params: request.params as AccessRequest["params"],
+        }),
+      });
+      return refusal && send(reply, refusal);
+    };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
-      instance.addHook("onRequest", hook);
+      instance.addHook("onRequest", createHook(readReading(instance)));
       done();
     },
     { name: "scopegate", fastify: ">=4.10" },
   );
+}
+
+function readReading({ initialConfig }: FastifyInstance): PathReading {
+  const { caseSensitive = true, ignoreTrailingSlash = false } = {
+    ...initialConfig,
+    ...initialConfig.routerOptions,
+  };
+  return { ignoreCase: !caseSensitive, ignoreTrailingSlash };
 }
 
 /**

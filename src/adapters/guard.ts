@@ -44,12 +44,13 @@ export function createScopeCheck(
   if (scopes.length === 0)
     throw new TypeError('requireScopes names no scope: write requireScopes("agents:read").');
   compileScopeList(scopes, "any");
+  const own = Object.freeze([...scopes]);
   return (raw, params) => {
     const state = guarded.get(raw);
     if (!state)
       throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
     const { server, request } = state;
-    const decision = server.checkScopes(state.decision, scopes, { ...request, params });
+    const decision = server.checkScopes(state.decision, own, { ...request, params });
     return decision.allowed ? undefined : server.refuse(decision);
   };
 }

@@ -1,5 +1,6 @@
 import { type Principal } from "../principal.ts";
-import { pathOf } from "../request.ts";
+import { attempt } from "../errors.ts";
+import { originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import {
@@ -20,6 +21,8 @@ export interface KoaContext {
   readonly originalUrl: string;
   /** Set by koa-mount. */
   readonly mountPath?: string;
+  /** Set by a middleware that has @koa/router route by another path. */
+  readonly newRouterPath?: string;
   /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
   status: number;
@@ -92,12 +95,20 @@ export function principalOf(context: { readonly req: object }): Principal | unde
 }
 
 /**
- * The whole path as the routers see it. koa-mount strips its prefix from `url` and keeps `originalUrl`; a URL that was
- * rewritten inside a mounted application is neither, and an empty target is refused.
+ * The whole path as the routers see it. koa-mount strips its prefix from `path` and keeps `originalUrl`; where the two do
+ * not fit, a middleware rewrote the URL on the way. That, and a URL that Koa itself cannot read, is an empty target,
+ * which is refused.
  */
-function readTarget({ mountPath, url, path, originalUrl }: KoaContext): string {
+function readTarget(context: KoaContext): string {
+  const { mountPath, newRouterPath, originalUrl, url } = context;
+  // Koa's parser throws for some authorities; its routers would answer 500.
+  const path = attempt(() => context.path);
+  if (path === undefined) return "";
+  if (newRouterPath !== undefined) return mountPath === undefined ? newRouterPath : "";
   if (mountPath === undefined) return url;
-  return path === "/" || pathOf(originalUrl).endsWith(path) ? originalUrl : "";
+  const whole = pathOf(originForm(originalUrl) ?? "");
+  const isMountPath = path === "/" && whole.endsWith(mountPath);
+  return isMountPath || whole.endsWith(mountPath.replace(/\/$/, "") + path) ? originalUrl : "";
 }
 
 function send(context: KoaContext, { status, headers, body }: Refusal): void {

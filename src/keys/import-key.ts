@@ -7,6 +7,7 @@ import {
 } from "node:crypto";
 import { types } from "node:util";
 import { attempt } from "../errors.ts";
+import { isPublicMaterial } from "./public-material.ts";
 import { type Algorithm, hashBytes, isSymmetric, suits } from "./algorithm.ts";
 import {
   type JsonWebKey,
@@ -70,18 +71,8 @@ function importText(text: string, algorithms: readonly Algorithm[]): Verificatio
   );
 }
 
-/** An asymmetric key taken as a secret would let anyone who knows the public key sign (RFC 8725 section 2.1). */
-function importSecret(text: string, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
-  const isKey = text.includes("-----BEGIN ") || attempt(() => "kty" in (JSON.parse(text) as object)) === true;
-  if (isKey) {
-    return {
-      code: "key_unusable",
-      message: `is a PEM or a JWK where ${algorithms.join(", ")} takes a secret.`,
-      hint: "Set `algorithm` to the one this key signs with, or give the secret itself.",
-    };
-  }
-  return importKeyObject(createSecretKey(text, "utf8"), algorithms);
-}
+const importSecret = (text: string, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake =>
+  importKeyObject(createSecretKey(text, "utf8"), algorithms);
 
 function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
   if (key.type === "private") return PRIVATE;
@@ -94,6 +85,13 @@ function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): Veri
 function importSecretKey(key: KeyObject, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
   const own = algorithms.filter(isSymmetric);
   if (own.length === 0) return unusable(`is a secret, which cannot verify ${algorithms.join(", ")}`);
+  if (isPublicMaterial(key.export())) {
+    return {
+      code: "key_unusable",
+      message: `is a PEM, a JWK or another public key where ${own.join(", ")} takes a secret.`,
+      hint: "Set `algorithm` to the one this key signs with, or give the secret itself.",
+    };
+  }
   const bytes = Math.max(...own.map(hashBytes));
   if ((key.symmetricKeySize ?? 0) < bytes) {
     return {

@@ -3,12 +3,13 @@ import { readFile } from "node:fs/promises";
 import { attempt, type ConfigurationIssue, type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { type KeyEvent } from "./key-event.ts";
-import { importJwks, parseJwks } from "./jwks.ts";
+import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
 import { importMaterial, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
 
 /**
  * The keys of a JWK Set in a file. Each look-up compares the file's state with the one that was read, so that a key
- * withdrawn from the file is refused with the next token. A new file that cannot be used leaves the old keys in place.
+ * withdrawn from the file is refused with the next token. A file that cannot be read, or holds no JWK Set, leaves the old
+ * keys in place; a set without keys withdraws them all.
  */
 export function createJwksFileResolver(
   file: string,
@@ -18,33 +19,37 @@ export function createJwksFileResolver(
   onKeyEvent: (event: KeyEvent) => void,
 ): KeyResolver | undefined {
   const first = attempt(() => ({ state: stateOf(file), text: readFileSync(file, "utf8") }));
-  let keys = first && readKeys(first.text, algorithms, path, report);
-  if (!first || !keys) {
-    if (!first) report(unreadable(path, file));
+  const set = first && parseJwks(first.text);
+  if (!first || !set) {
+    report(first ? notASet(path) : unreadable(path, file));
     return undefined;
   }
-  let { state } = first;
+  const required = requireJwks(set, algorithms, path, report);
+  if (!required) return undefined;
+  let [keys, state] = [required, first.state];
   let reading: Promise<void> | undefined;
 
   const reload = async (next: string) => {
-    const issues: ConfigurationIssue[] = [];
     const text = await readFile(file, "utf8").catch(() => undefined);
-    if (text === undefined) issues.push(unreadable(path, file));
-    const read =
-      text === undefined ? undefined : readKeys(text, algorithms, path, (issue) => issues.push(issue));
+    const changed = text === undefined ? undefined : parseJwks(text);
     state = next;
-    keys = read ?? keys;
-    onKeyEvent(
-      read
-        ? { type: "rotated", source: file }
-        : { type: "failed", source: file, message: issues.map(({ message }) => message).join(" ") },
-    );
+    if (!changed) {
+      const { message } = text === undefined ? unreadable(path, file) : notASet(path);
+      onKeyEvent({ type: "failed", source: file, message });
+      return;
+    }
+    const imported = importJwks(changed, algorithms);
+    keys = imported.keys;
+    onKeyEvent({ type: "rotated", source: file });
+    if (imported.leaks.length > 0) {
+      onKeyEvent({ type: "failed", source: file, message: "A private key in the set was left out." });
+    }
   };
 
   const refresh = async (): Promise<readonly VerificationKey[]> => {
     const next = attempt(() => stateOf(file)) ?? "missing";
     if (next !== state) await (reading ??= reload(next).finally(() => (reading = undefined)));
-    return keys ?? [];
+    return keys;
   };
 
   return {
@@ -59,26 +64,19 @@ function stateOf(file: string): string {
   return [mtimeNs, ctimeNs, size, ino].join(" ");
 }
 
-function readKeys(
-  text: string,
-  algorithms: readonly Algorithm[],
-  path: readonly (string | number)[],
-  report: Report,
-): readonly VerificationKey[] | undefined {
-  const set = parseJwks(text);
-  if (set) return importJwks(set, algorithms, path, report);
-  report({
-    code: "key_invalid",
-    path,
-    message: "holds no JWK Set.",
-    hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
-  });
-  return undefined;
-}
+const notASet = (path: readonly (string | number)[]): ConfigurationIssue => ({
+  code: "key_invalid",
+  path,
+  message: "names a file that holds no JWK Set.",
+  hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
+});
 
+/** What was given may be a key itself, by mistake: only what looks like a path is quoted. */
 const unreadable = (path: readonly (string | number)[], file: string): ConfigurationIssue => ({
   code: "key_file_unreadable",
   path,
-  message: `${JSON.stringify(file)} cannot be read.`,
+  message: /^[\w./\\: -]{1,200}$/.test(file)
+    ? `\`${file}\` cannot be read.`
+    : "names no file that can be read.",
   hint: "Give the path of a readable file; a relative one counts from the working directory.",
 });

@@ -8,33 +8,41 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
-/**
- * Imports the keys of a JWK Set that suit the algorithms; the others are left out (RFC 7517 section 5). A private key
- * in the set is reported: whoever wrote it there leaked it.
- */
-export function importJwks(
+/** The keys of a JWK Set that suit the algorithms, and the places of private ones, which somebody leaked there. */
+export interface ImportedJwks {
+  readonly keys: readonly VerificationKey[];
+  readonly leaks: readonly (readonly [index: number, mistake: KeyMistake])[];
+}
+
+/** Imports a JWK Set; keys that cannot be used are left out (RFC 7517 section 5). */
+export function importJwks(set: JsonWebKeySet, algorithms: readonly Algorithm[]): ImportedJwks {
+  const imported = [...set.keys.map((jwk) => importJwk(jwk, algorithms)).entries()];
+  return {
+    keys: imported.flatMap(([, key]) => (isVerificationKey(key) ? [key] : [])),
+    leaks: imported.flatMap(([index, key]) =>
+      !isVerificationKey(key) && key.code === "key_private" ? [[index, key] as const] : [],
+    ),
+  };
+}
+
+/** The keys of a JWK Set, or a report of why it cannot be started with: a leaked private key, or no key that suits. */
+export function requireJwks(
   set: JsonWebKeySet,
   algorithms: readonly Algorithm[],
   path: readonly (string | number)[],
   report: Report,
 ): readonly VerificationKey[] | undefined {
-  const imported = set.keys.map((jwk) => importJwk(jwk, algorithms));
-  const keys = imported.filter(isVerificationKey);
-  const mistakes = [...imported.entries()].filter(
-    (entry): entry is [number, KeyMistake] => !isVerificationKey(entry[1]),
-  );
-  const leaked = mistakes.filter(([, { code }]) => code === "key_private");
-  for (const [index, mistake] of leaked) report({ ...mistake, path: [...path, "keys", index] });
-  if (keys.length === 0 && leaked.length === 0) {
-    const [first] = mistakes;
+  const { keys, leaks } = importJwks(set, algorithms);
+  for (const [index, mistake] of leaks) report({ ...mistake, path: [...path, "keys", index] });
+  if (keys.length === 0 && leaks.length === 0) {
     report({
       code: "key_unusable",
       path: [...path, "keys"],
-      message: `holds no key for ${algorithms.join(", ")}${first ? `; the first one ${first[1].message}` : "."}`,
+      message: `holds no key for ${algorithms.join(", ")}.`,
       hint: "Give the JWK Set of the issuer, and set `algorithm` to the one it signs with.",
     });
   }
-  return keys.length === 0 || leaked.length > 0 ? undefined : keys;
+  return keys.length === 0 || leaks.length > 0 ? undefined : keys;
 }
 
 /** Reads a JWK Set from JSON text, or `undefined` when it is none. */

@@ -3,7 +3,7 @@ import { type Algorithm } from "./algorithm.ts";
 import { importKey } from "./import-key.ts";
 import { type KeyEvent } from "./key-event.ts";
 import { createJwksFileResolver } from "./jwks-file.ts";
-import { importJwks } from "./jwks.ts";
+import { requireJwks } from "./jwks.ts";
 import {
   importMaterial,
   isVerificationKey,
@@ -35,7 +35,7 @@ export function createKeyResolver(
   }
   const keys =
     "jwks" in source
-      ? importJwks(source.jwks, algorithms, [...path, "jwks"], report)
+      ? requireJwks(source.jwks, algorithms, [...path, "jwks"], report)
       : importKeys(source.verificationKeys, algorithms, [...path, "verificationKeys"], report);
   return keys && createStaticResolver(keys);
 }

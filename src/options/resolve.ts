@@ -6,7 +6,6 @@ import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule } from "../policy/rule.ts";
 import { type PrincipalRules } from "../principal.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
-import { isScopeToken } from "../scope.ts";
 import { resolveScopeRules } from "../scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenRules } from "../token/verifier.ts";
@@ -37,11 +36,10 @@ const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"
 export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const issues: ConfigurationIssue[] = [];
   const report: Report = (issue) => issues.push(issue);
+  if (!isPlainObject(given)) throw new ConfigurationError([NOT_PLAIN]);
   const options = withoutAbsent(given);
   checkShape(options, report);
   for (const name of NARROWING) if (isGivenAsUndefined(given, name)) report(lostValue(name));
-
-  if (issues.some(({ path }) => path.length === 0)) throw new ConfigurationError(issues);
 
   // What depends on an option of the wrong shape is left unchecked: it would only repeat that mistake.
   const misshapen = new Set(issues.map(({ path }) => path[0]));
@@ -56,7 +54,6 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     () => algorithms && resolveKeys(options, algorithms, report),
   );
   const scopeRules = when(["adminScope", "impliedScopes"], () => {
-    if (settings.adminScope !== null && !isScopeToken(settings.adminScope)) report(notAScope("adminScope"));
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
   const rules = compileRules(
@@ -95,9 +92,22 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   };
 }
 
-/** An option that is `undefined` is left out. What is no object is left as it is, for the schema to report. */
+/** Members of a class would be left out in silence, a check of revoked tokens among them. */
+function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+const NOT_PLAIN: ConfigurationIssue = {
+  code: "option_invalid",
+  path: [],
+  message: "are not a plain object.",
+  hint: "Write createResourceServer({ serviceId, verificationKeys, ... }).",
+};
+
+/** An option that is `undefined` is left out. */
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {
-  if (typeof options !== "object" || (options as unknown) === null) return options;
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
@@ -123,11 +133,4 @@ const lostValue = (name: OptionName): ConfigurationIssue => ({
   path: [name],
   message: "is given as undefined, which would accept more tokens than it was meant to.",
   hint: "Is the variable set that it comes from? Leave the option out to go without.",
-});
-
-const notAScope = (name: OptionName): ConfigurationIssue => ({
-  code: "scope_invalid",
-  path: [name],
-  message: "is not a scope.",
-  hint: "Write printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
 });

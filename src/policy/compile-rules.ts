@@ -1,25 +1,36 @@
 import { type Report } from "../errors.ts";
-import { patternIdentity } from "./pattern.ts";
-import { compileRequirement, type Requirement, type ScopeMappings } from "./requirement.ts";
+import { alternativeIdentities, type Pattern } from "./pattern.ts";
+import {
+  type CompiledRequirement,
+  compileRequirement,
+  type Requirement,
+  type ScopeMappings,
+} from "./requirement.ts";
 import { parseRouteKey } from "./route-key.ts";
 import { type CompiledRule, type RuleSource } from "./rule.ts";
 
+/** Each route of a table, by its identity; a rule with optional groups has several. */
+type Routes = Map<string, CompiledRule>;
+
 /**
- * Compiles the default and the custom table to one. A custom rule for the route of a default rule takes its place;
- * parameter names do not make a route another one.
+ * Compiles the default and the custom table to one. A custom rule takes the place of a default rule for each route that
+ * they have in common; parameter names do not make a route another one.
  */
 export function compileRules(
   defaults: ScopeMappings,
   customs: ScopeMappings,
   report: Report,
 ): readonly CompiledRule[] {
-  const rules = new Map(compileTable("defaultScopeMappings", defaults, "default", report));
-  for (const [identity, compiled] of compileTable("scopeMappings", customs, "custom", report)) {
-    const isOverride = rules.has(identity);
-    rules.set(identity, isOverride ? withSource(compiled, "override") : compiled);
-  }
+  const base = compileTable("defaultScopeMappings", defaults, "default", report);
+  const added = compileTable("scopeMappings", customs, "custom", report);
+  const replaced = new Set([...added].flatMap(([identity, rule]) => (base.has(identity) ? [rule] : [])));
+  const custom = [...new Set(added.values())].map((rule) => (replaced.has(rule) ? asOverride(rule) : rule));
+  const kept = [...new Set(base.values())]
+    .map((rule) => without(rule, added))
+    .filter((rule) => rule !== undefined);
+  const rules = [...kept, ...custom];
   reportLookalikes(rules, report);
-  return [...rules.values()];
+  return rules;
 }
 
 function compileTable(
@@ -27,46 +38,47 @@ function compileTable(
   mappings: ScopeMappings,
   source: RuleSource,
   report: Report,
-): ReadonlyMap<string, CompiledRule> {
-  const rules = new Map<string, CompiledRule>();
+): Routes {
+  const routes: Routes = new Map();
   for (const [key, requirement] of Object.entries(mappings)) {
     const path = [option, key];
     const route = parseRouteKey(key, path, report);
     const compiled = route && compileRequirement(requirement, route.pattern.parameters, path, report);
     if (!compiled) continue;
     const { method, pattern } = route;
-    const rule = Object.freeze({
-      key,
-      method,
-      pattern: pattern.source,
-      requirement: freeze(requirement),
-      source,
-    });
-    const identity = `${method} ${patternIdentity(pattern)}`;
-    const twin = rules.get(identity);
+    const rule: CompiledRule = {
+      rule: Object.freeze({ key, method, pattern: pattern.source, requirement: freeze(requirement), source }),
+      pattern,
+      requirement: compiled,
+      meaning: meaningOf(requirement, compiled, pattern),
+    };
+    const identities = identitiesOf(rule);
+    const twin = identities.map((identity) => routes.get(identity)).find((known) => known !== undefined);
     if (twin) {
       report({
         code: "route_duplicate",
         path,
         message: `is the same route as \`${twin.rule.key}\`.`,
-        hint: "Keep one of the two: parameter names do not tell routes apart.",
+        hint: "Keep one of the two: neither parameter names nor optional groups tell routes apart.",
       });
     }
-    rules.set(identity, { rule, pattern, requirement: compiled });
+    for (const identity of identities) routes.set(identity, rule);
   }
-  return rules;
+  return routes;
 }
 
 /**
  * Routes that differ in letter case or a trailing slash only are one route to Express and Koa: whichever rule the
  * guard took, the other one's handler might run. They must ask for the same.
  */
-function reportLookalikes(rules: ReadonlyMap<string, CompiledRule>, report: Report): void {
+function reportLookalikes(rules: readonly CompiledRule[], report: Report): void {
   const seen = new Map<string, CompiledRule>();
-  for (const [identity, compiled] of rules) {
-    const folded = identity.toLowerCase().replaceAll(/\/(?= |$)/g, "");
-    const twin = seen.get(folded);
-    if (twin && JSON.stringify(twin.rule.requirement) !== JSON.stringify(compiled.rule.requirement)) {
+  for (const compiled of rules) {
+    for (const identity of identitiesOf(compiled)) {
+      const folded = identity.toLowerCase().replace(/\/$/, "");
+      const twin = seen.get(folded) ?? compiled;
+      seen.set(folded, twin);
+      if (twin.meaning === compiled.meaning) continue;
       report({
         code: "route_ambiguous",
         path: [
@@ -77,14 +89,37 @@ function reportLookalikes(rules: ReadonlyMap<string, CompiledRule>, report: Repo
         hint: "Many routers take the two for one route: write the key as the other one is written, or ask for the same.",
       });
     }
-    seen.set(folded, twin ?? compiled);
   }
 }
 
-const withSource = (compiled: CompiledRule, source: RuleSource): CompiledRule => ({
+const identitiesOf = ({ rule, pattern }: CompiledRule): readonly string[] =>
+  alternativeIdentities(pattern).map((identity) => `${rule.method} ${identity}`);
+
+/** The rule with the routes that another table does not have, or `undefined` when none is left. */
+function without(compiled: CompiledRule, other: Routes): CompiledRule | undefined {
+  const identities = identitiesOf(compiled);
+  const alternatives = compiled.pattern.alternatives.filter(
+    (_, index) => !other.has(identities[index] ?? ""),
+  );
+  if (alternatives.length === compiled.pattern.alternatives.length) return compiled;
+  return alternatives.length === 0
+    ? undefined
+    : { ...compiled, pattern: { ...compiled.pattern, alternatives } };
+}
+
+const asOverride = (compiled: CompiledRule): CompiledRule => ({
   ...compiled,
-  rule: Object.freeze({ ...compiled.rule, source }),
+  rule: Object.freeze({ ...compiled.rule, source: "override" }),
 });
+
+/** Two rules mean the same when they ask for the same; with templates, when their parameters stand in the same places. */
+function meaningOf(requirement: Requirement, compiled: CompiledRequirement, { source }: Pattern): string {
+  const asked = JSON.stringify(requirement);
+  const hasTemplates =
+    "scopes" in compiled &&
+    compiled.scopes.some(({ parts }) => parts.some((part) => typeof part !== "string"));
+  return hasTemplates ? `${asked} ${source.toLowerCase().replace(/\/$/, "")}` : asked;
+}
 
 /** The table of a running server does not change when its options object does. */
 function freeze(requirement: Requirement): Requirement {

@@ -2,7 +2,9 @@
  * Pattern containment: whether every path of one pattern is a path of another. A rule may decide for a route that the
  * framework matched only when it covers the *whole* route; one that covers a part of its paths says nothing of the rest.
  */
-import { mixedSegmentMatcher, type PatternSegment, segmentIdentity, type SegmentPart } from "./pattern.ts";
+import { createMixedMatcher } from "./mixed-segment.ts";
+import { type PatternSegment, segmentIdentity, type SegmentPart } from "./pattern.ts";
+import { narrowerFirst } from "./segment-trie.ts";
 
 /** One alternative of a pattern. */
 export type Alternative = readonly PatternSegment[];
@@ -26,11 +28,11 @@ export function compareNarrowness(a: Alternative, b: Alternative): number {
     const order = RANK[left.kind] - RANK[right.kind];
     if (order !== 0) return order;
     if (left.kind === "mixed") {
-      const [one, other] = [segmentIdentity(left), segmentIdentity(right)];
-      if (one !== other) return other.length - one.length || (one < other ? -1 : 1);
+      const byText = narrowerFirst(segmentIdentity(left), segmentIdentity(right));
+      if (byText !== 0) return byText;
     }
   }
-  return a.length - b.length;
+  return b.length - a.length;
 }
 
 const RANK = { static: 0, mixed: 1, parameter: 2, wildcard: 3 };
@@ -46,6 +48,8 @@ function fill([head, ...rest]: Alternative, covered: Alternative): Entry[] | und
 
 /** A wildcard takes at least one segment, and as few as the rest of the pattern lets it. */
 function fillWildcard(name: string, rest: Alternative, covered: Alternative): Entry[] | undefined {
+  const [first] = covered;
+  if (first?.kind === "static" && first.text === "") return undefined;
   for (let taken = 1; taken <= covered.length; taken += 1) {
     const tail = fill(rest, covered.slice(taken));
     if (tail) return [[name, covered.slice(0, taken).map(partsOf)], ...tail];
@@ -68,10 +72,10 @@ function fillSegment(covering: PatternSegment, covered: PatternSegment): Entry[]
 }
 
 function fillMixed(parts: readonly SegmentPart[], covered: PatternSegment): Entry[] | undefined {
-  const { regexp, names } = mixedSegmentMatcher(parts, false);
+  const names = parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
   if (covered.kind === "static") {
-    const captures = regexp.exec(covered.text)?.slice(1);
-    return captures && names.map((name, index) => [name, [[captures[index] ?? ""]]]);
+    const match = createMixedMatcher(parts)(covered.text);
+    return match?.isCertain ? names.map((name, index) => [name, [[match.captures[index] ?? ""]]]) : undefined;
   }
   if (segmentIdentity({ kind: "mixed", parts }) !== segmentIdentity(covered)) return undefined;
   const parameters = partsOf(covered).filter((part) => typeof part !== "string");

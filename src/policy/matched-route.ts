@@ -10,12 +10,21 @@ type Params = NonNullable<AccessRequest["params"]>;
 interface Coverage {
   readonly compiled: CompiledRule;
   readonly narrowest: Alternative;
-  readonly fillings: readonly { readonly names: readonly string[]; readonly filling: Filling }[];
+  readonly fillings: readonly RouteFilling[];
+}
+
+/** What fills the parameters of a rule when one alternative of the route was matched. */
+interface RouteFilling {
+  readonly route: Alternative;
+  readonly names: readonly string[];
+  readonly filling: Filling;
 }
 
 /** A route that a framework matched, and the rule that decides for all of it. */
 export interface MatchedRoute {
-  match(params: Params | undefined, path: PathSegments): RuleMatch;
+  readonly match: (params: Params | undefined, path: PathSegments) => RuleMatch;
+  /** Whether another rule is for a part of the route: each of its paths is one of the route's. */
+  readonly contains: (other: CompiledRule) => boolean;
 }
 
 /**
@@ -41,9 +50,13 @@ export function findMatchedRoute(
   if (!coverage) return undefined;
   const reader = createParamsReader(coverage.compiled, pattern);
   return {
+    contains: ({ pattern: { alternatives } }) =>
+      alternatives.every((part) =>
+        routes.some((route) => findFilling(route, withoutTrailingSlash(part)) !== undefined),
+      ),
     match: (params, path) => ({
       compiled: coverage.compiled,
-      parameter: (name) => fillParameter(coverage, params ?? reader(path), name),
+      parameter: (name) => fillParameter(coverage, path, params ?? reader(path), name),
     }),
   };
 }
@@ -57,14 +70,14 @@ function findNarrowest(rules: readonly CompiledRule[], routes: readonly Alternat
 
 function findCoverage(compiled: CompiledRule, routes: readonly Alternative[]): Coverage | undefined {
   const covering = compiled.pattern.alternatives.map(withoutTrailingSlash).sort(compareNarrowness);
-  const fillings: { names: readonly string[]; filling: Filling }[] = [];
+  const fillings: RouteFilling[] = [];
   let narrowest: Alternative | undefined;
   for (const route of routes) {
     const alternative = covering.find((one) => findFilling(one, route));
     const filling = alternative && findFilling(alternative, route);
     if (!filling) return undefined;
     narrowest ??= alternative;
-    fillings.push({ names: parameterNames(filling), filling });
+    fillings.push({ route, names: parameterNames(filling), filling });
   }
   // The alternative with the most parameters first: it is the one that ran when the request has all of them.
   fillings.sort((a, b) => b.names.length - a.names.length);
@@ -82,8 +95,12 @@ const parameterNames = (filling: Filling): readonly string[] =>
     segments.flatMap((parts) => parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]))),
   );
 
-function fillParameter({ fillings }: Coverage, params: Params, name: string): string {
-  const taken = fillings.find(({ names }) => names.every((one) => readParam(params, one) !== undefined));
+function fillParameter({ fillings }: Coverage, path: PathSegments, params: Params, name: string): string {
+  const taken = fillings.find(
+    ({ route, names }) =>
+      (fillings.length === 1 || hasLength(path, route)) &&
+      names.every((one) => readParam(params, one) !== undefined),
+  );
   const segments = taken?.filling.get(name) ?? [];
   return segments
     .map((parts) =>
@@ -96,6 +113,13 @@ function fillParameter({ fillings }: Coverage, params: Params, name: string): st
     .join("/");
 }
 
+/** Of several alternatives the one that was matched has as many segments as the path. */
+function hasLength(path: PathSegments, route: Alternative): boolean {
+  const length = path.at(-1) === "" ? [path.length - 1, path.length] : [path.length];
+  const hasWildcard = route.some(({ kind }) => kind === "wildcard");
+  return length.some((one) => (hasWildcard ? one >= route.length : one === route.length));
+}
+
 function readParam(params: Params, name: string): string | undefined {
   const value = Object.hasOwn(params, name) ? params[name] : undefined;
   return typeof value === "object" ? value.join("/") : value;
@@ -103,10 +127,10 @@ function readParam(params: Params, name: string): string | undefined {
 
 /** Where a framework tells its pattern and no parameters, they are read from the path. */
 function createParamsReader(compiled: CompiledRule, pattern: Pattern): (path: PathSegments) => Params {
-  const route = { ...compiled, rule: { ...compiled.rule, method: "*" }, pattern };
-  const index = new RouteIndex([route], { ignoreCase: true, ignoreTrailingSlash: true, decode: false });
+  const index = new RouteIndex([{ ...compiled, rule: { ...compiled.rule, method: "*" }, pattern }]);
   return (path) => {
-    const match = index.find("*", path);
+    const match =
+      index.find("*", path) ?? (path.at(-1) === "" ? index.find("*", path.slice(0, -1)) : undefined);
     return Object.fromEntries([...pattern.parameters].map((name) => [name, match?.parameter(name)]));
   };
 }

@@ -47,7 +47,7 @@ export function parsePattern(source: string): Pattern | PatternMistake {
   }
   const alternatives: PatternSegment[][] = [];
   for (const alternative of flat) {
-    const segments = readSegments(alternative);
+    const segments = readSegments(alternative, source);
     if (!Array.isArray(segments)) return segments;
     alternatives.push(segments);
   }
@@ -60,13 +60,9 @@ export function parsePattern(source: string): Pattern | PatternMistake {
 
 export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
 
-/** A pattern without its parameter names: two keys of one identity are the same route. */
-export function patternIdentity(pattern: Pattern): string {
-  return pattern.alternatives
-    .map((segments) => segments.map((segment) => `/${segmentIdentity(segment)}`).join(""))
-    .sort()
-    .join(" ");
-}
+/** The alternatives of a pattern without parameter names: two keys that share one have a route in common. */
+export const alternativeIdentities = (pattern: Pattern): readonly string[] =>
+  pattern.alternatives.map((segments) => segments.map((segment) => `/${segmentIdentity(segment)}`).join(""));
 
 /** The identity of one segment. Parameters are written as control characters, which no segment can hold. */
 export function segmentIdentity(segment: PatternSegment): string {
@@ -80,18 +76,6 @@ export function segmentIdentity(segment: PatternSegment): string {
     case "wildcard":
       return "\u0002";
   }
-}
-
-/** The regular expression of a mixed segment (`:from-:to`, `:id.json`), and the names of its captures. */
-export function mixedSegmentMatcher(
-  parts: readonly SegmentPart[],
-  ignoreCase: boolean,
-): { readonly regexp: RegExp; readonly names: readonly string[] } {
-  const tokens = parts.map((part): Token =>
-    typeof part === "string" ? { type: "text", value: part } : part,
-  );
-  const { regexp, keys } = pathToRegexp({ tokens }, { sensitive: !ignoreCase, trailing: false });
-  return { regexp, names: keys.map((key) => key.name) };
 }
 
 function parseTokens(source: string): { readonly tokens: readonly Token[] } | PatternMistake {
@@ -129,7 +113,7 @@ function expandGroups(tokens: readonly Token[]): FlatToken[][] {
   return alternatives;
 }
 
-function readSegments(tokens: readonly FlatToken[]): PatternSegment[] | PatternMistake {
+function readSegments(tokens: readonly FlatToken[], source: string): PatternSegment[] | PatternMistake {
   const [first] = tokens;
   if (first?.type !== "text" || !first.value.startsWith("/")) {
     return invalid(
@@ -153,9 +137,12 @@ function readSegments(tokens: readonly FlatToken[]): PatternSegment[] | PatternM
       "Let the wildcard be a whole segment: `/files/*path`.",
     );
   }
+  if (segments.filter((parts) => parts.some(isWildcard)).length > 1) {
+    return invalid("has two wildcards.", "Write one: routers divide a path between two in different ways.");
+  }
   const [only] = segments;
   if (segments.length === 1 && only?.length === 0) return [];
-  return unreachableSegments(segments) ?? segments.map(readSegment);
+  return unreachableSegments(segments, source) ?? segments.map(readSegment);
 }
 
 /** Texts that an optional group left side by side are one text. */
@@ -173,7 +160,10 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
 }
 
 /** A pattern whose own sample path is refused, or read as another path, would never be asked. */
-function unreachableSegments(segments: readonly (readonly SegmentPart[])[]): PatternMistake | undefined {
+function unreachableSegments(
+  segments: readonly (readonly SegmentPart[])[],
+  source: string,
+): PatternMistake | undefined {
   const sample = segments.map((parts) =>
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
@@ -185,7 +175,7 @@ function unreachableSegments(segments: readonly (readonly SegmentPart[])[]): Pat
     code: "route_unreachable",
     message: "is a path that no request is let through with.",
     hint: isForeign
-      ? `Write it percent-encoded, as it travels: \`/${sample.map(encodeURI).join("/")}\`.`
+      ? `Write it percent-encoded, as it travels: \`${source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)}\`.`
       : "Write a path without empty and dot segments, query, fragment, backslash and encoded slashes.",
   };
 }

@@ -131,7 +131,7 @@ export function bindScope(scope: RequiredScope, parameter: (name: string) => str
   if (scope.parts.every((part) => typeof part === "string")) return { text: scope.text, parts: scope.parts };
   const parts = scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
   const grantable = parts.map((part, index) =>
-    isScopePart(part) ? part : isId(scope, index) ? "*" : undefined,
+    isRepeatable(part) ? part : isId(scope, index) ? "*" : undefined,
   );
   return { text: grantable.includes(undefined) ? scope.text : grantable.join(":"), parts };
 }
@@ -141,6 +141,9 @@ function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): b
   if (typeof part === "string") return !/[<>]|^\$?\{\w+\}$/.test(part);
   return parameters === "any" || parameters.has(part.parameter);
 }
+
+/** A long id would make the challenge longer than clients and proxies take a header to be. */
+const isRepeatable = (part: string): boolean => part.length <= 200 && isScopePart(part);
 
 const isId = (scope: RequiredScope, index: number): boolean => scope.parts.length === 3 && index === 1;
 

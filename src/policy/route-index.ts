@@ -1,11 +1,12 @@
-import { decodeSegment, type PathReading, type PathSegments } from "../request.ts";
-import { mixedSegmentMatcher, type PatternSegment, segmentIdentity } from "./pattern.ts";
+import { decodeSegment, type PathSegments } from "../request.ts";
+import { createMixedMatcher } from "./mixed-segment.ts";
+import { type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
 import { SegmentTrie, type TrieMatch, type TrieStep } from "./segment-trie.ts";
 
-/** A path reading that may also take `%61` for `a` before it compares. */
-export interface IndexReading extends PathReading {
-  readonly decode: boolean;
+/** A rule that was found, and whether every router would capture the same parameters. */
+export interface IndexMatch extends RuleMatch {
+  readonly isCertain: boolean;
 }
 
 interface Leaf {
@@ -14,68 +15,57 @@ interface Leaf {
   readonly names: readonly string[];
 }
 
-/** The rules of a table, indexed for one way to read a path: a trie for each method. */
+/** The rules of a table: a trie for each method. Paths are compared exactly as they are spelled. */
 export class RouteIndex {
-  readonly #reading: IndexReading;
   readonly #tries = new Map<string, SegmentTrie<Leaf>>();
 
-  constructor(rules: readonly CompiledRule[], reading: IndexReading) {
-    this.#reading = reading;
+  constructor(rules: readonly CompiledRule[]) {
     for (const compiled of rules) {
       const { method } = compiled.rule;
       const trie = this.#tries.get(method) ?? new SegmentTrie<Leaf>();
       this.#tries.set(method, trie);
-      for (const segments of compiled.pattern.alternatives) this.#insert(trie, compiled, segments);
+      for (const segments of compiled.pattern.alternatives) {
+        const names = segments.flatMap(parameterNames);
+        trie.insert(segments.map(toStep), { compiled, names });
+      }
     }
   }
 
-  /** The narrowest rule for a path: of the exact method first, then of every method. */
-  find(method: string, path: PathSegments): RuleMatch | undefined {
-    const trimmed = this.#reading.ignoreTrailingSlash && path.at(-1) === "" ? path.slice(0, -1) : path;
-    const compared = trimmed.map((segment) => this.#spell(segment));
+  /**
+   * The narrowest rule for a path: of the exact method first, then of every method. `compared` are the segments in the
+   * spelling that is looked for, `path` as the client spelled them.
+   */
+  find(method: string, compared: PathSegments, path: PathSegments = compared): IndexMatch | undefined {
     for (const asked of methodsAsked(method)) {
-      const found = this.#tries.get(asked)?.find(compared, trimmed);
-      if (found) return toRuleMatch(found);
+      const found = this.#tries.get(asked)?.find(compared, path);
+      if (found) return toIndexMatch(found);
     }
     return undefined;
   }
+}
 
-  #insert(trie: SegmentTrie<Leaf>, compiled: CompiledRule, segments: readonly PatternSegment[]): void {
-    const names: string[] = [];
-    const steps: TrieStep[] = [];
-    for (const segment of segments) {
-      // A trailing slash is an empty static segment: a reading that ignores it in paths ignores it in patterns.
-      if (this.#reading.ignoreTrailingSlash && segment.kind === "static" && segment.text === "") continue;
-      steps.push(this.#toStep(segment, names));
-    }
-    trie.insert(steps, { compiled, names });
-  }
-
-  #toStep(segment: PatternSegment, names: string[]): TrieStep {
-    switch (segment.kind) {
-      case "static":
-        return { kind: "static", text: this.#spell(segment.text) };
-      case "mixed": {
-        const { regexp, names: own } = mixedSegmentMatcher(segment.parts, this.#reading.ignoreCase);
-        names.push(...own);
-        return { kind: "mixed", identity: this.#spell(segmentIdentity(segment)), regexp };
-      }
-      case "parameter":
-      case "wildcard":
-        names.push(segment.name);
-        return { kind: segment.kind };
-    }
-  }
-
-  #spell(segment: string): string {
-    const text = this.#reading.decode ? (decodeSegment(segment) ?? segment) : segment;
-    return this.#reading.ignoreCase ? text.toLowerCase() : text;
+function toStep(segment: PatternSegment): TrieStep {
+  switch (segment.kind) {
+    case "static":
+      return { kind: "static", text: segment.text };
+    case "mixed":
+      return { kind: "mixed", identity: segmentIdentity(segment), match: createMixedMatcher(segment.parts) };
+    case "parameter":
+    case "wildcard":
+      return { kind: segment.kind };
   }
 }
 
-function toRuleMatch({ leaf, captures }: TrieMatch<Leaf>): RuleMatch {
+function parameterNames(segment: PatternSegment): readonly string[] {
+  if (segment.kind === "static") return [];
+  if (segment.kind !== "mixed") return [segment.name];
+  return segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+}
+
+function toIndexMatch({ leaf, captures, isCertain }: TrieMatch<Leaf>): IndexMatch {
   return {
     compiled: leaf.compiled,
+    isCertain,
     parameter(name) {
       const captured = captures[leaf.names.indexOf(name)];
       return captured === undefined ? "" : (decodeSegment(captured) ?? "");

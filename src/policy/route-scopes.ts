@@ -23,7 +23,7 @@ export function decideRouteScopes(
   if (!principal) return refuse("credential_missing", facts);
   if (!rules) return allow({ ...facts, principal });
   const compiled = compiledLists.get(scopes) ?? compileScopeList(scopes, "any");
-  compiledLists.set(scopes, compiled);
+  if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
   return decideByScopeList(compiled, (name) => requireParameter(params, name), rules, {
     ...facts,
     principal,

@@ -1,53 +1,70 @@
 import { type AccessRequest, type PathReading, type PathSegments } from "../request.ts";
 import { findMatchedRoute, type MatchedRoute } from "./matched-route.ts";
-import { type IndexReading, RouteIndex } from "./route-index.ts";
+import { type IndexMatch, RouteIndex } from "./route-index.ts";
 import { type CompiledRule, type Rule, type RuleMatch } from "./rule.ts";
+import { type Spelling, Spellings } from "./spellings.ts";
 
 /** The effective table: defaults and customs merged, each rule with its source, in the order of writing. */
 export type RouteTable = readonly Rule[];
 
-/** The rule of a request; `"ambiguous"` where two ways to read its path lead to two rules. */
-export type RouteAnswer = RuleMatch | "unmapped" | "ambiguous";
-
-const EXACT: PathReading = { ignoreCase: false, ignoreTrailingSlash: false };
-const LENIENT: PathReading = { ignoreCase: true, ignoreTrailingSlash: true };
+/**
+ * The rules that a request must meet: one, unless the framework told a route of which the path has a narrower rule.
+ * `"ambiguous"` where routers could read the path as one of another rule.
+ */
+export type RouteAnswer = readonly [RuleMatch, ...RuleMatch[]] | "unmapped" | "ambiguous";
 
 /** A framework has as many patterns as it has routes; a caller that invents them must not fill the memory. */
 const MAX_MATCHED_ROUTES = 10_000;
 
+interface Found {
+  readonly match: IndexMatch;
+  readonly kind: Spelling["kind"];
+}
+
 /** Finds the rule that decides a request. */
 export class RouteFinder {
   readonly #rules: readonly CompiledRule[];
-  readonly #indexes = new Map<string, RouteIndex>();
+  readonly #index: RouteIndex;
+  readonly #spellings: Spellings;
   readonly #matchedRoutes = new Map<string, MatchedRoute | undefined>();
 
   constructor(rules: readonly CompiledRule[]) {
     this.#rules = rules;
+    this.#index = new RouteIndex(rules);
+    this.#spellings = new Spellings(rules);
   }
 
   find(request: AccessRequest, path: PathSegments): RouteAnswer {
-    const { method, matchedPattern, params, reading } = request;
+    const { method, matchedPattern, params, reading = {} } = request;
     if (matchedPattern === undefined) return this.findByPath(method, path, reading);
-    return this.#matchedRoute(method, matchedPattern)?.match(params, path) ?? "unmapped";
+    const route = this.#matchedRoute(method, matchedPattern);
+    if (!route) return "unmapped";
+    const found = this.#findAll(method, path, reading);
+    if (!found) return "ambiguous";
+    const own = route.match(params, path);
+    // Who writes a rule for a part of a route means it: there both are asked.
+    const parts = found.map(({ match }) => match).filter((match) => match.compiled !== own.compiled);
+    return [own, ...parts.filter(({ compiled }) => route.contains(compiled))];
   }
 
-  /** The narrowest rule for a path, unless another way to read the path leads to another rule. */
-  findByPath(method: string, path: PathSegments, reading?: PathReading): RouteAnswer {
-    const match = this.#index({ ...(reading ?? EXACT), decode: false }).find(method, path);
-    if (!match) return "unmapped";
-    if (path.every(isPlain)) return match;
-    const others = [
-      { ...(reading ?? LENIENT), decode: true },
-      { ...EXACT, decode: false },
-    ].map((other) => this.#index(other).find(method, path));
-    return others.every((other) => !other || other.compiled === match.compiled) ? match : "ambiguous";
+  /** The narrowest rule for a path that every reading of the path leads to. */
+  findByPath(method: string, path: PathSegments, reading: PathReading): RouteAnswer {
+    const found = this.#findAll(method, path, reading);
+    if (!found || found.length > 1) return "ambiguous";
+    const [only] = found;
+    if (!only) return "unmapped";
+    return only.match.isCertain && isTrusted(only) ? [only.match] : "ambiguous";
   }
 
-  #index(reading: IndexReading): RouteIndex {
-    const key = `${reading.ignoreCase} ${reading.ignoreTrailingSlash} ${reading.decode}`;
-    const known = this.#indexes.get(key) ?? new RouteIndex(this.#rules, reading);
-    this.#indexes.set(key, known);
-    return known;
+  /** What the readings of a path lead to, the best reading first and each decision once. */
+  #findAll(method: string, path: PathSegments, reading: PathReading): readonly Found[] | undefined {
+    const found = new Map<string, Found>();
+    const spellings = this.#spellings.of(path, reading);
+    for (const { compared, path: spelled, kind } of spellings ?? []) {
+      const match = this.#index.find(method, compared, spelled);
+      if (match && !found.has(match.compiled.meaning)) found.set(match.compiled.meaning, { match, kind });
+    }
+    return spellings && [...found.values()];
   }
 
   #matchedRoute(method: string, pattern: string): MatchedRoute | undefined {
@@ -60,8 +77,15 @@ export class RouteFinder {
   }
 }
 
-/** A segment that every reading spells the same way. */
-const isPlain = (segment: string): boolean => /^[^%A-Z]+$/.test(segment);
+/**
+ * Whether the reading that led to a rule is one to rely on. A rule that lets everyone in needs the exact spelling: a
+ * stricter handler behind the guard may serve another one without any rule.
+ */
+function isTrusted({ match, kind }: Found): boolean {
+  const { requirement } = match.compiled;
+  const isOpen = requirement.kind === "public" || requirement.kind === "optional";
+  return kind === "exact" || (kind === "declared" && !isOpen);
+}
 
 /** The public face of a table. */
 export const createRouteTable = (rules: readonly CompiledRule[]): RouteTable =>

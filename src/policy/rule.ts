@@ -19,6 +19,8 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly pattern: Pattern;
   readonly requirement: CompiledRequirement;
+  /** The same for rules that decide alike, whichever of them a request is judged by. */
+  readonly meaning: string;
 }
 
 /** The rule that decides a request, with the request's parameters by the names of the rule's pattern. */

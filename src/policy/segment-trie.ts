@@ -1,9 +1,10 @@
 import { type PathSegments } from "../request.ts";
+import { type MixedMatcher } from "./mixed-segment.ts";
 
-/** One step of a pattern through the trie, its texts already spelled as paths are. */
+/** One step of a pattern through the trie. */
 export type TrieStep =
   | { readonly kind: "static"; readonly text: string }
-  | { readonly kind: "mixed"; readonly identity: string; readonly regexp: RegExp }
+  | { readonly kind: "mixed"; readonly identity: string; readonly match: MixedMatcher }
   | { readonly kind: "parameter" }
   | { readonly kind: "wildcard" };
 
@@ -11,14 +12,19 @@ export type TrieStep =
 export interface TrieMatch<Leaf> {
   readonly leaf: Leaf;
   readonly captures: readonly string[];
+  /** Whether every router would capture the same. */
+  readonly isCertain: boolean;
 }
 
 /** A captured text, or the segments that a wildcard took: joined once, at the end, to stay linear in the path. */
-type Capture = string | { readonly start: number; readonly end: number };
+interface Capture {
+  readonly text: string | { readonly start: number; readonly end: number };
+  readonly isCertain: boolean;
+}
 
 interface Node<Leaf> {
   readonly statics: Map<string, Node<Leaf>>;
-  readonly mixed: { readonly identity: string; readonly regexp: RegExp; readonly node: Node<Leaf> }[];
+  readonly mixed: { readonly identity: string; readonly match: MixedMatcher; readonly node: Node<Leaf> }[];
   parameter?: Node<Leaf>;
   wildcard?: Node<Leaf>;
   leaf?: Leaf;
@@ -28,7 +34,7 @@ interface Node<Leaf> {
 export class SegmentTrie<Leaf> {
   readonly #root = createNode<Leaf>();
 
-  /** Adds a leaf; of two with the same steps the first stays. */
+  /** Adds a leaf; of two with the same steps the first stays. At most one step is a wildcard. */
   insert(steps: readonly TrieStep[], leaf: Leaf): void {
     let node = this.#root;
     for (const step of steps) node = descend(node, step);
@@ -37,79 +43,52 @@ export class SegmentTrie<Leaf> {
 
   /** Walks `compared`, and captures from `path`, which has the same segments as the client spelled them. */
   find(compared: PathSegments, path: PathSegments): TrieMatch<Leaf> | undefined {
-    return new Walk<Leaf>(compared, path).from(this.#root, 0, []);
+    return walk(this.#root, 0, [], compared, path);
   }
 }
 
-class Walk<Leaf> {
-  readonly #compared: PathSegments;
-  readonly #path: PathSegments;
-  /** Where a walk behind an inner wildcard ended in vain: without it such patterns cost exponential time. */
-  readonly #failed = new Map<Node<Leaf>, Set<number>>();
-
-  constructor(compared: PathSegments, path: PathSegments) {
-    this.#compared = compared;
-    this.#path = path;
+function walk<Leaf>(
+  node: Node<Leaf>,
+  index: number,
+  captures: readonly Capture[],
+  compared: PathSegments,
+  path: PathSegments,
+): TrieMatch<Leaf> | undefined {
+  const text = compared[index];
+  const segment = path[index];
+  if (text === undefined || segment === undefined) {
+    return node.leaf === undefined ? undefined : toMatch(node.leaf, captures, path);
   }
+  const go = (next: Node<Leaf> | undefined, end: number, ...taken: readonly Capture[]) =>
+    next && walk(next, end, [...captures, ...taken], compared, path);
 
-  from(node: Node<Leaf>, index: number, captures: readonly Capture[]): TrieMatch<Leaf> | undefined {
-    const compared = this.#compared[index];
-    const segment = this.#path[index];
-    if (compared === undefined || segment === undefined) {
-      return node.leaf === undefined
-        ? undefined
-        : { leaf: node.leaf, captures: captures.map((one) => this.#text(one)) };
-    }
-    const next = node.statics.get(compared);
-    const found = next && this.from(next, index + 1, captures);
-    if (found) return found;
-    // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
-    if (segment === "") return undefined;
-    return (
-      this.#mixed(node, index, captures, compared, segment) ??
-      (node.parameter && this.from(node.parameter, index + 1, [...captures, segment])) ??
-      this.#wildcard(node.wildcard, index, captures)
-    );
+  const found = go(node.statics.get(text), index + 1);
+  // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
+  if (found || segment === "") return found;
+  for (const edge of node.mixed) {
+    const mixed = edge.match(segment);
+    const taken = mixed?.captures.map((capture) => ({ text: capture, isCertain: mixed.isCertain })) ?? [];
+    const behind = mixed && go(edge.node, index + 1, ...taken);
+    if (behind) return behind;
   }
-
-  #mixed(node: Node<Leaf>, index: number, captures: readonly Capture[], compared: string, segment: string) {
-    for (const edge of node.mixed) {
-      const matched = edge.regexp.exec(segment) ?? edge.regexp.exec(compared);
-      if (!matched) continue;
-      const [, ...own] = matched;
-      const found = this.from(edge.node, index + 1, [...captures, ...own]);
-      if (found) return found;
-    }
-    return undefined;
+  const behind = go(node.parameter, index + 1, { text: segment, isCertain: true });
+  if (behind || !node.wildcard) return behind;
+  const { wildcard } = node;
+  const isInner = wildcard.statics.size > 0 || wildcard.mixed.length > 0 || wildcard.parameter !== undefined;
+  for (let end = isInner ? index + 1 : path.length; end <= path.length; end += 1) {
+    const last = go(wildcard, end, { text: { start: index, end }, isCertain: true });
+    if (last) return last;
   }
-
-  #wildcard(
-    node: Node<Leaf> | undefined,
-    index: number,
-    captures: readonly Capture[],
-  ): TrieMatch<Leaf> | undefined {
-    if (!node) return undefined;
-    const isInner = node.statics.size > 0 || node.mixed.length > 0 || node.parameter !== undefined;
-    for (let end = isInner ? index + 1 : this.#path.length; end <= this.#path.length; end += 1) {
-      if (isInner && this.#hasFailed(node, end)) continue;
-      const found = this.from(node, end, [...captures, { start: index, end }]);
-      if (found) return found;
-    }
-    return undefined;
-  }
-
-  #text(capture: Capture): string {
-    return typeof capture === "string" ? capture : this.#path.slice(capture.start, capture.end).join("/");
-  }
-
-  /** Whether this walk was here before; it goes on only as long as it failed. */
-  #hasFailed(node: Node<Leaf>, index: number): boolean {
-    const indexes = this.#failed.get(node) ?? new Set();
-    if (indexes.has(index)) return true;
-    this.#failed.set(node, indexes.add(index));
-    return false;
-  }
+  return undefined;
 }
+
+const toMatch = <Leaf>(leaf: Leaf, captures: readonly Capture[], path: PathSegments): TrieMatch<Leaf> => ({
+  leaf,
+  captures: captures.map(({ text }) =>
+    typeof text === "string" ? text : path.slice(text.start, text.end).join("/"),
+  ),
+  isCertain: captures.every(({ isCertain }) => isCertain),
+});
 
 const createNode = <Leaf>(): Node<Leaf> => ({ statics: new Map(), mixed: [] });
 
@@ -123,7 +102,7 @@ function descend<Leaf>(node: Node<Leaf>, step: TrieStep): Node<Leaf> {
     case "mixed": {
       const known = node.mixed.find((edge) => edge.identity === step.identity);
       if (known) return known.node;
-      const edge = { identity: step.identity, regexp: step.regexp, node: createNode<Leaf>() };
+      const edge = { identity: step.identity, match: step.match, node: createNode<Leaf>() };
       node.mixed.push(edge);
       node.mixed.sort((a, b) => narrowerFirst(a.identity, b.identity));
       return edge.node;
@@ -136,6 +115,6 @@ function descend<Leaf>(node: Node<Leaf>, step: TrieStep): Node<Leaf> {
 }
 
 /** Of two mixed segments the one with more text is the narrower; the order never depends on who was written first. */
-function narrowerFirst(a: string, b: string): number {
-  return b.length - a.length || (a < b ? -1 : 1);
+export function narrowerFirst(a: string, b: string): number {
+  return b.length - a.length || (a < b ? -1 : Number(a > b));
 }

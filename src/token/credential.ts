@@ -33,7 +33,10 @@ export function readCredential(request: AccessRequest, sources: readonly TokenSo
 /** A scheme other than Bearer is no credential for this server (RFC 6750 section 3.1): it is answered like none. */
 function readAuthorization(fields: string | readonly string[] | undefined): readonly Credential[] {
   if (fields === undefined) return [];
-  return (typeof fields === "string" ? [fields] : fields).map((field) => {
+  const list = typeof fields === "string" ? [fields] : fields;
+  // Whatever their schemes: the next hop may read the other one.
+  if (list.length > 1) return [MALFORMED];
+  return list.map((field) => {
     const token = BEARER.exec(field)?.[1];
     if (token !== undefined) return { kind: "token", token };
     return OTHER_SCHEME.test(field) ? MISSING : MALFORMED;

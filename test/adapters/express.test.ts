@@ -100,19 +100,68 @@ describe.each([
     ["/agents/me", 200],
     ["/agents/ME", 403],
     ["/agents/me/", 403],
-  ])("follows the settings of a case sensitive, strict application: %s", async (path, status) => {
+  ])("takes the options of protect for what the routers do: %s", async (path, status) => {
     const app = create();
     app.set("case sensitive routing", true);
     app.set("strict routing", true);
-    app.use(protect(serverFor(policy)));
-    expect(
-      await statusOf(
-        app.get("/agents/me", (_request, response) => response.json("me")),
-        path,
-        [],
-      ),
-    ).toBe(status);
+    app.use(protect(serverFor(policy), { caseSensitive: true, strict: true }));
+    app.get("/agents/me", (_request, response) => response.json("me"));
+    expect(await statusOf(app, path, [])).toBe(status);
   });
+
+  it.each(["/api/ME", "/API/ME", "/api/me/", "/API/me"])(
+    "does not take the settings of an application for those of its routers: %s",
+    async (path) => {
+      const router = create.Router();
+      router.get("/me", (_request, response) => response.json("me"));
+      router.get("/:id", (_request, response) => response.json("id"));
+      const app = create();
+      app.set("case sensitive routing", true);
+      app.set("strict routing", true);
+      app.use(protect(serverFor({ "GET /api/me": ["api:admin"], "GET /api/:id": [] })));
+      app.use("/api", router as never);
+      expect(await statusOf(app, path, [])).toBeGreaterThanOrEqual(400);
+    },
+  );
+
+  it.each(["/api/ME", "/API/ME", "/Api/mE"])(
+    "refuses a spelling that a stricter router inside reads as another rule's: %s",
+    async (path) => {
+      const router = create.Router({ caseSensitive: true });
+      router.get("/me", (_request, response) => response.json("me"));
+      router.get("/:id", (_request, response) => response.json("id"));
+      const app = create();
+      app.use(protect(serverFor({ "GET /api/me": [], "GET /api/:id": ["api:admin"] })));
+      app.use("/api", router as never);
+      expect(await statusOf(app, path, [])).toBe(400);
+    },
+  );
+
+  it.each(["/PUBLIC/x", "/health/", "/HEALTH"])(
+    "opens a public rule to its exact spelling only: %s",
+    async (path) => {
+      const app = create();
+      app.use(protect(serverFor({ "GET /public/*path": "public", "GET /health": "public" })));
+      app.use((_request, response) => {
+        response.json("ran");
+      });
+      expect(await statusOf(app, path, [])).toBe(400);
+    },
+  );
+
+  it.each([
+    ["/files/report.pdf", ["files:report:read"], 200],
+    ["/files/report.secret.pdf", ["files:report:read"], 400],
+    ["/files/report.secret.pdf", ["files:read"], 400],
+  ])(
+    "refuses %s, whose parameters routers cut in different places, with %j by %i",
+    async (path, scopes, status) => {
+      const app = create();
+      app.use(protect(serverFor({ "GET /files/:name.:ext": ["files:<name>:read"] })));
+      app.get("/files/:name.:ext", (request, response) => response.json(request.params));
+      expect(await statusOf(app, path, scopes)).toBe(status);
+    },
+  );
 
   it("tells a program that uses requireScopes without protect, and lets nobody in", async () => {
     const app = create();
@@ -147,23 +196,35 @@ describe.each([
     expect(faults).toBe(1);
   });
 
-  it("hands a refusal that cannot be written any more to the error handler", async () => {
+  it("says nothing, and lets nobody in, where a timeout in front has answered already", async () => {
     const app = create();
-    let fault: unknown;
+    let ran = 0;
+    let answered: (() => void) | undefined;
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      // The answer comes when somebody else has given one.
+      isRevoked: () => new Promise((resolve) => (answered = () => resolve(true))),
+    });
     app.use((_request, response, next) => {
-      response.end("too early");
       next();
+      const wait = (): void => {
+        if (!answered) {
+          setImmediate(wait);
+          return;
+        }
+        response.status(503).end("timeout");
+        answered();
+      };
+      wait();
     });
-    app.use(protect(serverFor({})));
-    const done = new Promise<void>((resolve) => {
-      app.use(((error: Error, _request: unknown, _response: unknown, _next: unknown) => {
-        fault = error;
-        resolve();
-      }) as express.ErrorRequestHandler);
+    app.use(protect(server));
+    app.use((_request, response) => {
+      ran += 1;
+      response.end();
     });
-    await statusOf(app, "/agents", []);
-    await done;
-    expect(fault).toMatchObject({ code: "ERR_HTTP_HEADERS_SENT" });
+    expect(await statusOf(app, "/agents", ["agents:read"])).toBe(503);
+    expect(ran).toBe(0);
   });
 
   it("knows no principal of a request that it never saw", () => {

@@ -88,6 +88,44 @@ describe.each([
     expect((await app.inject({ url: "/files/readme", headers: await bearer([]) })).statusCode).toBe(403);
   });
 
+  it("asks for both where the table has a rule for a part of the route", async () => {
+    const app = create();
+    const policy: ScopeMappings = {
+      "GET /files/*path": "public",
+      "GET /files/private/*path": ["files:admin"],
+      "GET /agents/:id": ["agents:<id>:read"],
+      "GET /agents/root": ["root:read"],
+    };
+    app.register(protect(serverFor(policy)));
+    app.get("/files/*", () => "file");
+    app.get("/agents/:id", () => "agent");
+    const statusOf = async (url: string, scopes?: readonly string[]) =>
+      (await app.inject({ url, ...(scopes && { headers: await bearer(scopes) }) })).statusCode;
+    expect(await statusOf("/files/open/x")).toBe(200);
+    for (const url of ["/files/private/x", "/files/%70rivate/x", "/files/private;v=1/x"]) {
+      expect(await statusOf(url), url).toBe(401);
+      expect(await statusOf(url, ["other:read"]), url).toBe(403);
+      expect(await statusOf(url, ["files:admin"]), url).toBe(200);
+    }
+    expect(await statusOf("/agents/web", ["agents:web:read"])).toBe(200);
+    expect(await statusOf("/agents/root", ["agents:root:read"])).toBe(403);
+    expect(await statusOf("/agents/root", ["root:read"])).toBe(403);
+    expect(await statusOf("/agents/root", ["root:read", "agents:root:read"])).toBe(200);
+  });
+
+  it("denies a route whose wildcard shares its segment, for which no rule can be written", async () => {
+    const app = create();
+    app.register(
+      protect(
+        serverFor({ "GET /static/:name": ["static:<name>:read"], "GET /static/*path": ["static:read"] }),
+      ),
+    );
+    app.get("/static/pre*", () => "ran");
+    expect(
+      (await app.inject({ url: "/static/prefix", headers: await bearer(["static:read"]) })).statusCode,
+    ).toBe(403);
+  });
+
   it("refuses before the body is read", async () => {
     const app = create();
     let parsed = 0;

@@ -69,6 +69,62 @@ describe.each([
     expect(await statusOf(new Application().use(mount("/api", inner)), "/api/public", [])).toBe(400);
   });
 
+  it("refuses a URL that was rewritten in front of a mounted application", async () => {
+    const inner = new Application();
+    const policy: ScopeMappings = { "GET /public/*path": "public", "GET /admin/*path": ["admin:all"] };
+    inner.use(protect(serverFor(policy))).use(answering("/users").routes());
+    const app = new Application();
+    app.use((context, next) => {
+      context.url = context.url.replace("/public/", "/admin/");
+      return next();
+    });
+    app.use(mount("/admin", inner));
+    expect(await statusOf(app, "/public/users", [])).toBe(400);
+    expect(await statusOf(app, "/admin/users", ["admin:all"])).toBe(200);
+  });
+
+  it("checks the path that a middleware has the router take", async () => {
+    const app = new Application();
+    app.use((context, next) => {
+      (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
+      return next();
+    });
+    app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
+    app.use(answering("/secret").routes());
+    expect(await statusOf(app, "/open", [])).toBe(403);
+    expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
+  });
+
+  it("stands in a router as well", async () => {
+    const router = new Router({ prefix: "/api" });
+    router.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
+    router.get("/things/:id", (context) => {
+      context.body = "ran";
+    });
+    const app = new Application();
+    app.use(router.routes());
+    expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
+    expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
+  });
+
+  it.each(["http://xn--a/open", "http://[::1/open"])(
+    "refuses %s, an authority that Koa cannot read",
+    async (target) => {
+      const app = new Application();
+      app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
+      expect(await statusOf(app, target, [])).toBe(400);
+    },
+  );
+
+  it("takes no rule for another one's path because a mount is stricter than a router", async () => {
+    const app = new Application();
+    app.use(protect(serverFor({ "GET /Public/*path": "public", "GET /:area/:id": ["x:admin"] })));
+    app.use(mount("/Public", answering("/:id").routes()));
+    app.use(answering("/:area/:id").routes());
+    expect(await statusOf(app, "/public/users", [])).toBe(400);
+    expect(await statusOf(app, "/Public/users", [])).toBe(200);
+  });
+
   it.each([
     [{}, "/agents/me", 200],
     [{}, "/agents/ME", 400],

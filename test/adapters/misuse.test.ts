@@ -48,7 +48,9 @@ describe.each([
   ["Fastify 5", fastify],
 ])("%s", (_, create) => {
   it("ends the boot when protect itself is registered, which Fastify calls with its own instance", () => {
-    expect(() => forFastify.protect(create() as never)).toThrow("write protect(createResourceServer({ ... }))");
+    expect(() => forFastify.protect(create() as never)).toThrow(
+      "write protect(createResourceServer({ ... }))",
+    );
   });
 
   it("fails where requireScopes stands on a public route, rather than asking for a token that is not read", async () => {
