@@ -107,8 +107,11 @@ function readTarget(context: KoaContext): string {
   if (newRouterPath !== undefined) return mountPath === undefined ? newRouterPath : "";
   if (mountPath === undefined) return url;
   const whole = pathOf(originForm(originalUrl) ?? "");
-  const isMountPath = path === "/" && whole.endsWith(mountPath);
-  return isMountPath || whole.endsWith(mountPath.replace(/\/$/, "") + path) ? originalUrl : "";
+  // koa-mount leaves its mark behind when it lets a request pass on: then nothing is stripped.
+  if (path === whole) return url;
+  const prefix = mountPath.replace(/\/$/, "");
+  const isMounted = whole.endsWith(path.startsWith("/") ? prefix + path : `${prefix}/${path}`);
+  return isMounted || (path === "/" && whole.endsWith(prefix)) ? originalUrl : "";
 }
 
 function send(context: KoaContext, { status, headers, body }: Refusal): void {

@@ -69,6 +69,30 @@ describe.each([
     expect(await statusOf(new Application().use(mount("/api", inner)), "/api/public", [])).toBe(400);
   });
 
+  it.each(["/api", "/api/"])(
+    "knows the whole path behind a mount at %s that lets the request pass on",
+    async (prefix) => {
+      const app = new Application();
+      const passing = new Application().use((_context, next) => next());
+      app.use(mount(prefix, passing));
+      app.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
+      app.use(answering("/api/things/:id").routes());
+      expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
+      expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
+    },
+  );
+
+  it("knows the whole path below a mount that is written with a trailing slash", async () => {
+    const inner = new Application();
+    inner.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
+    inner.use((context) => {
+      context.body = "ran";
+    });
+    const app = new Application().use(mount("/api/", inner));
+    expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
+    expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
+  });
+
   it("refuses a URL that was rewritten in front of a mounted application", async () => {
     const inner = new Application();
     const policy: ScopeMappings = { "GET /public/*path": "public", "GET /admin/*path": ["admin:all"] };
