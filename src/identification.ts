@@ -5,8 +5,11 @@ import { type TokenVerifier } from "./token/verifier.ts";
 
 /** Who a token speaks for, or why it speaks for nobody. */
 export type Identified =
-  | { readonly principal: Principal }
-  | { readonly refusal: Pick<Refused, "reason" | "rejection" | "claim" | "cause" | "principal"> };
+  | { readonly kind: "identified"; readonly principal: Principal }
+  | {
+      readonly kind: "refused";
+      readonly refusal: Pick<Refused, "reason" | "rejection" | "claim" | "cause" | "principal">;
+    };
 
 /** From a token to its principal: the signature, the claims, and whether it was revoked. */
 export function createIdentifier(
@@ -17,17 +20,24 @@ export function createIdentifier(
   return async (token) => {
     const verification = await verify(token);
     if (verification.kind === "unavailable") {
-      return { refusal: { reason: "keys_unavailable", cause: verification.cause } };
+      return { kind: "refused", refusal: { reason: "keys_unavailable", cause: verification.cause } };
     }
     if (verification.kind === "rejected") {
       const { rejection, claim } = verification;
-      return { refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) } };
+      return {
+        kind: "refused",
+        refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) },
+      };
     }
-    const principal = readPrincipal(verification.claims, rules);
-    if ("claim" in principal) {
-      return { refusal: { reason: "token_rejected", rejection: "claims", claim: principal.claim } };
+    const read = readPrincipal(verification.claims, rules);
+    if (read.kind === "mistake") {
+      return {
+        kind: "refused",
+        refusal: { reason: "token_rejected", rejection: "claims", claim: read.claim },
+      };
     }
-    return isRevoked ? askRevocation(principal, isRevoked) : { principal };
+    const { principal } = read;
+    return isRevoked ? askRevocation(principal, isRevoked) : { kind: "identified", principal };
   };
 }
 
@@ -39,11 +49,12 @@ async function askRevocation(
   try {
     const answer = isRevoked(principal);
     const revoked: unknown = typeof answer === "boolean" ? answer : await withinLimit(answer);
-    if (revoked === false) return { principal };
-    if (revoked === true) return { refusal: { reason: "token_rejected", rejection: "revoked", principal } };
+    if (revoked === false) return { kind: "identified", principal };
+    if (revoked === true)
+      return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
     throw new TypeError("`isRevoked` must answer true or false.");
   } catch (cause) {
-    return { refusal: { reason: "keys_unavailable", cause } };
+    return { kind: "refused", refusal: { reason: "keys_unavailable", cause } };
   }
 }
 

@@ -10,7 +10,8 @@ export function notify<Values extends unknown[]>(
 ): void {
   try {
     const told = hook(...values);
-    if (told instanceof Promise) told.catch(() => warnOnce(hook));
+    // Whatever realm a promise is of: one that nobody looks at would end the process.
+    if (typeof told === "object") Promise.resolve(told).catch(() => warnOnce(hook));
   } catch {
     warnOnce(hook);
   }

@@ -46,11 +46,16 @@ export function grantedScopesOf(principal: Principal, rules: ScopeRules): Grante
   return granted?.rules === rules ? granted : new GrantedScopes(principal.scopes, rules);
 }
 
+/** A principal, or the name of a claim that is missing or of the wrong type. */
+export type ReadPrincipal =
+  | { readonly kind: "principal"; readonly principal: Principal }
+  | { readonly kind: "mistake"; readonly claim: string };
+
 /** Reads the claims of a verified token to a principal, or to the name of a claim that is of the wrong type. */
 export function readPrincipal(
   claims: Readonly<Record<string, unknown>>,
   rules: PrincipalRules,
-): Principal | { readonly claim: string } {
+): ReadPrincipal {
   const scopes = readScopes(claimAt(claims, rules.scopesClaim));
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = claimAt(claims, rules.userIdClaim);
@@ -60,15 +65,15 @@ export function readPrincipal(
     claimAt(claims, "jti"),
     claimAt(claims, "exp"),
   ];
-  if (!scopes) return { claim: nameOf(rules.scopesClaim) };
-  if (!audience) return { claim: "aud" };
-  if (!isText(userId)) return { claim: nameOf(rules.userIdClaim) };
-  if (!isText(sessionId)) return { claim: nameOf(rules.sessionIdClaim) };
-  if (!isText(issuer)) return { claim: "iss" };
-  if (!isText(tokenId)) return { claim: "jti" };
+  if (!scopes) return mistake(nameOf(rules.scopesClaim));
+  if (!audience) return mistake("aud");
+  if (!isText(userId)) return mistake(nameOf(rules.userIdClaim));
+  if (!isText(sessionId)) return mistake(nameOf(rules.sessionIdClaim));
+  if (!isText(issuer)) return mistake("iss");
+  if (!isText(tokenId)) return mistake("jti");
   const date = ["exp", "nbf", "iat"].find((name) => !isNumericDate(claimAt(claims, name)));
-  if (date !== undefined) return { claim: date };
-  return createPrincipal(
+  if (date !== undefined) return mistake(date);
+  const principal = createPrincipal(
     {
       ...(userId !== undefined && { userId }),
       ...(sessionId !== undefined && { sessionId }),
@@ -81,7 +86,10 @@ export function readPrincipal(
     },
     rules.scopeRules,
   );
+  return { kind: "principal", principal };
 }
+
+const mistake = (claim: string): ReadPrincipal => ({ kind: "mistake", claim });
 
 const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
@@ -141,12 +149,11 @@ const isTextList = (value: unknown): value is readonly string[] =>
 const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
 function deepFreeze<T extends object>(root: T): T {
-  const pending: object[] = [root];
-  for (let next = pending.pop(); next; next = pending.pop()) {
+  const seen = new Set<object>([root]);
+  for (const next of seen) {
     Object.freeze(next);
-    for (const value of Object.values(next) as unknown[]) {
-      if (typeof value === "object" && value !== null && !Object.isFrozen(value)) pending.push(value);
-    }
+    for (const value of Object.values(next) as unknown[])
+      if (typeof value === "object" && value) seen.add(value);
   }
   return root;
 }

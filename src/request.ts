@@ -21,6 +21,12 @@ export interface AccessRequest {
   readonly reading?: PathReading | undefined;
 }
 
+/** An optional member of a request. Its own only: a polluted prototype must not name a route or a credential. */
+export const ownMember = <Name extends keyof AccessRequest>(
+  request: AccessRequest,
+  name: Name,
+): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
+
 /**
  * What the routers behind the guard treat as the same path; what is left out is not known. A path of which some reading
  * leads to another rule is refused, whatever is declared here but `false`: one router may be stricter than the others.

@@ -5,7 +5,7 @@ import { type ObservedRequest, type ResourceServerOptions } from "./options/opti
 import { resolveOptions } from "./options/resolve.ts";
 import { allow, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
-import { type Route, toRoute, UNMAPPED } from "./policy/route.ts";
+import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 
@@ -36,11 +36,11 @@ export interface ResourceServer {
   refuse(refused: Refused): Refusal;
   /**
    * Decides whether the caller of an allowed request holds all of these scopes as well, and tells `onDecision`: what
-   * `requireScopes` of the adapters asks. `<name>` stands for a member of `request.params`.
+   * `requireScopes` of the adapters asks. A refused decision stays as it is. `<name>` stands for a member of `request.params`.
    * @throws ConfigurationError for a scope that no token can be granted
    * @throws Error on a public route, where no token was read, and for a parameter that the request does not have
    */
-  checkScopes(allowed: Decision, scopes: readonly string[], request: AccessRequest): Decision;
+  checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
@@ -88,7 +88,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
     const route = findRoute(request);
-    if ("refused" in route) return route.refused;
+    if (route.kind === "refused") return route.refused;
     const { facts, asks } = route;
     if (asks === "nothing") return allow(facts);
 
@@ -99,20 +99,20 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     }
 
     const identified = await identify(credential.token);
-    if ("refusal" in identified) {
+    if (identified.kind === "refused") {
       return refuse(identified.refusal.reason, { ...identified.refusal, ...facts });
     }
     return decideFor(identified.principal, route);
   }
 
   /** What the table asks of a request; a refusal where it has no rule and must have one, or cannot tell which. */
-  function findRoute(request: AccessRequest): Route | { readonly refused: Refused } {
+  function findRoute(request: AccessRequest): Route | NoRoute {
     const path = readTarget(request.target);
     const answer = path ? finder.find(request, path) : "ambiguous";
-    if (answer === "ambiguous") return { refused: refuse("request_ambiguous") };
+    if (answer === "ambiguous") return { kind: "refused", refused: refuse("request_ambiguous") };
     if (answer !== "unmapped") return toRoute(answer);
     const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
-    return needsRule ? { refused: refuse("route_unmapped") } : UNMAPPED;
+    return needsRule ? { kind: "refused", refused: refuse("route_unmapped") } : UNMAPPED;
   }
 
   /** Every rule of a route must be met; the first refusal is the answer. */
@@ -124,13 +124,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   function decideAnonymous(request: AccessRequest): Decision {
     const route = findRoute(request);
-    if ("refused" in route) return route.refused;
+    if (route.kind === "refused") return route.refused;
     return route.asks === "a good token" ? refuse("credential_missing", route.facts) : allow(route.facts);
   }
 
   function authorize(principal: Principal, request: AccessRequest): Decision {
     const route = findRoute(request);
-    return "refused" in route ? route.refused : decideFor(principal, route);
+    return route.kind === "refused" ? route.refused : decideFor(principal, route);
   }
 
   function observe(decision: Decision, request: AccessRequest): Decision {
@@ -141,10 +141,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   return Object.freeze({
     routes: createRouteTable(rules),
     check: async (request: AccessRequest) => observe(await decide(request), request),
-    checkScopes: (allowed: Decision, scopes: readonly string[], request: AccessRequest) =>
+    checkScopes: (decision: Decision, scopes: readonly string[], request: AccessRequest) =>
       observe(
         decideRouteScopes(
-          allowed,
+          decision,
           scopes,
           request.params,
           policy.authorization ? principalRules.scopeRules : null,
@@ -153,7 +153,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       ),
     async authenticate(encoded: string) {
       const identified = await identify(encoded);
-      if ("principal" in identified) return identified.principal;
+      if (identified.kind === "identified") return identified.principal;
       const { rejection, cause } = identified.refusal;
       throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
     },

@@ -65,8 +65,11 @@ export class GrantedScopes {
   /** The satisfaction of a required scope given as parts, or `undefined` when nothing granted covers it. */
   find(parts: readonly string[], required: string): Satisfaction | undefined {
     const found = this.#findStructured(parts) ?? this.#findOpaque(parts);
-    if (!found)
-      return this.#admin === undefined ? undefined : { required, granted: this.#admin, by: "admin" };
+    if (!found) {
+      return this.#admin === undefined
+        ? undefined
+        : Object.freeze({ required, granted: this.#admin, by: "admin" });
+    }
     const [grant, by] = found;
     return Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : by });
   }
@@ -109,7 +112,7 @@ export class GrantedScopes {
   #add(scope: string, grant: Grant): void {
     const parts = splitScope(scope);
     if (!isScopeToken(scope) || parts.includes("")) return;
-    if (scope === this.rules.adminScope) this.#admin ??= grant.granted;
+    if (scope === this.rules.adminScope && !grant.implied) this.#admin ??= grant.granted;
     const [resource, action] = [parts[0], parts.at(-1)];
     if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined) {
       if (!this.#opaque.has(scope)) this.#opaque.set(scope, grant);
@@ -128,6 +131,9 @@ export class GrantedScopes {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
         this.#add(implied, { granted: scope, implied: true });
+        // Only by its name: a hierarchy that is lifted to an id must not happen to spell what implies every scope.
+        const isNamed = this.rules.implied.get(reached)?.includes(implied);
+        if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
       }
     }
   }
@@ -139,8 +145,8 @@ export class GrantedScopes {
     if (id === undefined || action === undefined || more.length > 0) return direct;
     const lifted = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
       const [impliedResource, impliedAction, ...none] = splitScope(implied);
-      const isLifted = impliedResource === resource && impliedAction !== undefined && none.length === 0;
-      return isLifted ? [`${resource}:${id}:${impliedAction}`] : [];
+      if (impliedResource !== resource || impliedAction === undefined || none.length > 0) return [];
+      return [`${resource}:${id}:${impliedAction}`];
     });
     return [...direct, ...lifted];
   }

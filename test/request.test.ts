@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeSegment, originForm, pathOf, readTarget } from "../src/request.ts";
+import { decodeSegment, observableTarget, originForm, pathOf, readTarget } from "../src/request.ts";
 
 describe("readTarget", () => {
   it.each([
@@ -64,6 +64,13 @@ describe("readTarget", () => {
     ["http://service.example:80?x=/agents", []],
   ])("reads the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
     expect(readTarget(target)).toEqual(segments);
+  });
+
+  it("reads the path of an absolute form as Node's URL parser hands it to routers", () => {
+    expect(readTarget("http://service.example/a{b}|c^d`e<f>g\"h'i")).toEqual([
+      "a%7Bb%7D%7Cc%5Ed%60e%3Cf%3Eg%22h%27i",
+    ]);
+    expect(readTarget("/a{b}'c")).toEqual(["a{b}'c"]);
   });
 
   it.each([
@@ -174,6 +181,23 @@ describe("originForm", () => {
       expect(originForm(target)).toBeUndefined();
     },
   );
+});
+
+describe("observableTarget", () => {
+  it.each([
+    ["/agents", "/agents"],
+    ["/agents?access_token=canary", "/agents"],
+    ["/agents#access_token=canary", "/agents"],
+    ["/agents?a=b#access_token=canary", "/agents"],
+    ["/agents#a\n?access_token=canary", "/agents"],
+    ["http://service.example/agents?access_token=canary", "/agents"],
+    ["http://user:canary@service.example/agents", ""],
+    ["?access_token=canary", ""],
+    ["*", ""],
+    ["", ""],
+  ])("shows nothing of %j where clients leave secrets", (target, shown) => {
+    expect(observableTarget(target)).toBe(shown);
+  });
 });
 
 describe("pathOf", () => {

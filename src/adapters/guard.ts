@@ -34,8 +34,11 @@ export async function guard(
   return decision.allowed ? undefined : server.refuse(decision);
 }
 
-/** The caller of a guarded request. */
-export const findPrincipal = (raw: object): Principal | undefined => guarded.get(raw)?.decision.principal;
+/** The caller of a guarded request; of a refused one nobody. */
+export function findPrincipal(raw: object): Principal | undefined {
+  const decision = guarded.get(raw)?.decision;
+  return decision?.allowed ? decision.principal : undefined;
+}
 
 /** The check of one route for scopes of its own. */
 export function createScopeCheck(

@@ -31,9 +31,12 @@ export function importKey(
 
 /** Imports a JWK, with what it says of its own use (RFC 7517 sections 4.2 to 4.5). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
+  if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
+    return invalid("is not a JWK: it has no `kty`.");
+  }
   if (jwk.kid !== undefined && typeof jwk.kid !== "string") return invalid("has a `kid` that is no string.");
-  const { d, priv } = jwk as { readonly d?: unknown; readonly priv?: unknown };
-  if (d !== undefined || priv !== undefined) return PRIVATE;
+  if (PRIVATE_MEMBERS.some((member) => (jwk as Record<string, unknown>)[member] !== undefined))
+    return PRIVATE;
   const own = algorithms.filter((algorithm) => isMeantFor(jwk, algorithm));
   if (own.length === 0)
     return unusable(`is a JWK whose alg, use or key_ops rule out ${algorithms.join(", ")}`);
@@ -169,6 +172,9 @@ function secretOf(jwk: JsonWebKey): KeyObject {
 
 const describe = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string =>
   ["a key of type", asymmetricKeyType, asymmetricKeyDetails?.namedCurve].filter(Boolean).join(" ");
+
+/** RFC 7518 section 6.3.2, RFC 8037 section 2; the primes alone give the key away as well. */
+const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
 
 const PRIVATE: KeyMistake = {
   code: "key_private",

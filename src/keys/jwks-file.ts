@@ -47,9 +47,13 @@ export function createJwksFileResolver(
   };
 
   const refresh = async (): Promise<readonly VerificationKey[]> => {
-    const next = attempt(() => stateOf(file)) ?? "missing";
-    if (next !== state) await (reading ??= reload(next).finally(() => (reading = undefined)));
-    return keys;
+    // Again after the read: the file may have changed while it was read, and a withdrawn key must not outlive that.
+    for (let turn = 0; turn < MAX_READS; turn += 1) {
+      const next = attempt(() => stateOf(file)) ?? "missing";
+      if (next === state) return keys;
+      await (reading ??= reload(next).finally(() => (reading = undefined)));
+    }
+    throw new Error("The key file changes faster than it can be read.");
   };
 
   return {
@@ -57,6 +61,8 @@ export function createJwksFileResolver(
     ready: async () => importMaterial(await refresh()),
   };
 }
+
+const MAX_READS = 10;
 
 /** Changes with every write and every replacement of the file, symbolic links included. */
 function stateOf(file: string): string {

@@ -1,4 +1,4 @@
-import { createPublicKey } from "node:crypto";
+import { createPublicKey, X509Certificate } from "node:crypto";
 import { attempt } from "../errors.ts";
 
 /**
@@ -15,6 +15,7 @@ const isText = (bytes: Buffer): boolean =>
   /-----BEGIN |"kty"\s*:|^\s*(?:ssh-|ecdsa-)/.test(bytes.toString("latin1"));
 
 const isDer = (bytes: Buffer): boolean =>
+  attempt(() => new X509Certificate(bytes)) !== undefined ||
   (["spki", "pkcs1"] as const).some(
     (type) => attempt(() => createPublicKey({ key: bytes, format: "der", type })) !== undefined,
   );

@@ -59,7 +59,7 @@ export interface ResourceServerOptions {
   readonly clockToleranceSeconds?: number;
   /** How old a token may be, counted from its `iat`, in seconds. Default: no limit. */
   readonly maxTokenAgeSeconds?: number;
-  /** The size from which a token is refused unread, in bytes. Default: `16384`. */
+  /** The size above which a token is refused unread, in bytes. Default: `16384`. */
   readonly maxTokenBytes?: number;
   /** Where a token may stand. More than one credential in a request is refused. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];

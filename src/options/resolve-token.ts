@@ -25,7 +25,7 @@ export function resolveAlgorithms(
     });
     return undefined;
   }
-  return algorithms;
+  return [...algorithms];
 }
 
 /** `verifyAudience` without an audience would accept the tokens of every other service of the issuer. */

@@ -53,6 +53,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     ["keys", "verificationKeys", "onKeyEvent"],
     () => algorithms && resolveKeys(options, algorithms, report),
   );
+  when(["tokenSources"], () => reportRepeated(settings.tokenSources, report));
   const scopeRules = when(["adminScope", "impliedScopes"], () => {
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
@@ -120,6 +121,17 @@ function wellShaped(
   const paths = issues.map(({ path }) => path).filter(([name]) => name === option);
   if (paths.some(({ length }) => length === 1)) return {};
   return Object.fromEntries(Object.entries(table).filter(([key]) => !paths.some((path) => path[1] === key)));
+}
+
+/** A source that is read twice would find two credentials in every request. */
+function reportRepeated(sources: readonly TokenSource[], report: Report): void {
+  if (new Set(sources.map((source) => JSON.stringify(source))).size === sources.length) return;
+  report({
+    code: "option_invalid",
+    path: ["tokenSources"],
+    message: "names a source twice.",
+    hint: "Name each source once.",
+  });
 }
 
 const isGivenAsUndefined = (given: unknown, name: OptionName): boolean =>

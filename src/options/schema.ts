@@ -154,7 +154,7 @@ function toIssues(issue: z.core.$ZodIssue, options: unknown): ConfigurationIssue
       path: [...path, name],
       message: `received unknown option \`${name}\`.`,
       hint:
-        ALIASES[name] ??
+        (Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined) ??
         suggest(name, OPTION_NAMES, "Remove it, or look its name up in the table of options."),
     }));
   }

@@ -74,21 +74,21 @@ function compileTable(
 function reportLookalikes(rules: readonly CompiledRule[], report: Report): void {
   const seen = new Map<string, CompiledRule>();
   for (const compiled of rules) {
-    for (const identity of identitiesOf(compiled)) {
-      const folded = identity.toLowerCase().replace(/\/$/, "");
-      const twin = seen.get(folded) ?? compiled;
-      seen.set(folded, twin);
-      if (twin.meaning === compiled.meaning) continue;
-      report({
-        code: "route_ambiguous",
-        path: [
-          compiled.rule.source === "default" ? "defaultScopeMappings" : "scopeMappings",
-          compiled.rule.key,
-        ],
-        message: `differs from \`${twin.rule.key}\` only in letter case or a trailing slash, and asks for something else.`,
-        hint: "Many routers take the two for one route: write the key as the other one is written, or ask for the same.",
-      });
-    }
+    const folded = identitiesOf(compiled).map((identity) => identity.toLowerCase().replace(/\/$/, ""));
+    const twin = folded
+      .map((one) => seen.get(one))
+      .find((known) => known && known.meaning !== compiled.meaning);
+    for (const one of folded) if (!seen.has(one)) seen.set(one, compiled);
+    if (!twin) continue;
+    report({
+      code: "route_ambiguous",
+      path: [
+        compiled.rule.source === "default" ? "defaultScopeMappings" : "scopeMappings",
+        compiled.rule.key,
+      ],
+      message: `differs from \`${twin.rule.key}\` only in letter case or a trailing slash, and asks for something else.`,
+      hint: "Many routers take the two for one route: write the key as the other one is written, or ask for the same.",
+    });
   }
 }
 

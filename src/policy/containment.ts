@@ -27,6 +27,8 @@ export function compareNarrowness(a: Alternative, b: Alternative): number {
     if (!right) return -1;
     const order = RANK[left.kind] - RANK[right.kind];
     if (order !== 0) return order;
+    // Behind a wildcard the number of segments is fixed: more of them leave less to the wildcard.
+    if (left.kind === "wildcard" && a.length !== b.length) return b.length - a.length;
     if (left.kind === "mixed") {
       const byText = narrowerFirst(segmentIdentity(left), segmentIdentity(right));
       if (byText !== 0) return byText;

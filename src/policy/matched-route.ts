@@ -1,6 +1,6 @@
 import { type AccessRequest, decodeSegment, type PathSegments } from "../request.ts";
 import { type Alternative, compareNarrowness, type Filling, findFilling } from "./containment.ts";
-import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
+import { isPattern, parsePattern, type Pattern, type SegmentPart } from "./pattern.ts";
 import { RouteIndex } from "./route-index.ts";
 import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
 
@@ -79,8 +79,6 @@ function findCoverage(compiled: CompiledRule, routes: readonly Alternative[]): C
     narrowest ??= alternative;
     fillings.push({ route, names: parameterNames(filling), filling });
   }
-  // The alternative with the most parameters first: it is the one that ran when the request has all of them.
-  fillings.sort((a, b) => b.names.length - a.names.length);
   return narrowest && { compiled, narrowest, fillings };
 }
 
@@ -95,14 +93,20 @@ const parameterNames = (filling: Filling): readonly string[] =>
     segments.flatMap((parts) => parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]))),
   );
 
+/** The value of a parameter; empty, which only a grant for every id covers, where it cannot be told. */
 function fillParameter({ fillings }: Coverage, path: PathSegments, params: Params, name: string): string {
-  const taken = fillings.find(
+  const taken = fillings.filter(
     ({ route, names }) =>
       (fillings.length === 1 || hasLength(path, route)) &&
       names.every((one) => readParam(params, one) !== undefined),
   );
-  const segments = taken?.filling.get(name) ?? [];
-  return segments
+  const values = new Set(taken.map(({ filling }) => renderFilling(filling.get(name) ?? [], params)));
+  const [value = ""] = values;
+  return values.size === 1 ? value : "";
+}
+
+const renderFilling = (segments: readonly (readonly SegmentPart[])[], params: Params): string =>
+  segments
     .map((parts) =>
       parts
         .map((part) =>
@@ -111,7 +115,6 @@ function fillParameter({ fillings }: Coverage, path: PathSegments, params: Param
         .join(""),
     )
     .join("/");
-}
 
 /** Of several alternatives the one that was matched has as many segments as the path. */
 function hasLength(path: PathSegments, route: Alternative): boolean {

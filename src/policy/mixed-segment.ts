@@ -16,18 +16,18 @@ export type MixedMatcher = (segment: string) => MixedMatch | undefined;
 
 export function createMixedMatcher(parts: readonly SegmentPart[]): MixedMatcher {
   const texts = textsAround(parts);
-  const folded = texts.map((text) => text.toLowerCase());
-  const separators = texts.slice(1).filter((text) => text !== "");
+  const loose = texts.map(loosen);
+  const separators = loose.slice(1).filter((text) => text !== "");
   return (segment) => {
     const shortest = cut(segment, texts);
     if (shortest) {
       const longest = cutFromTheRight(segment, texts);
       const isOneCut = shortest.every((capture, index) => capture === longest?.[index]);
-      const isClean = !shortest.some((capture) => separators.some((text) => capture.includes(text)));
+      const isClean = !shortest.some((capture) => separators.some((text) => loosen(capture).includes(text)));
       return { captures: shortest, isCertain: isOneCut && isClean };
     }
     // To a router that ignores case, or decodes before it matches, this may be the segment all the same.
-    const lenient = cut((decodeSegment(segment) ?? segment).toLowerCase(), folded);
+    const lenient = cut(loosen(segment), loose);
     return lenient && { captures: lenient, isCertain: false };
   };
 }
@@ -62,5 +62,7 @@ function cut(segment: string, texts: readonly string[]): readonly string[] | und
 function cutFromTheRight(segment: string, texts: readonly string[]): readonly string[] | undefined {
   return cut(reverse(segment), texts.toReversed().map(reverse))?.map(reverse).toReversed();
 }
+
+const loosen = (text: string): string => (decodeSegment(text) ?? text).toLowerCase();
 
 const reverse = (text: string): string => Array.from(text).toReversed().join("");

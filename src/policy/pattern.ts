@@ -170,12 +170,13 @@ function unreachableSegments(
   const read = readTarget(`/${sample.join("/")}`);
   if (read?.length === sample.length && read.every((segment, index) => segment === sample[index]))
     return undefined;
-  const isForeign = sample.some((segment) => /[^\x20-\x7e]/.test(segment));
+  const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
+  const isForeign = encoded !== source && readTarget(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",
     message: "is a path that no request is let through with.",
     hint: isForeign
-      ? `Write it percent-encoded, as it travels: \`${source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)}\`.`
+      ? `Write it percent-encoded, as it travels: \`${encoded}\`.`
       : "Write a path without empty and dot segments, query, fragment, backslash and encoded slashes.",
   };
 }

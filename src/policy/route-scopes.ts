@@ -11,11 +11,13 @@ const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>()
  * not checked. Throws for a route that could never let anyone in.
  */
 export function decideRouteScopes(
-  { rule, principal }: Decision,
+  decision: Decision,
   scopes: readonly string[],
   params: AccessRequest["params"],
   rules: ScopeRules | null,
 ): Decision {
+  if (!decision.allowed) return decision;
+  const { rule, principal } = decision;
   const facts = rule ? { rule } : {};
   if (rule?.requirement === "public") {
     throw new Error(`\`${rule.key}\` is public: no token is read there that could hold scopes.`);

@@ -1,4 +1,4 @@
-import { type AccessRequest, type PathReading, type PathSegments } from "../request.ts";
+import { type AccessRequest, ownMember, type PathReading, type PathSegments } from "../request.ts";
 import { findMatchedRoute, type MatchedRoute } from "./matched-route.ts";
 import { type IndexMatch, RouteIndex } from "./route-index.ts";
 import { type CompiledRule, type Rule, type RuleMatch } from "./rule.ts";
@@ -35,13 +35,15 @@ export class RouteFinder {
   }
 
   find(request: AccessRequest, path: PathSegments): RouteAnswer {
-    const { method, matchedPattern, params, reading = {} } = request;
+    const { method } = request;
+    const matchedPattern = ownMember(request, "matchedPattern");
+    const reading = ownMember(request, "reading") ?? {};
     if (matchedPattern === undefined) return this.findByPath(method, path, reading);
     const route = this.#matchedRoute(method, matchedPattern);
     if (!route) return "unmapped";
     const found = this.#findAll(method, path, reading);
     if (!found) return "ambiguous";
-    const own = route.match(params, path);
+    const own = route.match(ownMember(request, "params"), path);
     // Who writes a rule for a part of a route means it: there both are asked.
     const parts = found.map(({ match }) => match).filter((match) => match.compiled !== own.compiled);
     return [own, ...parts.filter(({ compiled }) => route.contains(compiled))];

@@ -69,8 +69,11 @@ export class Spellings {
     if (segment === "") return [];
     return (this.#texts.get(loosen(segment)) ?? []).flatMap((text): Choice[] => {
       if (text === segment) return [];
-      if (text.toLowerCase() !== segment.toLowerCase()) return [{ text, kind: "foreign" }];
-      return ignoreCase === false ? [] : [{ text, kind: ignoreCase ? "declared" : "foreign" }];
+      const isCaseOnly = text.toLowerCase() === segment.toLowerCase();
+      if (isCaseOnly && ignoreCase) return [{ text, kind: "declared" }];
+      // A router that minds letter case may still decode, or take `%c3` for `%C3`.
+      const isOther = ignoreCase === false && plain(text) !== plain(segment);
+      return isOther ? [] : [{ text, kind: "foreign" }];
     });
   }
 }
@@ -80,11 +83,11 @@ function choose({ compared, path, kind }: Spelling, index: number, choice: Choic
   return { compared: compared.with(index, choice.text), path, kind: worst };
 }
 
-/** Decoded, without a parameter of the segment (`;v=1`), in one letter case: what the loosest router compares. */
-function loosen(segment: string): string {
-  const decoded = decodeSegment(segment) ?? segment;
-  return (decoded.split(";", 1)[0] ?? "").toLowerCase();
-}
+/** Decoded, and without a parameter of the segment (`;v=1`). */
+const plain = (segment: string): string => (decodeSegment(segment) ?? segment).split(";", 1)[0] ?? "";
+
+/** In one letter case as well: what the loosest router compares. */
+const loosen = (segment: string): string => plain(segment).toLowerCase();
 
 /** A segment that every router spells the same way. */
 const isPlain = (segment: string): boolean => /^[^%;A-Z]+$/.test(segment);

@@ -1,4 +1,4 @@
-import { type AccessRequest } from "../request.ts";
+import { type AccessRequest, ownMember } from "../request.ts";
 
 /** Where a token may stand in a request. Never the query string: those end up in logs (RFC 6750 section 5.3). */
 export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
@@ -24,7 +24,9 @@ const OTHER_SCHEME = /^(?!bearer(?: |$))[\w!#$%&'*+\-.^`|~]+ +\S/i;
  */
 export function readCredential(request: AccessRequest, sources: readonly TokenSource[]): Credential {
   const found = sources.flatMap((source) =>
-    "cookie" in source ? readCookie(request.cookie, source.cookie) : readAuthorization(request.authorization),
+    "cookie" in source
+      ? readCookie(ownMember(request, "cookie"), source.cookie)
+      : readAuthorization(ownMember(request, "authorization")),
   );
   const present = found.filter(({ kind }) => kind !== "missing");
   return present.length > 1 ? MALFORMED : (present[0] ?? MISSING);
@@ -45,11 +47,12 @@ function readAuthorization(fields: string | readonly string[] | undefined): read
 
 /** Every cookie of the name (RFC 6265 section 4.2.1): a second one may be planted from a sibling domain. */
 function readCookie(cookie: string | undefined, name: string): readonly Credential[] {
-  return (cookie?.split(";") ?? []).flatMap((pair): Credential[] => {
+  const values = (cookie?.split(";") ?? []).flatMap((pair) => {
     const separator = pair.indexOf("=");
-    if (separator < 0 || pair.slice(0, separator).trim() !== name) return [];
-    const token = pair.slice(separator + 1).trim();
-    // A cookie that was cleared is left with an empty value.
-    return [token === "" ? MISSING : { kind: "token", token }];
+    const isNamed = separator >= 0 && pair.slice(0, separator).trim() === name;
+    return isNamed ? [pair.slice(separator + 1).trim()] : [];
   });
+  if (values.length > 1) return [MALFORMED];
+  // A cookie that was cleared is left with an empty value.
+  return values.map((token) => (token === "" ? MISSING : { kind: "token", token }));
 }

@@ -129,7 +129,8 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
 
 /** A clock that tells nonsense must not let an expired token through. */
 function readClock(now: () => number): Date {
-  const date = new Date(now());
+  const time: unknown = now();
+  const date = new Date(typeof time === "number" ? time : Number.NaN);
   if (Number.isNaN(date.getTime()))
     throw new TypeError("The `now` option must return milliseconds since the epoch.");
   return date;

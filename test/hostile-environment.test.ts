@@ -1,0 +1,142 @@
+/** What must hold where other code of the process is broken or hostile: polluted prototypes, changed lists, odd promises. */
+import { createSecretKey } from "node:crypto";
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runInNewContext } from "node:vm";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import {
+  type AccessRequest,
+  ConfigurationError,
+  createResourceServer,
+  type ResourceServerOptions,
+} from "scopegate";
+import { createIssuer } from "./support/issuer.ts";
+
+const issuer = createIssuer();
+const create = (options: Partial<ResourceServerOptions> = {}) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    scopeMappings: { "GET /open": "public" },
+    ...options,
+  });
+const bearer = async (...scopes: readonly string[]) => `Bearer ${await issuer.token({ scopes })}`;
+const ask = (authorization?: string): AccessRequest => ({
+  method: "GET",
+  target: "/agents/web",
+  ...(authorization !== undefined && { authorization }),
+});
+
+const pollution: Record<string, unknown> = {};
+const pollute = (members: Record<string, unknown>) => {
+  Object.assign(pollution, members);
+  Object.assign(Object.prototype, members);
+};
+afterEach(() => {
+  for (const name of Object.keys(pollution)) {
+    Reflect.deleteProperty(Object.prototype, name);
+    Reflect.deleteProperty(pollution, name);
+  }
+});
+
+describe("a polluted prototype", () => {
+  it.each<readonly [Record<string, unknown>]>([
+    [{ refused: { allowed: true } }],
+    [{ allowed: true }],
+    [{ matchedPattern: "/open" }],
+    [{ principal: { userId: "root", scopes: ["platform:admin"] } }],
+    [{ refusal: undefined }],
+    [{ scopes: ["platform:admin"] }],
+    [{ kid: "other", typ: "JWT", alg: "none" }],
+    [{ reading: { ignoreCase: true } }],
+  ])("with %j lets nobody in", async (members) => {
+    const server = create();
+    const few = await bearer("teams:read");
+    pollute(members);
+    expect(Object.hasOwn(await server.check(ask()), "reason")).toBe(true);
+    expect((await server.check(ask(few))).allowed).toBe(false);
+    expect((await server.check(ask("Bearer a.b.c"))).allowed).toBe(false);
+    await expect(server.authenticate("a.b.c")).rejects.toThrow("malformed");
+  });
+
+  it("names no credential", async () => {
+    const server = create();
+    pollute({ authorization: await bearer("agents:read"), cookie: "access_token=x" });
+    expect(await server.check(ask())).toMatchObject({ allowed: false, reason: "credential_missing" });
+  });
+});
+
+describe("checkScopes", () => {
+  it("leaves a refused decision as it is, whatever else its caller holds", async () => {
+    const revoking = create({ isRevoked: () => true });
+    const revoked = await revoking.check(ask(await bearer("agents:read")));
+    expect(revoking.checkScopes(revoked, ["agents:read"], ask())).toBe(revoked);
+    const server = create();
+    const insufficient = await server.check(ask(await bearer("teams:read")));
+    expect(server.checkScopes(insufficient, ["teams:read"], ask())).toBe(insufficient);
+  });
+
+  it("reads a list that was changed anew", async () => {
+    const server = create();
+    const allowed = await server.check(ask(await bearer("agents:read")));
+    const scopes = ["agents:read"];
+    expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(true);
+    scopes.push("platform:admin");
+    expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(false);
+  });
+});
+
+describe("a hook", () => {
+  it("may reject with a promise of another realm", async () => {
+    const server = create({ onDecision: () => runInNewContext("Promise.reject(new Error())") as undefined });
+    expect((await server.check(ask(await bearer("agents:read")))).allowed).toBe(true);
+  });
+});
+
+describe("a JWK Set in a file", () => {
+  const folder = mkdtempSync(join(tmpdir(), "scopegate-hostile-"));
+  const file = join(folder, "keys.json");
+  const other = createIssuer({ kid: "other" });
+  const own = createIssuer({ kid: "own" });
+  const write = (...keys: readonly unknown[]) => {
+    writeFileSync(`${file}.new`, JSON.stringify({ keys }));
+    renameSync(`${file}.new`, file);
+  };
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it("refuses a withdrawn key even when it goes while the file is read", async () => {
+    const token = await own.token({ scopes: [] });
+    for (let round = 0; round < 20; round += 1) {
+      write(own.publicJwk);
+      const server = create({ verificationKeys: undefined as never, keys: { jwksFile: file } });
+      write(own.publicJwk, other.publicJwk);
+      const started = server.authenticate(token).catch(() => undefined);
+      write(other.publicJwk);
+      await expect(server.authenticate(token)).rejects.toThrow("key");
+      await started;
+    }
+  });
+
+  it("uses the good keys beside an entry that is none", () => {
+    write({ kid: "nonsense" }, null, 7, own.publicJwk);
+    expect(() => create({ verificationKeys: undefined as never, keys: { jwksFile: file } })).not.toThrow();
+  });
+});
+
+describe("an HMAC secret", () => {
+  const der = issuer.publicKey.export({ type: "spki", format: "der" });
+  it.each([
+    ["a PEM", issuer.publicPem],
+    ["a PEM behind a byte order mark", `\uFEFF  ${issuer.publicPem}`],
+    ["a PEM in base64", Buffer.from(issuer.publicPem).toString("base64")],
+    ["DER in base64", der.toString("base64")],
+    ["a JWK", JSON.stringify(issuer.publicJwk)],
+    ["a JWK Set", JSON.stringify({ keys: [issuer.publicJwk] })],
+    ["a PEM as a key object", createSecretKey(issuer.publicPem, "utf8")],
+    ["DER as a key object", createSecretKey(der)],
+    ["an SSH key", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA someone@example"],
+  ])("is not made of %s, which everybody knows", (_, key) => {
+    expect(() => create({ algorithm: "HS256", verificationKeys: [key] })).toThrow(ConfigurationError);
+  });
+});

@@ -1,0 +1,515 @@
+import {
+  createPublicKey,
+  createSecretKey,
+  generateKeyPairSync,
+  type KeyObject,
+  webcrypto,
+} from "node:crypto";
+import { SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { type Algorithm, type JsonWebKey, type VerificationKeyInput } from "scopegate";
+import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../support/certificate.ts";
+import { createIssuer, type IssuerAlgorithm } from "../support/issuer.ts";
+import { encode, signRaw } from "../support/raw-token.ts";
+import { configurationErrorOf, createServer, issuer, verdictOf } from "../support/resource-servers.ts";
+
+const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
+
+/** The verdict on a token by a server that has this one key. */
+const verdictBy = (key: VerificationKeyInput, token: string, algorithm: Algorithm = "RS256") =>
+  verdictOf(createServer({ algorithm, verificationKeys: [key] }), token);
+
+/** The one mistake found in a key. */
+function mistakeIn(key: unknown, options: object = {}): { readonly code: string; readonly hint: string } {
+  const { issues } = configurationErrorOf({ serviceId: "agents-prod", verificationKeys: [key], ...options });
+  expect(issues).toHaveLength(1);
+  expect(issues[0]?.path).toEqual(["verificationKeys", 0]);
+  return { code: issues[0]?.code ?? "", hint: issues[0]?.hint ?? "" };
+}
+
+const pem = issuer.publicPem;
+const pkcs1 = issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString();
+
+describe("a key given as text", () => {
+  it.each([
+    ["SPKI", pem],
+    ["PKCS#1", pkcs1],
+    ["without a line break at its end", pem.trimEnd()],
+    ["with literal line breaks, as environment variables hold it", pem.replaceAll("\n", "\\n")],
+    ["with literal line breaks of PKCS#1", pkcs1.replaceAll("\n", "\\n")],
+    ["with CRLF", pem.replaceAll("\n", "\r\n")],
+    ["with a byte order mark", `\ufeff${pem}`],
+    ["with spaces in front", `   ${pem}`],
+    ["with line breaks around it", `\n\n${pem}\n\n`],
+    ["with a byte order mark and spaces", `\ufeff  ${pem}  `],
+  ])("may be a PEM %s", async (_, text) => {
+    expect(await verdictBy(text, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    ["as it is", CERTIFICATE],
+    ["with literal line breaks", CERTIFICATE.replaceAll("\n", "\\n")],
+    ["with CRLF", CERTIFICATE.replaceAll("\n", "\r\n")],
+  ])("may be an X.509 certificate %s", async (_, text) => {
+    expect(await verdictBy(text, TOKEN_OF_CERTIFICATE)).toBe("accepted");
+    expect(await verdictBy(text, await issuer.token())).toBe("signature");
+  });
+
+  it.each([
+    ["compact", JSON.stringify(issuer.publicJwk)],
+    ["indented", JSON.stringify(issuer.publicJwk, null, 2)],
+    ["with a byte order mark and line breaks around it", `\ufeff\n${JSON.stringify(issuer.publicJwk)}\n`],
+  ])("may be a JWK as JSON: %s", async (_, text) => {
+    expect(await verdictBy(text, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    ["text", "agents"],
+    ["a path", "/etc/keys/public.pem"],
+    ["a URL", "https://issuer.example/jwks.json"],
+    ["a PEM without its frame", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a PEM that is cut short", pem.slice(0, -60)],
+    ["a PEM of no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"],
+    ["blanks", "   "],
+    ["JSON of no JWK", "{}"],
+    ["broken JSON", '{"kty":"RSA"'],
+    ["JSON of a JWK that lacks its modulus", '{"kty":"RSA","e":"AQAB"}'],
+  ])("is refused as %s", (_, text) => {
+    expect(mistakeIn(text)).toMatchObject({
+      code: "key_invalid",
+      hint: expect.stringContaining("PEM") as string,
+    });
+  });
+
+  it("is refused as JSON of a JWK Set, with the option that takes one", () => {
+    expect(mistakeIn(JSON.stringify({ keys: [issuer.publicJwk] }))).toMatchObject({
+      code: "key_invalid",
+      hint: expect.stringContaining("keys: { jwks }") as string,
+    });
+  });
+
+  it("is refused when it holds several keys, of which only one would be used", () => {
+    expect(mistakeIn(pem + createIssuer({ kid: "other" }).publicPem)).toMatchObject({
+      code: "key_invalid",
+      hint: "Give each key as an entry of its own.",
+    });
+  });
+});
+
+describe("a key given as an object", () => {
+  it("may be a JWK", async () => {
+    expect(await verdictBy(issuer.publicJwk, await issuer.token())).toBe("accepted");
+    expect(await verdictBy(Object.freeze({ ...issuer.publicJwk }), await issuer.token())).toBe("accepted");
+  });
+
+  it("may be a KeyObject", async () => {
+    expect(await verdictBy(issuer.publicKey, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    {},
+    { kty: "RSA" },
+    { kty: "RSA", n: "AQAB", e: 5 },
+    { kty: "EC", crv: "P-256", x: "AA", y: "AA" },
+    { kty: "unknown", x: "AA" },
+    { kty: "" },
+    { ...issuer.publicJwk, kid: 5 },
+    { ...issuer.publicJwk, kid: null },
+  ])("is refused when it is no JWK that can be read: %j", (jwk) => {
+    expect(mistakeIn(jwk).code).toMatch(/^(key|option)_invalid$/);
+  });
+});
+
+const asymmetric: readonly IssuerAlgorithm[] = [
+  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const),
+];
+
+/** The parameters with which WebCrypto imports a key for an algorithm. */
+function cryptoAlgorithm(algorithm: Algorithm) {
+  const hash = `SHA-${algorithm.slice(2)}`;
+  const namedCurve = `P-${algorithm.slice(2).replace("512", "521")}`;
+  switch (algorithm.slice(0, 2)) {
+    case "RS":
+      return { name: "RSASSA-PKCS1-v1_5", hash };
+    case "PS":
+      return { name: "RSA-PSS", hash };
+    case "ES":
+      return { name: "ECDSA", namedCurve };
+    case "HS":
+      return { name: "HMAC", hash };
+    default:
+      return { name: "Ed25519" };
+  }
+}
+
+const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = false) =>
+  webcrypto.subtle.importKey(
+    "spki",
+    key.export({ type: "spki", format: "der" }),
+    cryptoAlgorithm(algorithm),
+    extractable,
+    ["verify"],
+  );
+
+describe.each(asymmetric)("a key for %s", (algorithm) => {
+  const own = createIssuer({ algorithm });
+
+  it("is accepted in every form", async () => {
+    const token = await own.token();
+    const forms: readonly VerificationKeyInput[] = [
+      own.publicPem,
+      own.publicPem.replaceAll("\n", "\\n"),
+      own.publicJwk,
+      JSON.stringify(own.publicJwk),
+      own.publicKey,
+      await importCryptoKey(own.publicKey, algorithm),
+      await importCryptoKey(own.publicKey, algorithm, true),
+    ];
+    for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
+  });
+
+  it("is refused in every form when it is a private key", async () => {
+    const { privateKey } = own;
+    const jwk = privateKey.export({ format: "jwk" });
+    const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const cryptoKey = await webcrypto.subtle.importKey(
+      "pkcs8",
+      privateKey.export({ type: "pkcs8", format: "der" }),
+      cryptoAlgorithm(algorithm),
+      true,
+      ["sign"],
+    );
+    const forms: readonly unknown[] = [
+      pkcs8,
+      pkcs8.replaceAll("\n", "\\n"),
+      ` \ufeff${pkcs8}`.trim(),
+      privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }),
+      jwk,
+      JSON.stringify(jwk),
+      privateKey,
+      cryptoKey,
+    ];
+    for (const form of forms) {
+      expect(mistakeIn(form, { algorithm })).toMatchObject({
+        code: "key_private",
+        hint: expect.stringContaining("public key only") as string,
+      });
+    }
+  });
+});
+
+describe("a private key", () => {
+  it("is refused in the forms that only RSA and EC keys have", () => {
+    const ec = createIssuer({ algorithm: "ES256" });
+    expect(mistakeIn(issuer.privateKey.export({ type: "pkcs1", format: "pem" })).code).toBe("key_private");
+    expect(
+      mistakeIn(ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }).code,
+    ).toBe("key_private");
+    const openssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
+    expect(mistakeIn(openssh).code).toBe("key_private");
+  });
+
+  it("is refused behind the public key in one text", () => {
+    const both = pem + issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    expect(mistakeIn(both).code).toBe("key_private");
+  });
+});
+
+describe("an HMAC secret", () => {
+  const secrets = { HS256: "s".repeat(32), HS384: "s".repeat(48), HS512: "s".repeat(64) } as const;
+
+  it.each(["HS256", "HS384", "HS512"] as const)("for %s is accepted in every form", async (algorithm) => {
+    const secret = secrets[algorithm];
+    const key = createSecretKey(secret, "utf8");
+    const token = await new SignJWT({ scopes: [], aud: "agents-prod" })
+      .setProtectedHeader({ alg: algorithm })
+      .sign(key);
+    const forms: readonly VerificationKeyInput[] = [
+      secret,
+      key,
+      { kty: "oct", k: encode(secret) },
+      { kty: "oct", k: encode(secret), alg: algorithm, use: "sig" },
+      await webcrypto.subtle.importKey("raw", key.export(), cryptoAlgorithm(algorithm), false, ["verify"]),
+    ];
+    for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
+  });
+
+  it.each([
+    ["HS256", 31],
+    ["HS384", 47],
+    ["HS512", 63],
+  ] as const)("for %s is refused when it has %i bytes (RFC 7518 section 3.2)", async (algorithm, bytes) => {
+    const secret = "s".repeat(bytes);
+    const forms: readonly unknown[] = [
+      secret,
+      createSecretKey(secret, "utf8"),
+      { kty: "oct", k: encode(secret) },
+      await webcrypto.subtle.importKey("raw", Buffer.from(secret), cryptoAlgorithm(algorithm), true, [
+        "verify",
+      ]),
+    ];
+    for (const form of forms) {
+      expect(mistakeIn(form, { algorithm })).toMatchObject({
+        code: "key_weak",
+        hint: expect.stringContaining(`at least ${bytes + 1} random bytes`) as string,
+      });
+    }
+  });
+
+  it("is measured in bytes, and taken as it is", async () => {
+    const secret = " é\\n".repeat(7);
+    expect(Buffer.byteLength(secret)).toBe(35);
+    const token = signRaw('{"alg":"HS256"}', PAYLOAD, createSecretKey(secret, "utf8"));
+    expect(await verdictBy(secret, token, "HS256")).toBe("accepted");
+    expect(await verdictBy(secret.replaceAll("\\n", "\n\n"), token, "HS256")).toBe("signature");
+    expect(await verdictBy(`${secret} `, token, "HS256")).toBe("signature");
+  });
+
+  it("must be as long as the longest hash that it may be used with", () => {
+    const options = { algorithms: ["HS256", "HS512"] };
+    expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");
+    expect(() =>
+      createServer({ algorithms: ["HS256", "HS512"], verificationKeys: ["s".repeat(64)] }),
+    ).not.toThrow();
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["a public PEM", pem],
+    ["a public PEM with literal line breaks", pem.replaceAll("\n", "\\n")],
+    ["a public PEM in one line", pem.replaceAll("\n", " ")],
+    ["a public PEM behind spaces", `  \n${pem}`],
+    ["a PKCS#1 PEM", pkcs1],
+    ["a certificate", CERTIFICATE],
+    ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" })],
+    ["a JWK as JSON", JSON.stringify(issuer.publicJwk)],
+    ["an indented JWK as JSON", `\n${JSON.stringify(issuer.publicJwk, null, 2)}`],
+    ["a PEM without its frame", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a PEM in base64", Buffer.from(pem).toString("base64")],
+    ["a PEM in a KeyObject", createSecretKey(pem, "utf8")],
+    ["a PEM in a JWK", { kty: "oct", k: encode(pem) }],
+    ["a DER in a KeyObject", createSecretKey(issuer.publicKey.export({ type: "spki", format: "der" }))],
+    [
+      "a PKCS#1 DER in a JWK",
+      { kty: "oct", k: encode(issuer.publicKey.export({ type: "pkcs1", format: "der" })) },
+    ],
+    ["a key of SSH", `ssh-rsa ${"A".repeat(64)} user@host`],
+    ["a public KeyObject", issuer.publicKey],
+    ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
+  ])("is never %s: whoever knows the public key could sign (RFC 8725 section 2.1)", (_, key) => {
+    for (const algorithm of ["HS256", "HS384", "HS512"])
+      expect(mistakeIn(key, { algorithm }).code).toBe("key_unusable");
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["a KeyObject", createSecretKey("s".repeat(64), "utf8")],
+    ["a JWK", { kty: "oct", k: encode("s".repeat(64)) }],
+  ])("is refused as %s where an asymmetric algorithm is expected", (_, key) => {
+    expect(mistakeIn(key)).toMatchObject({
+      code: "key_unusable",
+      hint: expect.stringContaining("`algorithm`") as string,
+    });
+  });
+});
+
+/** An RSA key with any numbers: nobody can sign with it, and nobody has to. */
+const rsaJwk = (modulusBits: number, exponent: number) => {
+  const modulus = (1n << BigInt(modulusBits - 1)) | 1n;
+  const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
+  return {
+    kty: "RSA",
+    n: Buffer.from(hex(modulus), "hex").toString("base64url"),
+    e: Buffer.from(hex(exponent), "hex").toString("base64url"),
+  };
+};
+
+/** A JWK in all the forms that a key can have. */
+async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown[]> {
+  const key = createPublicKey({ key: jwk, format: "jwk" });
+  return [
+    jwk,
+    JSON.stringify(jwk),
+    key,
+    key.export({ type: "spki", format: "pem" }),
+    key.export({ type: "pkcs1", format: "pem" }),
+    await importCryptoKey(key, "RS256"),
+  ];
+}
+
+describe("an RSA key", () => {
+  it.each([512, 1024, 2040, 2047])("of %i bits is refused (RFC 7518 section 3.3)", async (bits) => {
+    for (const form of await formsOf(rsaJwk(bits, 65_537))) {
+      expect(mistakeIn(form)).toMatchObject({
+        code: "key_weak",
+        hint: expect.stringContaining("2048 bits") as string,
+      });
+    }
+  });
+
+  it.each([1, 2, 4, 256, 65_536])("with the exponent %i is refused", async (exponent) => {
+    for (const form of await formsOf(rsaJwk(2048, exponent)).catch(() => [rsaJwk(2048, exponent)])) {
+      expect(mistakeIn(form).code).toMatch(/^key_(weak|invalid)$/);
+    }
+  });
+
+  it("with the exponent 1 would accept a signature that anyone can write, and so is refused as weak", () => {
+    expect(mistakeIn(rsaJwk(2048, 1)).code).toBe("key_weak");
+  });
+
+  it.each([
+    [2048, 3],
+    [2048, 65_537],
+    [2049, 17],
+    [4096, 65_537],
+  ])("of %i bits with the exponent %i is accepted", async (bits, exponent) => {
+    for (const form of await formsOf(rsaJwk(bits, exponent))) {
+      const options = { algorithm: "RS256", verificationKeys: [form as VerificationKeyInput] } as const;
+      expect(() => createServer(options)).not.toThrow();
+    }
+  });
+
+  it("is weak for PS* as well", () => {
+    expect(mistakeIn(rsaJwk(1024, 65_537), { algorithm: "PS256" }).code).toBe("key_weak");
+  });
+});
+
+describe("a key of another kind than the algorithm signs with", () => {
+  const publicOf = (algorithm: IssuerAlgorithm) => createIssuer({ algorithm }).publicPem;
+  const generated = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
+
+  it.each([
+    ["an RSA key", publicOf("RS256"), ["ES256", "ES512", "EdDSA", "Ed25519"]],
+    ["a P-256 key", publicOf("ES256"), ["RS256", "PS512", "ES384", "ES512", "EdDSA", "Ed25519"]],
+    ["a P-384 key", publicOf("ES384"), ["RS256", "ES256", "ES512", "EdDSA"]],
+    ["a P-521 key", publicOf("ES512"), ["RS256", "ES256", "ES384", "EdDSA"]],
+    ["an Ed25519 key", publicOf("EdDSA"), ["RS256", "ES256", "ES384", "ES512"]],
+    [
+      "a secp256k1 key",
+      generated(generateKeyPairSync("ec", { namedCurve: "secp256k1" }).publicKey),
+      ["RS256", "ES256", "ES384", "ES512", "EdDSA"],
+    ],
+    ["an Ed448 key", generated(generateKeyPairSync("ed448").publicKey), ["EdDSA", "Ed25519", "ES256"]],
+    ["an X25519 key", generated(generateKeyPairSync("x25519").publicKey), ["EdDSA", "Ed25519", "ES256"]],
+  ])("is refused: %s", (_, key, algorithms) => {
+    for (const algorithm of algorithms) {
+      expect(mistakeIn(key, { algorithm })).toMatchObject({
+        code: "key_unusable",
+        hint: expect.stringContaining("`algorithm`") as string,
+      });
+    }
+  });
+
+  it("serves only those of the allowed algorithms that it suits", async () => {
+    const own = createIssuer({ algorithm: "ES256" });
+    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [own.publicPem] });
+    expect(await verdictOf(server, await own.token())).toBe("accepted");
+    expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
+  });
+});
+
+describe("what a JWK says of its own use", () => {
+  const jwk = (members: object): JsonWebKey => {
+    const { alg, ...bare } = issuer.publicJwk;
+    return { ...bare, ...members, kty: "RSA" };
+  };
+
+  it.each([
+    {},
+    { alg: "RS256" },
+    { use: "sig" },
+    { key_ops: ["verify"] },
+    { key_ops: ["sign", "verify"] },
+    { use: "sig", key_ops: ["verify"], alg: "RS256", kid: "a", x5t: "AAAA", other: { x: 1 } },
+  ])("is respected: %j verifies RS256", async (members) => {
+    expect(await verdictBy(jwk(members), await issuer.token())).toBe("accepted");
+    expect(await verdictBy(JSON.stringify(jwk(members)), await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    { use: "enc" },
+    { use: "SIG" },
+    { use: "" },
+    { use: null },
+    { key_ops: [] },
+    { key_ops: ["sign"] },
+    { key_ops: ["encrypt", "wrapKey"] },
+    { key_ops: "verify" },
+    { key_ops: null },
+    { alg: "RS512" },
+    { alg: "PS256" },
+    { alg: "RSA-OAEP" },
+    { alg: "none" },
+    { alg: "rs256" },
+    { alg: null },
+    { alg: 5 },
+    { alg: ["RS256"] },
+    { use: "enc", key_ops: ["verify"] },
+  ])("is respected: %j does not verify RS256 (RFC 7517 sections 4.2 to 4.4)", (members) => {
+    expect(mistakeIn(jwk(members)).code).toBe("key_unusable");
+    expect(mistakeIn(JSON.stringify(jwk(members))).code).toBe("key_unusable");
+  });
+
+  it("binds a key to one of several allowed algorithms", async () => {
+    const options = { algorithms: ["RS256", "RS512"], verificationKeys: [jwk({ alg: "RS512" })] } as const;
+    const server = createServer(options);
+    expect(await verdictOf(server, await createIssuer({ algorithm: "RS512" }).token())).toBe("accepted");
+    expect(await verdictOf(server, await issuer.token())).toBe("key");
+  });
+});
+
+describe("what a CryptoKey says of its own use", () => {
+  it("is respected: it must have been imported for the algorithm", async () => {
+    for (const other of ["RS384", "RS512", "PS256"] as const) {
+      expect(mistakeIn(await importCryptoKey(issuer.publicKey, other)).code).toBe("key_unusable");
+    }
+    const encryption = await webcrypto.subtle.importKey(
+      "spki",
+      issuer.publicKey.export({ type: "spki", format: "der" }),
+      { name: "RSA-OAEP", hash: "SHA-256" },
+      false,
+      ["encrypt"],
+    );
+    expect(mistakeIn(encryption).code).toBe("key_unusable");
+  });
+
+  it("is respected: it must be for verifying", async () => {
+    const secret = Buffer.alloc(32, "s");
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);
+    expect(mistakeIn(signing, { algorithm: "HS256" }).code).toBe("key_unusable");
+    const useless = await webcrypto.subtle.importKey(
+      "spki",
+      issuer.publicKey.export({ type: "spki", format: "der" }),
+      cryptoAlgorithm("RS256"),
+      false,
+      [],
+    );
+    expect(mistakeIn(useless).code).toBe("key_unusable");
+  });
+
+  it("is respected: an HMAC key serves the hash that it was imported for", async () => {
+    const hmac = { name: "HMAC", hash: "SHA-512" };
+    const key = await webcrypto.subtle.importKey("raw", Buffer.alloc(64, "s"), hmac, false, ["verify"]);
+    expect(mistakeIn(key, { algorithm: "HS256" }).code).toBe("key_unusable");
+  });
+});
+
+describe("the text of a mistake", () => {
+  it.each<readonly [string, string, Algorithm]>([
+    ["a short secret", "hunter2-canary", "HS256"],
+    ["a secret that is a PEM", pem, "HS256"],
+    ["a garbled key", "canary-key-material", "RS256"],
+    ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "RS256"],
+    ["a private JWK", JSON.stringify(issuer.privateKey.export({ format: "jwk" })), "RS256"],
+    ["broken JSON", '{"kty":"oct","k":"canary-secret"', "RS256"],
+    ["a key of another kind", createIssuer({ algorithm: "ES256" }).publicPem, "RS256"],
+    ["a secret as JWK", JSON.stringify({ kty: "oct", k: encode("canary-secret") }), "RS256"],
+  ])("never quotes the key: %s", (_, key, algorithm) => {
+    const error = configurationErrorOf({ serviceId: "agents-prod", algorithm, verificationKeys: [key] });
+    const text = [error.message, error.stack, JSON.stringify(error.issues)].join("\n");
+    for (const line of key.split(/\n|"/)) {
+      if (line.length > 8 && !line.includes("-----")) expect(text).not.toContain(line);
+    }
+    expect(text).not.toMatch(/canary|hunter2/);
+  });
+});

@@ -1,0 +1,284 @@
+import { describe, expect, it } from "vitest";
+import { type ConfigurationIssueCode, createResourceServer, defaultScopeMappings } from "scopegate";
+import { DEFAULTS } from "../../src/options/options.ts";
+import { OPTION_NAMES } from "../../src/options/schema.ts";
+import { createIssuer } from "../support/issuer.ts";
+import {
+  configurationErrorOf,
+  createServer,
+  issuer,
+  issuesOf,
+  verdictOf,
+} from "../support/resource-servers.ts";
+
+const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+const table = (scopeMappings: object, more: object = {}) => ({ scopeMappings, ...more });
+const at = (key: string, ...steps: readonly (string | number)[]) => ["scopeMappings", key, ...steps];
+
+/** Options of the right shape that mean something wrong: the code and path of the one mistake, and a part of the fix. */
+const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (string | number)[], string])[] = [
+  [{ algorithm: "RS256", algorithms: ["RS256"] }, "option_conflict", ["algorithms"], "one of the two"],
+  [{ algorithms: ["RS256", "HS256"] }, "algorithms_mixed", ["algorithms"], "one kind"],
+  [{ algorithms: ["HS512", "EdDSA"] }, "algorithms_mixed", ["algorithms"], "one kind"],
+  [
+    { keys: { verificationKeys: [issuer.publicPem] } },
+    "option_conflict",
+    ["verificationKeys"],
+    "one of the two",
+  ],
+  [{ verificationKeys: undefined }, "option_missing", ["verificationKeys"], "`verificationKeys` or `keys`"],
+  [{ verificationKeys: [] }, "option_invalid", ["verificationKeys"], "at least one key"],
+  [{ serviceId: undefined }, "option_missing", ["serviceId"], "`verifyAudience: false`"],
+  [
+    { serviceId: undefined, verifyAudience: true },
+    "option_missing",
+    ["serviceId"],
+    "`verifyAudience: false`",
+  ],
+  [{ adminScope: "platform admin" }, "scope_invalid", ["adminScope"], "RFC 6749 section 3.3"],
+  [{ adminScope: 'platform:"admin"' }, "scope_invalid", ["adminScope"], "printable ASCII"],
+  [{ impliedScopes: { "a b": ["a:b"] } }, "scope_invalid", ["impliedScopes", "a b"], "printable ASCII"],
+  [{ impliedScopes: { "a:b": ["a\\b"] } }, "scope_invalid", ["impliedScopes", "a:b"], "printable ASCII"],
+  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle", ["impliedScopes", "a:b"], "circle"],
+  [table({ GET: [] }), "route_key_invalid", at("GET"), "METHOD /pattern"],
+  [table({ "/x": [] }), "route_key_invalid", at("/x"), "METHOD /pattern"],
+  [table({ "": [] }), "route_key_invalid", at(""), "METHOD /pattern"],
+  [table({ "GET  /x": [] }), "route_key_invalid", at("GET  /x"), "METHOD /pattern"],
+  [table({ "GET /x ": [] }), "route_key_invalid", at("GET /x "), "METHOD /pattern"],
+  [table({ " GET /x": [] }), "route_key_invalid", at(" GET /x"), "METHOD /pattern"],
+  [table({ "GET /x /y": [] }), "route_key_invalid", at("GET /x /y"), "METHOD /pattern"],
+  [table({ "get /x": [] }), "route_method_unknown", at("get /x"), "Write `GET`"],
+  [table({ "Get /x": [] }), "route_method_unknown", at("Get /x"), "Write `GET`"],
+  [table({ "GTE /x": [] }), "route_method_unknown", at("GTE /x"), "Did you mean `GET`?"],
+  [table({ "PSOT /x": [] }), "route_method_unknown", at("PSOT /x"), "Did you mean `POST`?"],
+  [table({ "ALL /x": [] }), "route_method_unknown", at("ALL /x"), "`* /x`"],
+  [table({ "GET x": [] }), "route_pattern_invalid", at("GET x"), "from `/` on"],
+  [table({ "GET *": [] }), "route_pattern_invalid", at("GET *"), "/*wildcard"],
+  [table({ "GET /x/*": [] }), "route_pattern_invalid", at("GET /x/*"), "/x/*path"],
+  [table({ "GET /x/:id?": [] }), "route_pattern_invalid", at("GET /x/:id?"), "{/:id}"],
+  [table({ "GET /x/:id(\\d+)": [] }), "route_pattern_invalid", at("GET /x/:id(\\d+)"), "/x/:id`"],
+  [table({ "GET /x/:a/:a": [] }), "route_pattern_invalid", at("GET /x/:a/:a"), "name of its own"],
+  [table({ "GET /x{/:a": [] }), "route_pattern_invalid", at("GET /x{/:a"), "{/:optional}"],
+  [table({ "GET /x//y": [] }), "route_unreachable", at("GET /x//y"), "empty and dot segments"],
+  [table({ "GET /x/../y": [] }), "route_unreachable", at("GET /x/../y"), "empty and dot segments"],
+  [table({ "GET /x/%2e/y": [] }), "route_unreachable", at("GET /x/%2e/y"), "empty and dot segments"],
+  [table({ "GET /x%2Fy": [] }), "route_unreachable", at("GET /x%2Fy"), "encoded slashes"],
+  [table({ "GET /x\\?y": [] }), "route_unreachable", at("GET /x\\?y"), "query"],
+  [table({ "GET /café": [] }), "route_unreachable", at("GET /café"), "/caf%C3%A9"],
+  [table({ "GET /x/:a": [], "GET /x/:b": [] }), "route_duplicate", at("GET /x/:b"), "Keep one of the two"],
+  [table({ "GET /x": [], "GET /X": ["a:b"] }), "route_ambiguous", at("GET /X"), "ask for the same"],
+  [table({ "GET /x": "public", "GET /x/": [] }), "route_ambiguous", at("GET /x/"), "ask for the same"],
+  [table({ "GET /x": [""] }), "scope_invalid", at("GET /x", 0), "`resource:action`"],
+  [table({ "GET /x": ["a:b", "a b"] }), "scope_invalid", at("GET /x", 1), "`resource:action`"],
+  [table({ "GET /x": ["a::b"] }), "scope_invalid", at("GET /x", 0), "without empty parts"],
+  [table({ "GET /x": [":b"] }), "scope_invalid", at("GET /x", 0), "without empty parts"],
+  [table({ "GET /x": { anyOf: ["a:"] } }), "scope_invalid", at("GET /x", "anyOf", 0), "without empty parts"],
+  [table({ "GET /x": { anyOf: [] } }), "requirement_invalid", at("GET /x"), "{ anyOf: [...] }"],
+  [
+    table({ "GET /x": { filtered: "a" } }),
+    "requirement_invalid",
+    at("GET /x", "filtered"),
+    "`resource:action`",
+  ],
+  [
+    table({ "GET /x": { filtered: "a:*:b" } }),
+    "requirement_invalid",
+    at("GET /x", "filtered"),
+    "`resource:action`",
+  ],
+  [table({ "GET /x": { filtered: "a b" } }), "scope_invalid", at("GET /x", "filtered"), "`resource:action`"],
+  [table({ "GET /x/:id": ["a:<di>:b"] }), "template_unknown", at("GET /x/:id", 0), "`<id>`"],
+  [table({ "GET /x": ["a:<id>:b"] }), "template_unknown", at("GET /x", 0), "without `<` and `>`"],
+  [table({ "GET /x/:id": ["a:x<id>:b"] }), "template_unknown", at("GET /x/:id", 0), "whole part"],
+  [
+    { defaultScopeMappings: { "get /x": [] } },
+    "route_method_unknown",
+    ["defaultScopeMappings", "get /x"],
+    "Write `GET`",
+  ],
+  [
+    table({ "GET /x/": [] }, { defaultScopeMappings: { "GET /x": ["a:b"] } }),
+    "route_ambiguous",
+    at("GET /x/"),
+    "ask for the same",
+  ],
+];
+
+describe("a wrong configuration", () => {
+  it.each(wrong)("is refused: %j is %s at %j", (options, code, path, hint) => {
+    const issues = issuesOf({ ...REQUIRED, ...options });
+    expect(issues.map((issue) => ({ code: issue.code, path: issue.path }))).toEqual([{ code, path }]);
+    expect(issues[0]?.hint).toContain(hint);
+    expect(issues[0]?.hint).not.toBe("");
+  });
+
+  it.each([
+    ["of two", { "a:a": ["a:b"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
+    ["of three", { "a:a": ["a:b"], "a:b": ["a:c"], "a:c": ["a:a"] }, ["a:a", "a:b", "a:c"]],
+    ["beside others", { "x:x": ["a:a"], "a:a": ["a:b", "y:y"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
+  ])("is refused for a circle of implied scopes %s, and every link is named", (_, impliedScopes, links) => {
+    expect(issuesOf({ ...REQUIRED, impliedScopes })).toMatchObject(
+      links.map((scope) => ({ code: "implied_scopes_cycle", path: ["impliedScopes", scope] })),
+    );
+  });
+
+  it("is refused with all of its mistakes at once", () => {
+    const error = configurationErrorOf({
+      serviceId: "",
+      verificationKeys: ["x", createIssuer({ algorithm: "ES256" }).publicPem],
+      algorithm: "RS256",
+      algorithms: ["RS256"],
+      impliedScopes: { "a:b": ["a:b"] },
+      scopeMappings: { "get /x": [], "GET /y": ["a b", "a::b"], "GET /z": "Public" },
+      clockToleranceSeconds: -1,
+      tokenSource: [],
+      realm: "\n",
+    });
+    const found = error.issues.map(({ code, path }) => `${code} ${path.join("/")}`);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        "option_invalid serviceId",
+        "option_conflict algorithms",
+        "implied_scopes_cycle impliedScopes/a:b",
+        "requirement_invalid scopeMappings/GET /z",
+        "route_method_unknown scopeMappings/get /x",
+        "scope_invalid scopeMappings/GET /y/0",
+        "scope_invalid scopeMappings/GET /y/1",
+        "option_invalid clockToleranceSeconds",
+        "option_unknown tokenSource",
+        "option_invalid realm",
+      ]),
+    );
+    expect(error.message.split("\n")).toHaveLength(error.issues.length);
+  });
+
+  it("is refused with the mistakes of every room at once", () => {
+    const issues = issuesOf({
+      verificationKeys: ["x", createIssuer({ algorithm: "ES256" }).publicPem],
+      adminScope: "a b",
+      impliedScopes: { "a:b": ["a:b"] },
+      scopeMappings: { "get /x": [], "GET /y": ["a b", "a::b"], "GET /z/:id": ["a:<x>:b"] },
+    });
+    expect(issues.map(({ code, path }) => `${code} ${path.join("/")}`).sort()).toEqual([
+      "implied_scopes_cycle impliedScopes/a:b",
+      "key_invalid verificationKeys/0",
+      "key_unusable verificationKeys/1",
+      "option_missing serviceId",
+      "route_method_unknown scopeMappings/get /x",
+      "scope_invalid adminScope",
+      "scope_invalid scopeMappings/GET /y/0",
+      "scope_invalid scopeMappings/GET /y/1",
+      "template_unknown scopeMappings/GET /z/:id/0",
+    ]);
+  });
+
+  it("names the place of every mistake in its text, as one would write it", () => {
+    const error = configurationErrorOf({
+      ...REQUIRED,
+      scopeMappings: { "GET /y": ["a b"] },
+      verificationKeys: ["x"],
+    });
+    expect(error.message).toContain("verificationKeys[0]: ");
+    expect(error.message).toContain('scopeMappings["GET /y"][0]: ');
+    for (const { hint, message } of error.issues) {
+      expect(error.message).toContain(hint);
+      expect(error.message).toContain(message);
+    }
+  });
+
+  it("is an error with a stable name and code, whose issues cannot be changed", () => {
+    const error = configurationErrorOf({});
+    expect(error).toMatchObject({ name: "ConfigurationError", code: "configuration_invalid" });
+    expect(Object.isFrozen(error.issues)).toBe(true);
+  });
+
+  it.each<readonly [string, object]>([
+    ["a secret where a list is expected", { algorithm: "HS256", verificationKeys: "canary-secret" }],
+    ["a secret that is too short", { algorithm: "HS256", verificationKeys: ["canary-secret"] }],
+    ["a secret in the wrong option", { keys: "canary-secret" }],
+    ["a secret in the place of a source", { keys: { jwks: "canary-secret" } }],
+    ["a secret as JWK", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
+    ["a secret beside keys", { keys: { verificationKeys: ["canary-secret"], jwks: {} } }],
+    ["a secret under an unknown name", { secret: "canary-secret" }],
+    ["a secret that is given as the algorithm", { algorithm: "canary-secret" }],
+    ["a secret that is given as the issuer", { issuer: { secret: "canary-secret" } }],
+    ["a secret that is given as the realm", { realm: "canary-secret\n" }],
+    ["a secret that is given as the URL", { resourceMetadataUrl: "http://canary-secret" }],
+  ])("never quotes %s", (_, options) => {
+    const { message, stack, issues } = configurationErrorOf({ serviceId: "agents-prod", ...options });
+    expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
+  });
+});
+
+describe("the options left out", () => {
+  it("are those of the table: RS256, a verified audience, checked scopes, nothing unmapped", async () => {
+    expect(DEFAULTS).toEqual({
+      algorithms: ["RS256"],
+      verifyAudience: true,
+      authorization: true,
+      unmappedRoutes: "deny",
+      adminScope: "platform:admin",
+      scopesClaim: "scopes",
+      userIdClaim: "sub",
+      sessionIdClaim: "session_id",
+      tokenTypes: ["JWT", "at+jwt", "application/at+jwt", null],
+      clockToleranceSeconds: 0,
+      maxTokenBytes: 16_384,
+      tokenSources: [{ header: "authorization" }],
+    });
+    const server = createResourceServer(REQUIRED);
+    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
+    expect(await verdictOf(server, await createIssuer({ algorithm: "RS512" }).token())).toBe("algorithm");
+    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
+    expect([...server.routes].map(({ key }) => key)).toEqual(Object.keys(defaultScopeMappings));
+  });
+
+  it("read the clock of the machine", async () => {
+    const server = createResourceServer(REQUIRED);
+    const now = Math.floor(Date.now() / 1000);
+    expect(await verdictOf(server, await issuer.token({ exp: now + 3600 }))).toBe("accepted");
+    expect(await verdictOf(server, await issuer.token({ exp: now - 1 }))).toBe("expired");
+  });
+
+  it("are all known to the schema", () => {
+    expect(OPTION_NAMES).toEqual(expect.arrayContaining(Object.keys(DEFAULTS)));
+  });
+});
+
+describe("the options of a running server", () => {
+  it("do not follow their object: a table, a list or an audience changed later changes nothing", async () => {
+    const audience = ["a"];
+    const tokenTypes: string[] = ["JWT"];
+    const requiredClaims: string[] = [];
+    const scopes = ["x:read"];
+    const scopeMappings: Record<string, string[] | "public"> = { "GET /x": scopes };
+    const impliedScopes = { "y:write": ["y:read"] };
+    const tokenSources: ({ header: "authorization" } | { cookie: string })[] = [{ header: "authorization" }];
+    const server = createServer({
+      ...{ audience, tokenTypes, requiredClaims },
+      ...{ scopeMappings, impliedScopes, tokenSources },
+    });
+    audience.push("other");
+    tokenTypes.push("id+jwt");
+    requiredClaims.push("tenant");
+    scopes.splice(0);
+    scopeMappings["GET /open"] = "public";
+    impliedScopes["y:write"].push("x:read");
+    tokenSources.push({ cookie: "access_token" });
+
+    expect(await verdictOf(server, await issuer.token({ aud: "a" }))).toBe("accepted");
+    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
+    expect(await verdictOf(server, await issuer.token({ aud: "a" }, { typ: "id+jwt" }))).toBe("type");
+    const token = await issuer.token({ aud: "a", scopes: ["y:write"] });
+    const get = (target: string, request: object) => server.check({ method: "GET", target, ...request });
+    expect(await get("/x", { authorization: `Bearer ${token}` })).toMatchObject({
+      allowed: false,
+      required: ["x:read"],
+      missing: ["x:read"],
+    });
+    expect(await get("/open", {})).toMatchObject({ reason: "route_unmapped" });
+    expect(await get("/x", { cookie: `access_token=${token}` })).toMatchObject({
+      reason: "credential_missing",
+    });
+  });
+});

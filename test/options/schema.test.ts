@@ -1,0 +1,339 @@
+import { describe, expect, it } from "vitest";
+import { OPTION_NAMES } from "../../src/options/schema.ts";
+import { configurationErrorOf, createServer, issuer, issuesOf } from "../support/resource-servers.ts";
+
+const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+const { verificationKeys, ...WITHOUT_KEYS } = REQUIRED;
+const TOKEN_SOURCE = '{ header: "authorization" }';
+const KEYS = "{ verificationKeys }, { jwks } and { jwksFile }";
+const noFunctions: readonly unknown[] = [true, "log", {}, [], 5, null];
+
+/** Wrong options, the path of the one mistake in them, and a part of what to write instead. */
+const invalid: readonly (readonly [object, readonly (string | number)[], string])[] = [
+  [{ algorithm: "none" }, ["algorithm"], "RS256"],
+  [{ algorithm: "None" }, ["algorithm"], "RS256"],
+  [{ algorithm: "" }, ["algorithm"], "RS256"],
+  [{ algorithm: "rs256" }, ["algorithm"], "Did you mean `RS256`?"],
+  [{ algorithm: "RSA256" }, ["algorithm"], "Did you mean `RS256`?"],
+  [{ algorithm: "HS265" }, ["algorithm"], "Did you mean `HS256`?"],
+  [{ algorithm: "ES256K" }, ["algorithm"], "Did you mean `ES256`?"],
+  [{ algorithm: 256 }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: null }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: ["RS256"] }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: "__proto__" }, ["algorithm"], "Write one of RS256"],
+  [{ algorithms: "RS256" }, ["algorithms"], "list of algorithms"],
+  [{ algorithms: [] }, ["algorithms"], "at least one algorithm"],
+  [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "RS256"],
+  [{ algorithms: [null] }, ["algorithms", 0], "RS256"],
+  [{ issuer: "" }, ["issuer"], "exactly"],
+  [{ issuer: 5 }, ["issuer"], "exactly"],
+  [{ issuer: ["https://issuer.example"] }, ["issuer"], "exactly"],
+  [{ issuer: /issuer/ }, ["issuer"], "exactly"],
+  [{ serviceId: "" }, ["serviceId"], "service's id"],
+  [{ serviceId: 7 }, ["serviceId"], "service's id"],
+  [{ serviceId: null }, ["serviceId"], "service's id"],
+  [{ audience: "" }, ["audience"], "list of at least one"],
+  [{ audience: [] }, ["audience"], "list of at least one"],
+  [{ audience: ["agents-prod", ""] }, ["audience", 1], "list of at least one"],
+  [{ audience: [5] }, ["audience"], "list of at least one"],
+  [{ audience: /.*/ }, ["audience"], "list of at least one"],
+  [{ audience: null }, ["audience"], "list of at least one"],
+  [{ verifyAudience: "false" }, ["verifyAudience"], "true or false"],
+  [{ verifyAudience: 0 }, ["verifyAudience"], "true or false"],
+  [{ verifyAudience: null }, ["verifyAudience"], "true or false"],
+  [{ authorization: "off" }, ["authorization"], "true or false"],
+  [{ authorization: 0 }, ["authorization"], "true or false"],
+  [{ unmappedRoutes: "allow" }, ["unmappedRoutes"], '"deny" or "authenticated"'],
+  [{ unmappedRoutes: "public" }, ["unmappedRoutes"], '"deny" or "authenticated"'],
+  [{ unmappedRoutes: false }, ["unmappedRoutes"], '"deny" or "authenticated"'],
+  [{ adminScope: "" }, ["adminScope"], "null for none"],
+  [{ adminScope: false }, ["adminScope"], "null for none"],
+  [{ adminScope: ["platform:admin"] }, ["adminScope"], "null for none"],
+  [{ impliedScopes: [] }, ["impliedScopes"], "object of scope"],
+  [{ impliedScopes: null }, ["impliedScopes"], "object of scope"],
+  [{ impliedScopes: { "a:b": "a:c" } }, ["impliedScopes", "a:b"], "list of scopes"],
+  [{ impliedScopes: { "a:b": [5] } }, ["impliedScopes", "a:b", 0], "list of scopes"],
+  [{ scopesClaim: "" }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: [] }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: ["realm_access", ""] }, ["scopesClaim", 1], '["realm_access", "roles"]'],
+  [{ scopesClaim: [5] }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: null }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ userIdClaim: 5 }, ["userIdClaim"], "claim name"],
+  [{ sessionIdClaim: {} }, ["sessionIdClaim"], "claim name"],
+  [{ requiredClaims: "exp" }, ["requiredClaims"], "list of claim names"],
+  [{ requiredClaims: ["exp", 5] }, ["requiredClaims", 1], "list of claim names"],
+  [{ requiredClaims: [""] }, ["requiredClaims", 0], "list of claim names"],
+  [{ tokenTypes: "JWT" }, ["tokenTypes"], "list of `typ` values"],
+  [{ tokenTypes: [] }, ["tokenTypes"], "at least one `typ`"],
+  [{ tokenTypes: ["JWT", 5] }, ["tokenTypes", 1], "null for none"],
+  [{ tokenTypes: [""] }, ["tokenTypes", 0], "null for none"],
+  [{ clockToleranceSeconds: -1 }, ["clockToleranceSeconds"], "0 or more"],
+  [{ clockToleranceSeconds: "60" }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ clockToleranceSeconds: Number.NaN }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ clockToleranceSeconds: Infinity }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: -1 }, ["maxTokenAgeSeconds"], "0 or more"],
+  [{ maxTokenAgeSeconds: "1h" }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: Number.NaN }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: Infinity }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: null }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenBytes: 0 }, ["maxTokenBytes"], "1 or more"],
+  [{ maxTokenBytes: -5 }, ["maxTokenBytes"], "1 or more"],
+  [{ maxTokenBytes: 1.5 }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: "16kb" }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: Infinity }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: Number.NaN }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ tokenSources: {} }, ["tokenSources"], "list of token sources"],
+  [{ tokenSources: [] }, ["tokenSources"], "at least one token source"],
+  [{ tokenSources: ["authorization"] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ query: "access_token" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "x-access-token" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "Authorization" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a=b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a;b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: 5 }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "authorization", cookie: "a" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "authorization" }, {}] }, ["tokenSources", 1], TOKEN_SOURCE],
+  [{ realm: "agénts" }, ["realm"], "printable ASCII"],
+  [{ realm: "a\r\nb" }, ["realm"], "printable ASCII"],
+  [{ realm: 5 }, ["realm"], "printable ASCII"],
+  [{ resourceMetadataUrl: "http://service.example/meta" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "/.well-known/meta" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "https://" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "javascript:alert(1)" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: new URL("https://service.example") }, ["resourceMetadataUrl"], "https URL"],
+  ...noFunctions.flatMap((value): (typeof invalid)[number][] => [
+    [{ isRevoked: value }, ["isRevoked"], "function of the principal"],
+    [{ onDecision: value }, ["onDecision"], "function of the decision"],
+    [{ onKeyEvent: value }, ["onKeyEvent"], "function of the event"],
+    [{ now: value }, ["now"], "milliseconds since the epoch"],
+  ]),
+  [{ now: new Date(0) }, ["now"], "milliseconds since the epoch"],
+  [{ scopeMappings: [] }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: "GET /x" }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: null }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: new Map([["GET /x", []]]) }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ defaultScopeMappings: [] }, ["defaultScopeMappings"], "`METHOD /pattern`"],
+  [{ defaultScopeMappings: false }, ["defaultScopeMappings"], "`METHOD /pattern`"],
+];
+
+/** Wrong keys, and the rest as for `invalid`. */
+const invalidKeys: readonly (readonly [object, readonly (string | number)[], string])[] = [
+  [{ verificationKeys: "key" }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: {} }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: null }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: [""] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [undefined] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [5] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [{}] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [{ kty: 5 }] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [issuer.publicPem, ["x"]] }, ["verificationKeys", 1], "Write a PEM"],
+  [{ verificationKeys: [Buffer.from(issuer.publicPem)] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [() => issuer.publicPem] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ keys: {} }, ["keys"], KEYS],
+  [{ keys: [] }, ["keys"], KEYS],
+  [{ keys: null }, ["keys"], KEYS],
+  [{ keys: issuer.publicPem }, ["keys"], KEYS],
+  [{ keys: [issuer.publicPem] }, ["keys"], KEYS],
+  [{ keys: { jwks: { keys: [issuer.publicJwk] }, jwksFile: "jwks.json" } }, ["keys"], KEYS],
+  [{ keys: { verificationKeys, jwksFile: "jwks.json" } }, ["keys"], KEYS],
+  [{ keys: { verificationKeys: "key" } }, ["keys"], "Write"],
+  [{ keys: { jwks: [issuer.publicJwk] } }, ["keys"], "Write"],
+  [{ keys: { jwks: issuer.publicJwk } }, ["keys"], "Write"],
+  [{ keys: { jwksFile: "" } }, ["keys"], "Write"],
+  [{ keys: { jwksFile: new URL("file:///jwks.json") } }, ["keys"], "Write"],
+  [{ keys: { jwksfile: "jwks.json" } }, ["keys"], KEYS],
+];
+
+describe("an option of the wrong shape", () => {
+  it.each(invalid)("is reported with its path and the fix: %j", (options, path, hint) => {
+    const issues = issuesOf({ ...REQUIRED, ...options });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatchObject({ code: "option_invalid", path });
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each(invalidKeys)(
+    "is reported with its path and the fix, where it holds keys: %j",
+    (options, path, hint) => {
+      const issues = issuesOf({ ...WITHOUT_KEYS, ...options });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]?.code).toBe("option_invalid");
+      expect(issues[0]?.path.slice(0, path.length)).toEqual(path);
+      expect(issues[0]?.hint).toContain(hint);
+      expect(issues[0]?.hint).not.toBe("");
+    },
+  );
+
+  const mistaken: readonly (readonly [unknown])[] = [
+    [5],
+    [null],
+    [true],
+    ["Public"],
+    ["PUBLIC"],
+    ["agents:read"],
+    [""],
+    [{}],
+    [[5]],
+    [["agents:read", null]],
+    [[["agents:read"]]],
+    [{ anyOf: "agents:read" }],
+    [{ anyOf: [5] }],
+    [{ any_of: ["agents:read"] }],
+    [{ allOf: ["agents:read"] }],
+    [{ filtered: 5 }],
+    [{ filtered: ["agents:read"] }],
+    [{ anyOf: ["agents:read"], filtered: "agents:read" }],
+  ];
+
+  it.each(mistaken)("is reported for a route that asks for %j", (requirement) => {
+    for (const table of ["scopeMappings", "defaultScopeMappings"]) {
+      const issues = issuesOf({ ...REQUIRED, [table]: { "GET /x": requirement } });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]).toMatchObject({
+        code: "requirement_invalid",
+        hint: expect.stringContaining('"optional" or "public"') as string,
+      });
+      expect(issues[0]?.path.slice(0, 2)).toEqual([table, "GET /x"]);
+    }
+  });
+
+  it("is refused, and named, where it is an empty realm", () => {
+    const issues = issuesOf({ ...REQUIRED, realm: "" });
+    expect(issues[0]).toMatchObject({
+      code: "option_invalid",
+      path: ["realm"],
+      hint: "Write printable ASCII.",
+    });
+  });
+
+  it("is not coerced", () => {
+    expect(issuesOf({ ...REQUIRED, algorithms: new Set(["RS256"]) })).toMatchObject([
+      { code: "option_invalid" },
+    ]);
+    expect(issuesOf({ ...REQUIRED, issuer: new URL("https://issuer.example") })).toMatchObject([
+      { code: "option_invalid" },
+    ]);
+  });
+});
+
+describe("an unknown option", () => {
+  it.each([
+    ["scopeMapping", "scopeMappings"],
+    ["scopemappings", "scopeMappings"],
+    ["scope_mappings", "scopeMappings"],
+    ["verifyAudiance", "verifyAudience"],
+    ["serviceID", "serviceId"],
+    ["verificationKey", "verificationKeys"],
+    ["algorithmn", "algorithm"],
+    ["isRevoke", "isRevoked"],
+    ["tokenSource", "tokenSources"],
+    ["unmappedRoute", "unmappedRoutes"],
+  ])("%s is refused with a guess: %s", (name, guess) => {
+    expect(issuesOf({ ...REQUIRED, [name]: "x" })).toEqual([
+      {
+        code: "option_unknown",
+        path: [name],
+        message: `received unknown option \`${name}\`.`,
+        hint: `Did you mean \`${guess}\`?`,
+      },
+    ]);
+  });
+
+  it.each([
+    ["key", "verificationKeys"],
+    ["publicKey", "verificationKeys"],
+    ["secret", "HS256"],
+    ["jwks", "keys: { jwks }"],
+    ["jwksFile", "keys: { jwksFile }"],
+    ["aud", "serviceId"],
+    ["iss", "issuer"],
+  ])("%s, as other libraries call it, is refused with the name it has here", (name, hint) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: "x" });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each(["cache", "x", "0", ""])("%j is refused without a guess where nothing comes near", (name) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: true });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+  });
+
+  it("is refused even when its value is a function or false", () => {
+    expect(issuesOf({ ...REQUIRED, onDecisions: () => undefined })).toMatchObject([
+      { code: "option_unknown" },
+    ]);
+    expect(issuesOf({ ...REQUIRED, autorization: false })).toMatchObject([{ code: "option_unknown" }]);
+  });
+
+  it("is named in the text of the error, with the fix", () => {
+    expect(configurationErrorOf({ ...REQUIRED, scopeMapping: {} }).message).toBe(
+      "scopeMapping: received unknown option `scopeMapping`. Did you mean `scopeMappings`?",
+    );
+  });
+});
+
+describe("the options", () => {
+  const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"];
+
+  it.each<readonly [string, unknown]>([
+    ["null", null],
+    ["nothing", undefined],
+    ["a text", "options"],
+    ["a number", 5],
+    ["a flag", true],
+    ["a function", () => REQUIRED],
+    ["a list", [REQUIRED]],
+    ["a map", new Map(Object.entries(REQUIRED))],
+    [
+      "an object whose members its class has",
+      new (class {
+        readonly serviceId = "agents-prod";
+        readonly verificationKeys = [issuer.publicPem];
+        isRevoked(): boolean {
+          return true;
+        }
+      })(),
+    ],
+  ])("must be a plain object, of which nothing is lost: %s is refused", (_, options) => {
+    const issues = issuesOf(options);
+    expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
+    expect(issues[0]?.hint).toContain("createResourceServer({");
+  });
+
+  it("may have no prototype", () => {
+    const options = Object.assign(Object.create(null) as object, REQUIRED);
+    expect(() => createServer(options)).not.toThrow();
+  });
+
+  it("may be written out as undefined", () => {
+    const absent = Object.fromEntries(
+      OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
+        name,
+        undefined,
+      ]),
+    );
+    expect(() => createServer({ ...absent, ...REQUIRED })).not.toThrow();
+  });
+
+  it.each(narrowing)(
+    "must not lose %s on the way: undefined is refused, because without it more tokens are accepted",
+    (name) => {
+      const issues = issuesOf({ ...REQUIRED, [name]: undefined });
+      expect(issues).toMatchObject([{ code: "option_invalid", path: [name] }]);
+      expect(issues[0]?.hint).toContain("Leave the option out");
+    },
+  );
+
+  it("may be frozen, and are never changed", () => {
+    const options = Object.freeze({
+      ...REQUIRED,
+      verificationKeys: Object.freeze([issuer.publicPem]),
+      algorithms: Object.freeze(["RS256"] as const),
+      scopeMappings: Object.freeze({ "GET /x": Object.freeze(["a:read"]) }),
+    });
+    expect(() => createServer(options)).not.toThrow();
+  });
+});

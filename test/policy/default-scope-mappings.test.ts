@@ -1,0 +1,88 @@
+import { describe, expect, it } from "vitest";
+import { decideByScopes } from "../../src/policy/decision.ts";
+import { defaultScopeMappings } from "../../src/policy/default-scope-mappings.ts";
+import {
+  answerOf,
+  callerWith,
+  changeable,
+  keyOf,
+  matchOf,
+  SCOPE_RULES,
+  tableIssues,
+  tableOf,
+} from "../support/policy.ts";
+
+const table = tableOf({}, defaultScopeMappings);
+
+const isAllowed = (method: string, target: string, ...scopes: readonly string[]) =>
+  decideByScopes(matchOf(table, method, target), callerWith(...scopes), SCOPE_RULES).allowed;
+
+describe("the default table", () => {
+  it("holds no mistake", () => {
+    expect(tableIssues({}, defaultScopeMappings)).toEqual([]);
+    expect(tableIssues(defaultScopeMappings)).toEqual([]);
+  });
+
+  it("is frozen: a service cannot change that of another", () => {
+    expect(changeable(defaultScopeMappings)).toEqual([]);
+    expect(() => Object.assign(defaultScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
+    expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
+  });
+
+  it("lets nobody in without a token", () => {
+    for (const requirement of Object.values(defaultScopeMappings)) {
+      expect(typeof requirement).toBe("object");
+      expect(Array.isArray(requirement) && requirement.length === 0).toBe(false);
+    }
+  });
+
+  it.each([
+    ["GET", "/agents", "agents:read"],
+    ["GET", "/agents", "agents:web:read"],
+    ["GET", "/agents/web", "agents:web:read"],
+    ["GET", "/agents/web", "agents:read"],
+    ["POST", "/agents/web/runs", "agents:web:run"],
+    ["GET", "/teams", "teams:read"],
+    ["GET", "/teams", "teams:red:read"],
+    ["GET", "/teams/red", "teams:red:read"],
+    ["POST", "/teams/red/runs", "teams:red:run"],
+    ["GET", "/sessions", "sessions:read"],
+    ["GET", "/sessions/1", "sessions:read"],
+    ["POST", "/sessions", "sessions:write"],
+    ["PATCH", "/sessions/1", "sessions:write"],
+    ["DELETE", "/sessions/1", "sessions:write"],
+    ["GET", "/knowledge/config", "knowledge:read"],
+    ["HEAD", "/agents/web", "agents:web:read"],
+  ])("lets %s %s be called with %s, and by an administrator, and not without", (method, target, scope) => {
+    expect(isAllowed(method, target, scope)).toBe(true);
+    expect(isAllowed(method, target, "platform:admin")).toBe(true);
+    expect(isAllowed(method, target)).toBe(false);
+    expect(isAllowed(method, target, "openid", "custom:read", scope.toUpperCase())).toBe(false);
+  });
+
+  it.each([
+    ["GET", "/agents/web", "agents:api:read"],
+    ["GET", "/agents/web", "agents:web:run"],
+    ["POST", "/agents/web/runs", "agents:web:read"],
+    ["POST", "/agents/web/runs", "agents:api:run"],
+    ["GET", "/teams/red", "agents:red:read"],
+    ["GET", "/teams", "agents:read"],
+    ["POST", "/sessions", "sessions:read"],
+    ["DELETE", "/sessions/1", "sessions:read"],
+    ["GET", "/sessions", "sessions:write"],
+    ["GET", "/knowledge/config", "knowledge:write"],
+  ])("does not let %s %s be called with %s", (method, target, scope) => {
+    expect(isAllowed(method, target, scope)).toBe(false);
+  });
+
+  it.each([
+    ["DELETE", "/agents/web"],
+    ["POST", "/agents"],
+    ["GET", "/agents/web/runs"],
+    ["OPTIONS", "/agents"],
+    ["GET", "/knowledge"],
+    ["GET", "/"],
+  ])("says nothing of %s %s", (method, target) => {
+    expect(keyOf(answerOf(table, method, target))).toBe("unmapped");
+  });
+});

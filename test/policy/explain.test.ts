@@ -1,0 +1,121 @@
+import { describe, expect, it } from "vitest";
+import { allow, decideByScopes, type Decision, refuse } from "../../src/policy/decision.ts";
+import { explainDecision } from "../../src/policy/explain.ts";
+import { type Requirement } from "../../src/policy/requirement.ts";
+import { callerWith, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
+
+/** The text as pairs of the name of a line and what it says; a name may come again. */
+function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
+  const { text } = explainDecision({ method: "GET", path }, decision);
+  const [head, ...lines] = text.split("\n");
+  expect(head).toBe(`GET ${path}`);
+  return lines.map((line): readonly [string, string] => {
+    const [, name = "", said = ""] = /^ {2}(\w+) +(.*)$/.exec(line) ?? [];
+    return [name, said];
+  });
+}
+
+const saysOf = (decision: Decision, name: string) =>
+  linesOf(decision)
+    .filter(([one]) => one === name)
+    .map(([, said]) => said);
+
+const matchFor = (requirement: Requirement) =>
+  matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web");
+
+const decide = (requirement: Requirement, ...granted: readonly string[]) =>
+  decideByScopes(matchFor(requirement), callerWith(...granted), SCOPE_RULES);
+
+const anonymous = (requirement: Requirement) =>
+  refuse("credential_missing", { rule: matchFor(requirement).compiled.rule });
+
+describe("explainDecision", () => {
+  it("gives the question and the decision back as data", () => {
+    const decision = decide(["agents:<id>:read"], "agents:read");
+    const query = { method: "GET", path: "/agents/web", scopes: ["agents:read"] };
+    expect(explainDecision(query, decision)).toMatchObject({ method: "GET", path: "/agents/web" });
+    expect(explainDecision(query, decision).decision).toBe(decision);
+  });
+
+  it("shows the rule with its source, what it asks, what satisfied it, and the answer", () => {
+    expect(linesOf(decide(["agents:<id>:read", "openid"], "agents:*:read", "openid"))).toEqual([
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:web:read openid"],
+      ["granted", "agents:*:read openid"],
+      ["satisfied", "agents:web:read by agents:*:read (wildcard)"],
+      ["satisfied", "openid by openid (exact)"],
+      ["decision", "allowed"],
+    ]);
+  });
+
+  it("shows what is missing, and why", () => {
+    expect(linesOf(decide(["agents:<id>:read", "openid"], "openid"))).toEqual([
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:web:read openid"],
+      ["granted", "openid"],
+      ["satisfied", "openid by openid (exact)"],
+      ["missing", "agents:web:read"],
+      ["decision", "refused: scope_insufficient"],
+    ]);
+  });
+
+  it("shows the source of an override and of a default", () => {
+    const defaults = { "GET /a": ["a:b"], "GET /b": ["a:b"] };
+    const table = tableOf({ "GET /a": [] }, defaults);
+    const ruleOf = (target: string) =>
+      saysOf(decideByScopes(matchOf(table, "GET", target), callerWith(), SCOPE_RULES), "rule");
+    expect(ruleOf("/a")).toEqual(["GET /a (override)"]);
+    expect(ruleOf("/b")).toEqual(["GET /b (default)"]);
+  });
+
+  it.each([
+    ["public", "nothing"],
+    ["optional", "nothing, or a valid token"],
+    [[], "a valid token"],
+    [["agents:<id>:read", "openid"], "agents:<id>:read openid"],
+    [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:<id>:read openid"],
+    [{ filtered: "agents:read" }, "agents:read, for all or at least one id"],
+  ] satisfies (readonly [Requirement, string])[])(
+    "shows what %j asks of a caller without a token: %s",
+    (requirement, said) => {
+      expect(saysOf(anonymous(requirement), "requires")).toEqual([said]);
+      expect(saysOf(anonymous(requirement), "decision")).toEqual(["refused: credential_missing"]);
+      expect(saysOf(anonymous(requirement), "granted")).toEqual(["-"]);
+    },
+  );
+
+  it.each([
+    [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:web:read openid"],
+    [{ filtered: "agents:read" }, "agents:read, for all or at least one id"],
+    [["agents:<id>:read"], "agents:web:read"],
+    [[], "a valid token"],
+  ] satisfies (readonly [Requirement, string])[])(
+    "shows what %j asks of a caller who was weighed: %s",
+    (requirement, said) => {
+      expect(saysOf(decide(requirement, "x:y"), "requires")).toEqual([said]);
+    },
+  );
+
+  it("shows where no rule decided", () => {
+    expect(linesOf(refuse("route_unmapped"))).toEqual([
+      ["rule", "none"],
+      ["requires", "-"],
+      ["granted", "-"],
+      ["decision", "refused: route_unmapped"],
+    ]);
+    expect(saysOf(refuse("request_ambiguous"), "decision")).toEqual(["refused: request_ambiguous"]);
+  });
+
+  it("shows what was wrong with a token", () => {
+    expect(saysOf(refuse("token_rejected", { rejection: "expired" }), "decision")).toEqual([
+      "refused: expired",
+    ]);
+  });
+
+  it("shows a public route as allowed, for every caller and for none", () => {
+    const decision = allow({ rule: matchFor("public").compiled.rule });
+    expect(saysOf(decision, "decision")).toEqual(["allowed"]);
+    expect(saysOf(decision, "missing")).toEqual([]);
+    expect(saysOf(decide("public", "a:b"), "requires")).toEqual(["nothing"]);
+  });
+});

@@ -1,0 +1,275 @@
+import fc from "fast-check";
+import { match } from "path-to-regexp";
+import { describe, expect, it } from "vitest";
+import {
+  alternativeIdentities,
+  isPattern,
+  parsePattern,
+  type PatternMistake,
+  type PatternSegment,
+  segmentIdentity,
+} from "../../src/policy/pattern.ts";
+import { patternOf, PROPERTY } from "../support/policy.ts";
+
+const fixed = (text: string) => ({ kind: "static", text });
+const parameter = (name: string) => ({ kind: "parameter", name });
+const wildcard = (name: string) => ({ kind: "wildcard", name });
+const mixed = (...parts: readonly (string | { name: string })[]) => ({
+  kind: "mixed",
+  parts: parts.map((part) => (typeof part === "string" ? part : { type: "param", ...part })),
+});
+
+function mistakeIn(source: string): PatternMistake {
+  const parsed = parsePattern(source);
+  if (isPattern(parsed)) throw new Error(`${source} was accepted.`);
+  return parsed;
+}
+
+describe("parsePattern", () => {
+  it.each([
+    ["/", []],
+    ["/agents", [fixed("agents")]],
+    ["/agents/", [fixed("agents"), fixed("")]],
+    ["/agents/:agent_id/runs", [fixed("agents"), parameter("agent_id"), fixed("runs")]],
+    ["/files/*path", [fixed("files"), wildcard("path")]],
+    ["/*path", [wildcard("path")]],
+    ["/*head/x/:tail", [wildcard("head"), fixed("x"), parameter("tail")]],
+    ['/files/*"*"', [fixed("files"), wildcard("*")]],
+    ['/:"agent-id"', [parameter("agent-id")]],
+    ["/:id.json", [mixed({ name: "id" }, ".json")]],
+    ["/v:major", [mixed("v", { name: "major" })]],
+    ["/:from-:to", [mixed({ name: "from" }, "-", { name: "to" })]],
+    ["/a\\:b\\*c", [fixed("a:b*c")]],
+    ["/caf%C3%A9", [fixed("caf%C3%A9")]],
+    ["/a.b/..c/...", [fixed("a.b"), fixed("..c"), fixed("...")]],
+  ])("reads %s", (source, segments) => {
+    expect(patternOf(source).alternatives).toEqual([segments]);
+  });
+
+  it.each([
+    ["/a{/:id}", ["/a/:id", "/a"]],
+    ["/{:id}", ["/:id", "/"]],
+    ["/a{b}c", ["/abc", "/ac"]],
+    ["/a{/b{/c}}", ["/a/b/c", "/a/b", "/a"]],
+    ["/a{/b}{/c}", ["/a/b/c", "/a/b", "/a/c", "/a"]],
+    ["/a{/}", ["/a/", "/a"]],
+    ["/a{/*rest}", ["/a/*rest", "/a"]],
+    ["{/a}/b", ["/a/b", "/b"]],
+  ])("reads the optional groups of %s as %j", (source, written) => {
+    expect(patternOf(source).alternatives).toEqual(written.flatMap((one) => patternOf(one).alternatives));
+  });
+
+  it("knows the parameters of all alternatives", () => {
+    expect(patternOf("/:a{/:b}/x-:c/*d").parameters).toEqual(new Set(["a", "b", "c", "d"]));
+    expect(patternOf("/agents").parameters).toEqual(new Set());
+  });
+
+  it("accepts up to 64 combinations of optional groups", () => {
+    expect(patternOf(`/a${"{/b}".repeat(6)}`).alternatives).toHaveLength(64);
+  });
+
+  it.each([
+    // A wildcard needs a name.
+    ["/files/*", "/files/*path"],
+    ["/*", "/*path"],
+    ["/files/*/raw", "/files/*path/raw"],
+    // An optional parameter is a group.
+    ["/agents/:id?", "/agents{/:id}"],
+    ["/agents/:id?/runs", "/agents{/:id}/runs"],
+    // There are no expressions.
+    ["/:id(\\d+)", "/:id"],
+    ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
+    ["/agents/:id([a-z]{2})", "/agents/:id"],
+    // A wildcard is a whole segment.
+    ["/files/a*path", "/files/*path"],
+    ["/files/*path.json", "/files/*path"],
+    ["/:id-*path", "/files/*path"],
+    // Everything else that path-to-regexp gives a meaning.
+    ["/a+", "/:parameter"],
+    ["/a?", "/:parameter"],
+    ["/a(b)", "/*wildcard"],
+    ["/a[b]", "/static"],
+    ["/a!", "backslash"],
+    ["/:", "/:parameter"],
+    ["/:1", "/:parameter"],
+    ['/:"id', "/:parameter"],
+    ["/a{/b", "{/:optional}"],
+    ["/a}", "{/:optional}"],
+    ["/a\\", "backslash"],
+    ["/:a:b", "/:parameter"],
+    // The whole path.
+    ["agents", "from `/` on"],
+    ["", "from `/` on"],
+    ["*path", "from `/` on"],
+    [":id", "from `/` on"],
+    ["{/a}", "from `/` on"],
+    // One name, one parameter.
+    ["/:id/:id", "a name of its own"],
+    ["/:id/x/*id", "a name of its own"],
+    ["/:id-:id", "a name of its own"],
+    ["/:id{/:id}", "a name of its own"],
+    // Routers divide a path between two wildcards in different ways.
+    ["/*a/*b", "Write one"],
+    ["/*head/x/*tail", "Write one"],
+    ["/*head{/*tail}", "Write one"],
+    ["/a{/*b}/c/*d", "Write one"],
+    // Groups multiply.
+    [`/a${"{/b}".repeat(7)}`, "several routes"],
+    [`/a${"{/b".repeat(65)}${"}".repeat(65)}`, "several routes"],
+  ])("refuses %s as no pattern, and says how to write it", (source, way) => {
+    const { code, hint } = mistakeIn(source);
+    expect(code).toBe("route_pattern_invalid");
+    expect(hint).toContain(way);
+  });
+
+  it.each([
+    ["/files/*", "/files/*path"],
+    ["/files/*/raw", "/files/*path/raw"],
+    ["/agents/:id?", "/agents{/:id}"],
+    ["/agents/:id?/runs", "/agents{/:id}/runs"],
+    ["/:id?", "/{:id}"],
+    ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
+    ["/agents/:id((a|b)c)", "/agents/:id"],
+    // What other routers write.
+    ["/files/:path*", "/files/*path"],
+    ["/files/**", "/files/*path"],
+    ["/files/(.*)", "/files/*path"],
+    ["/(.*)", "/*path"],
+    ["/agents/{id}", "/agents/:id"],
+    ["/agents/{agent_id}/runs/{run_id}", "/agents/:agent_id/runs/:run_id"],
+    ["/agents/<id>", "/agents/:id"],
+    // A path travels percent-encoded.
+    ["/café", "/caf%C3%A9"],
+    ["/café/:id", "/caf%C3%A9/:id"],
+    ["/日本/東京", "/%E6%97%A5%E6%9C%AC/%E6%9D%B1%E4%BA%AC"],
+  ])("refuses %s, and what it tells to write instead is accepted", (source, way) => {
+    expect(mistakeIn(source).hint).toContain(`\`${way}\``);
+    expect(isPattern(parsePattern(way))).toBe(true);
+  });
+
+  it.each([
+    ["an empty segment", ["//", "//agents", "/agents//runs", "/agents//", "/:id//x", "/a{/}{/}b"]],
+    ["a dot segment", ["/.", "/..", "/./a", "/a/.", "/a/..", "/a/../b", "/%2e/a", "/%2E%2e", "/a{/..}"]],
+    ["a fragment", ["/a#b", "/#", "/:id#x"]],
+    ["a query", ["/a\\?b", "/a\\?x=:y"]],
+    ["a backslash", ["/a\\\\b", "/\\\\"]],
+    [
+      "an encoded slash, backslash or control character",
+      ["/a%2Fb", "/a%2fb", "/a%5Cb", "/a%00", "/a%0A", "/a%7f"],
+    ],
+    ["a bad percent-encoding", ["/a%", "/a%zz", "/100%", "/%ff", "/%:hex"]],
+    ["a space", ["/a b", "/:id x"]],
+  ])("refuses a pattern that no request is let through with: %s", (_, sources) => {
+    for (const source of sources) {
+      const { code, hint } = mistakeIn(source);
+      expect(code, source).toBe("route_unreachable");
+      expect(hint, source).toContain(
+        "Write a path without empty and dot segments, query, fragment, backslash",
+      );
+    }
+  });
+
+  it("refuses control characters, which no request is let through with", () => {
+    for (const source of ["/a\tb", "/a\u0000", "/a\u007f", "/:id\n", "/a\r\nb"]) {
+      expect(mistakeIn(source).code, JSON.stringify(source)).toBe("route_unreachable");
+    }
+  });
+
+  it("tells nobody to write a control character as another pattern that is refused", () => {
+    for (const source of ["/a\tb", "/a\u0000", "/a\u007f"]) {
+      const [, way] = /`(\/[^`]*)`/.exec(mistakeIn(source).hint) ?? [];
+      expect(way === undefined || isPattern(parsePattern(way)), way).toBe(true);
+    }
+  });
+
+  it("never throws, and accepts only what path-to-regexp matches too", () => {
+    const char = fc.constantFrom(...'/:*{}()\\?+!.-%#"[]ab19é '.split(""));
+    const piece = fc.oneof(char, fc.constantFrom("/", ":id", ":to", "*path", "{/", "}", "agents", "%2e"));
+    const source = fc.array(piece, { maxLength: 10 }).map((pieces) => `/${pieces.join("")}`);
+    fc.assert(
+      fc.property(source, (text) => {
+        const parsed = parsePattern(text);
+        if (!isPattern(parsed)) {
+          expect(parsed.hint).not.toBe("");
+          return;
+        }
+        const matches = match(text, { sensitive: true, trailing: false, decode: false });
+        for (const segments of parsed.alternatives) expect(matches(samplePath(segments))).toBeTruthy();
+      }),
+      { ...PROPERTY, numRuns: 2000 },
+    );
+  });
+});
+
+/** A path of an alternative: every parameter filled with one letter. */
+function samplePath(segments: readonly PatternSegment[]): string {
+  const texts = segments.map((segment) => {
+    if (segment.kind === "static") return segment.text;
+    if (segment.kind !== "mixed") return "x";
+    return segment.parts.map((part) => (typeof part === "string" ? part : "x")).join("");
+  });
+  return `/${texts.join("/")}`;
+}
+
+describe("alternativeIdentities", () => {
+  const identities = (source: string) => alternativeIdentities(patternOf(source));
+
+  it.each([
+    ["/agents/:id", "/agents/:agent_id"],
+    ["/files/*path", '/files/*"*"'],
+    ["/:from-:to", "/:a-:b"],
+    ["/a{/:b}", "/a{/:c}"],
+    ["/a{/:b}{-:c}", "/a{/:x}{-:y}"],
+    ["/*a/x/:b", "/*c/x/:d"],
+  ])("are the same for %s and %s", (one, other) => {
+    expect(identities(one)).toEqual(identities(other));
+  });
+
+  it.each([
+    ["/agents{/:id}", ["/agents", "/agents/:id"]],
+    ["/a{/b}{/c}", ["/a", "/a/b", "/a/c", "/a/b/c"]],
+    ["/a{b}", ["/a", "/ab"]],
+    ["/:id{.json}", ["/:id", "/:id.json"]],
+    ["/{*path}", ["/", "/*path"]],
+  ])("of %s are those of %j", (source, alternatives) => {
+    expect(new Set(identities(source))).toEqual(new Set(alternatives.flatMap(identities)));
+  });
+
+  it("stand in the order of the alternatives", () => {
+    const pattern = patternOf("/a{/:b}{/x}");
+    const own = pattern.alternatives.map((one) => alternativeIdentities({ ...pattern, alternatives: [one] }));
+    expect(own.flat()).toEqual(alternativeIdentities(pattern));
+  });
+
+  const different = [
+    "/",
+    "/agents",
+    "/agents/",
+    "/Agents",
+    "/:a",
+    "/*a",
+    "/:a/:b",
+    "/*a/:b",
+    "/:a/*b",
+    "/:a-:b",
+    "/:a.:b",
+    "/a:b",
+    "/:b-a",
+    "/agents/:id",
+    "/agents/*id",
+    "/agents/x",
+    "/agents/:id/x",
+    "/agents/\\:id",
+  ];
+
+  it("tell every two other patterns apart", () => {
+    expect(new Set(different.flatMap(identities)).size).toBe(different.length);
+  });
+
+  it("writes a parameter as what no static segment can be", () => {
+    const [segment] = patternOf("/:id").alternatives[0] ?? [];
+    const identity = segment && segmentIdentity(segment);
+    expect(identity).not.toMatch(/[\x20-\x7e]/);
+    expect(isPattern(parsePattern(`/${identity ?? ""}`))).toBe(false);
+  });
+});

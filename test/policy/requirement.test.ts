@@ -1,0 +1,296 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../src/errors.ts";
+import {
+  bindScope,
+  compileRequirement,
+  compileScope,
+  compileScopeList,
+  type Requirement,
+} from "../../src/policy/requirement.ts";
+import { GrantedScopes, isScopePart, isScopeToken } from "../../src/scope.ts";
+import { PROPERTY, reporting, scopeRulesOf } from "../support/policy.ts";
+
+const PARAMETERS: ReadonlySet<string> = new Set(["agent_id", "path"]);
+
+const compile = (requirement: Requirement, parameters = PARAMETERS) =>
+  reporting((report) => compileRequirement(requirement, parameters, ["scopeMappings", "GET /x"], report));
+
+const mistakesIn = (requirement: Requirement, parameters = PARAMETERS) => {
+  const { value, issues } = compile(requirement, parameters);
+  expect(value).toBeUndefined();
+  return issues.map(({ code, path }) => [code, ...path.slice(2)]);
+};
+
+function scopeOf(text: string) {
+  const [scope] = compileScopeList([text], PARAMETERS);
+  if (!scope) throw new Error(`${text} was not compiled.`);
+  return scope;
+}
+
+const bind = (text: string, id: string) => bindScope(scopeOf(text), () => id);
+
+const find = (granted: readonly string[], text: string, id: string) => {
+  const bound = bind(text, id);
+  return new GrantedScopes(granted, scopeRulesOf()).find(bound.parts, bound.text);
+};
+
+describe("what a route can ask", () => {
+  const read = { text: "agents:read", parts: ["agents", "read"] };
+  const run = { text: "agents:<agent_id>:run", parts: ["agents", { parameter: "agent_id" }, "run"] };
+
+  it.each([
+    ["public", { kind: "public" }],
+    ["optional", { kind: "optional" }],
+    [[], { kind: "allOf", scopes: [] }],
+    [["agents:read"], { kind: "allOf", scopes: [read] }],
+    [["agents:read", "agents:<agent_id>:run"], { kind: "allOf", scopes: [read, run] }],
+    [{ anyOf: ["agents:<agent_id>:run", "agents:read"] }, { kind: "anyOf", scopes: [run, read] }],
+    [{ filtered: "agents:read" }, { kind: "filtered", scope: read, resource: "agents", action: "read" }],
+  ] satisfies (readonly [Requirement, unknown])[])("is %j", (requirement, expected) => {
+    expect(compile(requirement)).toEqual({ value: expected, issues: [] });
+  });
+
+  it("is not one of nothing", () => {
+    expect(mistakesIn({ anyOf: [] })).toEqual([["requirement_invalid"]]);
+  });
+
+  it.each(["agents", "agents:web:read", "agents:*:read", "a:b:c:d", "openid"])(
+    "is no list filtered by %s, which has no ids to filter by",
+    (filtered) => {
+      expect(mistakesIn({ filtered })).toEqual([["requirement_invalid", "filtered"]]);
+    },
+  );
+
+  it("is no list filtered by a parameter or by no scope", () => {
+    expect(mistakesIn({ filtered: "agents:<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
+    expect(mistakesIn({ filtered: "<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
+    expect(mistakesIn({ filtered: "agents:" })).toEqual([["scope_invalid", "filtered"]]);
+    expect(mistakesIn({ filtered: "" })).toEqual([["scope_invalid", "filtered"]]);
+  });
+
+  it.each([
+    "",
+    " ",
+    "agents read",
+    "agents::read",
+    "agents:",
+    ":read",
+    ":",
+    'agents:"web"',
+    "agents:é",
+    "a\\b",
+    "a\n",
+  ])("is not %j, which no token can be granted", (scope) => {
+    expect(mistakesIn([scope])).toEqual([["scope_invalid", 0]]);
+    expect(mistakesIn({ anyOf: ["agents:read", scope] })).toEqual([["scope_invalid", "anyOf", 1]]);
+    expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
+  });
+
+  it("lists every mistake with its place", () => {
+    expect(mistakesIn(["agents::read", "agents:read", "agents:<team_id>:read"])).toEqual([
+      ["scope_invalid", 0],
+      ["template_unknown", 2],
+    ]);
+  });
+});
+
+describe("a template", () => {
+  it.each([
+    ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],
+    ["<agent_id>", [{ parameter: "agent_id" }]],
+    ["<path>:<agent_id>", [{ parameter: "path" }, { parameter: "agent_id" }]],
+  ])("in %s stands for the parameter of its name", (text, parts) => {
+    expect(scopeOf(text)).toEqual({ text, parts });
+  });
+
+  it.each([
+    "agents:<team_id>:run",
+    "agents:<Agent_id>:run",
+    "agents:<agent_id_>:run",
+    "agents:<>:run",
+    // Only a whole part.
+    "agents:x<agent_id>:run",
+    "agents:<agent_id>x:run",
+    "agents:<agent_id><path>:run",
+    "agents:<<agent_id>>:run",
+    "agents:<agent_id:run",
+    "agents:agent_id>:run",
+    "agents:<:run",
+    "agents:>:run",
+    "agents-<agent_id>:run",
+    // As other tools write one.
+    "agents:{agent_id}:run",
+    "agents:${agent_id}:run",
+  ])("%s names no parameter of its route, and the ones it has are told", (text) => {
+    expect(mistakesIn([text])).toEqual([["template_unknown", 0]]);
+    expect(compile([text]).issues[0]?.hint).toContain("`<agent_id>`, `<path>`");
+  });
+
+  it("is a mistake on every route without parameters", () => {
+    expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
+    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain("`<parameter>`");
+  });
+
+  it("in code is left to the request, but must still be a whole part", () => {
+    expect(compileScopeList(["agents:<any>:run"], "any")).toEqual([
+      { text: "agents:<any>:run", parts: ["agents", { parameter: "any" }, "run"] },
+    ]);
+    expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(ConfigurationError);
+  });
+});
+
+describe("compileScopeList", () => {
+  it("throws one error that lists every mistake", () => {
+    const compileWrong = () => compileScopeList(["agents:read", "agents::read", "teams:<x>:read"], new Set());
+    expect(compileWrong).toThrow(
+      expect.objectContaining({
+        code: "configuration_invalid",
+        issues: [
+          expect.objectContaining({ code: "scope_invalid", path: ["scopes", 1] }),
+          expect.objectContaining({ code: "template_unknown", path: ["scopes", 2] }),
+        ],
+      }),
+    );
+  });
+});
+
+describe("bindScope", () => {
+  it("leaves a scope without parameters as it is, and asks for none", () => {
+    const never = () => {
+      throw new Error("No parameter is needed.");
+    };
+    expect(bindScope(scopeOf("agents:read"), never)).toEqual({
+      text: "agents:read",
+      parts: ["agents", "read"],
+    });
+  });
+
+  it.each([
+    // An id that can be granted is written out.
+    ["agents:<agent_id>:run", "web", "agents:web:run"],
+    ["agents:<agent_id>:run", "a/b", "agents:a/b:run"],
+    ["agents:<agent_id>:run", "<agent_id>", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a*", "agents:a*:run"],
+    // For one that cannot, only all ids can be granted.
+    ["agents:<agent_id>:run", "*", "agents:*:run"],
+    ["agents:<agent_id>:run", "web:admin", "agents:*:run"],
+    ["agents:<agent_id>:run", ":", "agents:*:run"],
+    ["agents:<agent_id>:run", "", "agents:*:run"],
+    ["agents:<agent_id>:run", "a b", "agents:*:run"],
+    ["agents:<agent_id>:run", 'a", scope="x', "agents:*:run"],
+    ["agents:<agent_id>:run", "a\\b", "agents:*:run"],
+    ["agents:<agent_id>:run", "café", "agents:*:run"],
+    ["agents:<agent_id>:run", "a\r\nb", "agents:*:run"],
+    ["agents:<agent_id>:run", "\ud83d", "agents:*:run"],
+    // One that is too long for a header is not repeated, though it can be granted.
+    ["agents:<agent_id>:run", "x".repeat(200), `agents:${"x".repeat(200)}:run`],
+    ["agents:<agent_id>:run", "x".repeat(201), "agents:*:run"],
+    ["<agent_id>:run", "x".repeat(201), "<agent_id>:run"],
+    // Elsewhere there is no such thing as all: the template stays.
+    ["<agent_id>:run", "web", "web:run"],
+    ["<agent_id>:run", "web:admin", "<agent_id>:run"],
+    ["<agent_id>:web:run", "", "<agent_id>:web:run"],
+    ["agents:web:<agent_id>", "é", "agents:web:<agent_id>"],
+    ["<agent_id>", 'x"', "<agent_id>"],
+    ["a:b:<agent_id>:d", "x:y", "a:b:<agent_id>:d"],
+  ])("writes %s for %j as %s", (template, id, text) => {
+    expect(bind(template, id).text).toBe(text);
+  });
+
+  it.each(["web:admin", "*", "", "<agent_id>x:y", "café", 'a"b', "a b", "a\\b", "\r\n"])(
+    "keeps the id %j from all but grants for every id",
+    (id) => {
+      const template = "agents:<agent_id>:run";
+      expect(find(["agents:*:run"], template, id)?.by).toBe("wildcard");
+      expect(find(["agents:run"], template, id)?.by).toBe("resource-wide");
+      expect(find(["platform:admin"], template, id)?.by).toBe("admin");
+      const others = [
+        `agents:${id}:run`,
+        "agents:web:run",
+        "agents:admin:run",
+        "agents:web:admin",
+        "agents:web:admin:run",
+        "web:admin",
+        "agents:<agent_id>:run",
+        "agents::run",
+        "agents:**:run",
+      ].filter((scope) => scope !== "agents:*:run");
+      expect(find(others, template, id)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["agents:<agent_id>:read", "web:admin", ["agents:web:admin", "agents:web:admin:read", "agents:web:read"]],
+    ["agents:<agent_id>", "web:read", ["agents:web:read", "agents:read", "agents:*:read"]],
+    ["<agent_id>", "platform:admin", ["agents:read", "platform:*:admin", "platform"]],
+    ["<agent_id>", "agents:read", ["agents:read", "agents:*:read"]],
+    ["<agent_id>:read", "agents:web", ["agents:web:read", "agents:read"]],
+    ["a:b:<agent_id>:d", "x:y", ["a:b:x:y:d", "a:b:x:d"]],
+    ["a:b:<agent_id>:d", "*", ["a:b:x:d"]],
+    ["a:b:c:<agent_id>", "", ["a:b:c", "a:b:c:", "a:b:c:x"]],
+  ])("of %s: the value %j cannot smuggle a segment", (template, value, granted) => {
+    expect(find(granted, template, value)).toBeUndefined();
+  });
+
+  it("covers a literal grant for that id, and no other", () => {
+    const template = "agents:<agent_id>:run";
+    for (const id of ["web", "a/b", "<agent_id>", "a*", "~._-", "%2F"]) {
+      expect(find([`agents:${id}:run`], template, id)?.by, id).toBe("exact");
+      expect(find([`agents:${id}x:run`, `agents:x${id}:run`], template, id), id).toBeUndefined();
+    }
+  });
+
+  const anyId = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 8 }),
+    fc.string({ unit: fc.constantFrom("a", "b", ":", "*", "<", ">", "/", '"', "\\", " ", "é", "%", "\n") }),
+  );
+
+  it("never lets a grant for one id cover another", () => {
+    const part = fc
+      .string({ unit: fc.constantFrom("a", "b", "*", "<", ">", "/"), minLength: 1, maxLength: 4 })
+      .filter((text) => text !== "*");
+    fc.assert(
+      fc.property(anyId, part, (id, granted) => {
+        fc.pre(id !== granted);
+        expect(find([`agents:${granted}:run`], "agents:<agent_id>:run", id)).toBeUndefined();
+      }),
+      PROPERTY,
+    );
+  });
+
+  it("writes text that is a scope-token without empty parts, whatever the request holds", () => {
+    const templates = [
+      "agents:<agent_id>:run",
+      "<agent_id>:run",
+      "agents:<agent_id>",
+      "a:b:<agent_id>:d",
+      "<path>",
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...templates), anyId, (template, id) => {
+        const { text } = bind(template, id);
+        expect(isScopeToken(text)).toBe(true);
+        expect(text.split(":").every(isScopePart)).toBe(true);
+        expect(text.split(":")).toHaveLength(template.split(":").length);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it("names a scope that is enough when a token is granted it", () => {
+    fc.assert(
+      fc.property(anyId, (id) => {
+        expect(find([bind("agents:<agent_id>:run", id).text], "agents:<agent_id>:run", id)).toBeDefined();
+      }),
+      PROPERTY,
+    );
+  });
+});
+
+describe("compileScope", () => {
+  it("tells where the mistake stands", () => {
+    const { issues } = reporting((report) => compileScope("a::b", new Set(), ["anywhere", 3], report));
+    expect(issues).toEqual([expect.objectContaining({ code: "scope_invalid", path: ["anywhere", 3] })]);
+  });
+});

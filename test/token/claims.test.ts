@@ -1,0 +1,182 @@
+import { describe, expect, it } from "vitest";
+import { type ResourceServerOptions } from "scopegate";
+import { createServer, issuer, NOW, verdictOf } from "../support/resource-servers.ts";
+
+type Claims = Readonly<Record<string, unknown>>;
+type Options = Partial<ResourceServerOptions>;
+
+const verdictOn = async (claims: Claims, options: Options = {}) =>
+  verdictOf(createServer(options), await issuer.token(claims));
+
+const principalOf = async (claims: Claims, options: Options = {}) =>
+  createServer(options).authenticate(await issuer.token(claims));
+
+describe("the scopes claim", () => {
+  it.each([
+    [[], []],
+    [["agents:read"], ["agents:read"]],
+    [
+      ["agents:read", "teams:read"],
+      ["agents:read", "teams:read"],
+    ],
+    ["agents:read teams:read", ["agents:read", "teams:read"]],
+    ["agents:read", ["agents:read"]],
+    ["  agents:read   teams:read ", ["agents:read", "teams:read"]],
+    ["", []],
+  ])("%j is read as %j (RFC 9068 section 2.2.3)", async (scopes, expected) => {
+    expect((await principalOf({ scopes })).scopes).toEqual(expected);
+  });
+
+  it.each<readonly [unknown]>([
+    [undefined],
+    [null],
+    [5],
+    [true],
+    [{}],
+    [{ 0: "agents:read", length: 1 }],
+    [{ "agents:read": true }],
+    [["agents:read", 5]],
+    [[null]],
+    [[["agents:read"]]],
+    [[{ name: "agents:read" }]],
+  ])("is required: a token with %j is refused", async (scopes) => {
+    expect(await verdictOn({ scopes })).toBe("claims");
+  });
+
+  it("is not looked for in claims of similar names", async () => {
+    for (const name of ["scope", "Scopes", "scp", "permissions"])
+      expect(await verdictOn({ scopes: undefined, [name]: ["agents:read"] })).toBe("claims");
+  });
+
+  it.each<readonly [ResourceServerOptions["scopesClaim"], Claims]>([
+    ["scope", { scope: "agents:read" }],
+    ["scp", { scp: ["agents:read"] }],
+    ["https://service.example/scopes", { "https://service.example/scopes": ["agents:read"] }],
+    ["realm.roles", { "realm.roles": ["agents:read"] }],
+    [["scope"], { scope: "agents:read" }],
+    [["realm_access", "roles"], { realm_access: { roles: ["agents:read"] } }],
+    [["a", "b", "c"], { a: { b: { c: "agents:read" } } }],
+  ])("may be another one, or stand deeper: %j", async (scopesClaim = [], claims) => {
+    const options = { scopesClaim };
+    expect((await principalOf({ scopes: ["other:read"], ...claims }, options)).scopes).toEqual([
+      "agents:read",
+    ]);
+    expect(await verdictOn({ scopes: ["agents:read"] }, options)).toBe("claims");
+  });
+
+  it.each<readonly [Claims]>([
+    [{}],
+    [{ realm_access: ["agents:read"] }],
+    [{ realm_access: null }],
+    [{ realm_access: "roles" }],
+    [{ realm_access: {} }],
+    [{ realm_access: { roles: null } }],
+    [{ realm_access: { Roles: ["agents:read"] } }],
+    [{ "realm_access.roles": ["agents:read"] }],
+    [{ roles: ["agents:read"] }],
+  ])("is missing where its path leads nowhere: %j", async (claims) => {
+    expect(await verdictOn(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("claims");
+  });
+
+  it.each([
+    ["length"],
+    [["scopes", "length"]],
+    ["constructor"],
+    ["__proto__"],
+    [["scopes", "constructor", "name"]],
+  ])("is never inherited: %j", async (scopesClaim) => {
+    expect(await verdictOn({ scopes: ["agents:read"] }, { scopesClaim })).toBe("claims");
+  });
+});
+
+describe.each(["sub", "session_id", "iss", "jti"])("the claim %s", (name) => {
+  it.each<readonly [unknown]>([[5], [null], [true], [["a"]], [{ id: "a" }]])(
+    "must be a text: %j is refused",
+    async (value) => {
+      expect(await verdictOn({ [name]: value })).toBe("claims");
+    },
+  );
+
+  it("may be absent", async () => {
+    expect(await verdictOn({ [name]: undefined })).toBe("accepted");
+  });
+});
+
+describe("the aud claim, where it is not verified", () => {
+  it.each<readonly [unknown]>([[5], [null], [{}], [["a", 5]], [[null]], [[["a"]]]])(
+    "must be a text or a list of texts all the same: %j is refused",
+    async (aud) => {
+      expect(await verdictOn({ aud }, { verifyAudience: false })).toBe("claims");
+    },
+  );
+
+  it.each([
+    [undefined, []],
+    ["a", ["a"]],
+    [[], []],
+    [
+      ["a", "b"],
+      ["a", "b"],
+    ],
+  ])("%j is read as %j", async (aud, audience) => {
+    expect((await principalOf({ aud }, { verifyAudience: false })).audience).toEqual(audience);
+  });
+});
+
+describe("the principal of a token", () => {
+  it("has what the claims of the interface say", async () => {
+    const claims = {
+      scopes: ["agents:read"],
+      sub: "user-7",
+      session_id: "session-9",
+      aud: "agents-prod",
+      iss: "https://issuer.example",
+      jti: "token-1",
+      exp: NOW + 60,
+      iat: NOW,
+    };
+    expect(await principalOf(claims)).toMatchObject({
+      userId: "user-7",
+      sessionId: "session-9",
+      scopes: ["agents:read"],
+      audience: ["agents-prod"],
+      issuer: "https://issuer.example",
+      tokenId: "token-1",
+      expiresAt: NOW + 60,
+      claims,
+    });
+  });
+
+  it("has nothing that the token does not say", async () => {
+    const principal = await principalOf({ sub: undefined });
+    expect(principal).not.toHaveProperty("userId");
+    expect(principal).not.toHaveProperty("sessionId");
+    expect(principal).not.toHaveProperty("issuer");
+    expect(principal).not.toHaveProperty("tokenId");
+    expect(principal).not.toHaveProperty("expiresAt");
+  });
+
+  it("takes the user and the session from other claims where the options say so", async () => {
+    const options = { userIdClaim: ["user", "id"], sessionIdClaim: "sid" };
+    const claims = { sub: "client-1", session_id: "ignored", user: { id: "user-7" }, sid: "session-9" };
+    expect(await principalOf(claims, options)).toMatchObject({ userId: "user-7", sessionId: "session-9" });
+    expect(await principalOf({}, options)).not.toHaveProperty("userId");
+    expect(await verdictOn({ user: { id: 7 } }, options)).toBe("claims");
+    expect(await verdictOn({ sid: [] }, options)).toBe("claims");
+  });
+
+  it("cannot be changed, not even deep in its claims", async () => {
+    const principal = await principalOf({ nested: { list: [{ a: 1 }] } });
+    const nested = principal.claims["nested"] as { readonly list: readonly object[] };
+    for (const part of [
+      principal,
+      principal.scopes,
+      principal.audience,
+      principal.claims,
+      nested,
+      nested.list,
+    ])
+      expect(Object.isFrozen(part)).toBe(true);
+    expect(Object.isFrozen(nested.list[0])).toBe(true);
+  });
+});

@@ -1,0 +1,598 @@
+import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
+import { SignJWT } from "jose";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Algorithm } from "scopegate";
+import { createIssuer, type IssuerAlgorithm } from "../support/issuer.ts";
+import { signRaw } from "../support/raw-token.ts";
+import { createServer, issuer, NOW, verdictOf } from "../support/resource-servers.ts";
+import { type KeyResolver } from "../../src/keys/verification-key.ts";
+import { createTokenVerifier, type TokenRules } from "../../src/token/verifier.ts";
+
+const server = createServer();
+const stranger = createIssuer({ kid: "stranger" });
+const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
+
+const signed = (header: object, key: KeyObject = issuer.privateKey, payload = PAYLOAD) =>
+  signRaw(JSON.stringify(header), payload, key);
+
+/** The verdict on a token with these claims, by a server with these options. */
+const verdictOn = async (
+  claims: Readonly<Record<string, unknown>>,
+  options: Parameters<typeof createServer>[0] = {},
+) => verdictOf(createServer(options), await issuer.token(claims));
+
+describe("the algorithm of a token", () => {
+  const asymmetric: readonly IssuerAlgorithm[] = [
+    "RS256",
+    "RS384",
+    "RS512",
+    "PS256",
+    "PS384",
+    "PS512",
+    "ES256",
+    "ES384",
+    "ES512",
+    "EdDSA",
+    "Ed25519",
+  ];
+
+  it.each(asymmetric)("is accepted when it is the allowed one: %s", async (algorithm) => {
+    const own = createIssuer({ algorithm });
+    const options = { algorithm, verificationKeys: [own.publicPem] };
+    expect(await verdictOf(createServer(options), await own.token())).toBe("accepted");
+  });
+
+  it.each(asymmetric)(
+    "is refused when %s is not on the list, although the key could verify it",
+    async (algorithm) => {
+      const own = createIssuer({ algorithm });
+      const others: Partial<Record<IssuerAlgorithm, IssuerAlgorithm>> = {
+        EdDSA: "Ed25519",
+        Ed25519: "EdDSA",
+      };
+      const other =
+        others[algorithm] ??
+        (algorithm.startsWith("ES") ? "RS256" : algorithm === "RS256" ? "PS256" : "RS256");
+      const key = algorithm.startsWith("ES") ? issuer.publicPem : own.publicPem;
+      const options = { algorithm: other, verificationKeys: [key] };
+      expect(await verdictOf(createServer(options), await own.token())).toBe("algorithm");
+    },
+  );
+
+  it.each(["none", "None", "NONE", "nOnE", "NoNe", "none ", " none", "nonE", "", "n\u043ene", "null"])(
+    "is never %j, with or without a signature (RFC 8725 section 2.1)",
+    async (alg) => {
+      const unsigned = signed({ alg, typ: "JWT" }).split(".").slice(0, 2).join(".");
+      expect(await verdictOf(server, `${unsigned}.`)).toBe("algorithm");
+      expect(await verdictOf(server, signed({ alg, typ: "JWT" }))).toBe("algorithm");
+      expect(await verdictOf(server, unsigned)).toBe("malformed");
+    },
+  );
+
+  it.each([
+    "rs256",
+    "Rs256",
+    "RS256 ",
+    " RS256",
+    "RS-256",
+    "RS2560",
+    "RS256\0",
+    "RSA256",
+    "SHA256",
+    "HMAC",
+    "__proto__",
+  ])("is compared exactly: %j is refused", async (alg) => {
+    expect(await verdictOf(server, signed({ alg }))).toBe("algorithm");
+  });
+
+  it("is refused without a signature even when it is the allowed one", async () => {
+    const unsigned = signed({ alg: "RS256" }).split(".").slice(0, 2).join(".");
+    expect(await verdictOf(server, `${unsigned}.`)).not.toBe("accepted");
+  });
+
+  it.each<readonly [string, string]>([
+    ["as it is", issuer.publicPem],
+    ["without the line break at its end", issuer.publicPem.trim()],
+    ["with literal line breaks", issuer.publicPem.replaceAll("\n", "\\n")],
+    ["without its frame", issuer.publicPem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["as PKCS#1", issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString()],
+    ["as JWK", JSON.stringify(issuer.publicKey.export({ format: "jwk" }))],
+  ])("cannot be confused: the public key %s is no HMAC secret (RFC 8725 section 2.1)", async (_, text) => {
+    const secret = createSecretKey(text, "utf8");
+    expect(await verdictOf(server, signed({ alg: "HS256", typ: "JWT" }, secret))).toBe("algorithm");
+    expect(await verdictOf(server, signed({ alg: "RS256", typ: "JWT" }, secret))).toBe("signature");
+  });
+
+  it("cannot be confused by the bytes of the public key either", async () => {
+    const secret = createSecretKey(issuer.publicKey.export({ type: "spki", format: "der" }));
+    expect(await verdictOf(server, signed({ alg: "HS256" }, secret))).toBe("algorithm");
+  });
+
+  it("must be the one that the signature was made with", async () => {
+    const both = createServer({ algorithms: ["RS256", "PS256", "RS512"] });
+    for (const alg of ["PS256", "RS512"]) expect(await verdictOf(both, signed({ alg }))).toBe("signature");
+    expect(await verdictOf(both, signed({ alg: "RS256" }))).toBe("accepted");
+  });
+
+  it("may be one of several, each with its own keys", async () => {
+    const algorithms: readonly Algorithm[] = ["RS256", "ES256", "EdDSA"];
+    const issuers = [issuer, createIssuer({ algorithm: "ES256" }), createIssuer({ algorithm: "EdDSA" })];
+    const mixed = createServer({ algorithms, verificationKeys: issuers.map(({ publicPem }) => publicPem) });
+    for (const { token } of issuers) expect(await verdictOf(mixed, await token())).toBe("accepted");
+    const es384 = await createIssuer({ algorithm: "ES384" }).token();
+    expect(await verdictOf(mixed, es384)).toBe("algorithm");
+  });
+});
+
+describe("the signature of a token", () => {
+  it("must cover the payload", async () => {
+    const [header, , signature] = (await issuer.token()).split(".");
+    const [, payload] = (await issuer.token({ scopes: ["platform:admin"] })).split(".");
+    expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
+  });
+
+  it("must cover the header", async () => {
+    const [, payload, signature] = (await issuer.token()).split(".");
+    const [header] = (await issuer.token({}, { kid: "other" })).split(".");
+    expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
+  });
+
+  it.each([
+    ["zeros", "A".repeat(342)],
+    ["too few bytes", "AAAA"],
+    ["one zero byte", "AA"],
+    ["too many bytes", "A".repeat(400)],
+  ])("is refused when it is %s", async (_, signature) => {
+    const [header, payload] = (await issuer.token()).split(".");
+    expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
+  });
+
+  it("of an elliptic curve is refused when it is all zeros", async () => {
+    const own = createIssuer({ algorithm: "ES256" });
+    const [header, payload] = (await own.token()).split(".");
+    const options = createServer({ algorithm: "ES256", verificationKeys: [own.publicPem] });
+    expect(await verdictOf(options, [header, payload, "A".repeat(86)].join("."))).toBe("signature");
+  });
+
+  it("is refused when another issuer made it", async () => {
+    expect(await verdictOf(server, await stranger.token({}, { kid: undefined }))).toBe("signature");
+  });
+
+  it("is checked before the claims: whoever forges a token learns nothing of what is expected", async () => {
+    const claims = { aud: "other", exp: NOW - 1, scopes: undefined };
+    expect(await verdictOf(server, await stranger.token(claims))).toBe("signature");
+  });
+});
+
+describe("a key that the token brings along", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it.each([
+    ["jwk", { jwk: stranger.publicJwk }],
+    ["jwk with a kid", { jwk: { ...stranger.publicJwk, kid: "stranger" }, kid: "stranger" }],
+    ["jku", { jku: "https://stranger.example/jwks.json", kid: "stranger" }],
+    ["x5u", { x5u: "https://stranger.example/cert.pem" }],
+    ["x5c", { x5c: [stranger.publicKey.export({ type: "spki", format: "der" }).toString("base64")] }],
+    ["kid that is a key", { kid: stranger.publicPem }],
+    ["kid that is a path", { kid: "../../../../dev/null" }],
+    ["kid that is a URL", { kid: "https://stranger.example/jwks.json" }],
+  ])("is never followed: %s", async (_, header) => {
+    const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("Nobody fetches."));
+    const forged = signed({ alg: "RS256", typ: "JWT", ...header }, stranger.privateKey);
+    expect(await verdictOf(server, forged)).toBe("signature");
+    const named = createServer({ keys: { jwks: { keys: [{ ...issuer.publicJwk, kid: "own" }] } } });
+    expect(await verdictOf(named, forged)).toMatch(/^(key|signature)$/);
+    expect(fetch).not.toHaveBeenCalled();
+  });
+
+  it("does no harm to a token of the trusted issuer", async () => {
+    const token = await issuer.token({}, { jwk: stranger.publicJwk, jku: "https://stranger.example" });
+    expect(await verdictOf(server, token)).toBe("accepted");
+  });
+});
+
+describe("exp", () => {
+  it.each([
+    [NOW + 1, "accepted"],
+    [NOW, "expired"],
+    [NOW - 1, "expired"],
+    [0, "expired"],
+    [-1, "expired"],
+    [-NOW, "expired"],
+    [NOW + 1_000_000_000, "accepted"],
+    [NOW + 0.5, "accepted"],
+    [NOW - 0.5, "expired"],
+  ])(`%d is %s at ${NOW}`, async (exp, verdict) => {
+    expect(await verdictOn({ exp })).toBe(verdict);
+  });
+
+  it("is compared in whole seconds: the second in which it falls is over", async () => {
+    for (const [milliseconds, verdict] of [
+      [NOW * 1000 - 1, "accepted"],
+      [NOW * 1000, "expired"],
+      [NOW * 1000 + 999, "expired"],
+    ] as const) {
+      expect(await verdictOn({ exp: NOW }, { now: () => milliseconds })).toBe(verdict);
+    }
+  });
+
+  it.each([
+    [NOW - 9, "accepted"],
+    [NOW - 10, "expired"],
+    [NOW - 11, "expired"],
+  ])("%d is %s with a tolerance of ten seconds", async (exp, verdict) => {
+    expect(await verdictOn({ exp }, { clockToleranceSeconds: 10 })).toBe(verdict);
+  });
+
+  it("is not needed, unless the options ask for it", async () => {
+    expect(await verdictOn({})).toBe("accepted");
+    expect(await verdictOn({}, { requiredClaims: ["exp"] })).toBe("claims");
+    expect(await verdictOn({ exp: NOW + 1 }, { requiredClaims: ["exp"] })).toBe("accepted");
+  });
+});
+
+describe("nbf", () => {
+  it.each([
+    [NOW, 0, "accepted"],
+    [NOW + 1, 0, "not_yet_valid"],
+    [NOW + 10, 10, "accepted"],
+    [NOW + 11, 10, "not_yet_valid"],
+    [0, 0, "accepted"],
+  ])("%d with a tolerance of %d seconds is %s", async (nbf, clockToleranceSeconds, verdict) => {
+    expect(await verdictOn({ nbf }, { clockToleranceSeconds })).toBe(verdict);
+  });
+});
+
+describe("iat", () => {
+  it.each([
+    [NOW - 60, 0, "accepted"],
+    [NOW - 61, 0, "expired"],
+    [NOW - 70, 10, "accepted"],
+    [NOW - 71, 10, "expired"],
+    [NOW, 0, "accepted"],
+    [NOW + 1, 0, "not_yet_valid"],
+    [NOW + 10, 10, "accepted"],
+    [NOW + 11, 10, "not_yet_valid"],
+    [undefined, 0, "claims"],
+    ["1", 0, "claims"],
+  ])(
+    "%j with a tolerance of %d seconds is %s for a token of at most a minute",
+    async (iat, tolerance, verdict) => {
+      const options = { maxTokenAgeSeconds: 60, clockToleranceSeconds: tolerance };
+      expect(await verdictOn({ iat }, options)).toBe(verdict);
+    },
+  );
+
+  it("limits nothing unless the options say so, and everything when they say zero", async () => {
+    expect(await verdictOn({ iat: 0 })).toBe("accepted");
+    expect(await verdictOn({ iat: NOW }, { maxTokenAgeSeconds: 0 })).toBe("accepted");
+    expect(await verdictOn({ iat: NOW - 1 }, { maxTokenAgeSeconds: 0 })).toBe("expired");
+  });
+
+  it("does not lengthen the life of a token", async () => {
+    expect(await verdictOn({ iat: NOW, exp: NOW }, { maxTokenAgeSeconds: 60 })).toBe("expired");
+  });
+});
+
+describe.each(["exp", "nbf", "iat"])("a date: %s", (name) => {
+  it.each(["1e400", "-1e400", "1e309"])("is no infinite number: %s", async (json) => {
+    const payload = `${PAYLOAD.slice(0, -1)},"${name}":${json}}`;
+    expect(await verdictOf(server, signed({ alg: "RS256" }, issuer.privateKey, payload))).toMatch(
+      /^(claims|expired|not_yet_valid)$/,
+    );
+  });
+
+  it.each<readonly [unknown]>([
+    [String(NOW + 100)],
+    [""],
+    ["never"],
+    [null],
+    [true],
+    [[NOW + 100]],
+    [{}],
+    [{ valueOf: NOW }],
+  ])("must be a number, not %j", async (value) => {
+    expect(await verdictOn({ [name]: value })).toBe("claims");
+  });
+});
+
+describe("the clock", () => {
+  it.each([Number.NaN, Infinity, -Infinity, 9e15])("lets nobody in when it shows %d", async (time) => {
+    const broken = createServer({ now: () => time });
+    for (const claims of [{}, { exp: NOW + 1000 }, { exp: 1 }]) {
+      const token = await issuer.token(claims);
+      await expect(broken.authenticate(token)).rejects.toThrow();
+      const request = { method: "GET", target: "/agents", authorization: `Bearer ${token}` };
+      await expect(broken.check(request)).rejects.toThrow();
+    }
+  });
+
+  it("lets nobody in when it fails", async () => {
+    const broken = createServer({
+      now: () => {
+        throw new Error("There is no clock.");
+      },
+    });
+    await expect(broken.authenticate(await issuer.token())).rejects.toThrow("There is no clock.");
+  });
+
+  it("is asked for every token", async () => {
+    let time = NOW * 1000;
+    const moving = createServer({ now: () => time });
+    const token = await issuer.token({ exp: NOW + 1 });
+    expect(await verdictOf(moving, token)).toBe("accepted");
+    time += 1000;
+    expect(await verdictOf(moving, token)).toBe("expired");
+  });
+});
+
+describe("iss", () => {
+  const options = { issuer: "https://issuer.example" };
+
+  it.each([
+    ["https://issuer.example", "accepted"],
+    ["https://issuer.example/", "issuer"],
+    ["https://ISSUER.example", "issuer"],
+    ["https://issuer.example.evil.example", "issuer"],
+    ["http://issuer.example", "issuer"],
+    [" https://issuer.example", "issuer"],
+    ["", "issuer"],
+    [undefined, "issuer"],
+    [null, "issuer"],
+    [["https://issuer.example"], "issuer"],
+    [{ issuer: "https://issuer.example" }, "issuer"],
+  ])("%j is %s", async (iss, verdict) => {
+    expect(await verdictOn({ iss }, options)).toBe(verdict);
+  });
+
+  it("may be any when none is expected", async () => {
+    expect(await verdictOn({ iss: "https://other.example" })).toBe("accepted");
+    expect(await verdictOn({ iss: undefined })).toBe("accepted");
+  });
+});
+
+describe("aud", () => {
+  it.each([
+    ["agents-prod", "accepted"],
+    [["agents-prod"], "accepted"],
+    [["other", "agents-prod"], "accepted"],
+    ["other", "audience"],
+    ["Agents-Prod", "audience"],
+    ["agents-prod ", "audience"],
+    ["agents-prod-2", "audience"],
+    ["agents", "audience"],
+    ["agents-prod other", "audience"],
+    ["", "audience"],
+    [["other"], "audience"],
+    [[], "audience"],
+    [[["agents-prod"]], "audience"],
+    [undefined, "audience"],
+    [null, "audience"],
+    [{ 0: "agents-prod", length: 1 }, "audience"],
+  ])("%j is %s for agents-prod: refuses a token whose aud is another service", async (aud, verdict) => {
+    expect(await verdictOn({ aud })).toBe(verdict);
+  });
+
+  it.each([
+    ["a", "accepted"],
+    ["b", "accepted"],
+    [["c", "b"], "accepted"],
+    ["agents-prod", "audience"],
+    [["c"], "audience"],
+  ])("%j is %s where the audience is one of a and b: it overrides the service id", async (aud, verdict) => {
+    expect(await verdictOn({ aud }, { audience: ["a", "b"] })).toBe(verdict);
+  });
+
+  it("may be a single text in the options", async () => {
+    expect(await verdictOn({ aud: "a" }, { audience: "a" })).toBe("accepted");
+    expect(await verdictOn({ aud: "agents-prod" }, { audience: "a" })).toBe("audience");
+  });
+
+  it("may be any, or none, only where the options say so", async () => {
+    expect(await verdictOn({ aud: "other" }, { verifyAudience: false })).toBe("accepted");
+    expect(await verdictOn({ aud: undefined }, { verifyAudience: false })).toBe("accepted");
+    expect(await verdictOn({ aud: "other" }, { verifyAudience: true })).toBe("audience");
+  });
+});
+
+describe("typ", () => {
+  it.each([
+    ["JWT", "accepted"],
+    ["jwt", "accepted"],
+    ["at+jwt", "accepted"],
+    ["AT+JWT", "accepted"],
+    ["application/at+jwt", "accepted"],
+    ["Application/AT+JWT", "accepted"],
+    ["application/jwt", "accepted"],
+    [undefined, "accepted"],
+    ["", "type"],
+    ["id+jwt", "type"],
+    ["dpop+jwt", "type"],
+    ["logout+jwt", "type"],
+    ["application/logout+jwt", "type"],
+    ["JWT ", "type"],
+    ["text/at+jwt", "type"],
+    ["application/application/jwt", "type"],
+    ["application/", "type"],
+    ["null", "type"],
+    ["__proto__", "type"],
+  ])("%j is %s unless the options say otherwise (RFC 8725 section 3.11)", async (typ, verdict) => {
+    expect(await verdictOf(server, await issuer.token({}, { typ }))).toBe(verdict);
+  });
+
+  it.each([
+    ["at+jwt", "accepted"],
+    ["application/AT+jwt", "accepted"],
+    ["JWT", "type"],
+    [undefined, "type"],
+  ])("%j is %s where only access tokens are accepted (RFC 9068 section 2.1)", async (typ, verdict) => {
+    const strict = createServer({ tokenTypes: ["application/at+jwt"] });
+    expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe(verdict);
+  });
+
+  it("may be forbidden", async () => {
+    const untyped = createServer({ tokenTypes: [null] });
+    expect(await verdictOf(untyped, await issuer.token({}, { typ: undefined }))).toBe("accepted");
+    expect(await verdictOf(untyped, await issuer.token())).toBe("type");
+  });
+});
+
+describe("a required claim", () => {
+  it.each([
+    [{ tenant: "t" }, "accepted"],
+    [{ tenant: null }, "accepted"],
+    [{}, "claims"],
+    [{ Tenant: "t" }, "claims"],
+    [{ nested: { tenant: "t" } }, "claims"],
+  ])("must be there: %j is %s", async (claims, verdict) => {
+    expect(await verdictOn(claims, { requiredClaims: ["tenant"] })).toBe(verdict);
+  });
+
+  it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
+    "is not inherited: %s is missing from a token that does not name it",
+    async (claim) => {
+      expect(await verdictOn({}, { requiredClaims: [claim] })).toBe("claims");
+    },
+  );
+});
+
+describe("a polluted prototype", () => {
+  /** Runs with a member on the prototype of every object, as a prototype pollution elsewhere leaves it. */
+  async function polluted<T>(members: Readonly<Record<string, unknown>>, run: () => Promise<T>): Promise<T> {
+    const prototype = Object.prototype as Record<string, unknown>;
+    for (const [name, value] of Object.entries(members))
+      Object.defineProperty(prototype, name, { value, configurable: true, writable: true });
+    try {
+      return await run();
+    } finally {
+      for (const name of Object.keys(members)) Reflect.deleteProperty(prototype, name);
+    }
+  }
+
+  it.each<Readonly<Record<"members" | "claims" | "options", object>> & { readonly verdict: string }>([
+    {
+      members: { scopes: ["platform:admin"] },
+      claims: { scopes: undefined },
+      options: {},
+      verdict: "claims",
+    },
+    { members: { aud: "agents-prod" }, claims: { aud: undefined }, options: {}, verdict: "audience" },
+    {
+      members: { iss: "https://issuer.example" },
+      claims: {},
+      options: { issuer: "https://issuer.example" },
+      verdict: "issuer",
+    },
+    { members: { exp: NOW + 9 }, claims: {}, options: { requiredClaims: ["exp"] }, verdict: "claims" },
+    { members: { tenant: "t" }, claims: {}, options: { requiredClaims: ["tenant"] }, verdict: "claims" },
+    { members: { iat: NOW }, claims: {}, options: { maxTokenAgeSeconds: 60 }, verdict: "claims" },
+  ])("with $members stands in for no claim", async ({ members, claims, options, verdict }) => {
+    const strict = createServer(options);
+    const token = await issuer.token({ ...claims });
+    expect(await polluted({ ...members }, () => verdictOf(strict, token))).toBe(verdict);
+  });
+
+  it.each([{ alg: "RS256" }, { alg: "none" }])("with %j stands in for no algorithm", async (members) => {
+    const token = signed({ typ: "JWT" });
+    expect(await polluted(members, () => verdictOf(server, token))).toBe("malformed");
+  });
+
+  it("names no key", async () => {
+    const jwks = {
+      keys: [
+        { ...stranger.publicJwk, kid: "stranger" },
+        { ...issuer.publicJwk, kid: "own" },
+      ],
+    };
+    const named = createServer({ keys: { jwks } });
+    const token = await stranger.token({}, { kid: "own" });
+    expect(await polluted({ kid: "stranger" }, () => verdictOf(named, token))).toBe("signature");
+  });
+
+  it("gives a caller no user, no session and no scope", async () => {
+    const token = await issuer.token({ sub: undefined });
+    const members = { sub: "root", session_id: "s", jti: "t", userId: "root", sessionId: "s", exp: NOW + 9 };
+    const principal = await polluted(members, () => server.authenticate(token));
+    expect(principal).toMatchObject({ scopes: [], audience: ["agents-prod"] });
+    expect(Object.keys(principal)).not.toContain("userId");
+    expect(Object.keys(principal)).not.toContain("sessionId");
+    expect(Object.keys(principal)).not.toContain("tokenId");
+    expect(Object.keys(principal)).not.toContain("expiresAt");
+    expect(principal.has("platform:admin")).toBe(false);
+  });
+});
+
+describe("createTokenVerifier", () => {
+  const rules: TokenRules = {
+    algorithms: ["RS256"],
+    issuer: undefined,
+    audience: ["agents-prod"],
+    requiredClaims: [],
+    tokenTypes: ["JWT"],
+    clockToleranceSeconds: 0,
+    maxTokenAgeSeconds: undefined,
+    maxTokenBytes: 16_384,
+    now: () => NOW * 1000,
+  };
+  const ready = () => Promise.resolve();
+
+  it.each<readonly [string, KeyResolver["find"]]>([
+    [
+      "throws",
+      () => {
+        throw new Error("The file server is away.");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("The file server is away."))],
+  ])("gives no verdict where the key source %s: no answer is not a bad token", async (_, find) => {
+    const verify = createTokenVerifier(rules, { find, ready });
+    expect(await verify(await issuer.token())).toEqual({
+      kind: "unavailable",
+      cause: new Error("The file server is away."),
+    });
+  });
+
+  it.each([
+    ["an algorithm that is not allowed", signed({ alg: "none" }), "algorithm"],
+    ["a type that is not accepted", signed({ alg: "RS256", typ: "id+jwt" }), "type"],
+    ["no form", "a.b", "malformed"],
+    ["too many bytes", "a".repeat(20_000), "too_large"],
+  ])("asks for no key for a token of %s", async (_, token, rejection) => {
+    const find = vi.fn<KeyResolver["find"]>(() => []);
+    expect(await createTokenVerifier(rules, { find, ready })(token)).toEqual({ kind: "rejected", rejection });
+    expect(find).not.toHaveBeenCalled();
+  });
+
+  it("asks by the algorithm and the kid of the token, and rejects it where there is no key", async () => {
+    const find = vi.fn<KeyResolver["find"]>(() => []);
+    const verify = createTokenVerifier(rules, { find, ready });
+    expect(await verify(await issuer.token({}, { kid: "a" }))).toEqual({
+      kind: "rejected",
+      rejection: "key",
+    });
+    expect(find.mock.calls).toEqual([[{ algorithm: "RS256", kid: "a" }]]);
+  });
+
+  it("hands on the claims of a verified token, and nothing of its header", async () => {
+    const find = () => [{ algorithms: new Set(["RS256"] as const), material: () => issuer.publicKey }];
+    const verify = createTokenVerifier(rules, { find, ready });
+    expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toEqual({
+      kind: "verified",
+      claims: { scopes: [], aud: "agents-prod", sub: "user-1", tenant: { id: 7 } },
+    });
+  });
+
+  it.each([
+    ["HS256", 32],
+    ["HS384", 48],
+    ["HS512", 64],
+  ] as const)("verifies %s with a secret of %i bytes, and with no other", async (algorithm, bytes) => {
+    const secret = createSecretKey(randomBytes(bytes));
+    const symmetric = createServer({ algorithm, verificationKeys: [secret] });
+    const tokenBy = (key: KeyObject) =>
+      new SignJWT({ scopes: [], aud: "agents-prod" }).setProtectedHeader({ alg: algorithm }).sign(key);
+    expect(await verdictOf(symmetric, await tokenBy(secret))).toBe("accepted");
+    const other = createSecretKey(randomBytes(bytes));
+    expect(await verdictOf(symmetric, await tokenBy(other))).toBe("signature");
+  });
+});
