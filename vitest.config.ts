@@ -12,6 +12,9 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    // Programs of their own start slowly on a loaded machine.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     coverage: { provider: "v8", include: ["src/**/*.ts"] },
   },
 });

@@ -18,13 +18,10 @@ let packed: readonly string[] = [];
 
 /** Puts the tarball where an install would, its dependencies beside it; a framework only where the test wants one. */
 beforeAll(() => {
-  const out = execFileSync("npm", ["pack", "--json", "--silent", "--pack-destination", project], {
-    cwd: ROOT,
-    encoding: "utf8",
-  });
-  const [{ filename, files }] = JSON.parse(out.slice(out.indexOf("["))) as [
-    { filename: string; files: { path: string }[] },
-  ];
+  execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: "ignore" });
+  const pack = ["pack", "--json", "--ignore-scripts", "--pack-destination", project];
+  const out = execFileSync("npm", pack, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [{ filename, files }] = JSON.parse(out) as [{ filename: string; files: { path: string }[] }];
   packed = files.map(({ path }) => path);
   mkdirSync(installed, { recursive: true });
   execFileSync("tar", ["-xzf", join(project, filename), "-C", installed, "--strip-components", "1"]);

@@ -59,7 +59,7 @@ function follow(program: Program): {
   };
 }
 
-describe("npm run demo", () => {
+describe.concurrent("npm run demo", () => {
   it.each(["express", "koa", "fastify"])("tells the whole story in %s and exits 0", async (framework) => {
     const { code, out } = await readAll(run("demo", framework));
     expect(out).toContain("All came out as told.");
@@ -69,7 +69,7 @@ describe("npm run demo", () => {
   });
 });
 
-describe("npm start", () => {
+describe.concurrent("npm start", () => {
   it.each([
     ["express", "SIGINT"],
     ["koa", "SIGTERM"],
