@@ -4,11 +4,12 @@ import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
-import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import {
   type AccessRequest,
   ConfigurationError,
   createResourceServer,
+  type Decision,
   type ResourceServerOptions,
 } from "scopegate";
 import { createIssuer } from "./support/issuer.ts";
@@ -84,6 +85,45 @@ describe("checkScopes", () => {
     expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(true);
     scopes.push("platform:admin");
     expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(false);
+  });
+});
+
+describe("a revocation check that never answers", () => {
+  it("ends in keys_unavailable after five seconds, and leaves no timer behind", async () => {
+    const token = await bearer("agents:read");
+    let asked: (() => void) | undefined;
+    const wasAsked = new Promise<void>((resolve) => (asked = resolve));
+    const server = create({
+      isRevoked: () => {
+        asked?.();
+        return new Promise(() => undefined);
+      },
+    });
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      let decision: Decision | undefined;
+      const checking = server.check(ask(token)).then((decided) => (decision = decided));
+      await wasAsked;
+      await vi.advanceTimersByTimeAsync(4_999);
+      expect(decision).toBeUndefined();
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await checking).toMatchObject({ allowed: false, reason: "keys_unavailable" });
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("leaves no timer behind when it answers in time", async () => {
+    const token = await bearer("agents:read");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const server = create({ isRevoked: () => Promise.resolve(false) });
+      expect((await server.check(ask(token))).allowed).toBe(true);
+      expect(vi.getTimerCount()).toBe(0);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 });
 

@@ -63,7 +63,7 @@ export interface ResourceServerOptions {
   readonly maxTokenBytes?: number;
   /** Where a token may stand. More than one credential in a request is refused. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
-  /** Asked for every verified token. `true` rejects it; an error, or any answer but a boolean, is a 503. Default: none. */
+  /** Asked for every verified token. `true` rejects it; an error, any answer but a boolean, or none within five seconds is a 503. Default: none. */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /** Told of every decision. Never waited for; what it throws is dropped. It never sees the token. Default: none. */
   readonly onDecision?: (decision: Decision, request: ObservedRequest) => void;

@@ -18,7 +18,7 @@ export type RefusalReason =
 export interface DecisionFacts {
   /** The rule that decided; absent where the table had none, or the path was not read. */
   readonly rule?: Rule;
-  /** The caller; absent where no token was looked at or accepted. */
+  /** The caller; absent where no token was looked at or accepted. Of a revoked token: whom it spoke for. */
   readonly principal?: Principal;
   /** The scopes asked for, route parameters filled in; of `anyOf` each of the alternatives. */
   readonly required: readonly string[];
