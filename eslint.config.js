@@ -1,4 +1,5 @@
 import js from "@eslint/js";
+import * as regexp from "eslint-plugin-regexp";
 import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
@@ -7,6 +8,11 @@ export default defineConfig(
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
+  {
+    // An expression that backtracks lets one hostile request stop the process.
+    plugins: { regexp },
+    rules: { "regexp/no-super-linear-backtracking": "error", "regexp/no-super-linear-move": "error" },
+  },
   {
     languageOptions: {
       parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname },

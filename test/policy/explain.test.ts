@@ -10,7 +10,7 @@ function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [
   const [head, ...lines] = text.split("\n");
   expect(head).toBe(`GET ${path}`);
   return lines.map((line): readonly [string, string] => {
-    const [, name = "", said = ""] = /^ {2}(\w+) +(.*)$/.exec(line) ?? [];
+    const [, name = "", said = ""] = /^ {2}(\w+) +(\S.*)?$/.exec(line) ?? [];
     return [name, said];
   });
 }
