@@ -7,10 +7,11 @@ import { allow, decideByScopes, type Decision, refuse, type Refused } from "./po
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
 import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
+import { type Rule } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 
 import { createPrincipal, type Principal } from "./principal.ts";
-import { type AccessRequest, observableTarget, readTarget } from "./request.ts";
+import { type AccessRequest, observableTarget, type PathReading, readTarget } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { createTokenVerifier } from "./token/verifier.ts";
@@ -41,6 +42,12 @@ export interface ResourceServer {
    * @throws Error on a public route, where no token was read, and for a parameter that the request does not have
    */
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
+  /**
+   * The narrowest rule that covers a whole route, if one does: what an adapter asks for as well once the framework has
+   * picked a route. `method` is the request's, `pattern` is in path-to-regexp's syntax; with `reading.ignoreCase` texts
+   * may differ in case.
+   */
+  ruleFor(method: string, pattern: string, reading?: PathReading): Rule | undefined;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
@@ -140,6 +147,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   return Object.freeze({
     routes: createRouteTable(rules),
+    ruleFor: (method: string, pattern: string, reading: PathReading = {}) =>
+      finder.findByRoute(method, pattern, reading),
     check: async (request: AccessRequest) => observe(await decide(request), request),
     checkScopes: (decision: Decision, scopes: readonly string[], request: AccessRequest) =>
       observe(

@@ -1,42 +1,12 @@
 import { type Principal } from "../principal.ts";
-import { type AccessRequest, originForm, pathOf, type PathReading } from "../request.ts";
+import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { type Refusal } from "../response/refusal.ts";
-import {
-  assertOptions,
-  assertResourceServer,
-  createScopeCheck,
-  findPrincipal,
-  guard,
-  type NodeRequest,
-} from "./guard.ts";
+import { type ExpressMiddleware, type ExpressRequest, readTarget, send } from "./express-request.ts";
+import { watchRoutes } from "./express-route.ts";
+import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
+import { assertOptions, assertResourceServer } from "./misuse.ts";
 
-/**
- * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
- * the place of the type that a route infers from its path.
- */
-export interface ExpressRequest extends NodeRequest {
-  readonly method: string;
-  readonly url: string;
-  readonly originalUrl: string;
-  readonly baseUrl: string;
-  readonly app?: { enabled(setting: string): boolean };
-}
-
-/** The part of Express's response that a refusal is written to. */
-export interface ExpressResponse {
-  statusCode: number;
-  readonly headersSent: boolean;
-  setHeader(name: string, value: string): unknown;
-  end(body: string): unknown;
-}
-
-/** A middleware, typed by what it uses: it fits both majors and leaves the types of a route's parameters alone. */
-export type ExpressMiddleware = (
-  request: ExpressRequest,
-  response: ExpressResponse,
-  next: (error?: unknown) => void,
-) => void;
+export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./express-request.ts";
 
 /** How the routers of the application read a path; say it where they are stricter than Express is by default. */
 export interface ProtectOptions {
@@ -48,7 +18,8 @@ export interface ProtectOptions {
 
 /**
  * Protects everything behind it: `app.use(protect(server))` before the routes, or on a mounted router, whose rules are
- * written with the whole path. Refusals are answered; a fault goes to `next(error)`.
+ * written with the whole path. Refusals are answered; a fault goes to `next(error)`. Each route behind it asks again before it
+ * runs, because Express runs the first route that matches; a handler given to `use` is decided by the path alone.
  *
  * @example
  * ```ts
@@ -66,6 +37,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
   assertResourceServer(server);
   assertOptions(options, ["caseSensitive", "strict"]);
   return (request, response, next) => {
+    watchRoutes(request);
     guard(server, request, {
       method: request.method,
       target: readTarget(request),
@@ -96,19 +68,6 @@ export function principalOf(request: object): Principal | undefined {
 }
 
 /**
- * The whole path as the routers see it: a mounted router strips its prefix from `url`, and a middleware in front may
- * have rewritten it, which `originalUrl` does not show.
- */
-function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
-  if (baseUrl === "") return url;
-  const rest = originForm(url);
-  if (rest === undefined) return url;
-  // Express adds the slash to a mount path that was requested without one.
-  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
-  return baseUrl + (isMountPath ? rest.slice(1) : rest);
-}
-
-/**
  * Lenient, as Express is. The settings of an application do not reach its routers: where one is strict, nothing is known of
  * the others unless the options say it.
  */
@@ -118,12 +77,4 @@ function readReading({ app }: ExpressRequest, { caseSensitive, strict }: Protect
     ignoreCase: caseSensitive === undefined ? isLenient("case sensitive routing") : !caseSensitive,
     ignoreTrailingSlash: strict === undefined ? isLenient("strict routing") : !strict,
   };
-}
-
-/** Where somebody has answered already, a timeout for one, there is nothing left to say. */
-function send(response: ExpressResponse, { status, headers, body }: Refusal): void {
-  if (response.headersSent) return;
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.end(JSON.stringify(body));
 }

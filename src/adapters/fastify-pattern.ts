@@ -1,5 +1,4 @@
-/** Characters that mean something in path-to-regexp's patterns. */
-const SPECIAL = /[{}()[\]+?!:*\\]/g;
+import { literalPattern } from "../policy/plain-pattern.ts";
 
 /**
  * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the same paths:
@@ -67,5 +66,5 @@ function readText(text: string): readonly [taken: number, written: string] {
   const star = text.indexOf("*");
   if (star >= 0 && !text.slice(0, star).includes(":")) return [text.length, `${text.slice(0, star)}*"*"`];
   const taken = Math.max(1, text.slice(1).search(/:|$/) + 1);
-  return [taken, encodeURI(text.slice(0, taken)).replaceAll("%25", "%").replaceAll(SPECIAL, "\\$&")];
+  return [taken, literalPattern(encodeURI(text.slice(0, taken)).replaceAll("%25", "%"))];
 }

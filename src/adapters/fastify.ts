@@ -3,8 +3,10 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
+import { watchRoutes } from "./express-route.ts";
 import { toPattern } from "./fastify-pattern.ts";
-import { assertResourceServer, createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import { assertResourceServer } from "./misuse.ts";
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
@@ -13,6 +15,8 @@ export interface FastifyRequest {
   readonly url: string;
   readonly params: unknown;
   readonly routeOptions: { readonly url?: string | undefined };
+  /** The instance of the route. */
+  readonly server: object;
 }
 
 /** The part of Fastify's reply that a refusal is written to. */
@@ -74,10 +78,12 @@ export function protect(server: ResourceServer): FastifyPlugin {
     (reading: PathReading): FastifyHook =>
     async (request, reply) => {
       const { url } = request.routeOptions;
+      const hasMiddleware = "use" in request.server;
+      if (hasMiddleware) watchRoutes(request.raw);
       const refusal = await guard(server, request.raw, {
         method: request.method,
         target: request.url,
-        reading,
+        reading: hasMiddleware ? withoutStrictness(reading) : reading,
         ...(url !== undefined && {
           matchedPattern: patternOf(url),
           params: request.params as AccessRequest["params"],
@@ -101,6 +107,12 @@ function readReading({ initialConfig }: FastifyInstance): PathReading {
   };
   return { ignoreCase: !caseSensitive, ignoreTrailingSlash };
 }
+
+/** What @fastify/express and @fastify/middie run has routers of its own, which may be more lenient than Fastify's. */
+const withoutStrictness = ({ ignoreCase, ignoreTrailingSlash }: PathReading): PathReading => ({
+  ignoreCase: ignoreCase || undefined,
+  ignoreTrailingSlash: ignoreTrailingSlash || undefined,
+});
 
 /**
  * Asks one route for scopes on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`;

@@ -1,9 +1,9 @@
 /** What the adapters share: the decision of a request, remembered for its handlers, and its credential fields. */
-import { suggest } from "../errors.ts";
 import { type Decision } from "../policy/decision.ts";
 import { compileScopeList } from "../policy/requirement.ts";
 import { type Principal } from "../principal.ts";
-import { type AccessRequest } from "../request.ts";
+import { type Rule } from "../policy/rule.ts";
+import { type AccessRequest, originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 
@@ -13,14 +13,25 @@ export interface NodeRequest {
   readonly rawHeaders?: readonly string[];
 }
 
+/** What one guard found of a request. */
 interface Guarded {
   readonly server: ResourceServer;
   readonly request: AccessRequest;
   readonly decision: Decision;
+  /** The rules of the request that its caller has met. */
+  readonly met: ReadonlySet<Rule>;
+}
+
+/** A route that a router has picked, right before its own handlers run. */
+export interface PickedRoute {
+  readonly method: string;
+  readonly target: string;
+  /** The patterns of the route that the path is one of; none where they cannot be told. */
+  readonly patterns: readonly string[];
 }
 
 /** Keyed by Node's request: a framework's own object may be another one in a mounted application. */
-const guarded = new WeakMap<object, Guarded>();
+const guarded = new WeakMap<object, readonly Guarded[]>();
 
 /** Decides a request and remembers the decision; answers with the response of a refusal. */
 export async function guard(
@@ -28,15 +39,83 @@ export async function guard(
   raw: NodeRequest,
   request: Omit<AccessRequest, "authorization" | "cookie">,
 ): Promise<Refusal | undefined> {
+  const found = await decide(server, raw, request);
+  const others = (guarded.get(raw) ?? []).filter((one) => one.server !== server);
+  guarded.set(raw, [...others, found]);
+  return refusalOf(found);
+}
+
+/** Whether all guards of a request have nothing left to ask at a route. Where there was no guard, none asks. */
+export const isSettled = (raw: object, route: PickedRoute): boolean =>
+  (guarded.get(raw) ?? []).every(
+    (state) => holds(state, route) && route.patterns.every((pattern) => isMet(state, route.method, pattern)),
+  );
+
+/**
+ * Decides again at a route, for each guard of the request: a middleware may have made it another request since, and the
+ * rule for the whole of the route may be another one than the rule of the path.
+ */
+export async function guardRoute(raw: NodeRequest, route: PickedRoute): Promise<Refusal | undefined> {
+  for (const state of guarded.get(raw) ?? []) {
+    const settled = await settle(raw, state, route);
+    guarded.set(
+      raw,
+      (guarded.get(raw) ?? []).map((one) => (one.server === settled.server ? settled : one)),
+    );
+    const refusal = refusalOf(settled);
+    if (refusal) return refusal;
+  }
+  return undefined;
+}
+
+async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Promise<Guarded> {
+  const { method, target, patterns } = route;
+  const { matchedPattern, params, ...request } = { ...state.request, method, target };
+  let settled = holds(state, route) ? state : await decide(state.server, raw, request);
+  for (const pattern of patterns) {
+    if (!settled.decision.allowed) return settled;
+    if (isMet(settled, method, pattern)) continue;
+    const { decision, met } = await decide(state.server, raw, { ...request, matchedPattern: pattern });
+    // A rule that looks at no token knows no caller; who was let in before stays known.
+    const isKnown = !decision.allowed || decision.principal !== undefined;
+    settled = {
+      ...settled,
+      decision: isKnown ? decision : settled.decision,
+      met: new Set([...settled.met, ...met]),
+    };
+  }
+  return settled;
+}
+
+/** Whether a decision was taken for the request that is at the route now. */
+const holds = ({ decision, request }: Guarded, { method, target }: PickedRoute): boolean =>
+  decision.allowed && request.method === method && isSamePath(request.target, target);
+
+const isSamePath = (a: string, b: string): boolean =>
+  a === b || pathOf(originForm(a) ?? a) === pathOf(originForm(b) ?? b);
+
+/** Whether the rule that covers a whole pattern, if one does, was asked already. */
+function isMet({ server, request, met }: Guarded, method: string, pattern: string): boolean {
+  const rule = server.ruleFor(method, pattern, request.reading);
+  return rule === undefined || met.has(rule);
+}
+
+const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
+  decision.allowed ? undefined : server.refuse(decision);
+
+async function decide(
+  server: ResourceServer,
+  raw: NodeRequest,
+  request: Omit<AccessRequest, "authorization" | "cookie">,
+): Promise<Guarded> {
   const accessRequest = { ...request, authorization: readAuthorization(raw), cookie: raw.headers.cookie };
   const decision = await server.check(accessRequest);
-  guarded.set(raw, { server, request: accessRequest, decision });
-  return decision.allowed ? undefined : server.refuse(decision);
+  return { server, request: accessRequest, decision, met: new Set(decision.rule && [decision.rule]) };
 }
 
 /** The caller of a guarded request; of a refused one nobody. */
 export function findPrincipal(raw: object): Principal | undefined {
-  const decision = guarded.get(raw)?.decision;
+  const decision = guarded.get(raw)?.at(-1)?.decision;
   return decision?.allowed ? decision.principal : undefined;
 }
 
@@ -49,32 +128,13 @@ export function createScopeCheck(
   compileScopeList(scopes, "any");
   const own = Object.freeze([...scopes]);
   return (raw, params) => {
-    const state = guarded.get(raw);
+    const state = guarded.get(raw)?.at(-1);
     if (!state)
       throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
     const { server, request } = state;
     const decision = server.checkScopes(state.decision, own, { ...request, params });
     return decision.allowed ? undefined : server.refuse(decision);
   };
-}
-
-/**
- * Fails at boot for anything but a resource server. A framework that is handed `protect` itself calls it with its own
- * objects, and would go on without a guard.
- */
-export function assertResourceServer(server: unknown): asserts server is ResourceServer {
-  const isServer = typeof server === "object" && server !== null && "check" in server && "refuse" in server;
-  if (!isServer)
-    throw new TypeError("protect takes a resource server: write protect(createResourceServer({ ... })).");
-}
-
-/** Fails at boot for a misspelt option: the guard would read paths in another way than its router. */
-export function assertOptions(options: object, known: readonly string[]): void {
-  const unknown = Object.keys(options).find((name) => !known.includes(name));
-  if (unknown === undefined) return;
-  throw new TypeError(
-    `protect received unknown option \`${unknown}\`. ${suggest(unknown, known, "It takes none of that name.")}`,
-  );
 }
 
 /** Node keeps the first of several `Authorization` fields: a proxy in front may have looked at another. */

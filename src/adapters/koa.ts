@@ -1,37 +1,13 @@
 import { type Principal } from "../principal.ts";
-import { attempt } from "../errors.ts";
-import { originForm, pathOf } from "../request.ts";
+import { type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { type Refusal } from "../response/refusal.ts";
-import {
-  assertOptions,
-  assertResourceServer,
-  createScopeCheck,
-  findPrincipal,
-  guard,
-  type NodeRequest,
-} from "./guard.ts";
+import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
+import { type KoaMiddleware, readTarget, send } from "./koa-context.ts";
+import { isRouter, type KoaRouter, watchRouters } from "./koa-route.ts";
+import { assertOptions, assertResourceServer } from "./misuse.ts";
 
-/** The part of Koa's context (2 and 3) that is read and written. */
-export interface KoaContext {
-  readonly req: NodeRequest;
-  readonly method: string;
-  readonly url: string;
-  readonly path: string;
-  readonly originalUrl: string;
-  /** Set by koa-mount. */
-  readonly mountPath?: string;
-  /** Set by a middleware that has @koa/router route by another path. */
-  readonly newRouterPath?: string;
-  /** Set by @koa/router. */
-  readonly params?: Readonly<Record<string, string>>;
-  status: number;
-  body: unknown;
-  set(headers: Record<string, string>): unknown;
-}
-
-/** A middleware, typed by what it uses: it fits both majors and leaves the types of the state alone. */
-export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
+export { type KoaContext, type KoaMiddleware } from "./koa-context.ts";
+export { type KoaLayer, type KoaRouter } from "./koa-route.ts";
 
 /** How the routers of the application read a path: the options given to `@koa/router`. */
 export interface ProtectOptions {
@@ -39,11 +15,14 @@ export interface ProtectOptions {
   readonly caseSensitive?: boolean;
   /** `/agents/` is another route than `/agents`. Default: `false`. */
   readonly strict?: boolean;
+  /** The routers behind the guard, whose `sensitive` and `strict` are then read; several must agree. Default: none told. */
+  readonly router?: KoaRouter | readonly KoaRouter[];
 }
 
 /**
  * Protects everything behind it: `app.use(protect(server))` before body parsers and routers. Refusals are answered; a
- * fault is thrown to Koa.
+ * fault is thrown to Koa. Each route of @koa/router behind it asks again before it runs; other handlers are decided by the path
+ * alone.
  *
  * @example
  * ```ts
@@ -63,9 +42,10 @@ export interface ProtectOptions {
  */
 export function protect(server: ResourceServer, options: ProtectOptions = {}): KoaMiddleware {
   assertResourceServer(server);
-  assertOptions(options, ["caseSensitive", "strict"]);
-  const reading = { ignoreCase: !options.caseSensitive, ignoreTrailingSlash: !options.strict };
+  assertOptions(options, ["caseSensitive", "strict", "router"]);
+  const reading = readReading(options);
   return async (context, next) => {
+    watchRouters(context);
     const refusal = await guard(server, context.req, {
       method: context.method,
       target: readTarget(context),
@@ -94,29 +74,21 @@ export function principalOf(context: { readonly req: object }): Principal | unde
   return findPrincipal(context.req);
 }
 
-/**
- * The whole path as the routers see it. koa-mount strips its prefix from `path` and keeps `originalUrl`; where the two do
- * not fit, a middleware rewrote the URL on the way. That, and a URL that Koa itself cannot read, is an empty target,
- * which is refused.
- */
-function readTarget(context: KoaContext): string {
-  const { mountPath, newRouterPath, originalUrl, url } = context;
-  // Koa's parser throws for some authorities; its routers would answer 500.
-  const path = attempt(() => context.path);
-  if (path === undefined) return "";
-  if (newRouterPath !== undefined) return mountPath === undefined ? newRouterPath : "";
-  if (mountPath === undefined) return url;
-  const whole = pathOf(originForm(originalUrl) ?? "");
-  // koa-mount leaves its mark behind when it lets a request pass on: then nothing is stripped.
-  if (path === whole) return url;
-  const prefix = mountPath.replace(/\/$/, "");
-  const isMounted = whole.endsWith(path.startsWith("/") ? prefix + path : `${prefix}/${path}`);
-  return isMounted || (path === "/" && whole.endsWith(prefix)) ? originalUrl : "";
+/** Where routers differ, nothing is known of what a path is to all of them. */
+function readReading({ caseSensitive, strict, router = [] }: ProtectOptions): PathReading {
+  const routers: readonly unknown[] = [router].flat();
+  if (!routers.every(isRouter))
+    throw new TypeError("protect takes a router of @koa/router: write protect(server, { router }).");
+  const sensitive = caseSensitive ?? agreed(routers.map(({ opts }) => opts.sensitive));
+  const exact = strict ?? agreed(routers.map(({ opts }) => opts.strict));
+  return {
+    ignoreCase: sensitive === undefined ? undefined : !sensitive,
+    ignoreTrailingSlash: exact === undefined ? undefined : !exact,
+  };
 }
 
-function send(context: KoaContext, { status, headers, body }: Refusal): void {
-  context.status = status;
-  context.set({ ...headers });
-  // As text: Koa gives an object the type application/json.
-  context.body = JSON.stringify(body);
+/** What all of them say; without any the default of @koa/router. */
+function agreed(answers: readonly (boolean | undefined)[]): boolean | undefined {
+  const said = new Set(answers.map(Boolean));
+  return said.size > 1 ? undefined : said.has(true);
 }

@@ -14,9 +14,22 @@ export type Filling = ReadonlyMap<string, readonly (readonly SegmentPart[])[]>;
 
 type Entry = readonly [name: string, segments: readonly (readonly SegmentPart[])[]];
 
-/** How `covering` contains `covered`, or `undefined` when it does not contain all of it. */
-export function findFilling(covering: Alternative, covered: Alternative): Filling | undefined {
-  const entries = fill(covering, covered);
+/** Whether two texts are one to the router. */
+type Same = (a: string, b: string) => boolean;
+
+const inCase: Same = (a, b) => a === b;
+const inAnyCase: Same = (a, b) => a.toLowerCase() === b.toLowerCase();
+
+/**
+ * How `covering` contains `covered`, or `undefined` when it does not contain all of it. To a router that ignores case,
+ * texts of patterns that differ in it are the same.
+ */
+export function findFilling(
+  covering: Alternative,
+  covered: Alternative,
+  ignoreCase = false,
+): Filling | undefined {
+  const entries = fill(covering, covered, ignoreCase ? inAnyCase : inCase);
   return entries && new Map(entries);
 }
 
@@ -39,32 +52,37 @@ export function compareNarrowness(a: Alternative, b: Alternative): number {
 
 const RANK = { static: 0, mixed: 1, parameter: 2, wildcard: 3 };
 
-function fill([head, ...rest]: Alternative, covered: Alternative): Entry[] | undefined {
+function fill([head, ...rest]: Alternative, covered: Alternative, same: Same): Entry[] | undefined {
   if (!head) return covered.length === 0 ? [] : undefined;
-  if (head.kind === "wildcard") return fillWildcard(head.name, rest, covered);
+  if (head.kind === "wildcard") return fillWildcard(head.name, rest, covered, same);
   const [first, ...others] = covered;
-  const own = first && fillSegment(head, first);
-  const tail = own && fill(rest, others);
+  const own = first && fillSegment(head, first, same);
+  const tail = own && fill(rest, others, same);
   return tail && [...own, ...tail];
 }
 
 /** A wildcard takes at least one segment, and as few as the rest of the pattern lets it. */
-function fillWildcard(name: string, rest: Alternative, covered: Alternative): Entry[] | undefined {
+function fillWildcard(
+  name: string,
+  rest: Alternative,
+  covered: Alternative,
+  same: Same,
+): Entry[] | undefined {
   const [first] = covered;
   if (first?.kind === "static" && first.text === "") return undefined;
   for (let taken = 1; taken <= covered.length; taken += 1) {
-    const tail = fill(rest, covered.slice(taken));
+    const tail = fill(rest, covered.slice(taken), same);
     if (tail) return [[name, covered.slice(0, taken).map(partsOf)], ...tail];
   }
   return undefined;
 }
 
-function fillSegment(covering: PatternSegment, covered: PatternSegment): Entry[] | undefined {
+function fillSegment(covering: PatternSegment, covered: PatternSegment, same: Same): Entry[] | undefined {
   switch (covering.kind) {
     case "static":
-      return segmentIdentity(covering) === segmentIdentity(covered) ? [] : undefined;
+      return same(segmentIdentity(covering), segmentIdentity(covered)) ? [] : undefined;
     case "mixed":
-      return fillMixed(covering.parts, covered);
+      return fillMixed(covering.parts, covered, same);
     case "parameter":
       if (covered.kind === "wildcard" || (covered.kind === "static" && covered.text === "")) return undefined;
       return [[covering.name, [partsOf(covered)]]];
@@ -73,13 +91,13 @@ function fillSegment(covering: PatternSegment, covered: PatternSegment): Entry[]
   }
 }
 
-function fillMixed(parts: readonly SegmentPart[], covered: PatternSegment): Entry[] | undefined {
+function fillMixed(parts: readonly SegmentPart[], covered: PatternSegment, same: Same): Entry[] | undefined {
   const names = parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
   if (covered.kind === "static") {
     const match = createMixedMatcher(parts)(covered.text);
     return match?.isCertain ? names.map((name, index) => [name, [[match.captures[index] ?? ""]]]) : undefined;
   }
-  if (segmentIdentity({ kind: "mixed", parts }) !== segmentIdentity(covered)) return undefined;
+  if (!same(segmentIdentity({ kind: "mixed", parts }), segmentIdentity(covered))) return undefined;
   const parameters = partsOf(covered).filter((part) => typeof part !== "string");
   return names.map((name, index) => [name, [parameters.slice(index, index + 1)]]);
 }

@@ -1,6 +1,7 @@
 import { type AccessRequest, decodeSegment, type PathSegments } from "../request.ts";
 import { type Alternative, compareNarrowness, type Filling, findFilling } from "./containment.ts";
 import { isPattern, parsePattern, type Pattern, type SegmentPart } from "./pattern.ts";
+import { inLowerCase } from "./plain-pattern.ts";
 import { RouteIndex } from "./route-index.ts";
 import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
 
@@ -22,6 +23,7 @@ interface RouteFilling {
 
 /** A route that a framework matched, and the rule that decides for all of it. */
 export interface MatchedRoute {
+  readonly compiled: CompiledRule;
   readonly match: (params: Params | undefined, path: PathSegments) => RuleMatch;
   /** Whether another rule is for a part of the route: each of its paths is one of the route's. */
   readonly contains: (other: CompiledRule) => boolean;
@@ -29,12 +31,13 @@ export interface MatchedRoute {
 
 /**
  * The narrowest rule that covers the whole of a matched pattern; `undefined` where none does, and where the pattern
- * cannot be read.
+ * cannot be read. With `ignoreCase` the router takes texts in another case for the same.
  */
 export function findMatchedRoute(
   rules: readonly CompiledRule[],
   method: string,
   matchedPattern: string,
+  ignoreCase = false,
 ): MatchedRoute | undefined {
   const pattern = parsePattern(matchedPattern);
   if (!isPattern(pattern)) return undefined;
@@ -44,15 +47,17 @@ export function findMatchedRoute(
       findNarrowest(
         rules.filter(({ rule }) => rule.method === asked),
         routes,
+        ignoreCase,
       ),
     )
     .find((found) => found !== undefined);
   if (!coverage) return undefined;
-  const reader = createParamsReader(coverage.compiled, pattern);
+  const reader = createParamsReader(coverage.compiled, pattern, ignoreCase);
   return {
+    compiled: coverage.compiled,
     contains: ({ pattern: { alternatives } }) =>
       alternatives.every((part) =>
-        routes.some((route) => findFilling(route, withoutTrailingSlash(part)) !== undefined),
+        routes.some((route) => findFilling(route, withoutTrailingSlash(part), ignoreCase) !== undefined),
       ),
     match: (params, path) => ({
       compiled: coverage.compiled,
@@ -61,20 +66,28 @@ export function findMatchedRoute(
   };
 }
 
-function findNarrowest(rules: readonly CompiledRule[], routes: readonly Alternative[]): Coverage | undefined {
+function findNarrowest(
+  rules: readonly CompiledRule[],
+  routes: readonly Alternative[],
+  ignoreCase: boolean,
+): Coverage | undefined {
   return rules
-    .map((compiled) => findCoverage(compiled, routes))
+    .map((compiled) => findCoverage(compiled, routes, ignoreCase))
     .filter((coverage) => coverage !== undefined)
     .sort((a, b) => compareNarrowness(a.narrowest, b.narrowest))[0];
 }
 
-function findCoverage(compiled: CompiledRule, routes: readonly Alternative[]): Coverage | undefined {
+function findCoverage(
+  compiled: CompiledRule,
+  routes: readonly Alternative[],
+  ignoreCase: boolean,
+): Coverage | undefined {
   const covering = compiled.pattern.alternatives.map(withoutTrailingSlash).sort(compareNarrowness);
   const fillings: RouteFilling[] = [];
   let narrowest: Alternative | undefined;
   for (const route of routes) {
-    const alternative = covering.find((one) => findFilling(one, route));
-    const filling = alternative && findFilling(alternative, route);
+    const alternative = covering.find((one) => findFilling(one, route, ignoreCase));
+    const filling = alternative && findFilling(alternative, route, ignoreCase);
     if (!filling) return undefined;
     narrowest ??= alternative;
     fillings.push({ route, names: parameterNames(filling), filling });
@@ -129,11 +142,20 @@ function readParam(params: Params, name: string): string | undefined {
 }
 
 /** Where a framework tells its pattern and no parameters, they are read from the path. */
-function createParamsReader(compiled: CompiledRule, pattern: Pattern): (path: PathSegments) => Params {
-  const index = new RouteIndex([{ ...compiled, rule: { ...compiled.rule, method: "*" }, pattern }]);
+function createParamsReader(
+  compiled: CompiledRule,
+  pattern: Pattern,
+  ignoreCase: boolean,
+): (path: PathSegments) => Params {
+  const fold = (text: string) => (ignoreCase ? text.toLowerCase() : text);
+  const alternatives = ignoreCase ? pattern.alternatives.map(inLowerCase) : pattern.alternatives;
+  const rule = { ...compiled.rule, method: "*" };
+  const index = new RouteIndex([{ ...compiled, rule, pattern: { ...pattern, alternatives } }]);
+  const find = (path: PathSegments) => index.find("*", path.map(fold), path);
   return (path) => {
-    const match =
-      index.find("*", path) ?? (path.at(-1) === "" ? index.find("*", path.slice(0, -1)) : undefined);
-    return Object.fromEntries([...pattern.parameters].map((name) => [name, match?.parameter(name)]));
+    const match = find(path) ?? (path.at(-1) === "" ? find(path.slice(0, -1)) : undefined);
+    // What routers cut in different places is nobody's parameter.
+    const read = match?.isCertain ? match.parameter : () => undefined;
+    return Object.fromEntries([...pattern.parameters].map((name) => [name, read(name)]));
   };
 }

@@ -22,3 +22,15 @@ export function findSpelling(source: string, isPattern: (candidate: string) => b
     (candidate) => candidate !== source && candidate.startsWith("/") && isPattern(candidate),
   );
 }
+
+/**
+ * A pattern in the syntax of path-to-regexp before version 8 (Express 4, older Koa routers) in that of today. Expressions
+ * are left out, so that it matches at least the same paths; what has no equal stays, and is no pattern.
+ */
+export const modernize = (source: string): string =>
+  source
+    .replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1")
+    .replaceAll(/\/(:\w+)\?/g, "{/$1}")
+    .replace(/\/:(\w+)[*+]$/, "/*$1")
+    .replace(/^\*$/, "/*")
+    .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}");

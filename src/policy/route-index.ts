@@ -44,7 +44,7 @@ export class RouteIndex {
   }
 }
 
-function toStep(segment: PatternSegment): TrieStep {
+export function toStep(segment: PatternSegment): TrieStep {
   switch (segment.kind) {
     case "static":
       return { kind: "static", text: segment.text };

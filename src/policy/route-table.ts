@@ -39,7 +39,7 @@ export class RouteFinder {
     const matchedPattern = ownMember(request, "matchedPattern");
     const reading = ownMember(request, "reading") ?? {};
     if (matchedPattern === undefined) return this.findByPath(method, path, reading);
-    const route = this.#matchedRoute(method, matchedPattern);
+    const route = this.#matchedRoute(method, matchedPattern, reading);
     if (!route) return "unmapped";
     const found = this.#findAll(method, path, reading);
     if (!found) return "ambiguous";
@@ -47,6 +47,11 @@ export class RouteFinder {
     // Who writes a rule for a part of a route means it: there both are asked.
     const parts = found.map(({ match }) => match).filter((match) => match.compiled !== own.compiled);
     return [own, ...parts.filter(({ compiled }) => route.contains(compiled))];
+  }
+
+  /** The narrowest rule that covers a whole route. */
+  findByRoute(method: string, pattern: string, reading: PathReading): Rule | undefined {
+    return this.#matchedRoute(method, pattern, reading)?.compiled.rule;
   }
 
   /** The narrowest rule for a path that every reading of the path leads to. */
@@ -69,10 +74,10 @@ export class RouteFinder {
     return spellings && [...found.values()];
   }
 
-  #matchedRoute(method: string, pattern: string): MatchedRoute | undefined {
-    const key = `${method} ${pattern}`;
+  #matchedRoute(method: string, pattern: string, { ignoreCase }: PathReading): MatchedRoute | undefined {
+    const key = `${ignoreCase ? "any" : "own"} case ${method} ${pattern}`;
     if (this.#matchedRoutes.has(key)) return this.#matchedRoutes.get(key);
-    const found = findMatchedRoute(this.#rules, method, pattern);
+    const found = findMatchedRoute(this.#rules, method, pattern, ignoreCase);
     if (this.#matchedRoutes.size >= MAX_MATCHED_ROUTES) this.#matchedRoutes.clear();
     this.#matchedRoutes.set(key, found);
     return found;

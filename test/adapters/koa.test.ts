@@ -155,11 +155,22 @@ describe.each([
     [{}, "/agents/web/", 403],
     [{ caseSensitive: true, strict: true }, "/agents/ME", 403],
     [{ caseSensitive: true, strict: true }, "/agents/me/", 403],
-  ])("reads a path as its options %j say: %s", async (options, path, status) => {
+    [{ router: new Router() }, "/agents/ME", 400],
+    [{ router: new Router({ sensitive: true }) }, "/agents/ME", 403],
+    [{ router: [new Router({ sensitive: true }), new Router()] }, "/agents/ME", 400],
+    [{ router: new Router({ sensitive: true }), caseSensitive: false }, "/agents/ME", 400],
+    [{ router: new Router({ strict: true }) }, "/agents/me/", 403],
+  ])("reads a path as its options say: %#, %s", async (options, path, status) => {
     const app = new Application();
     app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] }), options));
+    app.use(answering("/agents/me").routes());
     app.use(answering("/agents/:id").routes());
     expect(await statusOf(app, path, [])).toBe(status);
+  });
+
+  it("does not start with a router that is none", () => {
+    const router = new Router().routes() as unknown as Router;
+    expect(() => protect(serverFor({}), { router })).toThrow("write protect(server, { router })");
   });
 
   it("tells a program that uses requireScopes without protect, and lets nobody in", async () => {

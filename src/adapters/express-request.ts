@@ -1,0 +1,52 @@
+/** How Express shows a request to a middleware, and how a refusal is written to its response. */
+import { originForm, pathOf } from "../request.ts";
+import { type Refusal } from "../response/refusal.ts";
+import { type NodeRequest } from "./guard.ts";
+
+/**
+ * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
+ * the place of the type that a route infers from its path.
+ */
+export interface ExpressRequest extends NodeRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly originalUrl: string;
+  readonly baseUrl: string;
+  readonly app?: { enabled(setting: string): boolean };
+}
+
+/** The part of Express's response that a refusal is written to. */
+export interface ExpressResponse {
+  statusCode: number;
+  readonly headersSent: boolean;
+  setHeader(name: string, value: string): unknown;
+  end(body: string): unknown;
+}
+
+/** A middleware, typed by what it uses: it fits both majors and leaves the types of a route's parameters alone. */
+export type ExpressMiddleware = (
+  request: ExpressRequest,
+  response: ExpressResponse,
+  next: (error?: unknown) => void,
+) => void;
+
+/**
+ * The whole path as the routers see it: a mounted router strips its prefix from `url`, and a middleware in front may
+ * have rewritten it, which `originalUrl` does not show.
+ */
+export function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
+  if (baseUrl === "") return url;
+  const rest = originForm(url);
+  if (rest === undefined) return url;
+  // Express adds the slash to a mount path that was requested without one.
+  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
+  return baseUrl + (isMountPath ? rest.slice(1) : rest);
+}
+
+/** Where somebody has answered already, a timeout for one, there is nothing left to say. */
+export function send(response: ExpressResponse, { status, headers, body }: Refusal): void {
+  if (response.headersSent) return;
+  response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  response.end(JSON.stringify(body));
+}

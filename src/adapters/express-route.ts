@@ -1,0 +1,115 @@
+/**
+ * The last check before a route runs. Express picks the first route that matches, and gives one sign of it before the
+ * route's handlers: it assigns `request.route`. From then on each handler of that route asks first.
+ */
+import { literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
+import { type PathSegments, readTarget as readPath } from "../request.ts";
+import { type ExpressMiddleware, type ExpressRequest, readTarget, send } from "./express-request.ts";
+import {
+  type ExpressApplication,
+  type ExpressRoute,
+  isRoute,
+  readRoutes,
+  toPatterns,
+} from "./express-router.ts";
+import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
+
+const pickedRoutes = new WeakMap<object, unknown>();
+const guardedHandlers = new WeakSet();
+
+const ROUTE: PropertyDescriptor & ThisType<object> = {
+  configurable: true,
+  enumerable: true,
+  get() {
+    return pickedRoutes.get(this);
+  },
+  set(route: unknown) {
+    pickedRoutes.set(this, route);
+    if (isRoute(route)) guardHandlers(route);
+  },
+};
+
+/** Has every route that a request reaches from now on ask the guards of the request. */
+export function watchRoutes(request: object): void {
+  const watched: { route?: unknown } = request;
+  const { route } = watched;
+  Object.defineProperty(watched, "route", ROUTE);
+  watched.route = route;
+}
+
+function guardHandlers({ stack }: ExpressRoute): void {
+  for (const layer of stack) {
+    const { handle } = layer;
+    // Handlers of errors take one argument more, and run for faults only.
+    if (typeof handle !== "function" || handle.length > 3 || guardedHandlers.has(handle)) continue;
+    const guarded = behindGuard(handle as ExpressMiddleware);
+    guardedHandlers.add(guarded);
+    layer.handle = guarded;
+  }
+}
+
+/** What Express 5 is returned it waits for; what is decided late is handed to `next` here. */
+function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknown): typeof handle {
+  return (request, response, next) => {
+    const route = readRoute(request);
+    if (isSettled(request, route)) return handle(request, response, next);
+    return void guardRoute(request, route)
+      .then((refusal) => (refusal ? send(response, refusal) : handle(request, response, next)))
+      .catch(next);
+  };
+}
+
+function readRoute(request: ExpressRequest): PickedRoute {
+  const target = readTarget(request);
+  const path = readPath(target);
+  return { method: request.method, target, patterns: path ? findPatterns(request, path) : [] };
+}
+
+/** The patterns of the picked route, from the root of the application down, that a path is one of. */
+function findPatterns(request: ExpressRequest, path: PathSegments): readonly string[] {
+  const route = pickedRoutes.get(request);
+  if (!isRoute(route)) return [];
+  return findMounts(request, route)
+    .flatMap((mount) => patternsOf(route, mount))
+    .filter(({ matches }) => matches(path))
+    .map(({ source }) => source);
+}
+
+const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
+
+/** A mount that nobody tells is known by the text that was requested: no more of those are kept than this. */
+const MAX_MOUNTS = 100;
+
+function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[] {
+  const known = patterns.get(route) ?? new Map<string, readonly PlainPattern[]>();
+  patterns.set(route, known);
+  const found =
+    known.get(mount) ?? (toPatterns(route.path) ?? []).flatMap((own) => writeOut(`${mount}${own}` || "/"));
+  if (known.size >= MAX_MOUNTS) known.clear();
+  known.set(mount, found);
+  return found;
+}
+
+const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
+
+/** The mounts above a route as they were written, or else as they were requested. */
+function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] {
+  if (baseUrl === "") return [""];
+  const path = readPath(baseUrl) ?? [];
+  const written = (app ? readMountsOf(app, route) : [])
+    .filter(({ matches }) => matches(path))
+    .map(({ source }) => source);
+  return written.length > 0 ? written : [literalPattern(baseUrl)];
+}
+
+function readMountsOf(app: ExpressApplication, route: ExpressRoute): readonly PlainPattern[] {
+  const known = mountsOf.get(app) ?? new WeakMap<ExpressRoute, readonly PlainPattern[]>();
+  mountsOf.set(app, known);
+  const found =
+    known.get(route) ??
+    readRoutes(app)
+      .filter((one) => one.route === route)
+      .flatMap(({ mounts = [] }) => mounts.flatMap(writeOut));
+  known.set(route, found);
+  return found;
+}

@@ -1,0 +1,64 @@
+import { type PathSegments } from "../request.ts";
+import { type Alternative } from "./containment.ts";
+import { isPattern, parsePattern, type PatternSegment, type SegmentPart } from "./pattern.ts";
+import { modernize } from "./pattern-dialects.ts";
+import { toStep } from "./route-index.ts";
+import { SegmentTrie } from "./segment-trie.ts";
+
+/** A pattern without optional groups. */
+export interface PlainPattern {
+  /** In path-to-regexp's syntax. */
+  readonly source: string;
+  /** Whether some router could take a path for one of it: letter case and a trailing slash make no other path. */
+  readonly matches: (path: PathSegments) => boolean;
+}
+
+/**
+ * A pattern of a router with its optional groups written out, in the syntax of today or before version 8; none where it
+ * cannot be read.
+ */
+export function writeOut(source: string): readonly PlainPattern[] {
+  const pattern = [source, modernize(source)].map(parsePattern).find(isPattern);
+  return (pattern?.alternatives ?? []).map((alternative) => ({
+    source: alternative.length === 0 ? "/" : alternative.map((segment) => `/${render(segment)}`).join(""),
+    matches: createMatcher(alternative),
+  }));
+}
+
+/** A pattern with its static texts in lower case, for routers that ignore it. */
+export const inLowerCase = (alternative: Alternative): Alternative =>
+  alternative.map((segment) =>
+    segment.kind === "static" ? { ...segment, text: segment.text.toLowerCase() } : segment,
+  );
+
+/** A text as a pattern that matches it alone. */
+export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");
+
+function createMatcher(alternative: Alternative): PlainPattern["matches"] {
+  const trie = new SegmentTrie<true>();
+  trie.insert(inLowerCase(alternative).map(toStep), true);
+  const find = (path: PathSegments) =>
+    trie.find(
+      path.map((segment) => segment.toLowerCase()),
+      path,
+    ) !== undefined;
+  return (path) => find(path) || find(path.at(-1) === "" ? path.slice(0, -1) : [...path, ""]);
+}
+
+function render(segment: PatternSegment): string {
+  switch (segment.kind) {
+    case "static":
+      return literalPattern(segment.text);
+    case "mixed":
+      return segment.parts.map(renderPart).join("");
+    case "parameter":
+      return renderPart({ type: "param", name: segment.name });
+    case "wildcard":
+      return renderPart({ type: "wildcard", name: segment.name });
+  }
+}
+
+function renderPart(part: SegmentPart): string {
+  if (typeof part === "string") return literalPattern(part);
+  return `${part.type === "param" ? ":" : "*"}"${part.name.replaceAll(/["\\]/g, "\\$&")}"`;
+}

@@ -1,0 +1,201 @@
+/** The rule of the route that runs, where routers pick another one than the narrowest for a path. */
+import { createServer } from "node:http";
+import Router, { type RouterMiddleware } from "@koa/router";
+import express5, { type RequestHandler } from "express";
+import express4 from "express4";
+import Koa3 from "koa";
+import Koa2 from "koa2";
+import mount from "koa-mount";
+import { afterEach, describe, expect, it } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forKoa from "scopegate/koa";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const policy: ScopeMappings = {
+  "GET /agents/:id": ["agents:<id>:read"],
+  "GET /agents/me": ["me:read"],
+  "POST /agents/:id": [],
+  "DELETE /agents/:id": ["agents:<id>:delete"],
+  "GET /old": [],
+  "GET /new": ["new:read"],
+  "GET /files/*path": ["files:read"],
+  "GET /files/open": "public",
+  "GET /pages/:page": "public",
+  "GET /pages/draft": ["drafts:read"],
+  "GET /teams/:id/logs": ["teams:<id>:logs"],
+  "GET /teams/me/logs": [],
+  "GET /mounted/teams/:id/logs": ["teams:<id>:logs"],
+  "GET /mounted/teams/me/logs": [],
+  "GET /mounted": ["mounted:read"],
+  "GET /lists/:id": ["lists:<id>:read"],
+  "GET /lists/all": [],
+};
+
+/** A handler that always passes on. */
+const LOGGER = "a logger";
+
+/** What an application answers, and the handlers that ran. */
+type Ask = (
+  method: string,
+  path: string,
+  scopes?: readonly string[],
+) => Promise<readonly [number, ...string[]]>;
+
+const createServerFor = () =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    scopeMappings: policy,
+  });
+
+async function startExpress(express: typeof express5): Promise<Ask> {
+  const ran: string[] = [];
+  const run =
+    (name: string): RequestHandler =>
+    (request, response, next) => {
+      ran.push(name);
+      if (name !== LOGGER && request.query["pass"] === undefined)
+        response.json(forExpress.principalOf(request)?.userId ?? null);
+      else next();
+    };
+  const app = express();
+  app.use(forExpress.protect(createServerFor()));
+  app.use((request, _response, next) => {
+    if (request.url === "/old") request.url = "/new";
+    if (request.query["method"] !== undefined) request.method = "DELETE";
+    next();
+  });
+  app.get("/agents/:id", run(LOGGER), run("/agents/:id"));
+  app.get("/agents/me", run("/agents/me"));
+  app.post("/agents/:id", run("POST /agents/:id"));
+  app.route("/agents/:id").delete(run("DELETE /agents/:id"));
+  app.get("/new", run("/new"));
+  app.get(/^\/files\/.*/, run("an expression"));
+  app.get("/pages/:page", run("/pages/:page"));
+  app.get("/pages/draft", run("/pages/draft"));
+  app.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
+  app.get("/lists/all", run("/lists/all"));
+  const ofOne = express.Router({ mergeParams: true });
+  ofOne.get("/logs", run("/teams/:id/logs"));
+  const ofMe = express.Router();
+  ofMe.get("/logs", run("/teams/me/logs"));
+  app.use("/teams/:id", ofOne);
+  app.use("/teams/me", ofMe);
+  const inner = express();
+  inner.use("/teams/:id", ofOne);
+  inner.use("/teams/me", ofMe);
+  inner.get("/", run("/mounted"));
+  app.use("/mounted", inner);
+  const { port, close } = await listen(createServer(app));
+  closing.push(close);
+  return askAt(port, ran);
+}
+
+async function startKoa(Koa: typeof Koa3): Promise<Ask> {
+  const ran: string[] = [];
+  const run =
+    (name: string): RouterMiddleware =>
+    async (context, next) => {
+      ran.push(name);
+      context.body = forKoa.principalOf(context)?.userId ?? "";
+      if (name === LOGGER || context.search.includes("pass")) await next();
+    };
+  const app = new Koa();
+  app.use(forKoa.protect(createServerFor()));
+  app.use((context, next) => {
+    if (context.url === "/old") context.url = "/new";
+    if (context.query["method"] !== undefined) context.method = "DELETE";
+    return next();
+  });
+  const teams = new Router();
+  teams.get("/teams/:id/logs", run("/teams/:id/logs"));
+  teams.get("/teams/me/logs", run("/teams/me/logs"));
+  const router = new Router();
+  router.all("/*path", (_context, next) => next());
+  router.get("/agents/:id", run(LOGGER), run("/agents/:id"));
+  router.get("/agents/me", run("/agents/me"));
+  router.post("/agents/:id", run("POST /agents/:id"));
+  router.delete("/agents/:id", run("DELETE /agents/:id"));
+  router.get("/new", run("/new"));
+  router.get(/^\/files\/.*/, run("an expression"));
+  router.get("/pages/:page", run("/pages/:page"));
+  router.get("/pages/draft", run("/pages/draft"));
+  router.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
+  router.get("/lists/all", run("/lists/all"));
+  router.use(teams.routes());
+  const inner = new Koa();
+  inner.use(new Router().get("/", run("/mounted")).use(teams.routes()).routes());
+  app.use(mount("/mounted", inner)).use(router.routes());
+  const listener = app.callback();
+  const { port, close } = await listen(createServer((request, response) => void listener(request, response)));
+  closing.push(close);
+  return askAt(port, ran);
+}
+
+const askAt =
+  (port: number, ran: string[]): Ask =>
+  async (method, path, scopes) => {
+    ran.length = 0;
+    const token = scopes && (await issuer.token({ scopes }));
+    const { status } = await ask(port, { method, path, token });
+    return [status, ...ran.filter((name) => name !== LOGGER)];
+  };
+
+describe.each([
+  ["Express 4", () => startExpress(express4 as unknown as typeof express5)],
+  ["Express 5", () => startExpress(express5)],
+  ["Koa 2", () => startKoa(Koa2 as unknown as typeof Koa3)],
+  ["Koa 3", () => startKoa(Koa3)],
+])("%s", (_, start) => {
+  it.each<[string, string, readonly string[] | undefined, number, ...string[]]>([
+    ["GET", "/agents/web", ["agents:web:read"], 200, "/agents/:id"],
+    ["GET", "/agents/web", ["agents:api:read"], 403],
+    // The first route that matches runs, whatever the table's narrowest rule is.
+    ["GET", "/agents/me", ["me:read"], 403],
+    ["GET", "/agents/me", ["agents:me:read"], 403],
+    ["GET", "/agents/me", ["me:read", "agents:me:read"], 200, "/agents/:id"],
+    ["GET", "/AGENTS/me", ["me:read"], 403],
+    ["GET", "/AGENTS/me/", ["me:read", "agents:me:read"], 200, "/agents/:id"],
+    ["HEAD", "/agents/me", ["me:read"], 403],
+    ["HEAD", "/agents/me", ["me:read", "agents:me:read"], 200, "/agents/:id"],
+    ["GET", "/lists/all", [], 403],
+    ["GET", "/lists/all", ["lists:all:read"], 200, "/lists/:id"],
+    ["GET", "/teams/me/logs", [], 403],
+    ["GET", "/teams/me/logs", ["teams:me:logs"], 200, "/teams/:id/logs"],
+    ["GET", "/teams/web/logs", ["teams:web:logs"], 200, "/teams/:id/logs"],
+    ["GET", "/mounted/teams/me/logs", [], 403],
+    ["GET", "/mounted/teams/me/logs", ["teams:me:logs"], 200, "/teams/:id/logs"],
+    ["GET", "/mounted/teams/web/logs", ["teams:web:logs"], 200, "/teams/:id/logs"],
+    ["GET", "/mounted", ["mounted:read"], 200, "/mounted"],
+    // A route wider than its rules is decided by the rule of the path; so is one without a pattern.
+    ["GET", "/pages/home", undefined, 200, "/pages/:page"],
+    ["GET", "/pages/draft", undefined, 401],
+    ["GET", "/pages/draft", ["drafts:read"], 200, "/pages/:page"],
+    ["GET", "/files/open", undefined, 200, "an expression"],
+    ["GET", "/files/other", [], 403],
+    // A middleware behind the guard made it another request.
+    ["GET", "/old", [], 403],
+    ["GET", "/old", ["new:read"], 200, "/new"],
+    ["POST", "/agents/web", [], 200, "POST /agents/:id"],
+    ["POST", "/agents/web?method=DELETE", [], 403],
+    ["POST", "/agents/web?method=DELETE", ["agents:web:delete"], 200, "DELETE /agents/:id"],
+  ])("asks the rule of the route that runs: %s %s with %j is %i", async (method, path, scopes, ...answer) => {
+    const ask = await start();
+    expect(await ask(method, path, scopes)).toEqual(answer);
+  });
+
+  it("asks each route that a request is passed on to", async () => {
+    const ask = await start();
+    const [, ...ran] = await ask("GET", "/agents/me?pass", ["me:read", "agents:me:read"]);
+    expect(ran).toEqual(["/agents/:id", "/agents/me"]);
+    expect(await ask("GET", "/pages/home?pass")).toEqual([expect.any(Number), "/pages/:page"]);
+  });
+});

@@ -1,0 +1,76 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { literalPattern, writeOut } from "../../src/policy/plain-pattern.ts";
+import { readTarget } from "../../src/request.ts";
+import { kinds, samplePaths, sourceOf } from "../support/policy.ts";
+
+const sourcesOf = (pattern: string) => writeOut(pattern).map(({ source }) => source);
+
+describe("writeOut", () => {
+  it.each<[string, readonly string[]]>([
+    ["/", ["/"]],
+    ["/agents", ["/agents"]],
+    ["/agents/:id", ['/agents/:"id"']],
+    ["/agents{/:id}", ['/agents/:"id"', "/agents"]],
+    ["/files/*path", ['/files/*"path"']],
+    ["/:from-:to", ['/:"from"-:"to"']],
+    ["/a\\:b", ["/a\\:b"]],
+    // As it was written before version 8 of path-to-regexp.
+    ["/agents/:id?", ['/agents/:"id"', "/agents"]],
+    ["/agents/:id(\\d+)", ['/agents/:"id"']],
+    ["/agents/:id(a(b|c))/runs", ['/agents/:"id"/runs']],
+    ["/agents/:id(\\d+)?", ['/agents/:"id"', "/agents"]],
+    ["*", ['/*"path"', "/"]],
+    ["/files/*", ['/files/*"path"', "/files/"]],
+    ["/files/(.*)", ['/files/*"path"', "/files/"]],
+    ["/files/:path*", ['/files/*"path"']],
+    ["/files/:path+", ['/files/*"path"']],
+    // Neither syntax.
+    ["/ab+c", []],
+    ["/a(b)c", []],
+    ["agents", []],
+  ])("writes %s as %j", (pattern, sources) => {
+    expect(sourcesOf(pattern)).toEqual(sources);
+  });
+
+  it.each<[string, string, boolean]>([
+    ["/agents", "/agents", true],
+    ["/agents", "/AGENTS/", true],
+    ["/Agents/", "/agents", true],
+    ["/agents", "/agents/web", false],
+    ["/agents/:id", "/agents/", false],
+    ["/agents/:id", "/agents/a%20b", true],
+    ["/files/:name.:ext", "/files/a.b.pdf", true],
+    ["/", "/", true],
+    ["/*path", "/", false],
+  ])("takes %s for a pattern of %s: %s", (pattern, target, isOne) => {
+    const path = readTarget(target) ?? [];
+    expect(writeOut(pattern).some(({ matches }) => matches(path))).toBe(isOne);
+  });
+
+  it("keeps what a pattern means", () => {
+    fc.assert(
+      fc.property(kinds(), (segments) => {
+        const pattern = sourceOf(segments);
+        const again = sourcesOf(pattern).flatMap(sourcesOf);
+        expect(again).toEqual(sourcesOf(pattern));
+        for (const path of samplePaths(segments)) {
+          expect(writeOut(pattern).some(({ matches }) => matches(path))).toBe(true);
+        }
+      }),
+    );
+  });
+});
+
+describe("literalPattern", () => {
+  it("writes a pattern that matches one text alone", () => {
+    const text = fc.stringMatching(/^[\w\-.~!$&'()*+,;=:@]{1,10}$/).filter((one) => !/^\.+$/.test(one));
+    fc.assert(
+      fc.property(text, text, (own, other) => {
+        const [pattern] = writeOut(`/${literalPattern(own)}`);
+        expect(pattern?.matches([own])).toBe(true);
+        expect(pattern?.matches([other])).toBe(own.toLowerCase() === other.toLowerCase());
+      }),
+    );
+  });
+});
