@@ -9,7 +9,7 @@ import {
   type ExpressApplication,
   type ExpressRoute,
   isRoute,
-  readRoutes,
+  readApplication,
   toPatterns,
 } from "./express-router.ts";
 import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
@@ -107,7 +107,7 @@ function readMountsOf(app: ExpressApplication, route: ExpressRoute): readonly Pl
   mountsOf.set(app, known);
   const found =
     known.get(route) ??
-    readRoutes(app)
+    (readApplication(app)?.routes ?? [])
       .filter((one) => one.route === route)
       .flatMap(({ mounts = [] }) => mounts.flatMap(writeOut));
   known.set(route, found);

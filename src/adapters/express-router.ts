@@ -41,22 +41,30 @@ interface Mountable {
 export const isRoute = (value: unknown): value is ExpressRoute =>
   typeof value === "object" && value !== null && "stack" in value && Array.isArray(value.stack);
 
-/** Every route below an application, in the order of registration; an application that is mounted in it is left out. */
-export function readRoutes(app: ExpressApplication): readonly MountedRoute[] {
-  return readRouter(routerOf(app), readMounts(app), []);
+/** What an application holds. */
+export interface ReadApplication {
+  /** Every route, in the order of registration. */
+  readonly routes: readonly MountedRoute[];
+  /** Where other applications are mounted, which Express does not give away. */
+  readonly applicationsAt: readonly string[];
+}
+
+/** Reads an application or a router; `undefined` for anything else. */
+export function readApplication(app: unknown): ReadApplication | undefined {
+  const router = routerOf(app);
+  if (!router) return undefined;
+  return {
+    routes: readRouter(router, readMounts(app as ExpressApplication), []),
+    applicationsAt: router.stack.flatMap((layer) =>
+      layer.name === "mounted_app" ? [mountsOf(layer)?.join(", ") ?? "an unknown path"] : [],
+    ),
+  };
 }
 
 /** Where an application was mounted, from its root application down. */
-export function readMounts(app: ExpressApplication): readonly string[] | undefined {
+function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const { parent, mountpath } = app as Mountable;
   return parent ? joinAll(readMounts(parent), toPatterns(mountpath)) : [""];
-}
-
-/** The paths below which other applications are mounted, which an application does not give away. */
-export function readMountedApplications(app: ExpressApplication): readonly string[] {
-  return (routerOf(app)?.stack ?? []).flatMap((layer) =>
-    layer.name === "mounted_app" ? [mountsOf(layer)?.join(", ") ?? "?"] : [],
-  );
 }
 
 /** The patterns of a path as it was given; `undefined` for expressions, which are none. */

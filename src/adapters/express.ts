@@ -6,6 +6,8 @@ import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 
+export { type ExpressApplication } from "./express-router.ts";
+export { routesOf } from "./express-routes.ts";
 export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./express-request.ts";
 
 /** How the routers of the application read a path; say it where they are stricter than Express is by default. */

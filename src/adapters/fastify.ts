@@ -110,8 +110,8 @@ function readReading({ initialConfig }: FastifyInstance): PathReading {
 
 /** What @fastify/express and @fastify/middie run has routers of its own, which may be more lenient than Fastify's. */
 const withoutStrictness = ({ ignoreCase, ignoreTrailingSlash }: PathReading): PathReading => ({
-  ignoreCase: ignoreCase || undefined,
-  ignoreTrailingSlash: ignoreTrailingSlash || undefined,
+  ignoreCase: ignoreCase ? true : undefined,
+  ignoreTrailingSlash: ignoreTrailingSlash ? true : undefined,
 });
 
 /**
