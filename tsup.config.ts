@@ -5,6 +5,7 @@ export default {
     express: "src/adapters/express.ts",
     koa: "src/adapters/koa.ts",
     fastify: "src/adapters/fastify.ts",
+    node: "src/adapters/node.ts",
   },
   format: ["esm"],
   platform: "node",

@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^scopegate$/, replacement: source("index.ts") },
-      { find: /^scopegate\/(express|koa|fastify)$/, replacement: source("adapters/$1.ts") },
+      { find: /^scopegate\/(express|koa|fastify|node)$/, replacement: source("adapters/$1.ts") },
     ],
   },
   test: {

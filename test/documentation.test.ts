@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { WebSocket } from "ws";
 import { ask } from "./support/http.ts";
 import { createIssuer } from "./support/issuer.ts";
 
@@ -43,6 +44,24 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
 
+/** A documented WebSocket answers who may have it, and only below its path. */
+async function checkUpgrades(port: number): Promise<void> {
+  const open = async (path: string, ...scopes: string[]): Promise<string> => {
+    const authorization = `Bearer ${await issuer.token({ scopes })}`;
+    const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { authorization } });
+    const outcome = await new Promise<string>((resolve) => {
+      client.on("message", (data: Buffer) => resolve(data.toString()));
+      client.on("unexpected-response", (_request, { statusCode }) => resolve(String(statusCode)));
+      client.on("error", () => resolve("closed"));
+    });
+    client.terminate();
+    return outcome;
+  };
+  expect(await open("/agents/web/events", "agents:web:read")).toBe("hello user-1");
+  expect(await open("/agents/web/events", "agents:api:read")).toBe("403");
+  expect(await open("/agents/web", "agents:web:read")).toBe("closed");
+}
+
 describe("the documentation", () => {
   it("has the blocks that these tests are about", () => {
     expect(servers.length).toBeGreaterThanOrEqual(6);
@@ -66,7 +85,7 @@ describe("the documentation", () => {
     expect(diagnostics).toEqual([]);
   }, 60_000);
 
-  it.concurrent.each(servers)("serves with $file", async ({ file }) => {
+  it.concurrent.each(servers)("serves with $file", async ({ file, code }) => {
     const child = fork(file, {
       execArgv: ["--import", "tsx", "--import", PRELOAD],
       env: environment,
@@ -82,6 +101,7 @@ describe("the documentation", () => {
       expect(allowed.status).toBe(200);
       const other = await ask(port, { path, token: await issuer.token({ scopes: ["agents:api:read"] }) });
       expect(other.status).toBe(403);
+      if (code.includes('"upgrade"')) await checkUpgrades(port);
     } finally {
       child.kill();
       await once(child, "close");

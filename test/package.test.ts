@@ -55,7 +55,7 @@ describe("the packed package", () => {
   it("holds the build, its types and its papers, and nothing else", () => {
     const others = packed.filter((path) => !/^dist\/[\w.-]+\.(?:js|d\.ts|js\.map)$/.test(path));
     expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
-    for (const entry of ["index", "express", "koa", "fastify"]) {
+    for (const entry of ["index", "express", "koa", "fastify", "node"]) {
       expect(packed).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
     }
   });
@@ -75,12 +75,16 @@ describe("the packed package", () => {
   });
 
   it("loads no framework: each adapter works where none is installed", () => {
-    const code = `for (const entry of ["koa", "fastify"]) {
+    const code = `for (const entry of ["koa", "fastify", "node"]) {
       const { protect, requireScopes, principalOf } = await import("scopegate/" + entry);
       console.log(entry, typeof protect, typeof requireScopes, typeof principalOf);
     }`;
     const line = "function function function";
-    expect(node("entries.mjs", code).trim().split("\n")).toEqual([`koa ${line}`, `fastify ${line}`]);
+    expect(node("entries.mjs", code).trim().split("\n")).toEqual([
+      `koa ${line}`,
+      `fastify ${line}`,
+      `node ${line}`,
+    ]);
   });
 
   it("has types that compile in a strict project that checks its libraries", () => {
@@ -91,11 +95,14 @@ describe("the packed package", () => {
        import { protect } from "scopegate/express";
        import { principalOf } from "scopegate/koa";
        import { requireScopes } from "scopegate/fastify";
+       import { createServer } from "node:http";
+       import { protectUpgrade } from "scopegate/node";
        const server = createResourceServer({ ...parseConfiguration({}), serviceId: "s", verificationKeys: ["k"] });
        const decision: Decision = await server.check({ method: "GET", target: "/" });
        if (!decision.allowed) { const status: number = server.refuse(decision).status; console.log(status); }
        const caller: Principal | undefined = principalOf({ req: {} });
        console.log(protect(server), requireScopes("a:b"), caller?.userId, hasScopes([], "a:b"));
+       createServer().on("upgrade", (request, socket, head) => void protectUpgrade(server)(request, socket, head));
        // @ts-expect-error -- a decision is not changed
        decision.allowed = true;
        // @ts-expect-error -- an option that does not exist

@@ -1,7 +1,7 @@
-/** How Express shows a request to a middleware, and how a refusal is written to its response. */
+/** How Express shows a request to a middleware. */
 import { originForm, pathOf } from "../request.ts";
-import { type Refusal } from "../response/refusal.ts";
 import { type NodeRequest } from "./guard.ts";
+import { type NodeResponse } from "./node-response.ts";
 
 /**
  * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
@@ -16,12 +16,7 @@ export interface ExpressRequest extends NodeRequest {
 }
 
 /** The part of Express's response that a refusal is written to. */
-export interface ExpressResponse {
-  statusCode: number;
-  readonly headersSent: boolean;
-  setHeader(name: string, value: string): unknown;
-  end(body: string): unknown;
-}
+export type ExpressResponse = NodeResponse;
 
 /** A middleware, typed by what it uses: it fits both majors and leaves the types of a route's parameters alone. */
 export type ExpressMiddleware = (
@@ -41,12 +36,4 @@ export function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): strin
   // Express adds the slash to a mount path that was requested without one.
   const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
   return baseUrl + (isMountPath ? rest.slice(1) : rest);
-}
-
-/** Where somebody has answered already, a timeout for one, there is nothing left to say. */
-export function send(response: ExpressResponse, { status, headers, body }: Refusal): void {
-  if (response.headersSent) return;
-  response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.end(JSON.stringify(body));
 }

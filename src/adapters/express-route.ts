@@ -4,7 +4,7 @@
  */
 import { literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
-import { type ExpressMiddleware, type ExpressRequest, readTarget, send } from "./express-request.ts";
+import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -13,6 +13,7 @@ import {
   toPatterns,
 } from "./express-router.ts";
 import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
+import { send } from "./node-response.ts";
 
 const pickedRoutes = new WeakMap<object, unknown>();
 const guardedHandlers = new WeakSet();

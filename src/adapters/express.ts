@@ -1,10 +1,11 @@
 import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { type ExpressMiddleware, type ExpressRequest, readTarget, send } from "./express-request.ts";
+import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
 import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
+import { send } from "./node-response.ts";
 
 export { type ExpressApplication } from "./express-router.ts";
 export { routesOf } from "./express-routes.ts";

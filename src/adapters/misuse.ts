@@ -6,10 +6,10 @@ import { type ResourceServer } from "../resource-server.ts";
  * Fails at boot for anything but a resource server. A framework that is handed `protect` itself calls it with its own
  * objects, and would go on without a guard.
  */
-export function assertResourceServer(server: unknown): asserts server is ResourceServer {
+export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   const isServer = typeof server === "object" && server !== null && "check" in server && "refuse" in server;
   if (!isServer)
-    throw new TypeError("protect takes a resource server: write protect(createResourceServer({ ... })).");
+    throw new TypeError(`${caller} takes a resource server: write ${caller}(createResourceServer({ ... })).`);
 }
 
 /** Fails at boot for a misspelt option: the guard would read paths in another way than its router. */

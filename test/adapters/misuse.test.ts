@@ -1,4 +1,5 @@
 /** The mistakes that would leave an application without a guard: each fails at boot, and says what to write. */
+import { createServer } from "node:http";
 import fastify from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it } from "vitest";
@@ -6,6 +7,7 @@ import { createResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();
@@ -13,6 +15,7 @@ const adapters = [
   ["express", forExpress],
   ["koa", forKoa],
   ["fastify", forFastify],
+  ["node", forNode],
 ] as const;
 
 describe.each(adapters)("protect of %s", (_, adapter) => {
@@ -28,6 +31,17 @@ describe.each(adapters)("protect of %s", (_, adapter) => {
     (scopes) => {
       expect(() => adapter.requireScopes(...(scopes as string[]))).toThrow(
         /agents:read|resource:<parameter>|<parameter>/,
+      );
+    },
+  );
+});
+
+describe("protectUpgrade of node", () => {
+  it.each([[undefined], [null], [{}], [{ serviceId: "agents-prod" }], [createServer()]])(
+    "takes no %j for a resource server",
+    (value) => {
+      expect(() => forNode.protectUpgrade(value as never)).toThrow(
+        "write protectUpgrade(createResourceServer({ ... }))",
       );
     },
   );

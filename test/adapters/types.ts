@@ -1,4 +1,7 @@
 /** Compiled, not run: the adapters fit the types of both majors, and leave those of a route's parameters alone. */
+import { createServer } from "node:http";
+import { createServer as createHttp2Server } from "node:http2";
+import { createServer as createHttpsServer } from "node:https";
 import Router from "@koa/router";
 import express from "express";
 import express4 from "express4";
@@ -10,6 +13,7 @@ import { createResourceServer, type Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
 
 const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [""] });
 
@@ -60,6 +64,18 @@ fastify4App.get(
   { preHandler: [forFastify.requireScopes("agents:read")] },
   (request) => forFastify.principalOf(request)?.userId,
 );
+
+const nodeGuard = forNode.protect(server);
+const mayUpgrade = forNode.protectUpgrade(server);
+const http = createServer((request, response) => {
+  void nodeGuard(request, response);
+  // @ts-expect-error -- a promise that nobody awaits lets everyone in
+  if (nodeGuard(request, response)) response.end(); // eslint-disable-line
+  if (forNode.requireScopes("agents:read")(request, response)) response.end();
+});
+http.on("upgrade", (request, socket, head) => void mayUpgrade(request, socket, head));
+createHttpsServer((request, response) => void nodeGuard(request, response));
+createHttp2Server((request, response) => void nodeGuard(request, response));
 
 // @ts-expect-error -- one key source, not two
 createResourceServer({ keys: { jwksFile: "keys.json", jwks: { keys: [] } }, colour: "red" });

@@ -1,0 +1,767 @@
+import { once } from "node:events";
+import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type Duplex } from "node:stream";
+import express from "express";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type ClientOptions, WebSocket, WebSocketServer } from "ws";
+import { createResourceServer, type ResourceServerOptions } from "scopegate";
+import * as forExpress from "scopegate/express";
+import { principalOf, protect, protectUpgrade, requireScopes } from "scopegate/node";
+import { ask } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { exchange, openRaw, render } from "../support/raw-http.ts";
+
+const issuer = createIssuer();
+const EVENTS = "/agents/web/events";
+
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    scopeMappings: {
+      "GET /agents/:agent_id/events": ["agents:<agent_id>:read"],
+      "POST /agents/:agent_id/events": ["agents:<agent_id>:write"],
+      "GET /items/:id": ["items:<id>:read"],
+      "GET /open": "public",
+      "GET /maybe": "optional",
+    },
+    ...options,
+  });
+
+const bearer = async (...scopes: string[]): Promise<string> => `Bearer ${await issuer.token({ scopes })}`;
+
+/** Something that one side waits for and the other side gives. */
+function deferred<T>() {
+  let resolve!: (value: T) => void;
+  const promise = new Promise<T>((settle) => (resolve = settle));
+  return { promise, resolve };
+}
+
+/** Waits for what no event tells. */
+async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(setImmediate);
+}
+
+interface Upgrading {
+  readonly port: number;
+  /** Every socket that Node handed over, and what the guard said of it. */
+  readonly seen: { readonly socket: Socket; readonly answer: Promise<boolean> }[];
+  /** The targets that were upgraded. */
+  readonly upgraded: string[];
+  readonly sockets: WebSocketServer;
+}
+
+async function listen(http: Server): Promise<number> {
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  // Upgraded connections are no longer the server's: whoever opened them ends them.
+  const connections = new Set<Socket>();
+  http.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
+  closing.push(async () => {
+    http.close();
+    for (const socket of connections) socket.destroy();
+    await once(http, "close");
+  });
+  return (http.address() as AddressInfo).port;
+}
+
+/** A server whose WebSockets send back what they get; every request that is no upgrade is answered by 204. */
+async function startUpgrading(
+  options: Partial<ResourceServerOptions> = {},
+  listener: RequestListener = (_request, response) => response.writeHead(204).end(),
+  http: Server = createServer(listener),
+): Promise<Upgrading> {
+  const mayUpgrade = protectUpgrade(serverWith(options));
+  const sockets = new WebSocketServer({ noServer: true });
+  sockets.on("connection", (client, request) => {
+    client.on("message", (data, isBinary) =>
+      client.send(
+        isBinary ? data : `${principalOf(request)?.userId ?? "nobody"}: ${(data as Buffer).toString()}`,
+      ),
+    );
+  });
+  const seen: Upgrading["seen"] = [];
+  const upgraded: string[] = [];
+  http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+    const answer = mayUpgrade(request, socket, head);
+    seen.push({ socket, answer });
+    void answer.then((isAllowed) => {
+      if (!isAllowed) return;
+      upgraded.push(request.url ?? "");
+      sockets.handleUpgrade(request, socket, head, (client) => sockets.emit("connection", client, request));
+    });
+  });
+  return { port: await listen(http), seen, upgraded, sockets };
+}
+
+type Fields = readonly (readonly [string, string])[];
+
+const HANDSHAKE: Fields = [
+  ["Host", "agents.example"],
+  ["Connection", "Upgrade"],
+  ["Upgrade", "websocket"],
+  ["Sec-WebSocket-Version", "13"],
+  ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
+];
+
+const handshake = (target: string, fields: Fields = [], method = "GET"): string =>
+  render(`${method} ${target} HTTP/1.1`, [...HANDSHAKE, ...fields]);
+
+/** A masked frame as a client sends it (RFC 6455 section 5.2); the mask is zero. */
+function frame(text: string): Buffer {
+  const payload = Buffer.from(text);
+  const length = Buffer.alloc(payload.length < 126 ? 1 : 9);
+  if (length.length === 1) length[0] = 0x80 | payload.length;
+  else length.writeBigUInt64BE(BigInt(payload.length), 1);
+  if (length.length === 9) length[0] = 0x80 | 127;
+  return Buffer.concat([Buffer.from([0x81]), length, Buffer.alloc(4), payload]);
+}
+
+interface RawAnswer {
+  readonly line: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: string;
+}
+
+/** Parses a response by the grammar of RFC 9112; fails on any other syntax and on a field that stands twice. */
+function parseAnswer(bytes: string): RawAnswer {
+  const end = bytes.indexOf("\r\n\r\n");
+  const [line = "", ...fields] = bytes.slice(0, end).split("\r\n");
+  expect(line).toMatch(/^HTTP\/1\.1 [1-5]\d\d [\x20-\x7e]+$/);
+  const headers: Record<string, string> = {};
+  for (const field of fields) {
+    const [, name = "", value = ""] =
+      /^([\w-]+): ([\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?)$/.exec(field) ?? [];
+    expect(name, field).not.toBe("");
+    expect(headers).not.toHaveProperty([name.toLowerCase()]);
+    headers[name.toLowerCase()] = value;
+  }
+  return { line, headers, content: bytes.slice(end + 4) };
+}
+
+/** What becomes of a handshake: the status line of the refusal, or of the upgrade. */
+async function lineOf(port: number, bytes: string): Promise<string> {
+  const client = await openRaw(port);
+  client.socket.write(bytes, "latin1");
+  const line = (await client.receives(/\r\n/)).split("\r\n")[0] ?? "";
+  client.socket.destroy();
+  return line.slice("HTTP/1.1 ".length, "HTTP/1.1 ".length + 3);
+}
+
+function openWebSocket(port: number, path: string, options: ClientOptions = {}): WebSocket {
+  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, options);
+  // One that is refused fails, by the library's own account.
+  client.on("error", () => undefined);
+  closing.push(() => {
+    client.terminate();
+    return Promise.resolve();
+  });
+  return client;
+}
+
+describe("protectUpgrade", () => {
+  it("lets a WebSocket speak for the caller whose token holds the scope of its route", async () => {
+    const { port } = await startUpgrading();
+    const client = openWebSocket(port, EVENTS, {
+      headers: { authorization: await bearer("agents:web:read") },
+    });
+    await once(client, "open");
+    client.send("hello");
+    const [data] = (await once(client, "message")) as [Buffer];
+    expect(data.toString()).toBe("user-1: hello");
+  });
+
+  it("tells a WebSocket client the status and the challenge of its refusal", async () => {
+    const { port, upgraded } = await startUpgrading();
+    const client = openWebSocket(port, EVENTS, {
+      headers: { authorization: await bearer("agents:api:read") },
+    });
+    const [, response] = (await once(client, "unexpected-response")) as [unknown, IncomingMessage];
+    expect(response.statusCode).toBe(403);
+    expect(response.headers["www-authenticate"]).toContain('scope="agents:web:read"');
+    expect(upgraded).toEqual([]);
+  });
+
+  it.each([
+    [EVENTS, ["agents:web:read"], "101"],
+    [EVENTS, ["agents:read"], "101"],
+    [EVENTS, ["agents:api:read"], "403"],
+    [EVENTS, ["agents:web:write"], "403"],
+    [`${EVENTS}?since=7`, ["agents:web:read"], "101"],
+    ["/unmapped", ["platform:admin"], "403"],
+    ["/agents//events", ["platform:admin"], "400"],
+    ["/agents/x/../web/events", ["platform:admin"], "400"],
+    ["/agents%2Fweb/events", ["platform:admin"], "400"],
+    ["/agents/web/EVENTS", ["platform:admin"], "400"],
+    [`http://agents.example${EVENTS}`, ["agents:web:read"], "101"],
+    [`http://agents.example${EVENTS}`, ["agents:api:read"], "403"],
+    [`http://user@agents.example${EVENTS}`, ["agents:web:read"], "400"],
+    ["*", ["platform:admin"], "400"],
+  ])("answers an upgrade of %s with %j by %s", async (target, scopes, status) => {
+    const { port, upgraded } = await startUpgrading();
+    expect(await lineOf(port, handshake(target, [["Authorization", await bearer(...scopes)]]))).toBe(status);
+    expect(upgraded).toEqual(status === "101" ? [target] : []);
+  });
+
+  const good = () => bearer("agents:web:read");
+  it.each<[string, string, () => Promise<Fields>]>([
+    ["no credential", "401", () => Promise.resolve([])],
+    ["another scheme", "401", () => Promise.resolve([["Authorization", "Basic dXNlcjpwYXNz"]])],
+    ["a scheme without a token", "400", () => Promise.resolve([["Authorization", "Bearer"]])],
+    ["a token that is none", "401", () => Promise.resolve([["Authorization", "Bearer a.b.c"]])],
+    [
+      "the scheme in other letters",
+      "101",
+      async () => [["authorization", (await good()).toUpperCase().slice(0, 6) + (await good()).slice(6)]],
+    ],
+    [
+      "two fields, both good",
+      "400",
+      async () => [
+        ["Authorization", await good()],
+        ["Authorization", await good()],
+      ],
+    ],
+    [
+      "two fields, the second good",
+      "400",
+      async () => [
+        ["Authorization", "Basic eDp5"],
+        ["authorization", await good()],
+      ],
+    ],
+    [
+      "a token in a cookie that is no source",
+      "401",
+      async () => [["Cookie", `access_token=${(await good()).slice(7)}`]],
+    ],
+    ["a token as subprotocol", "401", async () => [["Sec-WebSocket-Protocol", (await good()).slice(7)]]],
+    ["a token of a proxy", "401", async () => [["Proxy-Authorization", await good()]]],
+  ])("answers a handshake with %s by %s", async (_, status, fields) => {
+    const { port, upgraded } = await startUpgrading();
+    expect(await lineOf(port, handshake(EVENTS, await fields()))).toBe(status);
+    expect(upgraded.length).toBe(status === "101" ? 1 : 0);
+  });
+
+  it("reads no token from the query, where browsers' WebSockets like to put it", async () => {
+    const { port } = await startUpgrading();
+    expect(await lineOf(port, handshake(`${EVENTS}?access_token=${(await good()).slice(7)}`))).toBe("401");
+  });
+
+  it("takes the token from a cookie where that is a source, and refuses several of its name", async () => {
+    const { port } = await startUpgrading({ tokenSources: [{ cookie: "access_token" }] });
+    const cookie = `access_token=${(await good()).slice(7)}`;
+    expect(await lineOf(port, handshake(EVENTS, [["Cookie", `theme=dark; ${cookie}`]]))).toBe("101");
+    expect(
+      await lineOf(
+        port,
+        handshake(EVENTS, [
+          ["Cookie", cookie],
+          ["Cookie", cookie],
+        ]),
+      ),
+    ).toBe("400");
+    expect(await lineOf(port, handshake(EVENTS, [["Authorization", await good()]]))).toBe("401");
+  });
+
+  it("looks at no token on a public route, and takes none or a good one on an optional route", async () => {
+    const { port } = await startUpgrading();
+    expect(await lineOf(port, handshake("/open"))).toBe("101");
+    expect(await lineOf(port, handshake("/maybe"))).toBe("101");
+    expect(await lineOf(port, handshake("/maybe", [["Authorization", "Bearer a.b.c"]]))).toBe("401");
+  });
+
+  it.each([
+    ["h2c", [["HTTP2-Settings", "AAMAAABkAAQCAAAAAAIAAAAA"]]],
+    ["TLS/1.2, HTTP/1.1", []],
+    ["anything/7", []],
+    ["websocket, h2c", []],
+  ] as const)("checks an upgrade to %s like one to a WebSocket", async (protocol, fields) => {
+    const { port, seen } = await startUpgrading();
+    const ask = (authorization: string) =>
+      render(`GET ${EVENTS} HTTP/1.1`, [
+        ["Host", "agents.example"],
+        ["Connection", "upgrade, http2-settings"],
+        ["Upgrade", protocol],
+        ["Authorization", authorization],
+        ...fields,
+      ]);
+    expect(await lineOf(port, ask("Basic eDp5"))).toBe("401");
+    expect(await lineOf(port, ask(await bearer("agents:api:read")))).toBe("403");
+    const allowed = await openRaw(port);
+    allowed.socket.write(ask(await good()));
+    await until(() => seen.length === 3);
+    expect(await seen[2]?.answer).toBe(true);
+    allowed.socket.destroy();
+  });
+
+  it.each([
+    ["POST", ["agents:web:read"], false],
+    ["POST", ["agents:web:write"], true],
+    ["HEAD", ["agents:web:read"], true],
+    ["HEAD", ["agents:web:write"], false],
+    ["OPTIONS", ["agents:read", "agents:write"], false],
+    ["CONNECT", ["platform:admin"], false],
+  ])(
+    "asks of an upgrade by %s with %j the rule of that method: allowed %s",
+    async (method, scopes, isAllowed) => {
+      const http = createServer();
+      http.on("connect", (...handed: unknown[]) => http.emit("upgrade", ...handed));
+      const { port, seen } = await startUpgrading({}, undefined, http);
+      const { socket } = await openRaw(port);
+      socket.write(handshake(EVENTS, [["Authorization", await bearer(...scopes)]], method));
+      await until(() => seen.length === 1);
+      expect(await seen[0]?.answer).toBe(isAllowed);
+      socket.destroy();
+    },
+  );
+
+  it("answers a refused HEAD without content", async () => {
+    const { port } = await startUpgrading();
+    const { line, headers, content } = parseAnswer(await exchange(port, handshake(EVENTS, [], "HEAD")));
+    expect(line).toBe("HTTP/1.1 401 Unauthorized");
+    expect(Number(headers["content-length"])).toBeGreaterThan(0);
+    expect(content).toBe("");
+  });
+
+  it.each([
+    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, "Bearer"],
+    [
+      "HTTP/1.1 401 Unauthorized",
+      EVENTS,
+      "Bearer a.b.c",
+      /^Bearer error="invalid_token", error_description=".+"$/,
+    ],
+    [
+      "HTTP/1.1 400 Bad Request",
+      EVENTS,
+      "Bearer",
+      /^Bearer error="invalid_request", error_description=".+"$/,
+    ],
+    ["HTTP/1.1 400 Bad Request", "//", undefined, /^Bearer error="invalid_request", error_description=".+"$/],
+    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, undefined],
+  ])("writes %s for %s with %s as a whole response", async (line, target, authorization, challenge) => {
+    const { port } = await startUpgrading();
+    const fields: Fields = authorization === undefined ? [] : [["Authorization", authorization]];
+    const answer = parseAnswer(await exchange(port, handshake(target, fields)));
+    expect(answer.line).toBe(line);
+    const { date, "www-authenticate": authenticate, ...headers } = answer.headers;
+    expect(headers).toEqual({
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+      "content-length": String(answer.content.length),
+      connection: "close",
+    });
+    expect(new Date(date ?? "").toUTCString()).toBe(date);
+    if (challenge instanceof RegExp) expect(authenticate).toMatch(challenge);
+    else expect(authenticate).toBe(challenge);
+    expect(JSON.parse(answer.content)).toMatchObject({
+      status: Number(line.slice(9, 12)),
+      title: line.slice(13),
+    });
+  });
+
+  it("answers by 503 and Retry-After when nobody can tell, and upgrades nothing", async () => {
+    const { port, upgraded } = await startUpgrading({ isRevoked: () => Promise.reject(new Error("canary")) });
+    const bytes = await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
+    const { line, headers } = parseAnswer(bytes);
+    expect(line).toBe("HTTP/1.1 503 Service Unavailable");
+    expect(headers["retry-after"]).toMatch(/^\d+$/);
+    expect(headers).not.toHaveProperty("www-authenticate");
+    expect(bytes).not.toContain("canary");
+    expect(upgraded).toEqual([]);
+  });
+
+  it("answers a fault by an empty 500, tells it in a process warning and rejects nothing", async () => {
+    const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
+    const warned = once(process, "warning");
+    const answer = parseAnswer(await exchange(port, handshake(EVENTS, [["Authorization", await good()]])));
+    expect(answer.line).toBe("HTTP/1.1 500 Internal Server Error");
+    expect(answer.content).toBe("");
+    expect(Object.keys(answer.headers)).toEqual(["content-length", "date", "connection"]);
+    expect(await seen[0]?.answer).toBe(false);
+    expect(upgraded).toEqual([]);
+    const [warning] = (await warned) as [Error & { readonly detail?: string }];
+    expect(warning).toMatchObject({
+      name: "ScopegateWarning",
+      message: expect.stringContaining("upgrade") as string,
+    });
+    expect(warning.detail).toContain("Error");
+  });
+
+  it("knows the caller of an allowed upgrade, and nobody for a refused one", async () => {
+    const guard = protectUpgrade(serverWith());
+    const http = createServer();
+    const callers: unknown[] = [];
+    http.on("upgrade", (request, socket, head) => {
+      void guard(request, socket, head).then((isAllowed) => {
+        callers.push([isAllowed, principalOf(request)?.userId]);
+        socket.destroy();
+      });
+    });
+    const port = await listen(http);
+    await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
+    await exchange(port, handshake(EVENTS, [["Authorization", await bearer("other:read")]]));
+    expect(callers).toEqual([
+      [true, "user-1"],
+      [false, undefined],
+    ]);
+  });
+});
+
+/** A check that waits until the test answers it. */
+function slowCheck() {
+  const asked = deferred<undefined>();
+  const revoked = deferred<boolean>();
+  const isRevoked = (): Promise<boolean> => {
+    asked.resolve(undefined);
+    return revoked.promise;
+  };
+  return { isRevoked, asked: asked.promise, answer: revoked.resolve };
+}
+
+describe("the bytes of an upgraded connection", () => {
+  it("are the WebSocket library's, those that came with the handshake included", async () => {
+    const { port } = await startUpgrading();
+    const client = await openRaw(port);
+    const first = handshake(EVENTS, [["Authorization", await bearer("agents:read")]]);
+    client.socket.write(Buffer.concat([Buffer.from(first), frame("at once")]));
+    expect(await client.receives(/at once/)).toMatch(/^HTTP\/1\.1 101 .*user-1: at once$/s);
+    client.socket.destroy();
+  });
+
+  it.each([
+    ["a few", "while pending"],
+    // More than a socket holds: the rest waits in the system.
+    ["many", `${"x".repeat(300_000)} while pending`],
+  ])("are not lost, %s of them, when they arrive during the check", async (_, text) => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen } = await startUpgrading({ isRevoked });
+    const client = await openRaw(port);
+    const first = handshake(EVENTS, [["Authorization", await bearer("agents:read")]]);
+    client.socket.write(Buffer.concat([Buffer.from(first), frame("first")]));
+    await asked;
+    client.socket.write(frame(text));
+    await until(() => (seen[0]?.socket.readableLength ?? 0) > 0);
+    expect(client.received()).toBe("");
+    answer(false);
+    const received = await client.receives(/while pending/);
+    expect(received.indexOf("user-1: first")).toBeLessThan(received.indexOf(text.slice(0, 100)));
+    expect(received).toContain(`user-1: ${text}`);
+    client.socket.destroy();
+  });
+
+  it("come from a socket on which the guard left no listener and wrote nothing", async () => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const guard = protectUpgrade(serverWith({ isRevoked }));
+    const http = createServer();
+    const listeners = (socket: Duplex) =>
+      socket.eventNames().map((name) => [name, socket.listenerCount(name as string)]);
+    const told = deferred<unknown>();
+    http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
+      const before = [listeners(socket), socket.readableFlowing, socket.bytesWritten, socket.timeout];
+      void guard(request, socket, head).then(() => {
+        told.resolve([
+          before,
+          [listeners(socket), socket.readableFlowing, socket.bytesWritten, socket.timeout],
+        ]);
+        socket.destroy();
+      });
+    });
+    const port = await listen(http);
+    const answered = exchange(port, handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    answer(false);
+    const [before, after] = (await told.promise) as [unknown, unknown];
+    expect(after).toEqual(before);
+    await answered;
+  });
+});
+
+describe("a client that goes away", () => {
+  it.each([
+    ["allowed", false],
+    ["refused", true],
+  ])("by a reset during the check ends no process, and nothing is upgraded: %s", async (_, isRefused) => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
+    const { socket } = await openRaw(port);
+    socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    socket.resetAndDestroy();
+    await until(() => seen[0]?.socket.destroyed === true);
+    answer(isRefused);
+    expect(await seen[0]?.answer).toBe(false);
+    expect(upgraded).toEqual([]);
+  });
+
+  it("by ending its side during the check gets no upgrade that nobody would see the end of", async () => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
+    const client = await openRaw(port);
+    client.socket.end(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    await until(() => seen[0]?.socket.readableEnded === true);
+    answer(false);
+    expect(await seen[0]?.answer).toBe(false);
+    expect(await client.closed).toBe("");
+    expect(upgraded).toEqual([]);
+  });
+
+  it("only from its own side still reads its refusal", async () => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen } = await startUpgrading({ isRevoked });
+    const client = await openRaw(port);
+    client.socket.end(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    await until(() => seen[0]?.socket.readableEnded === true);
+    answer(true);
+    expect(await client.closed).toMatch(/^HTTP\/1\.1 401 /);
+    await until(() => seen[0]?.socket.destroyed === true);
+  });
+
+  it("before the check begins gets nothing", async () => {
+    const guard = protectUpgrade(serverWith());
+    const http = createServer();
+    const answer = deferred<Promise<boolean>>();
+    http.on("upgrade", (request, socket, head) => {
+      socket.destroy();
+      socket.once("close", () => answer.resolve(guard(request, socket, head)));
+    });
+    const port = await listen(http);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    expect(await exchange(port, handshake(EVENTS))).toBe("");
+    expect(await answer.promise).toBe(false);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("the end of a refused connection", () => {
+  it("comes as soon as the client has read and closed", async () => {
+    const { port, seen } = await startUpgrading();
+    expect(await exchange(port, handshake(EVENTS))).toContain("credential_missing");
+    await until(() => seen[0]?.socket.destroyed === true);
+  });
+
+  it("loses no answer to what the client sent meanwhile", async () => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen } = await startUpgrading({ isRevoked });
+    const client = await openRaw(port);
+    client.socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    // No help from the limit: what is left unread keeps nothing open.
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    // More than the server has read by the time of its answer.
+    client.socket.write(Buffer.alloc(2_000_000));
+    await until(() => (seen[0]?.socket.readableLength ?? 0) > 0);
+    answer(true);
+    expect(await client.closed).toContain("token_rejected");
+    await until(() => seen[0]?.socket.destroyed === true);
+  });
+
+  it.each([
+    ["allowed", false],
+    ["refused", true],
+  ])("leaves whole what somebody in front has answered during the check: %s", async (_, isRefused) => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
+    const client = await openRaw(port);
+    client.socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    await asked;
+    const own = `HTTP/1.1 503 Service Unavailable\r\n\r\n${"x".repeat(5_000_000)}`;
+    seen[0]?.socket.end(own);
+    answer(isRefused);
+    expect(await seen[0]?.answer).toBe(false);
+    expect((await client.closed) === own).toBe(true);
+    expect(upgraded).toEqual([]);
+  });
+
+  it("comes after a while for a client that neither reads nor closes", async () => {
+    const { port, seen } = await startUpgrading();
+    const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    socket.write(handshake(EVENTS));
+    await until(() => seen[0]?.socket.writableFinished === true);
+    expect(vi.getTimerCount()).toBe(1);
+    vi.advanceTimersByTime(1_999);
+    expect(seen[0]?.socket.destroyed).toBe(false);
+    vi.advanceTimersByTime(1);
+    expect(seen[0]?.socket.destroyed).toBe(true);
+    socket.destroy();
+  });
+
+  it("leaves no timer behind", async () => {
+    const { port, seen } = await startUpgrading();
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    await exchange(port, handshake(EVENTS));
+    await until(() => seen[0]?.socket.closed === true);
+    await new Promise(setImmediate);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe("what bypasses a framework's middleware", () => {
+  const expressApp = (): express.Express => {
+    const app = express();
+    app.use(forExpress.protect(serverWith()));
+    app.get("/agents/:agent_id/events", (_request, response) => response.json("events"));
+    return app;
+  };
+
+  it("is every upgrade, of every route, as soon as there is a listener for one: protect never sees it", async () => {
+    const http = createServer(expressApp());
+    const sockets = new WebSocketServer({ server: http });
+    const port = await listen(http);
+    expect((await ask(port, { path: EVENTS })).status).toBe(401);
+    expect(await lineOf(port, handshake(EVENTS))).toBe("101");
+    expect(await lineOf(port, handshake("/unmapped"))).toBe("101");
+    sockets.close();
+  });
+
+  it("is nothing where nobody listens for upgrades: the request is checked as any other", async () => {
+    const port = await listen(createServer(expressApp()));
+    expect(await lineOf(port, handshake(EVENTS))).toBe("401");
+  });
+
+  it("is checked by protectUpgrade beside protect, with the same table", async () => {
+    const { port } = await startUpgrading({}, expressApp());
+    const token = await issuer.token({ scopes: ["agents:api:read"] });
+    expect((await ask(port, { path: EVENTS })).status).toBe(401);
+    expect((await ask(port, { path: EVENTS, token })).status).toBe(403);
+    expect(await lineOf(port, handshake(EVENTS))).toBe("401");
+    expect(await lineOf(port, handshake(EVENTS, [["Authorization", `Bearer ${token}`]]))).toBe("403");
+  });
+
+  it.each([
+    ["refused", [] as Fields],
+    ["allowed", undefined],
+  ])(
+    "is a WebSocket library with a server of its own, too: %s, its connection is cut and a warning says why",
+    async (_, fields) => {
+      const http = createServer();
+      const guard = protectUpgrade(serverWith());
+      const sockets = new WebSocketServer({ server: http });
+      const answers: Promise<boolean>[] = [];
+      http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
+      const port = await listen(http);
+      const warned = once(process, "warning");
+      const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
+      const received = await exchange(port, handshake(EVENTS, credential));
+      expect(received).not.toContain("problem+json");
+      expect(await Promise.all(answers)).toEqual([false]);
+      expect((await warned)[0]).toMatchObject({
+        detail: expect.stringContaining("noServer: true") as string,
+      });
+      sockets.close();
+    },
+  );
+});
+
+describe("protect of plain Node", () => {
+  const start = (options: Partial<ResourceServerOptions> = {}) => {
+    const guard = protect(serverWith(options));
+    const mayReadLogs = requireScopes("logs:<agent_id>:read");
+    const ran: string[] = [];
+    const http = createServer((request, response) => {
+      void guard(request, response).then((isAllowed) => {
+        if (!isAllowed) return;
+        if (request.url === "/agents/web" && !mayReadLogs(request, response, { agent_id: "web" })) return;
+        ran.push(request.url ?? "");
+        response.end(principalOf(request)?.userId ?? "nobody");
+      });
+    });
+    return listen(http).then((port) => ({ port, ran }));
+  };
+  const token = (...scopes: string[]) => issuer.token({ scopes });
+
+  it("lets an allowed request go on, with its caller, and answers the others", async () => {
+    const { port, ran } = await start();
+    expect(await ask(port, { path: EVENTS, token: await token("agents:read") })).toMatchObject({
+      status: 200,
+      text: "user-1",
+    });
+    expect(await ask(port, { path: "/open" })).toMatchObject({ status: 200, text: "nobody" });
+    expect(ran).toEqual([EVENTS, "/open"]);
+    const refused = await ask(port, { path: EVENTS, token: await token("agents:api:read") });
+    expect(refused).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
+    expect(refused.headers["content-type"]).toBe("application/problem+json");
+    expect((await ask(port, { path: EVENTS })).headers["www-authenticate"]).toBe("Bearer");
+    expect((await ask(port, { path: "/unmapped", token: await token("platform:admin") })).status).toBe(403);
+    expect((await ask(port, { path: "/agents//web", token: await token("platform:admin") })).status).toBe(
+      400,
+    );
+    expect(ran.length).toBe(2);
+  });
+
+  it("refuses repeated Authorization fields", async () => {
+    const { port } = await start();
+    const authorization: [string, string] = ["authorization", await bearer("agents:read")];
+    expect((await ask(port, { path: EVENTS, headers: [authorization, authorization] })).status).toBe(400);
+  });
+
+  it("answers a fault by an empty 500, and tells it in a process warning", async () => {
+    const { port, ran } = await start({ now: () => Number.NaN });
+    const warned = once(process, "warning");
+    const answer = await ask(port, { path: EVENTS, token: await token("agents:read") });
+    expect(answer).toMatchObject({ status: 500, text: "" });
+    expect((await warned)[0]).toMatchObject({ name: "ScopegateWarning" });
+    expect(ran).toEqual([]);
+  });
+
+  it.each([
+    ["a refusal", { isRevoked: () => true }],
+    ["a fault", { now: () => Number.NaN }],
+  ])("says nothing where somebody else has answered already: %s", async (_, options) => {
+    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    const guard = protect(serverWith(options));
+    const answer = deferred<boolean>();
+    const http = createServer((request, response) => {
+      void guard(request, response).then(answer.resolve);
+      response.writeHead(503).write("time");
+      void answer.promise.then(() => response.end("out"));
+    });
+    const port = await listen(http);
+    expect(await ask(port, { path: EVENTS, token: await token("agents:read") })).toMatchObject({
+      status: 503,
+      text: "timeout",
+    });
+    expect(await answer.promise).toBe(false);
+    // A refusal that came too late is no fault.
+    expect(warnings.mock.calls.length).toBe("now" in options ? 1 : 0);
+    warnings.mockRestore();
+  });
+
+  it("asks for the scopes of requireScopes as well, parameters filled in", async () => {
+    const { port, ran } = await start();
+    const both = await token("agents:read", "logs:web:read");
+    expect((await ask(port, { path: "/agents/web", token: both })).status).toBe(200);
+    const refused = await ask(port, {
+      path: "/agents/web",
+      token: await token("agents:read", "logs:api:read"),
+    });
+    expect(refused).toMatchObject({ status: 403, body: { missing_scopes: ["logs:web:read"] } });
+    expect(ran.length).toBe(1);
+  });
+
+  it("tells a program that uses requireScopes without protect", () => {
+    const response = {
+      statusCode: 200,
+      headersSent: false,
+      setHeader: () => undefined,
+      end: () => undefined,
+    };
+    expect(() => requireScopes("agents:read")({ headers: {} }, response)).toThrow("needs protect(server)");
+  });
+});
