@@ -98,21 +98,6 @@ describe.each(applications)("$name", (application) => {
     expect((await call(target, ["agents:api:read"])).status).toBe(403);
   });
 
-  it("lets no header but the credential change a decision", async () => {
-    const names = [
-      "x-original-url",
-      "x-rewrite-url",
-      "x-forwarded-prefix",
-      "x-http-method-override",
-      "x-forwarded-host",
-    ];
-    for (const name of names) {
-      const headers: [string, string][] = [[name, name.includes("method") ? "POST" : "/public/stats"]];
-      expect((await call("/agents", undefined, { headers })).status, name).toBe(401);
-      expect((await call("/agents", ["x:y"], { headers })).status, name).toBe(403);
-    }
-  });
-
   it("adds the scopes of requireScopes to those of the rule, parameters filled in", async () => {
     expect((await call("/extra/5", ["extra:5:use"])).body).toEqual({ id: "5" });
     const refused = await call("/extra/6", ["extra:5:use"]);

@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type IncomingMessage, request as httpRequest, type Server } from "node:http";
+import { type Agent, type IncomingMessage, request as httpRequest, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 
 export interface Answer {
@@ -16,6 +16,8 @@ export interface Asked {
   /** A list of fields: names may repeat. */
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: unknown;
+  /** Keeps connections open from request to request; by default each has its own. */
+  readonly agent?: Agent;
 }
 
 /** Sends one request as it is written: no normalisation of the target, fields in order. */
@@ -31,7 +33,7 @@ export async function ask(port: number, asked: Asked): Promise<Answer> {
     host: "127.0.0.1",
     method: asked.method ?? "GET",
     path: asked.path,
-    agent: false,
+    agent: asked.agent ?? false,
     headers: fields.flat(),
   });
   sent.end(body);
