@@ -1,6 +1,7 @@
 import { type ResourceServerOptions } from "./options/options.ts";
 import { type Refused } from "./policy/decision.ts";
 import { type Principal, type PrincipalRules, readPrincipal } from "./principal.ts";
+import { withinLimit } from "./time-limit.ts";
 import { type TokenVerifier } from "./token/verifier.ts";
 
 /** Who a token speaks for, or why it speaks for nobody. */
@@ -48,30 +49,12 @@ async function askRevocation(
 ): Promise<Identified> {
   try {
     const answer = isRevoked(principal);
-    const revoked: unknown = typeof answer === "boolean" ? answer : await withinLimit(answer);
+    const revoked: unknown = typeof answer === "boolean" ? answer : await withinLimit(answer, "`isRevoked`");
     if (revoked === false) return { kind: "identified", principal };
     if (revoked === true)
       return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
     throw new TypeError("`isRevoked` must answer true or false.");
   } catch (cause) {
     return { kind: "refused", refusal: { reason: "keys_unavailable", cause } };
-  }
-}
-
-/** How long the answer about a revocation is waited for, in milliseconds. */
-const REVOCATION_LIMIT_MS = 5_000;
-
-async function withinLimit<T>(answer: T | Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    timer = setTimeout(
-      () => reject(new Error("`isRevoked` gave no answer in time.")),
-      REVOCATION_LIMIT_MS,
-    ).unref();
-  });
-  try {
-    return await Promise.race([answer, limit]);
-  } finally {
-    clearTimeout(timer);
   }
 }

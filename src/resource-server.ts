@@ -9,10 +9,10 @@ import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
-
 import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, observableTarget, type PathReading, readTarget } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
+import { withinLimit } from "./time-limit.ts";
 import { readCredential } from "./token/credential.ts";
 import { createTokenVerifier } from "./token/verifier.ts";
 
@@ -101,6 +101,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
     const credential = readCredential(request, tokenSources);
     if (credential.kind === "malformed") return refuse("credential_malformed", facts);
+      return refuse("token_rejected", { ...facts, rejection: "too_large" });
     if (credential.kind === "missing") {
       return asks === "a good token or none" ? allow(facts) : refuse("credential_missing", facts);
     }
@@ -177,7 +178,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return explainDecision(query, decision);
     },
     refuse: (refused: Refused) => createRefusal(refused, challenge),
-    ready: () => keys.ready().catch((cause: unknown) => Promise.reject(new KeysUnavailableError(cause))),
+    ready: () =>
+      withinLimit(keys.ready(), "The key source").catch((cause: unknown) =>
+        Promise.reject(new KeysUnavailableError(cause)),
+      ),
     close: () => Promise.resolve(),
   });
 }

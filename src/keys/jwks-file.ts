@@ -18,19 +18,20 @@ export function createJwksFileResolver(
   report: Report,
   onKeyEvent: (event: KeyEvent) => void,
 ): KeyResolver | undefined {
-  const first = attempt(() => ({ state: stateOf(file), text: readFileSync(file, "utf8") }));
-  const set = first && parseJwks(first.text);
-  if (!first || !set) {
-    report(first ? notASet(path) : unreadable(path, file));
+  let state = stateOf(file);
+  const first = state === MISSING ? undefined : attempt(() => readFileSync(file, "utf8"));
+  const set = first === undefined ? undefined : parseJwks(first);
+  if (!set) {
+    report(first === undefined ? unreadable(path, file) : notASet(path));
     return undefined;
   }
   const required = requireJwks(set, algorithms, path, report);
   if (!required) return undefined;
-  let [keys, state] = [required, first.state];
+  let keys = required;
   let reading: Promise<void> | undefined;
 
   const reload = async (next: string) => {
-    const text = await readFile(file, "utf8").catch(() => undefined);
+    const text = next === MISSING ? undefined : await readFile(file, "utf8").catch(() => undefined);
     const changed = text === undefined ? undefined : parseJwks(text);
     state = next;
     if (!changed) {
@@ -49,7 +50,7 @@ export function createJwksFileResolver(
   const refresh = async (): Promise<readonly VerificationKey[]> => {
     // Again after the read: the file may have changed while it was read, and a withdrawn key must not outlive that.
     for (let turn = 0; turn < MAX_READS; turn += 1) {
-      const next = attempt(() => stateOf(file)) ?? "missing";
+      const next = stateOf(file);
       if (next === state) return keys;
       await (reading ??= reload(next).finally(() => (reading = undefined)));
     }
@@ -64,10 +65,16 @@ export function createJwksFileResolver(
 
 const MAX_READS = 10;
 
-/** Changes with every write and every replacement of the file, symbolic links included. */
+const MISSING = "missing";
+
+/**
+ * Changes with every write and every replacement of the file, symbolic links included. Whatever is no regular file counts
+ * as missing: reading a pipe ends when somebody writes to it, if ever.
+ */
 function stateOf(file: string): string {
-  const { mtimeNs, ctimeNs, size, ino } = statSync(file, { bigint: true });
-  return [mtimeNs, ctimeNs, size, ino].join(" ");
+  const stats = attempt(() => statSync(file, { bigint: true }));
+  if (!stats?.isFile()) return MISSING;
+  return [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
 }
 
 const notASet = (path: readonly (string | number)[]): ConfigurationIssue => ({
@@ -77,11 +84,11 @@ const notASet = (path: readonly (string | number)[]): ConfigurationIssue => ({
   hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
 });
 
-/** What was given may be a key itself, by mistake: only what looks like a path is quoted. */
+/** What was given may be a key itself, by mistake: only what ends like the name of a file is quoted. */
 const unreadable = (path: readonly (string | number)[], file: string): ConfigurationIssue => ({
   code: "key_file_unreadable",
   path,
-  message: /^[\w./\\: -]{1,200}$/.test(file)
+  message: /^[\w./\\: -]{1,200}\.[a-z]{1,5}$/.test(file)
     ? `\`${file}\` cannot be read.`
     : "names no file that can be read.",
   hint: "Give the path of a readable file; a relative one counts from the working directory.",

@@ -1,5 +1,6 @@
 import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssueCode } from "../errors.ts";
+import { withinLimit } from "../time-limit.ts";
 import { type Algorithm } from "./algorithm.ts";
 
 /** A JSON Web Key (RFC 7517 section 4), as far as this library reads it; the types of jose and of Node.js fit it. */
@@ -21,12 +22,15 @@ export interface JsonWebKeySet {
 /** A key in any of the forms that `verificationKeys` takes. */
 export type VerificationKeyInput = string | JsonWebKey | KeyObject | webcrypto.CryptoKey;
 
+/** A key as jose takes it. */
+export type KeyMaterial = KeyObject | webcrypto.CryptoKey;
+
 /** A key that is fit to verify with the algorithms it lists, and with no other. */
 export interface VerificationKey {
   readonly kid?: string;
   readonly algorithms: ReadonlySet<Algorithm>;
-  /** The key as jose takes it; a secret is imported once, on first use. */
-  readonly material: (algorithm: Algorithm) => KeyObject | webcrypto.CryptoKey | Promise<webcrypto.CryptoKey>;
+  /** A secret is imported once, on first use. */
+  readonly material: (algorithm: Algorithm) => KeyMaterial | Promise<KeyMaterial>;
 }
 
 /** Why a key cannot be used. The texts never quote the key. */
@@ -64,6 +68,17 @@ export function selectKeys(
   if (kid === undefined) return fit;
   const named = fit.filter((key) => key.kid === kid);
   return named.length > 0 ? named : fit.filter((key) => key.kid === undefined);
+}
+
+/** The keys that may have signed a token, ready to verify with. Throws when no answer can be had in time. */
+export async function findKeyMaterial(keys: KeyResolver, query: KeyQuery): Promise<readonly KeyMaterial[]> {
+  const answer = keys.find(query);
+  // What is there already needs no timer.
+  const found = answer instanceof Promise ? await withinLimit(answer, "The key source") : answer;
+  const materials = found.map(({ material }) => material(query.algorithm));
+  return materials.some((material) => material instanceof Promise)
+    ? withinLimit(Promise.all(materials.map((material) => Promise.resolve(material))), "The import of a key")
+    : (materials as readonly KeyMaterial[]);
 }
 
 /** Imports every key for every algorithm it serves, so that the first request does not have to. */

@@ -8,7 +8,7 @@ import {
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
-import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
+import { findKeyMaterial, type KeyMaterial, type KeyResolver } from "../keys/verification-key.ts";
 import { readJsonSegment, readJwt } from "./jwt-parts.ts";
 
 /** What a token must be to be accepted. */
@@ -62,14 +62,14 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     if (!algorithm) return reject("algorithm");
     if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
 
-    let candidates: readonly VerificationKey[];
+    let candidates: readonly KeyMaterial[];
     try {
-      candidates = await keys.find({ algorithm, kid });
+      candidates = await findKeyMaterial(keys, { algorithm, kid });
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
 
-    const rejected = await verifyWithAny(candidates, token, algorithm, {
+    const rejected = await verifyWithAny(candidates, token, {
       ...options,
       currentDate: readClock(rules.now),
     });
@@ -81,14 +81,13 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 
 /** Tries each key until one signature fits; what is wrong with the claims then is final. */
 async function verifyWithAny(
-  candidates: readonly VerificationKey[],
+  candidates: readonly KeyMaterial[],
   token: string,
-  algorithm: Algorithm,
   options: JWTVerifyOptions,
 ): Promise<Rejected | undefined> {
   let rejected = reject("key");
   for (const key of candidates) {
-    const outcome = await verifyWith(key, token, algorithm, options);
+    const outcome = await verifyWith(key, token, options);
     if (outcome?.rejection !== "signature") return outcome;
     rejected = outcome;
   }
@@ -96,14 +95,12 @@ async function verifyWithAny(
 }
 
 async function verifyWith(
-  key: VerificationKey,
+  key: KeyMaterial,
   token: string,
-  algorithm: Algorithm,
   options: JWTVerifyOptions,
 ): Promise<Rejected | undefined> {
-  const material = await key.material(algorithm);
   try {
-    await jwtVerify(token, material, options);
+    await jwtVerify(token, key, options);
     return undefined;
   } catch (error) {
     return toRejected(error);
