@@ -99,8 +99,9 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     const { facts, asks } = route;
     if (asks === "nothing") return allow(facts);
 
-    const credential = readCredential(request, tokenSources);
+    const credential = readCredential(request, tokenSources, token.maxTokenBytes);
     if (credential.kind === "malformed") return refuse("credential_malformed", facts);
+    if (credential.kind === "too_large")
       return refuse("token_rejected", { ...facts, rejection: "too_large" });
     if (credential.kind === "missing") {
       return asks === "a good token or none" ? allow(facts) : refuse("credential_missing", facts);

@@ -7,7 +7,7 @@ const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
 const BOTH: readonly TokenSource[] = [...HEADER, ...COOKIE];
 
 const read = (request: Partial<AccessRequest>, sources = HEADER) =>
-  readCredential({ method: "GET", target: "/agents", ...request }, sources);
+  readCredential({ method: "GET", target: "/agents", ...request }, sources, 16_384);
 
 const token = (text: string) => ({ kind: "token", token: text });
 const MISSING = { kind: "missing" };
