@@ -1,0 +1,147 @@
+/** Claims of the wrong type, at the edge of their time, for somebody else, or on a prototype. */
+import { claims, claimsJson, forge, NOW, type TokenCase } from "./forge.ts";
+
+const of = (
+  expected: string,
+  more: Readonly<Record<string, unknown>>,
+  options: TokenCase["options"] = {},
+): TokenCase => ({
+  name: `${JSON.stringify(more, (_, value: unknown) => (value === undefined ? "(absent)" : value)).slice(0, 60)} where ${JSON.stringify(options)}`,
+  token: claims(more),
+  options,
+  expected,
+});
+
+const dates: readonly TokenCase[] = [
+  of("accepted", {}),
+  of("accepted", { exp: NOW + 1 }),
+  of("expired", { exp: NOW }),
+  of("expired", { exp: NOW - 1 }),
+  of("accepted", { exp: NOW + 0.5 }),
+  of("accepted", { exp: NOW - 9 }, { clockToleranceSeconds: 10 }),
+  of("expired", { exp: NOW - 10 }, { clockToleranceSeconds: 10 }),
+  of("expired", { exp: 0 }),
+  of("expired", { exp: -1 }),
+  of("expired", { exp: -NOW }),
+  of("accepted", { exp: Number.MAX_SAFE_INTEGER }),
+  of("claims", { exp: undefined }, { requiredClaims: ["exp"] }),
+  of("accepted", { exp: NOW + 1 }, { requiredClaims: ["exp"] }),
+  of("accepted", { nbf: NOW }),
+  of("not_yet_valid", { nbf: NOW + 1 }),
+  of("accepted", { nbf: NOW + 10 }, { clockToleranceSeconds: 10 }),
+  of("not_yet_valid", { nbf: NOW + 11 }, { clockToleranceSeconds: 10 }),
+  of("accepted", { iat: NOW - 60 }, { maxTokenAgeSeconds: 60 }),
+  of("expired", { iat: NOW - 61 }, { maxTokenAgeSeconds: 60 }),
+  of("not_yet_valid", { iat: NOW + 1 }, { maxTokenAgeSeconds: 60 }),
+  of("claims", {}, { maxTokenAgeSeconds: 60 }),
+  of("accepted", { iat: NOW + 1_000 }),
+  ...["exp", "nbf", "iat"].flatMap((date) => [
+    ...[String(NOW + 9), "", null, true, [NOW + 9], {}, { valueOf: NOW + 9 }].map((value) =>
+      of("claims", { [date]: value }),
+    ),
+    ...["1e400", "-1e400"].map((number) => ({
+      name: `${date} ${number}`,
+      token: claimsJson(`"${date}":${number}`),
+      expected:
+        date === "exp" && number === "-1e400"
+          ? "expired"
+          : date === "nbf" && number === "1e400"
+            ? "not_yet_valid"
+            : "claims",
+    })),
+  ]),
+];
+
+const ISSUER = { issuer: "https://issuer.example" };
+
+const parties: readonly TokenCase[] = [
+  of("accepted", { iss: "https://issuer.example" }, ISSUER),
+  of("issuer", { iss: "https://issuer.example/" }, ISSUER),
+  of("issuer", { iss: "https://issuer.example.evil.example" }, ISSUER),
+  of("issuer", { iss: ["https://issuer.example"] }, ISSUER),
+  of("issuer", {}, ISSUER),
+  of("accepted", { aud: ["agents-prod"] }),
+  of("accepted", { aud: ["other", "agents-prod"] }),
+  of("accepted", { aud: "b" }, { audience: ["a", "b"] }),
+  of("accepted", { aud: undefined }, { verifyAudience: false }),
+  of("accepted", { aud: "other" }, { verifyAudience: false }),
+  of("audience", { aud: "agents-prod" }, { audience: ["a", "b"] }),
+  of("audience", { aud: "agents-prod-2" }),
+  of("audience", { aud: "AGENTS-PROD" }),
+  of("audience", { aud: "other agents-prod" }),
+  of("audience", { aud: undefined }),
+  of("audience", { aud: null }),
+  of("audience", { aud: [] }),
+  of("audience", { aud: {} }),
+  of("audience", { aud: [["agents-prod"]] }),
+  of("audience", { aud: { 0: "agents-prod", length: 1 } }),
+  of("claims", { aud: ["agents-prod", 5] }),
+  of("claims", { aud: 5 }, { verifyAudience: false }),
+];
+
+const types: readonly TokenCase[] = [
+  of("accepted", { scopes: [] }),
+  of("accepted", { scopes: "agents:read agents:write" }),
+  of("accepted", { scopes: ["Ärger:lesen", "🦊", "a b"] }),
+  of("accepted", { sub: "ユーザー", name: "Zoë 🦊", "emoji 🦊": "\u2028\u0000" }),
+  of("accepted", { sub: "" }),
+  of("accepted", { scope: "agents:read", scopes: undefined }, { scopesClaim: "scope" }),
+  of(
+    "accepted",
+    { realm_access: { roles: ["agents:read"] }, scopes: undefined },
+    { scopesClaim: ["realm_access", "roles"] },
+  ),
+  of("accepted", { tenant: null }, { requiredClaims: ["tenant"] }),
+  of("claims", {}, { requiredClaims: ["tenant"] }),
+  of("claims", {}, { requiredClaims: ["toString"] }),
+  ...[undefined, null, 5, true, {}, [5], ["a", null], [["a"]], { 0: "platform:admin", length: 1 }].map(
+    (scopes) => of("claims", { scopes }),
+  ),
+  ...["sub", "session_id", "iss", "jti"].flatMap((name) =>
+    [5, null, {}, ["root"]].map((value) => of("claims", { [name]: value })),
+  ),
+  {
+    name: "a member __proto__ with scopes",
+    token: forge({ payload: '{"__proto__":{"scopes":["platform:admin"]},"aud":"agents-prod"}' }),
+    expected: "claims",
+  },
+  {
+    name: "a member __proto__ beside honest claims",
+    token: claimsJson('"__proto__":{"sub":"root"}'),
+    expected: "accepted",
+  },
+  {
+    name: "a member constructor",
+    token: claimsJson('"constructor":{"prototype":{"scopes":["platform:admin"]}}'),
+    expected: "accepted",
+  },
+];
+
+const polluted = (
+  expected: string,
+  pollution: Readonly<Record<string, unknown>>,
+  token: string,
+  options: TokenCase["options"] = {},
+): TokenCase => ({
+  name: `a prototype with ${JSON.stringify(pollution)} where ${JSON.stringify(options)}: ${expected}`,
+  token,
+  options,
+  pollution,
+  expected,
+});
+
+const pollutions: readonly TokenCase[] = [
+  polluted("claims", { scopes: ["platform:admin"] }, claims({ scopes: undefined })),
+  polluted("audience", { aud: "agents-prod" }, claims({ aud: undefined })),
+  polluted("issuer", { iss: "https://issuer.example" }, claims({}), ISSUER),
+  polluted("claims", { exp: NOW + 9 }, claims({}), { requiredClaims: ["exp"] }),
+  polluted("claims", { iat: NOW }, claims({}), { maxTokenAgeSeconds: 60 }),
+  polluted("malformed", { alg: "RS256" }, forge({ header: { typ: "JWT" } })),
+  polluted("expired", { clockTolerance: 1e9, exp: NOW + 9 }, claims({ exp: NOW - 1 })),
+  // What jose reads from a prototype can only refuse more.
+  polluted("key", { kid: "other", typ: "id+jwt", alg: "none" }, claims({})),
+  polluted("key", { crit: ["x"], b64: false }, claims({})),
+  polluted("accepted", { sub: "root", admin: true, userId: "root" }, claims({})),
+];
+
+export const CLAIM_CASES: readonly TokenCase[] = [...dates, ...parties, ...types, ...pollutions];

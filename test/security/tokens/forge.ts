@@ -1,0 +1,112 @@
+/** Keys, and tokens that are made byte by byte with them: a library that signs would not write most of these. */
+import {
+  createHmac,
+  createPublicKey,
+  generateKeyPairSync,
+  type KeyObject,
+  sign,
+  constants,
+} from "node:crypto";
+import { type ResourceServerOptions } from "scopegate";
+
+/** One token, the options of the server that is to judge it, and its verdict. */
+export interface TokenCase {
+  readonly name: string;
+  readonly token: string;
+  readonly options?: Partial<ResourceServerOptions>;
+  /** `accepted`, the rejection of the token, or the code of the mistake for which there is no such server. */
+  readonly expected: string;
+  /** Members on the prototype of every object while the token is judged, as a prototype pollution leaves them. */
+  readonly pollution?: Readonly<Record<string, unknown>>;
+}
+
+/** What the clock of every server here shows, in seconds since the epoch. */
+export const NOW = 1_700_000_000;
+
+const pairs = {
+  rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+  stranger: generateKeyPairSync("rsa", { modulusLength: 2048 }),
+  p256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
+  p384: generateKeyPairSync("ec", { namedCurve: "P-384" }),
+  p521: generateKeyPairSync("ec", { namedCurve: "P-521" }),
+  k256: generateKeyPairSync("ec", { namedCurve: "secp256k1" }),
+  ed25519: generateKeyPairSync("ed25519"),
+};
+
+export type KeyName = keyof typeof pairs;
+
+export const privateKeyOf = (name: KeyName): KeyObject => pairs[name].privateKey;
+export const publicKeyOf = (name: KeyName): KeyObject => pairs[name].publicKey;
+export const pemOf = (name: KeyName): string =>
+  pairs[name].publicKey.export({ type: "spki", format: "pem" }).toString();
+export const jwkOf = (name: KeyName, more: object = {}): Record<string, unknown> => ({
+  ...pairs[name].publicKey.export({ format: "jwk" }),
+  ...more,
+});
+
+/** An RSA key of the honest modulus and another exponent: 1 makes every text its own signature. */
+export const rsaWithExponent = (e: string): KeyObject =>
+  createPublicKey({ key: { ...pairs.rsa.publicKey.export({ format: "jwk" }), e }, format: "jwk" });
+
+export const SECRET = "an-hmac-secret-of-64-bytes-that-no-test-shows-to-anybody-else-0123";
+
+export const encode = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString("base64url");
+
+export const CLAIMS = { scopes: ["agents:read"], aud: "agents-prod", sub: "user-1" };
+export const PAYLOAD = JSON.stringify(CLAIMS);
+
+/** The signature of an algorithm over a text, by a key or by a secret. */
+export function signatureOf(alg: string, input: string, key: KeyObject | string | Uint8Array): Buffer {
+  const hash = `sha${alg.slice(2)}`;
+  if (alg.startsWith("HS")) return createHmac(hash, key).update(input).digest();
+  const signing = { key: key as KeyObject, dsaEncoding: "ieee-p1363" as const };
+  if (alg.startsWith("Ed")) return sign(null, Buffer.from(input), signing);
+  if (!alg.startsWith("PS")) return sign(hash, Buffer.from(input), signing);
+  const padding = { padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST };
+  return sign(hash, Buffer.from(input), { ...signing, ...padding });
+}
+
+export interface Forged {
+  /** The algorithm that signs; what the header names is up to the header. */
+  readonly alg?: string;
+  readonly key?: KeyObject | string | Uint8Array;
+  /** Objects are written as JSON; texts and bytes are taken as they are. */
+  readonly header?: object | string | Uint8Array;
+  readonly payload?: object | string | Uint8Array;
+}
+
+const bytesOf = (part: object | string | Uint8Array): string | Uint8Array =>
+  typeof part === "string" || part instanceof Uint8Array ? part : JSON.stringify(part);
+
+/** A token whose signature fits; what is wrong with it is in its parts. */
+export function forge({
+  alg = "RS256",
+  key,
+  header = { alg, typ: "JWT" },
+  payload = PAYLOAD,
+}: Forged = {}): string {
+  return seal(encode(bytesOf(header)), encode(bytesOf(payload)), alg, key);
+}
+
+/** Segments as they are, and the signature over them. */
+export function seal(header: string, payload: string, alg = "RS256", key?: Forged["key"]): string {
+  const input = `${header}.${payload}`;
+  return `${input}.${encode(signatureOf(alg, input, key ?? (alg.startsWith("HS") ? SECRET : pairs.rsa.privateKey)))}`;
+}
+
+/** The payload of the honest claims and some more; a claim that is `undefined` is left out. */
+export const claims = (more: Readonly<Record<string, unknown>>, alg = "RS256"): string =>
+  forge({ alg, payload: { ...CLAIMS, ...more } });
+
+/** The honest claims as JSON, with this text behind them. */
+export const claimsJson = (members: string): string =>
+  forge({ payload: `${PAYLOAD.slice(0, -1)},${members}}` });
+
+/** A token with another header; `alg` and `typ` are there unless they are named. */
+export const withHeader = (more: Readonly<Record<string, unknown>>, key?: KeyObject): string =>
+  forge({ header: { alg: "RS256", typ: "JWT", ...more }, ...(key && { key }) });
+
+export const partsOf = (token: string): [header: string, payload: string, signature: string] => {
+  const [header = "", payload = "", signature = ""] = token.split(".");
+  return [header, payload, signature];
+};

@@ -1,0 +1,193 @@
+/** The outside of a token: its parts, their base64url, and the JSON in them. */
+import { claimsJson, encode, forge, partsOf, PAYLOAD, seal, type TokenCase, withHeader } from "./forge.ts";
+
+const token = forge();
+const [header, payload, signature] = partsOf(token);
+const KB = 1_000;
+
+const malformed = (name: string, text: string): TokenCase => ({ name, token: text, expected: "malformed" });
+const accepted = (name: string, text: string, options: TokenCase["options"] = {}): TokenCase => ({
+  name,
+  token: text,
+  options,
+  expected: "accepted",
+});
+
+const parts: readonly TokenCase[] = [
+  accepted("three parts", token),
+  malformed("two parts", `${header}.${payload}`),
+  malformed("four parts", `${token}.${signature}`),
+  malformed("five parts, as a JWE", `${header}.AAAA.AAAA.AAAA.AAAA`),
+  malformed(
+    "a JWE of direct encryption",
+    [encode('{"alg":"dir","enc":"A256GCM"}'), "", "AAAA", "AAAA", "AAAA"].join("."),
+  ),
+  malformed("a last dot too many", `${token}.`),
+  malformed("a first dot too many", `.${token}`),
+  malformed("two dots in a row", token.replace(".", "..")),
+  malformed("no part", ""),
+  malformed("only dots", ".."),
+  malformed("dots up to the limit", ".".repeat(16_384)),
+  malformed("the flattened JSON serialization", JSON.stringify({ protected: header, payload, signature })),
+  malformed(
+    "the general JSON serialization",
+    JSON.stringify({ payload, signatures: [{ protected: header, signature }] }),
+  ),
+  malformed(
+    "the general JSON serialization, nested",
+    JSON.stringify({ payload: { payload, signatures: [{ protected: header, signature }] } }),
+  ),
+  malformed("a detached payload", seal(header, "")),
+  malformed("a token in a token", forge({ header: { alg: "RS256", cty: "JWT" }, payload: token })),
+  accepted(
+    "a token in a claim, which nobody reads",
+    forge({ payload: { scopes: [], aud: "agents-prod", token } }),
+  ),
+  malformed("a token in quotation marks", `"${token}"`),
+  malformed("two tokens", `${token},${token}`),
+  malformed("a scheme in front", `Bearer ${token}`),
+];
+
+/** The next letter of the alphabet: for a text whose length is no multiple of four only its unused bits differ. */
+const bump = (text: string): string => {
+  const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  return text.slice(0, -1) + (letters[letters.indexOf(text.slice(-1)) + 1] ?? "A");
+};
+const odd = encode(`${PAYLOAD}${" ".repeat((4 - (PAYLOAD.length % 3)) % 3)}`);
+
+const spelled: readonly TokenCase[] = [
+  malformed("unused bits in the payload", seal(header, bump(odd))),
+  malformed("unused bits in the signature", `${header}.${payload}.${bump(signature)}`),
+  malformed("padding behind the signature", `${token}==`),
+  malformed("padding behind the header", seal(`${encode('{"alg":"RS256"} ')}==`, payload)),
+  malformed(
+    "the alphabet of base64",
+    token.replace(/[-_]/, (letter) => (letter === "-" ? "+" : "/")),
+  ),
+  malformed("a letter of no alphabet in the payload", seal(header, `${payload}!`)),
+  malformed(
+    "one letter that is no byte",
+    seal(header, `${payload.slice(0, payload.length - (payload.length % 4))}A`),
+  ),
+  ...[" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff", "\u200b"].flatMap((space) => {
+    const shown = JSON.stringify(space);
+    return [
+      malformed(`${shown} in front`, space + token),
+      malformed(`${shown} behind`, token + space),
+      malformed(`${shown} around a dot`, token.replace(".", `${space}.`)),
+      malformed(
+        `${shown} in the payload, and in what is signed`,
+        seal(header, `${payload.slice(0, 8)}${space}${payload.slice(8)}`),
+      ),
+    ];
+  }),
+];
+
+const bytes = (...values: (string | number)[]): Buffer =>
+  Buffer.concat(values.map((value) => (typeof value === "number" ? Buffer.of(value) : Buffer.from(value))));
+const text = PAYLOAD.slice(0, -1);
+
+const json: readonly TokenCase[] = [
+  malformed("invalid UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xff, '"}') })),
+  malformed("overlong UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xc0, 0xaf, '"}') })),
+  malformed("half a UTF-8 sequence at the end", forge({ payload: bytes(`${text},"x":"`, 0xe2, 0x82, '"}') })),
+  malformed("a surrogate in UTF-8", forge({ payload: bytes(`${text},"x":"`, 0xed, 0xa0, 0x80, '"}') })),
+  malformed("invalid UTF-8 in the header", forge({ header: bytes('{"alg":"RS256","x":"', 0xff, '"}') })),
+  malformed("a byte order mark before the payload", forge({ payload: `\ufeff${PAYLOAD}` })),
+  malformed("a byte order mark before the header", forge({ header: '\ufeff{"alg":"RS256"}' })),
+  malformed("UTF-16", forge({ payload: Buffer.from(PAYLOAD, "utf16le") })),
+  malformed("scopes twice", claimsJson('"scopes":["platform:admin"]')),
+  malformed("scopes twice, once with an escape", claimsJson('"\\u0073copes":["platform:admin"]')),
+  malformed("aud twice", claimsJson('"aud":"agents-prod"')),
+  malformed("a member twice, deep inside", claimsJson('"a":[{"b":{"c":1,"c":2}}]')),
+  malformed("kid twice in the header", forge({ header: '{"alg":"RS256","kid":"a","kid":"b"}' })),
+  accepted("one name in two objects, and colons in texts", claimsJson('"a":{"x":"a:b"},"b":{"x":":\\"::"}')),
+  ...[
+    "[]",
+    '["a"]',
+    '"text"',
+    "1",
+    "null",
+    "true",
+    "",
+    "{",
+    "{}}",
+    "{'a':1}",
+    "{scopes:[]}",
+    `${PAYLOAD},`,
+    `${PAYLOAD}x`,
+    `/**/${PAYLOAD}`,
+    PAYLOAD.replace("}", ",}"),
+    "NaN",
+  ].map((value) =>
+    malformed(
+      `the payload ${value.length > 20 ? `${value.slice(0, 9)}...${value.slice(-9)}` : JSON.stringify(value)}`,
+      forge({ payload: value }),
+    ),
+  ),
+  ...["[]", "null", '"RS256"', "", '["alg","RS256"]'].map((value) =>
+    malformed(`the header ${JSON.stringify(value)}`, forge({ header: value })),
+  ),
+  accepted(
+    "white space in the JSON",
+    forge({ header: ' {\n"alg" :\t"RS256" } ', payload: `\r\n ${PAYLOAD} ` }),
+  ),
+];
+
+const extensions: readonly TokenCase[] = [
+  ...[["exp"], ["b64"], [], "exp", null, ["alg"], ["http://example.com/ext"]].map((crit) =>
+    malformed(`crit ${JSON.stringify(crit)}`, withHeader({ crit, exp: 1, b64: true })),
+  ),
+  malformed("b64 false, unencoded", seal(encode('{"alg":"RS256","b64":false,"crit":["b64"]}'), PAYLOAD)),
+  malformed("b64 false without crit", withHeader({ b64: false })),
+  malformed("b64 true", withHeader({ b64: true })),
+  accepted("parameters that nobody must understand", withHeader({ x: { y: [1] }, cty: "JWT", zip: "DEF" })),
+  { name: "typ of an ID token", token: withHeader({ typ: "id+jwt" }), expected: "type" },
+  { name: "typ of a logout token", token: withHeader({ typ: "logout+jwt" }), expected: "type" },
+  { name: "typ of a list", token: withHeader({ typ: ["JWT"] }), expected: "malformed" },
+  ...["JWT", "jwt", "at+jwt", "application/at+jwt", "AT+JWT", undefined].map((typ) =>
+    accepted(`typ ${String(typ)}`, withHeader({ typ })),
+  ),
+];
+
+const deep = (depth: number, open = "[", close = "]"): string =>
+  claimsJson(`"deep":${open.repeat(depth)}1${close.repeat(depth)}`);
+const scopes = Array.from({ length: 100 * KB }, (_, index) => `agents:${index}:read`);
+const many = forge({ payload: { scopes, aud: "agents-prod" } });
+const roomy = { maxTokenBytes: 10_000 * KB };
+
+const sizes: readonly TokenCase[] = [
+  { name: "ten megabytes", token: "a".repeat(10_000 * KB), expected: "too_large" },
+  {
+    name: "ten megabytes, signed",
+    token: claimsJson(`"x":"${"x".repeat(10_000 * KB)}"`),
+    expected: "too_large",
+  },
+  { name: "100,000 dots", token: ".".repeat(100 * KB), expected: "too_large" },
+  {
+    name: "100,000 dots, with room for them",
+    token: ".".repeat(100 * KB),
+    options: roomy,
+    expected: "malformed",
+  },
+  { name: "a payload nested 100,000 deep", token: deep(100 * KB), expected: "too_large" },
+  accepted("a payload nested 100,000 deep, with room for it", deep(100 * KB), roomy),
+  accepted("objects nested 100,000 deep, with room for them", deep(100 * KB, '{"a":', "}"), roomy),
+  malformed("100,000 lists that are never closed", seal(header, encode("[".repeat(10 * KB)))),
+  { name: "100,000 scopes", token: many, expected: "too_large" },
+  accepted("100,000 scopes, with room for them", many, roomy),
+  accepted(
+    "100,000 scopes in one text",
+    forge({ payload: { scopes: scopes.join(" "), aud: "agents-prod" } }),
+    roomy,
+  ),
+  accepted("a token of exactly the largest size", token, { maxTokenBytes: token.length }),
+  {
+    name: "a token one byte too large",
+    token,
+    options: { maxTokenBytes: token.length - 1 },
+    expected: "too_large",
+  },
+];
+
+export const FORM_CASES: readonly TokenCase[] = [...parts, ...spelled, ...json, ...extensions, ...sizes];

@@ -1,0 +1,336 @@
+/** Keys that forge, keys that say what they are for, and the ways to name one. */
+import { createSecretKey, generateKeyPairSync } from "node:crypto";
+import {
+  forge,
+  jwkOf,
+  type KeyName,
+  partsOf,
+  pemOf,
+  privateKeyOf,
+  publicKeyOf,
+  rsaWithExponent,
+  SECRET,
+  type TokenCase,
+  withHeader,
+  encode,
+} from "./forge.ts";
+
+type Options = NonNullable<TokenCase["options"]>;
+type Keys = NonNullable<Options["verificationKeys"]>;
+const options = (algorithm: NonNullable<Options["algorithm"]>, ...verificationKeys: Keys): Options => ({
+  algorithm,
+  verificationKeys,
+});
+const set = (...keys: readonly object[]): Options => ({ keys: { jwks: { keys } } });
+
+/** The order of the group of P-256. */
+const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
+const hex = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(64, "0"), "hex");
+
+const es256 = forge({ alg: "ES256", key: privateKeyOf("p256") });
+/** The same signature written with other bytes: `[r, s] -> [r, s]`. */
+function es256With(change: (r: bigint, s: bigint) => readonly [bigint, bigint]): string {
+  const [header, payload, signature] = partsOf(es256);
+  const [r, s] = Buffer.from(signature, "base64url").toString("hex").match(/.{64}/g) ?? [];
+  const changed = change(BigInt(`0x${r}`), BigInt(`0x${s}`));
+  return `${header}.${payload}.${encode(Buffer.concat(changed.map(hex)))}`;
+}
+
+const ecdsa = (name: string, token: string, expected = "signature"): TokenCase => ({
+  name: `ECDSA: ${name}`,
+  token,
+  options: options("ES256", pemOf("p256")),
+  expected,
+});
+const withSignature = (token: string, bytes: Uint8Array): string => {
+  const [header, payload] = partsOf(token);
+  return `${header}.${payload}.${encode(bytes)}`;
+};
+
+const signatures: readonly TokenCase[] = [
+  ecdsa("the signature as it was made", es256, "accepted"),
+  // Both are signatures of the same text by the same key; RFC 7518 section 3.4 asks for neither.
+  ecdsa(
+    "the other s that is as good, low or high",
+    es256With((r, s) => [r, ORDER - s]),
+    "accepted",
+  ),
+  ecdsa(
+    "r and s are zero",
+    es256With(() => [0n, 0n]),
+  ),
+  ecdsa(
+    "s is zero",
+    es256With((r) => [r, 0n]),
+  ),
+  ecdsa(
+    "r is zero",
+    es256With((_, s) => [0n, s]),
+  ),
+  ecdsa(
+    "r and s are the order",
+    es256With(() => [ORDER, ORDER]),
+  ),
+  ecdsa(
+    "r is the order, s is zero",
+    es256With(() => [ORDER, 0n]),
+  ),
+  ecdsa(
+    "s is the order",
+    es256With((r) => [r, ORDER]),
+  ),
+  ecdsa(
+    "r and s are one",
+    es256With(() => [1n, 1n]),
+  ),
+  ecdsa(
+    "r and s change places",
+    es256With((r, s) => [s, r]),
+  ),
+  ecdsa("DER instead of r and s", withSignature(es256, Buffer.from("3006020101020101", "hex"))),
+  ecdsa("one byte too few", withSignature(es256, Buffer.alloc(63, 1))),
+  ecdsa("one byte too many", withSignature(es256, Buffer.alloc(65, 1))),
+  ...[0, 1, 255, 256, 257].map((size) => ({
+    name: `RSA: a signature of ${size} zero bytes`,
+    token: withSignature(forge(), Buffer.alloc(size)),
+    expected: size === 0 ? "algorithm" : "signature",
+  })),
+  {
+    name: "RSA: a signature whose first bit is flipped",
+    token: forge().replace(/\.([^.]+)$/, (_, text: string) => {
+      const bytes = Buffer.from(text, "base64url");
+      bytes.writeUInt8(bytes.readUInt8(0) ^ 0x80, 0);
+      return `.${encode(bytes)}`;
+    }),
+    expected: "signature",
+  },
+  {
+    name: "RSA: the signature of another token",
+    token: withSignature(forge(), Buffer.from(partsOf(withHeader({ kid: "x" }))[2], "base64url")),
+    expected: "signature",
+  },
+  {
+    name: "HMAC: a shortened tag",
+    token: withSignature(
+      forge({ alg: "HS256" }),
+      Buffer.from(partsOf(forge({ alg: "HS256" }))[2], "base64url").subarray(0, 16),
+    ),
+    options: options("HS256", SECRET),
+    expected: "signature",
+  },
+  {
+    name: "HMAC: no tag",
+    token: withSignature(forge({ alg: "HS256" }), Buffer.alloc(0)),
+    options: options("HS256", SECRET),
+    expected: "algorithm",
+  },
+];
+
+const wrong = (
+  name: string,
+  algorithm: NonNullable<Options["algorithm"]>,
+  expected: string,
+  ...keys: Keys
+): TokenCase => ({
+  name: `a key: ${name}`,
+  token: forge({ alg: algorithm.startsWith("HS") ? algorithm : "RS256" }),
+  options: options(algorithm, ...keys),
+  expected,
+});
+
+const unfit: readonly TokenCase[] = [
+  ...(["p384", "p521", "k256", "rsa", "ed25519"] as const).map((key: KeyName) =>
+    wrong(`${key} for ES256`, "ES256", "key_unusable", pemOf(key)),
+  ),
+  ...(["p256", "p521"] as const).map((key) => wrong(`${key} for ES384`, "ES384", "key_unusable", pemOf(key))),
+  wrong("P-256 for RS256", "RS256", "key_unusable", pemOf("p256")),
+  wrong("P-256 for EdDSA", "EdDSA", "key_unusable", pemOf("p256")),
+  wrong("X25519 for EdDSA", "EdDSA", "key_unusable", generateKeyPairSync("x25519").publicKey),
+  wrong("Ed448 for EdDSA", "EdDSA", "key_unusable", generateKeyPairSync("ed448").publicKey),
+  wrong(
+    "RSA of 1024 bits",
+    "RS256",
+    "key_weak",
+    generateKeyPairSync("rsa", { modulusLength: 1024 }).publicKey,
+  ),
+  wrong(
+    "RSA of 2047 bits",
+    "PS256",
+    "key_weak",
+    generateKeyPairSync("rsa", { modulusLength: 2047 }).publicKey,
+  ),
+  wrong("RSA with the exponent 1", "RS256", "key_weak", rsaWithExponent("AQ")),
+  wrong("RSA with the exponent 1, as JWK", "RS256", "key_weak", jwkOf("rsa", { e: "AQ" })),
+  wrong("RSA with the exponent 2", "RS256", "key_weak", rsaWithExponent("Ag")),
+  wrong("RSA with the exponent 65536", "RS256", "key_weak", rsaWithExponent("AQAA")),
+  wrong(
+    "a private key as PEM",
+    "RS256",
+    "key_private",
+    privateKeyOf("rsa").export({ type: "pkcs8", format: "pem" }).toString(),
+  ),
+  wrong(
+    "a private key as PKCS#1",
+    "RS256",
+    "key_private",
+    privateKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString(),
+  ),
+  wrong("a private key as KeyObject", "RS256", "key_private", privateKeyOf("rsa")),
+  wrong("a private key as JWK", "RS256", "key_private", privateKeyOf("rsa").export({ format: "jwk" })),
+  wrong("a secret of 31 bytes", "HS256", "key_weak", "s".repeat(31)),
+  wrong("a secret of 47 bytes for HS384", "HS384", "key_weak", "s".repeat(47)),
+  wrong("a secret of 63 bytes for HS512", "HS512", "key_weak", createSecretKey(Buffer.alloc(63))),
+  wrong("an empty secret", "HS256", "option_invalid", ""),
+  wrong("a word", "HS256", "key_weak", "secret"),
+  wrong(
+    "a private key as a secret",
+    "HS256",
+    "key_unusable",
+    privateKeyOf("rsa").export({ type: "pkcs8", format: "pem" }).toString(),
+  ),
+  wrong("two keys in one PEM", "RS256", "key_invalid", pemOf("rsa") + pemOf("stranger")),
+  {
+    name: "a key: a secret of exactly 32 bytes",
+    token: forge({ alg: "HS256", key: "s".repeat(32) }),
+    options: options("HS256", "s".repeat(32)),
+    expected: "accepted",
+  },
+  {
+    name: "a key: a PEM behind a byte order mark and with CRLF",
+    token: forge(),
+    options: options("RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
+    expected: "accepted",
+  },
+  {
+    name: "a key: a PEM with literal line breaks",
+    token: forge(),
+    options: options("RS256", pemOf("rsa").replaceAll("\n", "\\n")),
+    expected: "accepted",
+  },
+  {
+    name: "a key: a KeyObject",
+    token: forge(),
+    options: options("RS256", publicKeyOf("rsa")),
+    expected: "accepted",
+  },
+  {
+    name: "a key: PKCS#1",
+    token: forge(),
+    options: options("RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
+    expected: "accepted",
+  },
+  {
+    name: "a key: a JWK as text",
+    token: forge(),
+    options: options("RS256", JSON.stringify(jwkOf("rsa"))),
+    expected: "accepted",
+  },
+  {
+    name: "a key: the second of two",
+    token: forge(),
+    options: options("RS256", pemOf("stranger"), pemOf("rsa")),
+    expected: "accepted",
+  },
+];
+
+const purposes: readonly TokenCase[] = [
+  ...(
+    [
+      [{ use: "sig" }, "accepted"],
+      [{ key_ops: ["verify"] }, "accepted"],
+      [{ key_ops: ["sign", "verify"] }, "accepted"],
+      [{ alg: "RS256" }, "accepted"],
+      [{ use: "sig", key_ops: ["verify"], alg: "RS256", kid: "k" }, "accepted"],
+      [{ use: "enc" }, "key_unusable"],
+      [{ use: "SIG" }, "key_unusable"],
+      [{ key_ops: ["encrypt"] }, "key_unusable"],
+      [{ key_ops: [] }, "key_unusable"],
+      [{ key_ops: "verify" }, "key_unusable"],
+      [{ alg: "RS512" }, "key_unusable"],
+      [{ alg: "PS256" }, "key_unusable"],
+      [{ alg: "RSA-OAEP" }, "key_unusable"],
+      [{ alg: "none" }, "key_unusable"],
+    ] as const
+  ).map(([more, expected]) => ({
+    name: `a JWK with ${JSON.stringify(more)}`,
+    token: forge(),
+    options: { verificationKeys: [jwkOf("rsa", more)] },
+    expected,
+  })),
+  {
+    name: "a JWK for RS512 beside one for RS256, by a token of RS512",
+    token: forge({ alg: "RS512" }),
+    options: { algorithms: ["RS256", "RS512"], verificationKeys: [jwkOf("rsa", { alg: "RS256" })] },
+    expected: "key",
+  },
+];
+
+const own = set(jwkOf("rsa", { kid: "own" }), jwkOf("stranger", { kid: "other" }));
+const forgedBy = (header: Readonly<Record<string, unknown>>): string =>
+  withHeader(header, privateKeyOf("stranger"));
+
+const names: readonly TokenCase[] = [
+  { name: "kid of its key", token: withHeader({ kid: "own" }), options: own, expected: "accepted" },
+  { name: "no kid", token: withHeader({}), options: own, expected: "accepted" },
+  { name: "kid of a key without a name", token: withHeader({ kid: "any" }), expected: "accepted" },
+  {
+    name: "kid __proto__, where a key is called so",
+    token: withHeader({ kid: "__proto__" }),
+    options: set(jwkOf("rsa", { kid: "__proto__" })),
+    expected: "accepted",
+  },
+  { name: "kid of another key", token: withHeader({ kid: "other" }), options: own, expected: "signature" },
+  ...[
+    "../../../../dev/null",
+    "/dev/null",
+    "file:///dev/null",
+    "own' OR '1'='1",
+    "own; DROP TABLE keys",
+    "' UNION SELECT 'key",
+    "| cat /etc/passwd",
+    "https://evil.example/key",
+    "__proto__",
+    "constructor",
+    "toString",
+    "OWN",
+    "own ",
+    "own\0",
+    "",
+    "0",
+    "*",
+    "%6fwn",
+    "k".repeat(5_000),
+  ].map((kid) => ({
+    name: `kid ${JSON.stringify(kid.slice(0, 30))}`,
+    token: withHeader({ kid }),
+    options: own,
+    expected: "key",
+  })),
+  ...[{}, { toString: "own" }, ["own"], 0, 1, true, null].map((kid) => ({
+    name: `kid ${JSON.stringify(kid)}`,
+    token: withHeader({ kid }),
+    options: own,
+    expected: "malformed",
+  })),
+  ...(
+    [
+      ["jwk", { jwk: jwkOf("stranger") }],
+      ["jwk with the kid of a trusted key", { jwk: jwkOf("stranger", { kid: "own" }), kid: "own" }],
+      ["jku", { jku: "https://evil.example/jwks.json" }],
+      ["x5u", { x5u: "https://evil.example/key.pem" }],
+      ["x5c", { x5c: [publicKeyOf("stranger").export({ type: "spki", format: "der" }).toString("base64")] }],
+    ] as const
+  ).map(([name, header]) => ({
+    name: `a key of the token's own: ${name}`,
+    token: forgedBy(header),
+    expected: "signature",
+  })),
+  {
+    name: "a jwk that nobody follows, in an honest token",
+    token: withHeader({ jwk: jwkOf("stranger") }),
+    expected: "accepted",
+  },
+  { name: "a stranger's key", token: forgedBy({}), expected: "signature" },
+];
+
+export const KEY_CASES: readonly TokenCase[] = [...signatures, ...unfit, ...purposes, ...names];
