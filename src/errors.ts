@@ -89,6 +89,12 @@ export class KeysUnavailableError extends Error {
   }
 }
 
+/** Thrown by `orThrow` of an audit report with errors. The message is the report's text. */
+export class AuditError extends Error {
+  override readonly name = "AuditError";
+  readonly code = "audit_failed";
+}
+
 /** `Did you mean ...?` for a misspelt word, or `otherwise` where nothing known comes near it. */
 export function suggest(word: string, known: readonly string[], otherwise: string): string {
   const nearest = closestMatch(word, [...known], {

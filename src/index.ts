@@ -1,5 +1,6 @@
 export { parseConfiguration } from "./configuration.ts";
 export {
+  AuditError,
   ConfigurationError,
   type ConfigurationIssue,
   type ConfigurationIssueCode,
@@ -13,6 +14,12 @@ export { type KeySource } from "./keys/key-source.ts";
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
 export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 export {
+  type AuditedRoute,
+  type AuditFinding,
+  type AuditRemark,
+  type AuditReport,
+} from "./policy/audit-report.ts";
+export {
   type Allowed,
   type Decision,
   type DecisionFacts,
@@ -23,6 +30,7 @@ export { defaultScopeMappings } from "./policy/default-scope-mappings.ts";
 export { type Explanation, type ExplainQuery } from "./policy/explain.ts";
 export { hasScopes, type HasScopesOptions } from "./policy/has-scopes.ts";
 export { type Requirement, type ScopeMappings } from "./policy/requirement.ts";
+export { type ListedRoute } from "./policy/route-coverage.ts";
 export { type RouteTable } from "./policy/route-table.ts";
 export { type Rule, type RuleSource } from "./policy/rule.ts";
 export { type ClaimPath, type Principal } from "./principal.ts";

@@ -3,8 +3,11 @@ import { createIdentifier } from "./identification.ts";
 import { notify } from "./notify.ts";
 import { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import { auditRoutes } from "./policy/audit.ts";
+import { type AuditReport } from "./policy/audit-report.ts";
 import { allow, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
+import { type ListedRoute } from "./policy/route-coverage.ts";
 import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule } from "./policy/rule.ts";
@@ -33,6 +36,12 @@ export interface ResourceServer {
   authorize(principal: Principal, method: string, path: string): Decision;
   /** Shows how a request would be decided for these scopes, or without a token, and why. */
   explain(query: ExplainQuery): Explanation;
+  /**
+   * Compares the table with the routes of an application, which `routesOf` of the adapters lists. It does not see what
+   * answers without a route (static files, upgrades), nor whether `protect` stands in front of the routes.
+   * @throws TypeError for anything but a list of `{ method, pattern }`; a pattern that cannot be read is a finding
+   */
+  audit(routes: Iterable<ListedRoute>): AuditReport;
   /** The response for a refusal: status, headers, and the body to be sent as JSON. */
   refuse(refused: Refused): Refusal;
   /**
@@ -90,6 +99,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     ...policy
   } = resolveOptions(options);
   const finder = new RouteFinder(rules);
+  const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
   const identify = createIdentifier(createTokenVerifier(token, keys), principalRules, policy.isRevoked);
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
@@ -120,7 +130,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     const answer = path ? finder.find(request, path) : "ambiguous";
     if (answer === "ambiguous") return { kind: "refused", refused: refuse("request_ambiguous") };
     if (answer !== "unmapped") return toRoute(answer);
-    const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
     return needsRule ? { kind: "refused", refused: refuse("route_unmapped") } : UNMAPPED;
   }
 
@@ -178,6 +187,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       const decision = caller ? authorize(caller, request) : decideAnonymous(request);
       return explainDecision(query, decision);
     },
+    audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
     refuse: (refused: Refused) => createRefusal(refused, challenge),
     ready: () =>
       withinLimit(keys.ready(), "The key source").catch((cause: unknown) =>

@@ -1,5 +1,6 @@
 import { type AccessRequest } from "../request.ts";
 import { type Decision } from "./decision.ts";
+import { type Requirement } from "./requirement.ts";
 import { type Rule } from "./rule.ts";
 
 /** What to explain: a request, and the scopes of an imagined caller; without `scopes` one that has no token. */
@@ -23,7 +24,7 @@ export interface Explanation {
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
   const lines: readonly (readonly [string, string])[] = [
     ["rule", describeRule(decision.rule)],
-    ["requires", describeRequirement(decision)],
+    ["requires", describeRequirement(decision.rule?.requirement, decision.required)],
     ["granted", list(decision.granted)],
     ...decision.satisfied.map(
       ({ required, granted, by }) => ["satisfied", `${required} by ${granted} (${by})`] as const,
@@ -39,8 +40,11 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
 
 const describeRule = (rule: Rule | undefined): string => (rule ? `${rule.key} (${rule.source})` : "none");
 
-function describeRequirement({ rule, required }: Decision): string {
-  const requirement = rule?.requirement;
+/** What a rule asks for, in words; with the scopes of one request where they are known. */
+export function describeRequirement(
+  requirement: Requirement | undefined,
+  required: readonly string[] = [],
+): string {
   if (requirement === "public") return "nothing";
   if (requirement === "optional") return "nothing, or a valid token";
   if (requirement === undefined) return "-";

@@ -96,7 +96,7 @@ function findCoverage(
 }
 
 /** A router that told its match told it with or without the trailing slash: the rule for both is one. */
-function withoutTrailingSlash(alternative: Alternative): Alternative {
+export function withoutTrailingSlash(alternative: Alternative): Alternative {
   const last = alternative.at(-1);
   return last?.kind === "static" && last.text === "" ? alternative.slice(0, -1) : alternative;
 }

@@ -21,21 +21,26 @@ export function parseRouteKey(
     report({ code: "route_key_invalid", path, message: "is not a route key.", hint: FORM });
     return undefined;
   }
-  if (method !== "*" && !METHODS.includes(method)) {
-    report({
-      code: "route_method_unknown",
-      path,
-      message: `\`${method}\` is not a method that Node.js receives.`,
-      hint: /^(?:all|any)$/i.test(method)
-        ? `Write \`* ${source}\`.`
-        : METHODS.includes(method.toUpperCase())
-          ? `Write \`${method.toUpperCase()}\`: methods are case-sensitive.`
-          : suggest(method.toUpperCase(), METHODS, FORM),
-    });
+  const mistake = findMethodMistake(method, source);
+  if (mistake) {
+    report({ code: "route_method_unknown", path, ...mistake });
     return undefined;
   }
   const pattern = parsePattern(source);
   if (isPattern(pattern)) return { method, pattern };
   report({ code: pattern.code, path, message: `\`${source}\` ${pattern.message}`, hint: pattern.hint });
   return undefined;
+}
+
+/** What is wrong with a method that no request has, and how to write it. */
+export function findMethodMistake(
+  method: string,
+  source: string,
+): { readonly message: string; readonly hint: string } | undefined {
+  if (method === "*" || METHODS.includes(method)) return undefined;
+  const upper = method.toUpperCase();
+  const message = `\`${method}\` is not a method that Node.js receives.`;
+  if (upper === "ALL" || upper === "ANY") return { message, hint: `Write \`* ${source}\`.` };
+  if (METHODS.includes(upper)) return { message, hint: `Write \`${upper}\`: methods are case-sensitive.` };
+  return { message, hint: suggest(upper, METHODS, FORM) };
 }

@@ -87,7 +87,7 @@ function choose({ compared, path, kind }: Spelling, index: number, choice: Choic
 const plain = (segment: string): string => (decodeSegment(segment) ?? segment).split(";", 1)[0] ?? "";
 
 /** In one letter case as well: what the loosest router compares. */
-const loosen = (segment: string): string => plain(segment).toLowerCase();
+export const loosen = (segment: string): string => plain(segment).toLowerCase();
 
 /** A segment that every router spells the same way. */
 const isPlain = (segment: string): boolean => /^[^%;A-Z]+$/.test(segment);
