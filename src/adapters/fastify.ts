@@ -8,6 +8,8 @@ import { toPattern } from "./fastify-pattern.ts";
 import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
 import { assertResourceServer } from "./misuse.ts";
 
+export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./fastify-routes.ts";
+
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
   readonly raw: NodeRequest;

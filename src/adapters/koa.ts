@@ -8,6 +8,7 @@ import { assertOptions, assertResourceServer } from "./misuse.ts";
 
 export { type KoaContext, type KoaMiddleware } from "./koa-context.ts";
 export { type KoaLayer, type KoaRouter } from "./koa-route.ts";
+export { type KoaApplication, type RoutesOptions, routesOf } from "./koa-routes.ts";
 
 /** How the routers of the application read a path: the options given to `@koa/router`. */
 export interface ProtectOptions {

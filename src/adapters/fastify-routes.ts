@@ -1,0 +1,71 @@
+import { type ListedRoute } from "../policy/route-coverage.ts";
+import { toPattern } from "./fastify-pattern.ts";
+import { listRoutes, type Registration, unquote } from "./listed-routes.ts";
+
+/** The part of a Fastify instance (4 and 5) whose routes are listed. */
+export interface FastifyRoutesInstance {
+  printRoutes(): string;
+  addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
+  addHook(name: "onReady", hook: (done: () => void) => void): unknown;
+}
+
+/** A route, as Fastify tells its `onRoute` hooks. */
+export interface FastifyRoute {
+  readonly method: string | readonly string[];
+  readonly url: string;
+}
+
+/** What `printRoutes` of an instance without routes says, in both majors. */
+const NO_ROUTES = "(empty tree)";
+
+/**
+ * Lists the routes of an instance for `server.audit`, those of its plugins included. It listens to their registration:
+ * call it straight after `fastify()`, before any route and before a plugin is awaited, and read the list after `app.ready()`.
+ * A handler for every method is `*`, the HEAD route that Fastify adds to a GET route is part of it, and patterns are
+ * written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer themselves.
+ *
+ * @throws Error where the instance has routes already, and where the list is read before the application is ready
+ * @example
+ * ```ts
+ * import fastify from "fastify";
+ * import { createResourceServer } from "scopegate";
+ * import { protect, routesOf } from "scopegate/fastify";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = fastify();
+ * const routes = routesOf(app);
+ * await app.register(protect(server));
+ * app.get("/agents/:agent_id", () => "an agent");
+ * await app.ready();
+ * server.audit(routes).orThrow();
+ * ```
+ */
+export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
+  if (app.printRoutes() !== NO_ROUTES) {
+    throw new Error(
+      "routesOf(app) comes too late: the application has routes that it was not told of. Write `const routes = routesOf(app)` straight after `const app = fastify()`.",
+    );
+  }
+  const registrations: Registration[] = [];
+  let isReady = false;
+  app.addHook("onRoute", ({ method, url }) => {
+    registrations.push({ methods: [method].flat(), pattern: toWrittenPattern(url) });
+  });
+  app.addHook("onReady", (done) => {
+    isReady = true;
+    done();
+  });
+  return Object.freeze({
+    [Symbol.iterator](): Iterator<ListedRoute> {
+      if (!isReady) {
+        throw new Error(
+          "The routes of plugins are not registered yet. Write `await app.ready()` before server.audit(routes).",
+        );
+      }
+      return listRoutes(registrations)[Symbol.iterator]();
+    },
+  });
+}
+
+/** In the syntax of the table; the parameter `*` of Fastify's wildcard needs a name there. */
+const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));
