@@ -1,0 +1,91 @@
+import { createServer } from "node:http";
+import express5, { type ErrorRequestHandler, type Express, type IRouter, type RequestHandler } from "express";
+import express4 from "express4";
+import { listen } from "../../support/http.ts";
+import { type Configuration, type Kit } from "../configuration.ts";
+import { PROBE_HEADER } from "../recorder.ts";
+import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
+import { type Target } from "../targets.ts";
+
+type Framework = typeof express5;
+
+/** What a configuration builds its application with. */
+export interface ExpressKit extends Kit {
+  readonly express: Framework;
+  /** A pattern as this version of Express writes it. */
+  readonly pattern: (path: string) => string;
+  /** Answers, and records that it ran. */
+  readonly handler: (name: string) => RequestHandler;
+  /** Records that it ran, and passes on. */
+  readonly passing: (name: string, to?: "route") => RequestHandler;
+  /** Remembers the parameters of a mount path, which the routers behind it may not see. */
+  readonly trace: RequestHandler;
+}
+
+export interface ExpressSetup {
+  readonly name: string;
+  readonly prefix?: string;
+  readonly targets?: readonly Target[];
+  readonly build: (app: Express, kit: ExpressKit) => void;
+}
+
+/** One configuration for each major version. */
+export const forEachExpress = (setup: ExpressSetup): readonly Configuration[] => [
+  toConfiguration("Express 4", express4 as unknown as Framework, withoutNames, setup),
+  toConfiguration("Express 5", express5, (path) => path, setup),
+];
+
+/** The standard routes, on an application or a router. */
+export function addStandardRoutes(router: IRouter, { pattern, handler }: ExpressKit): void {
+  for (const route of STANDARD_ROUTES) {
+    const method = route.method.toLowerCase() as "get" | "post" | "delete" | "all";
+    router[method](pattern(route.path), handler(nameOf(route)));
+  }
+}
+
+function toConfiguration(
+  version: string,
+  express: Framework,
+  pattern: ExpressKit["pattern"],
+  { name, build, ...rest }: ExpressSetup,
+): Configuration {
+  return {
+    ...rest,
+    name: `${version}, ${name}`,
+    start: (kit) => {
+      const app = express();
+      build(app, { ...kit, express, pattern, ...createHandlers(kit) });
+      app.use(onError);
+      return listen(createServer(app));
+    },
+  };
+}
+
+function createHandlers({ recorder }: Kit): Pick<ExpressKit, "handler" | "passing" | "trace"> {
+  const mounted = new WeakMap<object, object>();
+  const record = (name: string, request: Parameters<RequestHandler>[0]) => {
+    const params = { ...mounted.get(request), ...request.params };
+    recorder.record(request.headers[PROBE_HEADER], name, request.method, params);
+  };
+  return {
+    handler: (name) => (request, response) => {
+      record(name, request);
+      response.json({});
+    },
+    passing: (name, to) => (request, _response, next) => {
+      record(name, request);
+      if (to) next(to);
+      else next();
+    },
+    trace: (request, _response, next) => {
+      mounted.set(request, { ...mounted.get(request), ...request.params });
+      next();
+    },
+  };
+}
+
+/** Without it Express writes the errors of clients to the console. */
+const onError: ErrorRequestHandler = (error: { readonly status?: number }, _request, response, next) => {
+  if (response.headersSent) next(error);
+  else response.status(error.status ?? 500).json({});
+};

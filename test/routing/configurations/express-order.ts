@@ -1,0 +1,133 @@
+/** Express applications where the handler that runs is not the one of the narrowest rule. */
+import { type Configuration } from "../configuration.ts";
+import { type Target } from "../targets.ts";
+import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
+
+const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
+
+const CREWS = targets(
+  "/crews/web/card",
+  "/crews/me/card",
+  "/crews/web/runs",
+  "/crews/me/runs",
+  "/crews/web/tasks/7",
+);
+const STEPS = targets("/steps/web", "/steps/open", "/steps/final");
+
+const setups: readonly ExpressSetup[] = [
+  ...[true, false].map((mergeParams): ExpressSetup => ({
+    name: `parameter mount before a static mount, mergeParams ${mergeParams}`,
+    targets: CREWS,
+    build: (app, { express, guard, handler, trace }) => {
+      app.use(guard.express());
+      const anyCrew = express.Router({ mergeParams });
+      anyCrew.get("/card", handler("GET /crews/:id/card"));
+      anyCrew.get("/runs", handler("GET /crews/:id/runs"));
+      const tasks = express.Router({ mergeParams });
+      tasks.get("/:task", handler("GET /crews/:id/tasks/:task"));
+      anyCrew.use("/tasks", tasks);
+      const ownCrew = express.Router();
+      ownCrew.get("/card", handler("GET /crews/me/card"));
+      ownCrew.get("/runs", handler("GET /crews/me/runs"));
+      app.use("/crews/:id", trace, anyCrew);
+      app.use("/crews/me", ownCrew);
+    },
+  })),
+  {
+    name: "guard on a router behind a parameter mount",
+    targets: CREWS,
+    build: (app, { express, guard, handler, trace }) => {
+      const anyCrew = express.Router({ mergeParams: true });
+      anyCrew.use(guard.express());
+      anyCrew.get("/card", handler("GET /crews/:id/card"));
+      anyCrew.get("/runs", handler("GET /crews/:id/runs"));
+      anyCrew.get("/tasks/:task", handler("GET /crews/:id/tasks/:task"));
+      app.use("/crews/:id", trace, anyCrew);
+    },
+  },
+  {
+    name: "a public route passes on to a parameter route",
+    targets: STEPS,
+    build: (app, { guard, handler, passing }) => {
+      app.use(guard.express());
+      app.get("/steps/open", passing("GET /steps/open"));
+      app.get("/steps/:id", passing("GET /steps/:id"));
+      app.get("/steps/final", handler("GET /steps/final"));
+    },
+  },
+  {
+    name: 'next("route")',
+    targets: STEPS,
+    build: (app, { guard, handler, passing }) => {
+      app.use(guard.express());
+      app.get("/steps/open", passing("GET /steps/open", "route"), handler("GET /steps/final"));
+      app.get("/steps/final", passing("GET /steps/final", "route"), handler("GET /steps/open"));
+      app.get("/steps/:id", handler("GET /steps/:id"));
+    },
+  },
+  {
+    name: "app.all in front of routes",
+    targets: targets("/walk/web", "/walk/free", "/walk/a/b"),
+    build: (app, { guard, handler, pattern, passing }) => {
+      app.use(guard.express());
+      app.get("/walk/free", passing("GET /walk/free"));
+      app.all(pattern("/walk/*rest"), passing("ALL /walk/*rest"));
+      app.get("/walk/:id", handler("GET /walk/:id"));
+    },
+  },
+  {
+    name: "arrays of paths",
+    targets: targets("/list/web", "/list/all"),
+    build: (app, { guard, handler }) => {
+      app.use(guard.express());
+      app.get(["/list/:id", "/list/all"], handler("GET /list/:id, /list/all"));
+    },
+  },
+  {
+    name: "regular expressions",
+    targets: targets("/numbers/7", "/numbers/0"),
+    build: (app, { guard, handler }) => {
+      app.use(guard.express());
+      app.get(/^\/numbers\/(\d+)\/?$/, handler("GET /numbers/(\\d+)"));
+    },
+  },
+  {
+    name: "extension",
+    targets: targets("/images/web.png"),
+    build: (app, { guard, handler }) => {
+      app.use(guard.express());
+      app.get("/images/:name.:ext", handler("GET /images/:name.:ext"));
+    },
+  },
+  {
+    name: "URL rewritten before the guard",
+    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/v2/alias/agents/web", "/agents/web"),
+    build: (app, kit) => {
+      app.use((request, _response, next) => {
+        request.url = request.url.replace(/^\/v2\//, "/");
+        next();
+      });
+      app.use(kit.guard.express());
+      addStandardRoutes(app, kit);
+    },
+  },
+  {
+    name: "URL rewritten after the guard",
+    targets: [
+      ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
+        (target) => ({ ...target, special: "URL rewritten behind the guard" }),
+      ),
+      ...targets("/agents/web", "/health"),
+    ],
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      app.use((request, _response, next) => {
+        request.url = request.url.replace(/^\/alias\//, "/");
+        next();
+      });
+      addStandardRoutes(app, kit);
+    },
+  },
+];
+
+export const expressOrderConfigurations: readonly Configuration[] = setups.flatMap(forEachExpress);

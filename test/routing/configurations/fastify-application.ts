@@ -1,0 +1,91 @@
+import { type AddressInfo } from "node:net";
+import fastifyExpress from "@fastify/express";
+import fastifyExpress3 from "@fastify/express3";
+import fastifyMiddie from "@fastify/middie";
+import fastifyMiddie8 from "@fastify/middie8";
+import fastify5, { type FastifyInstance, type FastifyPluginCallback, type RouteHandlerMethod } from "fastify";
+import fastify4 from "fastify4";
+import { type Configuration, type Kit } from "../configuration.ts";
+import { PROBE_HEADER } from "../recorder.ts";
+import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
+import { type Target } from "../targets.ts";
+
+/** What a configuration builds its application with. */
+export interface FastifyKit extends Kit {
+  readonly handler: (name: string) => RouteHandlerMethod;
+  /** @fastify/express and @fastify/middie for this version. */
+  readonly express: FastifyPluginCallback;
+  readonly middie: FastifyPluginCallback;
+}
+
+/** The options of the router, which the two versions take in different places. */
+export interface RouterOptions {
+  readonly caseSensitive?: boolean;
+  readonly ignoreTrailingSlash?: boolean;
+  readonly ignoreDuplicateSlashes?: boolean;
+  readonly useSemicolonDelimiter?: boolean;
+  readonly maxParamLength?: number;
+}
+
+export interface FastifySetup {
+  readonly name: string;
+  readonly prefix?: string;
+  readonly targets?: readonly Target[];
+  readonly router?: RouterOptions;
+  readonly rewriteUrl?: (request: { readonly url?: string | undefined }) => string;
+  readonly build: (app: FastifyInstance, kit: FastifyKit) => void | Promise<void>;
+}
+
+/** One configuration for each major version. */
+export const forEachFastify = (setup: FastifySetup): readonly Configuration[] => {
+  const { router = {}, rewriteUrl } = setup;
+  const rewrite = rewriteUrl && { rewriteUrl };
+  const create4 = fastify4 as unknown as (options: object) => FastifyInstance;
+  const plugins4 = {
+    express: fastifyExpress3 as unknown as FastifyPluginCallback,
+    middie: fastifyMiddie8 as unknown as FastifyPluginCallback,
+  };
+  const plugins5 = { express: fastifyExpress as unknown as FastifyPluginCallback, middie: fastifyMiddie };
+  return [
+    toConfiguration("Fastify 4", () => create4({ ...router, ...rewrite }), plugins4, setup),
+    toConfiguration("Fastify 5", () => fastify5({ routerOptions: router, ...rewrite }), plugins5, setup),
+  ];
+};
+
+/** The standard routes, on an instance. */
+export function addStandardRoutes(instance: FastifyInstance, { handler }: FastifyKit): void {
+  for (const route of STANDARD_ROUTES) {
+    const url = withoutNames(route.path);
+    if (route.method === "ALL") instance.all(url, handler(nameOf(route)));
+    else instance.route({ method: route.method, url, handler: handler(nameOf(route)) });
+  }
+}
+
+function toConfiguration(
+  version: string,
+  create: () => FastifyInstance,
+  plugins: Pick<FastifyKit, "express" | "middie">,
+  { name, prefix, targets, build }: FastifySetup,
+): Configuration {
+  return {
+    name: `${version}, ${name}`,
+    ...(prefix !== undefined && { prefix }),
+    ...(targets && { targets }),
+    start: async (kit) => {
+      const app = create();
+      await build(app, { ...kit, ...plugins, handler: createHandler(kit) });
+      await app.listen({ port: 0, host: "127.0.0.1" });
+      const [address] = app.addresses() as AddressInfo[];
+      return { port: address?.port ?? 0, close: () => app.close() };
+    },
+  };
+}
+
+const createHandler =
+  ({ recorder }: Kit): FastifyKit["handler"] =>
+  (name) =>
+  (request, reply) => {
+    const params = request.params as Readonly<Record<string, unknown>>;
+    recorder.record(request.headers[PROBE_HEADER], name, request.method, params);
+    return reply.send({});
+  };

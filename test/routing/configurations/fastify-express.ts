@@ -1,0 +1,94 @@
+/** Fastify applications with handlers of Express, or of Node, in a hook: Fastify does not know which of them ran. */
+import { type IncomingMessage, type ServerResponse } from "node:http";
+import express4 from "express4";
+import { type Configuration } from "../configuration.ts";
+import { PROBE_HEADER } from "../recorder.ts";
+import { type Target } from "../targets.ts";
+import {
+  type FastifyKit,
+  type FastifySetup,
+  forEachFastify,
+  type RouterOptions,
+} from "./fastify-application.ts";
+
+const TARGETS: readonly Target[] = [
+  "/health",
+  "/agents/me",
+  "/agents/web",
+  "/files/private/a",
+  "/internal",
+].map((path) => ({ method: "GET", path }));
+
+const ROUTES = ["/health", "/agents/me", "/agents/:id", "/internal"];
+
+type Use = (path: string, handler: unknown) => unknown;
+
+interface WithUse {
+  readonly use: Use;
+}
+
+function createExpressRouter({ recorder }: FastifyKit): express4.Router {
+  const router = express4.Router();
+  for (const path of ROUTES) {
+    router.get(path, (request, response) => {
+      recorder.record(request.headers[PROBE_HEADER], `GET ${path}`, request.method, request.params);
+      response.end("{}");
+    });
+  }
+  return router;
+}
+
+/** A middleware of Node's own kind, which answers for all paths below its own. */
+const createListener =
+  ({ recorder }: FastifyKit, name: string) =>
+  (request: IncomingMessage, response: ServerResponse) => {
+    recorder.record(request.headers[PROBE_HEADER], name, request.method ?? "", {});
+    response.end("{}");
+  };
+
+const addFastifyRoutes = (app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void => {
+  app.get("/files/*", handler("GET /files/*path"));
+  app.get("/pages/:page", handler("GET /pages/:page"));
+};
+
+const LENIENT: RouterOptions = {
+  caseSensitive: false,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  useSemicolonDelimiter: true,
+};
+
+const routers: readonly (readonly [string, RouterOptions])[] = [
+  ["", {}],
+  [", everything lenient", LENIENT],
+];
+
+const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): FastifySetup[] => [
+  {
+    name: `@fastify/express${suffix}`,
+    targets: TARGETS,
+    router,
+    build: async (app, kit) => {
+      await app.register(kit.guard.fastify());
+      await app.register(kit.express);
+      (app as unknown as WithUse).use("/", createExpressRouter(kit));
+      addFastifyRoutes(app, kit);
+    },
+  },
+  {
+    name: `@fastify/middie${suffix}`,
+    targets: TARGETS,
+    router,
+    build: async (app, kit) => {
+      await app.register(kit.guard.fastify());
+      await app.register(kit.middie);
+      const { use } = app as unknown as WithUse;
+      use.call(app, "/health", createListener(kit, "GET /health"));
+      use.call(app, "/agents/me", createListener(kit, "GET /agents/me"));
+      use.call(app, "/internal", createListener(kit, "GET /internal"));
+      addFastifyRoutes(app, kit);
+    },
+  },
+]);
+
+export const fastifyExpressConfigurations: readonly Configuration[] = setups.flatMap(forEachFastify);

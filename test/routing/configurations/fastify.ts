@@ -1,0 +1,91 @@
+import { type Configuration } from "../configuration.ts";
+import { type Target } from "../targets.ts";
+import {
+  addStandardRoutes,
+  type FastifyKit,
+  type FastifySetup,
+  forEachFastify,
+  type RouterOptions,
+} from "./fastify-application.ts";
+
+const standard: FastifySetup["build"] = async (app, kit) => {
+  await app.register(kit.guard.fastify());
+  addStandardRoutes(app, kit);
+};
+
+const prefixed: FastifySetup["build"] = async (app, kit) => {
+  await app.register(kit.guard.fastify());
+  await app.register(
+    (instance, _options, done) => {
+      addStandardRoutes(instance, kit);
+      done();
+    },
+    { prefix: "/api" },
+  );
+};
+
+const LENIENT: RouterOptions = {
+  caseSensitive: false,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  useSemicolonDelimiter: true,
+};
+
+const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
+
+/** Routes in the syntax that only find-my-way has. */
+function addFindMyWayRoutes(app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void {
+  app.get("/agents/:id(^\\d+$)", handler("GET /agents/:id"));
+  app.get("/agents/me", handler("GET /agents/me"));
+  app.get("/spans/:from-:to", handler("GET /spans/:from-:to"));
+  app.get("/images/:name.:ext", handler("GET /images/:name.:ext"));
+  app.get("/optional/:id?", handler("GET /optional{/:id}"));
+  app.get("/pages/:page", { constraints: { host: "service.example" } }, handler("GET /pages/:page"));
+  app.get("/pages/index", { constraints: { version: "1.0.0" } }, handler("GET /pages/index"));
+}
+
+const setups: readonly FastifySetup[] = [
+  { name: "default", build: standard },
+  { name: "ignoreTrailingSlash", router: { ignoreTrailingSlash: true }, build: standard },
+  { name: "ignoreDuplicateSlashes", router: { ignoreDuplicateSlashes: true }, build: standard },
+  { name: "case-insensitive", router: { caseSensitive: false }, build: standard },
+  { name: "useSemicolonDelimiter", router: { useSemicolonDelimiter: true }, build: standard },
+  { name: "everything lenient", router: { ...LENIENT, maxParamLength: 10_000 }, build: standard },
+  { name: "prefix", prefix: "/api", build: prefixed },
+  { name: "prefix, everything lenient", prefix: "/api", router: LENIENT, build: prefixed },
+  {
+    name: "guard in a plugin, after its routes",
+    prefix: "/api",
+    build: async (app, kit) => {
+      await app.register(
+        (instance, _options, done) => {
+          addStandardRoutes(instance, kit);
+          instance.register(kit.guard.fastify());
+          done();
+        },
+        { prefix: "/api" },
+      );
+    },
+  },
+  {
+    name: "expressions and constraints",
+    targets: [
+      ...targets("/agents/7", "/agents/me", "/agents/web", "/spans/a-b", "/images/web.png", "/optional/web"),
+      ...targets("/pages/web", "/pages/index"),
+      { method: "GET", path: "/pages/index", headers: [["accept-version", "1.0.0"]] },
+      { method: "GET", path: "/optional", special: "optional parameter left out" },
+    ],
+    build: async (app, kit) => {
+      await app.register(kit.guard.fastify());
+      addFindMyWayRoutes(app, kit);
+    },
+  },
+  {
+    name: "URL rewritten",
+    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    rewriteUrl: ({ url = "" }) => url.replace(/^\/v2\//, "/"),
+    build: standard,
+  },
+];
+
+export const fastifyConfigurations: readonly Configuration[] = setups.flatMap(forEachFastify);

@@ -1,0 +1,81 @@
+import { createServer } from "node:http";
+import Router, { type RouterMiddleware } from "@koa/router";
+import Koa3, { type Middleware } from "koa";
+import Koa2 from "koa2";
+import { listen } from "../../support/http.ts";
+import { type Configuration, type Kit } from "../configuration.ts";
+import { PROBE_HEADER } from "../recorder.ts";
+import { nameOf, STANDARD_ROUTES } from "../routes.ts";
+import { type Target } from "../targets.ts";
+
+type Framework = typeof Koa3;
+
+/** What a configuration builds its application with. */
+export interface KoaKit extends Kit {
+  readonly Koa: Framework;
+  /** Answers, and records that it ran. */
+  readonly handler: (name: string) => RouterMiddleware;
+  /** Records that it ran, and passes on. */
+  readonly passing: (name: string) => RouterMiddleware;
+}
+
+export interface KoaSetup {
+  readonly name: string;
+  readonly prefix?: string;
+  readonly targets?: readonly Target[];
+  readonly build: (app: Koa3, kit: KoaKit) => void;
+}
+
+/** One configuration for each major version. */
+export const forEachKoa = (setup: KoaSetup): readonly Configuration[] => [
+  toConfiguration("Koa 2", Koa2 as unknown as Framework, setup),
+  toConfiguration("Koa 3", Koa3, setup),
+];
+
+/** A router with the standard routes. */
+export function createStandardRouter(
+  { handler }: KoaKit,
+  options: ConstructorParameters<typeof Router>[0] = {},
+): Router {
+  const router = new Router(options);
+  for (const route of STANDARD_ROUTES) {
+    const method = route.method.toLowerCase() as "get" | "post" | "delete" | "all";
+    router[method](route.path, handler(nameOf(route)));
+  }
+  return router;
+}
+
+export const routesOf = (router: Router): Middleware => router.routes() as Middleware;
+
+function toConfiguration(version: string, Koa: Framework, { name, build, ...rest }: KoaSetup): Configuration {
+  return {
+    ...rest,
+    name: `${version}, ${name}`,
+    start: (kit) => {
+      const app = new Koa();
+      app.silent = true;
+      build(app, { ...kit, Koa, ...createHandlers(kit) });
+      const listener = app.callback();
+      return listen(createServer((request, response) => void listener(request, response)));
+    },
+  };
+}
+
+function createHandlers({ recorder }: Kit): Pick<KoaKit, "handler" | "passing"> {
+  type Context = Parameters<RouterMiddleware>[0];
+  const record = (name: string, context: Context) => {
+    // A regular expression has captures and no parameters.
+    const params = name.includes("(") ? (context.captures ?? []) : context.params;
+    recorder.record(context.req.headers[PROBE_HEADER], name, context.method, params);
+  };
+  return {
+    handler: (name) => (context) => {
+      record(name, context);
+      context.body = "{}";
+    },
+    passing: (name) => (context, next) => {
+      record(name, context);
+      return next();
+    },
+  };
+}

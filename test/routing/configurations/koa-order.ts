@@ -1,0 +1,149 @@
+/** Koa applications where the handler that runs is not the one of the narrowest rule. */
+import Router from "@koa/router";
+import { type Configuration } from "../configuration.ts";
+import { type Target } from "../targets.ts";
+import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
+
+const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
+
+const REWRITTEN: readonly Target[] = [
+  ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
+    (target) => ({ ...target, special: "URL rewritten behind the guard" }),
+  ),
+  ...targets("/agents/web", "/health"),
+];
+
+const setups: readonly KoaSetup[] = [
+  {
+    name: "parameter router before a static router",
+    targets: targets(
+      "/crews/web/card",
+      "/crews/me/card",
+      "/crews/web/runs",
+      "/crews/me/runs",
+      "/crews/web/tasks/7",
+    ),
+    build: (app, { guard, handler }) => {
+      const tasks = new Router();
+      tasks.get("/:task", handler("GET /crews/:id/tasks/:task"));
+      const anyCrew = new Router();
+      anyCrew.get("/card", handler("GET /crews/:id/card"));
+      anyCrew.get("/runs", handler("GET /crews/:id/runs"));
+      anyCrew.use("/tasks", tasks.routes());
+      const ownCrew = new Router({ prefix: "/crews/me" });
+      ownCrew.get("/card", handler("GET /crews/me/card"));
+      ownCrew.get("/runs", handler("GET /crews/me/runs"));
+      const crews = new Router();
+      crews.use("/crews/:id", anyCrew.routes());
+      app.use(guard.koa()).use(routesOf(crews)).use(routesOf(ownCrew));
+    },
+  },
+  {
+    name: "a public route passes on to a parameter route",
+    targets: targets("/steps/web", "/steps/open", "/steps/final"),
+    build: (app, { guard, handler, passing }) => {
+      const router = new Router();
+      router.get("/steps/open", passing("GET /steps/open"));
+      router.get("/steps/:id", passing("GET /steps/:id"));
+      const second = new Router();
+      second.get("/steps/final", handler("GET /steps/final"));
+      app.use(guard.koa()).use(routesOf(router)).use(routesOf(second));
+    },
+  },
+  {
+    name: "router.all in front of routes",
+    targets: targets("/walk/web", "/walk/free", "/walk/a/b"),
+    build: (app, { guard, handler, passing }) => {
+      const router = new Router();
+      router.get("/walk/free", passing("GET /walk/free"));
+      router.all("/walk/*rest", passing("ALL /walk/*rest"));
+      router.get("/walk/:id", handler("GET /walk/:id"));
+      app.use(guard.koa()).use(routesOf(router));
+    },
+  },
+  {
+    name: "arrays of paths",
+    targets: targets("/list/web", "/list/all"),
+    build: (app, { guard, handler }) => {
+      const router = new Router();
+      router.get(["/list/:id", "/list/all"], handler("GET /list/:id, /list/all"));
+      app.use(guard.koa()).use(routesOf(router));
+    },
+  },
+  {
+    name: "regular expressions",
+    targets: targets("/numbers/7", "/numbers/0"),
+    build: (app, { guard, handler }) => {
+      const router = new Router();
+      router.get(/^\/numbers\/(\d+)\/?$/, handler("GET /numbers/(\\d+)"));
+      app.use(guard.koa()).use(routesOf(router));
+    },
+  },
+  {
+    name: "extension",
+    targets: targets("/images/web.png"),
+    build: (app, { guard, handler }) => {
+      const router = new Router();
+      router.get("/images/:name.:ext", handler("GET /images/:name.:ext"));
+      app.use(guard.koa()).use(routesOf(router));
+    },
+  },
+  {
+    name: "path rewritten before the guard",
+    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    build: (app, kit) => {
+      app.use((context, next) => {
+        context.path = context.path.replace(/^\/v2\//, "/");
+        return next();
+      });
+      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+    },
+  },
+  ...(["path", "url", "newRouterPath"] as const).map((member): KoaSetup => ({
+    name: `${member} rewritten after the guard`,
+    targets: REWRITTEN,
+    build: (app, kit) => {
+      app.use(kit.guard.koa());
+      app.use((context, next) => {
+        const from = member === "url" ? context.url : context.path;
+        if (from.startsWith("/alias/")) Object.assign(context, { [member]: from.slice("/alias".length) });
+        return next();
+      });
+      app.use(routesOf(createStandardRouter(kit)));
+    },
+  })),
+  {
+    name: "method overridden after the guard",
+    targets: [
+      {
+        method: "POST",
+        path: "/agents/web",
+        headers: [["x-http-method-override", "DELETE"]],
+        special: "method overridden",
+      },
+      {
+        method: "GET",
+        path: "/inbox",
+        headers: [["x-http-method-override", "POST"]],
+        special: "method overridden",
+      },
+      {
+        method: "HEAD",
+        path: "/probe",
+        headers: [["x-http-method-override", "GET"]],
+        special: "method overridden",
+      },
+      { method: "DELETE", path: "/agents/web" },
+    ],
+    build: (app, kit) => {
+      app.use(kit.guard.koa());
+      app.use((context, next) => {
+        context.method = context.get("x-http-method-override") || context.method;
+        return next();
+      });
+      app.use(routesOf(createStandardRouter(kit)));
+    },
+  },
+];
+
+export const koaOrderConfigurations: readonly Configuration[] = setups.flatMap(forEachKoa);

@@ -1,0 +1,92 @@
+import Router from "@koa/router";
+import mount from "koa-mount";
+import { type Configuration } from "../configuration.ts";
+import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
+
+const setups: readonly KoaSetup[] = [
+  {
+    name: "default",
+    build: (app, kit) => {
+      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+    },
+  },
+  {
+    name: "strict and sensitive, declared",
+    build: (app, kit) => {
+      app.use(kit.guard.koa({ caseSensitive: true, strict: true }));
+      app.use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
+    },
+  },
+  {
+    name: "strict and sensitive, not declared",
+    build: (app, kit) => {
+      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
+    },
+  },
+  {
+    name: "prefix",
+    prefix: "/api",
+    build: (app, kit) => {
+      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { prefix: "/api" })));
+    },
+  },
+  {
+    name: "exclusive",
+    build: (app, kit) => {
+      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { exclusive: true })));
+    },
+  },
+  {
+    name: "guard on the router only",
+    prefix: "/api",
+    build: (app, kit) => {
+      const router = new Router({ prefix: "/api" });
+      router.use(kit.guard.koa() as Parameters<typeof router.use>[0]);
+      router.use(createStandardRouter(kit).routes());
+      app.use(routesOf(router));
+    },
+  },
+  {
+    name: "nested router",
+    prefix: "/outer/inner",
+    build: (app, kit) => {
+      const outer = new Router({ prefix: "/outer" });
+      outer.use("/inner", createStandardRouter(kit).routes());
+      app.use(kit.guard.koa()).use(routesOf(outer));
+    },
+  },
+  {
+    name: "koa-mount",
+    prefix: "/api",
+    build: (app, kit) => {
+      const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
+      app.use(kit.guard.koa()).use(mount("/api", inner));
+    },
+  },
+  {
+    name: "guard inside of koa-mount",
+    prefix: "/api",
+    build: (app, kit) => {
+      const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+      app.use(mount("/api", inner));
+    },
+  },
+  {
+    name: "guard inside of nested koa-mount",
+    prefix: "/outer/inner",
+    build: (app, kit) => {
+      const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+      app.use(mount("/outer", new kit.Koa().use(mount("/inner", inner))));
+    },
+  },
+  {
+    name: "koa-mount in another case than the table",
+    prefix: "/api",
+    build: (app, kit) => {
+      const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
+      app.use(kit.guard.koa()).use(mount("/API", inner));
+    },
+  },
+];
+
+export const koaConfigurations: readonly Configuration[] = setups.flatMap(forEachKoa);

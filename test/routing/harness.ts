@@ -1,0 +1,171 @@
+/** Runs one configuration without and with the guard, and compares what ran with what the callers may. */
+import { type Configuration, type Guard, NO_GUARD, type Running } from "./configuration.ts";
+import { mayRun, neededBy, neededByAll, type Ran, type Scopes, scopesWithout } from "./oracle.ts";
+import { type Probe, probesFor, type Scale } from "./probes.ts";
+import { RawClient } from "./raw-client.ts";
+import { PROBE_HEADER, Recorder } from "./recorder.ts";
+import { tokenWith } from "./tokens.ts";
+
+/** A request that went wrong, with all that is needed to send it again. */
+export interface Finding {
+  readonly request: string;
+  readonly spelling: string;
+  /** The scopes of the caller, those that matter. */
+  readonly caller: string;
+  readonly status: number;
+  /** The reason that the guard gave; HEAD has none. */
+  readonly reason: string;
+  readonly ran: readonly string[];
+  readonly needed: string;
+  /** Whether everyone may be served it. */
+  readonly isPublic: boolean;
+}
+
+export interface Summary {
+  readonly configuration: string;
+  readonly requests: number;
+  /** A handler ran for a caller who may not run it. */
+  readonly bypasses: readonly Finding[];
+  /** A fault of the server, or no answer, where the application without a guard has none. */
+  readonly serverErrors: readonly Finding[];
+  /** A canonical request with the right scopes that was not served. */
+  readonly canonicalRefusals: readonly Finding[];
+  /** What the router serves and the guard refuses for the right scopes. */
+  readonly servedButRefused: readonly Finding[];
+}
+
+export interface Observed {
+  readonly status: number;
+  readonly code: string;
+  readonly ran: readonly Ran[];
+}
+
+/** How many requests are under way at once. */
+const CONNECTIONS = 16;
+
+export async function runConfiguration(
+  configuration: Configuration,
+  guard: Guard,
+  scale: Scale,
+): Promise<Summary> {
+  const plain = await Application.start(configuration, NO_GUARD);
+  const guarded = await Application.start(configuration, guard);
+  const summary = {
+    configuration: configuration.name,
+    bypasses: [] as Finding[],
+    serverErrors: [] as Finding[],
+    canonicalRefusals: [] as Finding[],
+    servedButRefused: [] as Finding[],
+  };
+  const queue = probesFor(configuration, scale)[Symbol.iterator]();
+  const work = async (lane: number) => {
+    for (const probe of queue) {
+      const served = await plain.ask(lane, probe, undefined);
+      for (const caller of callersFor(served)) {
+        const observed = await guarded.ask(lane, probe, caller.scopes);
+        const finding = describe(probe, served, observed, caller);
+        if (!observed.ran.every((ran) => mayRun(ran, caller.scopes))) summary.bypasses.push(finding);
+        if (isFault(observed) && !isFault(served)) summary.serverErrors.push(finding);
+        if (!caller.isEnough || served.ran.length === 0 || isSame(served, observed)) continue;
+        if (probe.isCanonical) summary.canonicalRefusals.push(finding);
+        else summary.servedButRefused.push(finding);
+      }
+    }
+  };
+  try {
+    await Promise.all(Array.from({ length: CONNECTIONS }, (_, lane) => work(lane)));
+  } finally {
+    await Promise.all([plain.close(), guarded.close()]);
+  }
+  return { ...summary, requests: plain.requests + guarded.requests };
+}
+
+type Asked = Pick<Probe, "method" | "target"> & Partial<Pick<Probe, "headers">>;
+
+/** An application that is asked over raw sockets. */
+export class Application {
+  requests = 0;
+  readonly #running: Running;
+  readonly #recorder: Recorder;
+  readonly #clients: readonly RawClient[];
+
+  private constructor(running: Running, recorder: Recorder) {
+    this.#running = running;
+    this.#recorder = recorder;
+    this.#clients = Array.from({ length: CONNECTIONS }, () => new RawClient(running.port));
+  }
+
+  static async start(configuration: Configuration, guard: Guard): Promise<Application> {
+    const recorder = new Recorder();
+    return new Application(await configuration.start({ guard, recorder }), recorder);
+  }
+
+  async ask(lane: number, probe: Asked, scopes: Scopes): Promise<Observed> {
+    const id = String((this.requests += 1));
+    const headers = [[PROBE_HEADER, id], ["content-length", "0"], ...(probe.headers ?? [])] as [
+      string,
+      string,
+    ][];
+    if (scopes) headers.push(["authorization", `Bearer ${await tokenWith(scopes)}`]);
+    const answer = await this.#clients[lane]?.ask({ ...probe, headers });
+    const code = /"code":"(\w+)"/.exec(answer?.body ?? "")?.[1] ?? "";
+    return { status: answer?.status ?? 0, code, ran: this.#recorder.take(id) };
+  }
+
+  close(): Promise<void> {
+    for (const client of this.#clients) client.close();
+    return this.#running.close();
+  }
+}
+
+const EVERY_SCOPE = scopesWithout([]);
+
+interface Caller {
+  readonly name: string;
+  readonly scopes: Scopes;
+  /** Whether the application must serve this caller. */
+  readonly isEnough: boolean;
+}
+
+/** Nobody; for each handler everybody but those it is for; and one who holds exactly what all of them need. */
+function callersFor({ ran }: Observed): readonly Caller[] {
+  if (ran.length === 0) return [{ name: "every scope", scopes: EVERY_SCOPE, isEnough: false }];
+  const isClosed = ran.some((one) => neededBy(one) === "nobody");
+  const exact = neededByAll(ran);
+  const lacking = new Set(
+    ran
+      .map(neededBy)
+      .filter(isList)
+      .map((needs) => scopesWithout(needs)),
+  );
+  return [
+    { name: "no credential", scopes: undefined, isEnough: exact === undefined && !isClosed },
+    ...[...lacking].map((scopes) => ({ name: "every scope but the needed ones", scopes, isEnough: false })),
+    ...(exact ? [{ name: "the needed scopes", scopes: exact, isEnough: !isClosed }] : []),
+    ...(isClosed ? [{ name: "every scope", scopes: EVERY_SCOPE, isEnough: false }] : []),
+  ];
+}
+
+const isList = (needs: unknown): needs is readonly string[] => Array.isArray(needs) && needs.length > 0;
+
+const isFault = ({ status }: Observed): boolean => status === 0 || status >= 500;
+
+const isSame = (served: Observed, observed: Observed): boolean =>
+  served.status === observed.status && namesOf(served).join() === namesOf(observed).join();
+
+const namesOf = ({ ran }: Observed): readonly string[] => ran.map(({ handler }) => handler);
+
+function describe(probe: Probe, served: Observed, observed: Observed, caller: Caller): Finding {
+  const target = probe.target.length > 120 ? `${probe.target.slice(0, 120)}...` : probe.target;
+  const needs = (observed.ran.length > 0 ? observed : served).ran.map(neededBy);
+  return {
+    request: `${probe.method} ${target}`,
+    spelling: probe.spelling,
+    caller: caller.name,
+    status: observed.status,
+    reason: observed.code,
+    ran: observed.ran.map(({ handler, params }) => `${handler} ${JSON.stringify(params)}`),
+    needed: JSON.stringify(needs),
+    isPublic: needs.every((one) => one === "everyone"),
+  };
+}

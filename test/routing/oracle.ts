@@ -1,0 +1,91 @@
+/** What a caller must hold for the handlers that ran, by the handwritten policy. */
+import { HANDLERS, type Needs, TABLE } from "./policy.ts";
+
+const PARAMETER = /<(\w+)>/;
+
+/** The scope for every id. */
+const widened = (scope: string): string => scope.replace(/:.+:/, ":*:");
+
+/** One run of a handler: who it is, and what it was given. */
+export interface Ran {
+  readonly handler: string;
+  readonly method: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The scopes of a caller; `undefined` for one without a token. */
+export type Scopes = readonly string[] | undefined;
+
+/** What one run asked of its caller; of several rules all. */
+export function neededBy({ handler, method, params }: Ran): Needs {
+  const policy = HANDLERS[handler];
+  if (!policy) throw new Error(`The policy does not say what \`${handler}\` needs.`);
+  const own = fill(byMethod(policy.needs, method), params);
+  if (!policy.parts) return own;
+  const { parameter, cases, alone = false } = policy.parts;
+  const value = params[parameter] ?? "";
+  const part = Object.entries(cases).find(([text]) =>
+    isPart(text, alone ? value.toLowerCase().replace(/\/$/, "") : value),
+  );
+  if (!part) return own;
+  const asked = fill(part[1], params);
+  return alone ? asked : both(own, asked);
+}
+
+/** Whether a caller may have run it. */
+export function mayRun(ran: Ran, caller: Scopes): boolean {
+  const needs = neededBy(ran);
+  if (typeof needs === "string") return needs === "everyone";
+  return (
+    caller !== undefined && needs.every((scope) => caller.includes(scope) || caller.includes(widened(scope)))
+  );
+}
+
+/** All scopes for these runs, or `undefined` where nobody or everyone may. */
+export function neededByAll(ran: readonly Ran[]): Scopes {
+  const needs = ran.map(neededBy).filter((one) => typeof one !== "string");
+  return needs.length === 0 ? undefined : [...new Set(needs.flat())];
+}
+
+/** The templates of all scopes that the table asks for. */
+const TEMPLATES = new Set(
+  Object.values(TABLE).flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])),
+);
+
+/** Ids for a caller who has a scope for many and lacks it for one. */
+const IDS = ["web", "me", "ME", "kit", "index", "open", "final", "free", "all", "7", "a", "WEB", "Web"];
+
+/** Every scope of the table, for every id, but without these. */
+export function scopesWithout(needed: readonly string[]): readonly string[] {
+  const scopes = [...TEMPLATES].flatMap((template) => {
+    const everyId = template.replace(PARAMETER, "*");
+    const isLacked = needed.some((scope) => scope === everyId || widened(scope) === everyId);
+    return isLacked ? IDS.map((id) => template.replace(PARAMETER, id)) : [everyId];
+  });
+  return [...new Set(scopes)].filter((scope) => !needed.includes(scope));
+}
+
+function byMethod(needs: Needs | Readonly<Record<string, Needs>>, method: string): Needs {
+  if (typeof needs === "string" || isList(needs)) return needs;
+  const asked = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
+  return asked.map((one) => needs[one]).find((found) => found !== undefined) ?? "nobody";
+}
+
+const isList = (needs: object): needs is readonly string[] => Array.isArray(needs);
+
+const isPart = (text: string, value: string): boolean =>
+  text.endsWith("/") ? value.startsWith(text) && value !== text : value === text;
+
+/** An id that cannot stand in a scope is covered by a grant for every id only. */
+function fill(needs: Needs, params: Ran["params"]): Needs {
+  if (typeof needs === "string") return needs;
+  return needs.map((scope) => scope.replace(PARAMETER, (_, name: string) => toId(params[name] ?? "")));
+}
+
+const toId = (value: string): string => (/^[\w.~;=@,%+-]+$/.test(value) ? value : "*");
+
+function both(a: Needs, b: Needs): Needs {
+  if (a === "nobody" || b === "nobody") return "nobody";
+  if (a === "everyone") return b;
+  return b === "everyone" ? a : [...a, ...b];
+}

@@ -1,0 +1,142 @@
+/**
+ * The table of the guard, and beside it, by hand, what each handler asks of its caller. The second is the yardstick: it
+ * is written per handler, in the parameters that the handler sees, and shares no code with the library.
+ */
+import { type ScopeMappings } from "scopegate";
+
+/** `"everyone"` may run it without a token, `"nobody"` may run it at all; a list is all the scopes of a caller. */
+export type Needs = "everyone" | "nobody" | readonly string[];
+
+export interface HandlerPolicy {
+  /** What the narrowest rule for the whole route of the handler asks; by method where it takes several. */
+  readonly needs: Needs | Readonly<Record<string, Needs>>;
+  /**
+   * Rules for a part of the route, by the value that the handler sees in a parameter: asked as well. A value that ends
+   * with a slash is the beginning of one. Where the whole route has no rule, the one for the part decides alone.
+   */
+  readonly parts?: {
+    readonly parameter: string;
+    readonly cases: Readonly<Record<string, Needs>>;
+    readonly alone?: boolean;
+  };
+}
+
+export const TABLE: ScopeMappings = {
+  "GET /": ["root:read"],
+  "GET /health": "public",
+  "GET /whoami": "optional",
+  "GET /me": [],
+  "GET /agents": ["agents:list"],
+  "GET /agents/me": ["profile:read"],
+  "GET /agents/:id": ["agents:<id>:read"],
+  "POST /agents/:id": ["agents:<id>:update"],
+  "DELETE /agents/:id": ["agents:<id>:delete"],
+  "POST /agents/:id/runs": ["agents:<id>:run"],
+  "GET /pages/:page": ["pages:<page>:read"],
+  "GET /pages/index": "public",
+  "GET /tools/:id": ["tools:<id>:read"],
+  "GET /tools/kit": ["toolkit:read"],
+  "GET /files/*path": ["files:read"],
+  "GET /files/public/*path": "public",
+  "GET /files/private/*path": ["files:admin"],
+  "GET /tree/*path": ["tree:read"],
+  "GET /tree/leaf/*path": "public",
+  "GET /anything/:id": ["anything:read"],
+  "* /anything/:id": ["anything:write"],
+  "GET /inbox": "public",
+  "* /inbox": ["inbox:write"],
+  "HEAD /probe": "public",
+  "GET /probe": ["probe:read"],
+  "GET /spans/:from-:to": ["spans:<from>:read", "spans:<to>:read"],
+  "GET /Reports/:id": ["reports:<id>:read"],
+  "GET /optional{/:id}": ["optional:<id>:read"],
+  "GET /wide/one": ["wide:one"],
+  "GET /wide/two": "public",
+  "GET /crews/me/card": "public",
+  "GET /crews/me/runs": ["profile:runs"],
+  "GET /crews/:id/card": ["crews:<id>:card"],
+  "GET /crews/:id/runs": ["crews:<id>:runs"],
+  "GET /crews/:id/tasks/:task": ["crews:<id>:read", "tasks:<task>:read"],
+  "GET /steps/:id": ["steps:<id>:read"],
+  "GET /steps/open": "public",
+  "GET /steps/final": ["steps:finish"],
+  "* /walk/*rest": ["walk:any"],
+  "GET /walk/:id": ["walk:<id>:read"],
+  "GET /walk/free": "public",
+  "GET /alias/*path": "public",
+  "GET /list/:id": ["list:<id>:read"],
+  "GET /list/all": "public",
+  "GET /numbers/:id": ["numbers:<id>:read"],
+  "GET /numbers/0": "public",
+  "GET /images/:name.:ext": ["images:<name>:read"],
+};
+
+export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
+  "GET /": { needs: ["root:read"] },
+  "GET /health": { needs: "everyone" },
+  "GET /whoami": { needs: "everyone" },
+  "GET /me": { needs: [] },
+  "GET /agents": { needs: ["agents:list"] },
+  "GET /agents/me": { needs: ["profile:read"] },
+  "GET /agents/:id": {
+    needs: ["agents:<id>:read"],
+    parts: { parameter: "id", cases: { me: ["profile:read"] } },
+  },
+  "POST /agents/:id": { needs: ["agents:<id>:update"] },
+  "DELETE /agents/:id": { needs: ["agents:<id>:delete"] },
+  "POST /agents/:id/runs": { needs: ["agents:<id>:run"] },
+  "GET /pages/:page": { needs: ["pages:<page>:read"] },
+  "GET /pages/index": { needs: "everyone" },
+  "GET /tools/:id": {
+    needs: ["tools:<id>:read"],
+    parts: { parameter: "id", cases: { kit: ["toolkit:read"] } },
+  },
+  "GET /tools/kit": { needs: ["toolkit:read"] },
+  "GET /files/*path": {
+    needs: ["files:read"],
+    parts: { parameter: "path", cases: { "private/": ["files:admin"] } },
+  },
+  "GET /files/public/*path": { needs: "everyone" },
+  "GET /tree/*path": { needs: ["tree:read"] },
+  "GET /tree/leaf/*path": { needs: "everyone" },
+  "ALL /anything/:id": { needs: { GET: ["anything:read"], "*": ["anything:write"] } },
+  "ALL /inbox": { needs: { GET: "everyone", "*": ["inbox:write"] } },
+  "GET /probe": { needs: { HEAD: "everyone", GET: ["probe:read"] } },
+  "GET /spans/:from-:to": { needs: ["spans:<from>:read", "spans:<to>:read"] },
+  "GET /Reports/:id": { needs: ["reports:<id>:read"] },
+  "GET /optional{/:id}": { needs: ["optional:<id>:read"] },
+  "GET /internal": { needs: "nobody" },
+  "GET /internal/:id": { needs: "nobody" },
+  "GET /wide/*path": {
+    needs: "nobody",
+    parts: { parameter: "path", cases: { one: ["wide:one"], two: "everyone" }, alone: true },
+  },
+  "GET /crews/me/card": { needs: "everyone" },
+  "GET /crews/me/runs": { needs: ["profile:runs"] },
+  "GET /crews/:id/card": { needs: ["crews:<id>:card"] },
+  "GET /crews/:id/runs": {
+    needs: ["crews:<id>:runs"],
+    parts: { parameter: "id", cases: { me: ["profile:runs"] } },
+  },
+  "GET /crews/:id/tasks/:task": { needs: ["crews:<id>:read", "tasks:<task>:read"] },
+  "GET /steps/:id": {
+    needs: ["steps:<id>:read"],
+    parts: { parameter: "id", cases: { final: ["steps:finish"] } },
+  },
+  "GET /steps/open": { needs: "everyone" },
+  "GET /steps/final": { needs: ["steps:finish"] },
+  "ALL /walk/*rest": { needs: ["walk:any"] },
+  "GET /walk/:id": { needs: ["walk:<id>:read"] },
+  "GET /walk/free": { needs: "everyone" },
+  // One handler for two paths: each has its rule.
+  "GET /list/:id, /list/all": {
+    needs: ["list:<id>:read"],
+    parts: { parameter: "id", cases: { all: "everyone" }, alone: true },
+  },
+  // A regular expression: decided by the path alone.
+  "GET /numbers/(\\d+)": {
+    needs: ["numbers:<0>:read"],
+    parts: { parameter: "0", cases: { "0": "everyone" }, alone: true },
+  },
+  "GET /images/:name.:ext": { needs: ["images:<name>:read"] },
+};

@@ -1,0 +1,35 @@
+import { type Configuration, type Guard, protecting } from "./configuration.ts";
+import { expressConfigurations } from "./configurations/express.ts";
+import { expressMethodConfigurations } from "./configurations/express-method.ts";
+import { expressOrderConfigurations } from "./configurations/express-order.ts";
+import { fastifyConfigurations } from "./configurations/fastify.ts";
+import { fastifyExpressConfigurations } from "./configurations/fastify-express.ts";
+import { koaConfigurations } from "./configurations/koa.ts";
+import { koaOrderConfigurations } from "./configurations/koa-order.ts";
+import { runConfiguration, type Summary } from "./harness.ts";
+import { TABLE } from "./policy.ts";
+import { type Scale } from "./probes.ts";
+import { createRoutingServer } from "./tokens.ts";
+
+export const configurations: readonly Configuration[] = [
+  ...expressConfigurations,
+  ...expressOrderConfigurations,
+  ...expressMethodConfigurations,
+  ...koaConfigurations,
+  ...koaOrderConfigurations,
+  ...fastifyConfigurations,
+  ...fastifyExpressConfigurations,
+];
+
+/** The real guard for a configuration. */
+export const guardFor = ({ prefix = "" }: Configuration): Guard =>
+  protecting(createRoutingServer(TABLE, prefix));
+
+/** Runs every configuration, one after the other. */
+export async function runRouting({ scale }: { readonly scale: Scale }): Promise<readonly Summary[]> {
+  const summaries: Summary[] = [];
+  for (const configuration of configurations) {
+    summaries.push(await runConfiguration(configuration, guardFor(configuration), scale));
+  }
+  return summaries;
+}
