@@ -57,22 +57,26 @@ export async function runConfiguration(
     canonicalRefusals: [] as Finding[],
     servedButRefused: [] as Finding[],
   };
-  const queue = probesFor(configuration, scale)[Symbol.iterator]();
-  const work = async (lane: number) => {
-    for (const probe of queue) {
-      const served = await plain.ask(lane, probe, undefined);
-      for (const caller of callersFor(served)) {
-        const observed = await guarded.ask(lane, probe, caller.scopes);
-        const finding = describe(probe, served, observed, caller);
-        if (!observed.ran.every((ran) => mayRun(ran, caller.scopes))) summary.bypasses.push(finding);
-        if (isFault(observed) && !isFault(served)) summary.serverErrors.push(finding);
-        if (!caller.isEnough || served.ran.length === 0 || isSame(served, observed)) continue;
-        if (probe.isCanonical) summary.canonicalRefusals.push(finding);
-        else summary.servedButRefused.push(finding);
-      }
+  const examine = async (probe: Probe, lane: number) => {
+    const served = await plain.ask(lane, probe, undefined);
+    for (const caller of callersFor(served)) {
+      const observed = await guarded.ask(lane, probe, caller.scopes);
+      const finding = describe(probe, served, observed, caller);
+      if (!observed.ran.every((ran) => mayRun(ran, caller.scopes))) summary.bypasses.push(finding);
+      if (isFault(observed) && !isFault(served)) summary.serverErrors.push(finding);
+      if (!caller.isEnough || served.ran.length === 0 || isSame(served, observed)) continue;
+      if (probe.isCanonical) summary.canonicalRefusals.push(finding);
+      else summary.servedButRefused.push(finding);
     }
   };
+  const [first, ...others] = probesFor(configuration, scale);
+  const queue = others.values();
+  const work = async (lane: number) => {
+    for (const probe of queue) await examine(probe, lane);
+  };
   try {
+    // Alone, so that it is the first for certain.
+    if (first) await examine(first, 0);
     await Promise.all(Array.from({ length: CONNECTIONS }, (_, lane) => work(lane)));
   } finally {
     await Promise.all([plain.close(), guarded.close()]);

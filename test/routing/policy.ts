@@ -128,11 +128,8 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "ALL /walk/*rest": { needs: ["walk:any"] },
   "GET /walk/:id": { needs: ["walk:<id>:read"] },
   "GET /walk/free": { needs: "everyone" },
-  // One handler for two paths: each has its rule.
-  "GET /list/:id, /list/all": {
-    needs: ["list:<id>:read"],
-    parts: { parameter: "id", cases: { all: "everyone" }, alone: true },
-  },
+  "GET /list/:id": { needs: ["list:<id>:read"] },
+  "GET /list/all": { needs: "everyone" },
   // A regular expression: decided by the path alone.
   "GET /numbers/(\\d+)": {
     needs: ["numbers:<0>:read"],

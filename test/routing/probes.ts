@@ -13,12 +13,12 @@ export interface Probe {
   /** The name of its spelling, or what is special about its target. */
   readonly spelling: string;
   readonly isCanonical: boolean;
-  /** Whether it is a target as it is written. */
-  readonly isPlain: boolean;
+  /** Whether `"small"` takes it as well. */
+  readonly isSmall: boolean;
 }
 
-/** About how many requests `"small"` makes of a configuration, beside the canonical ones. */
-const SMALL = 60;
+/** About how many requests `"small"` picks from the others of a configuration. */
+const SMALL = 40;
 
 /** The requests for a configuration, each once. */
 export function probesFor(configuration: Configuration, scale: Scale): readonly Probe[] {
@@ -29,36 +29,25 @@ export function probesFor(configuration: Configuration, scale: Scale): readonly 
 }
 
 function* allProbes({ prefix = "", targets }: Configuration): Iterable<Probe> {
-  for (const target of targets ?? STANDARD_TARGETS) {
+  for (const [index, target] of (targets ?? STANDARD_TARGETS).entries()) {
     const { method, headers, special } = target;
     const path = target.path === "/" && prefix !== "" ? prefix : prefix + target.path;
-    yield {
-      method,
-      target: path,
-      headers,
-      spelling: special ?? CANONICAL,
-      isCanonical: special === undefined,
-      isPlain: true,
-    };
+    const isCanonical = special === undefined;
+    yield { method, target: path, headers, spelling: special ?? CANONICAL, isCanonical, isSmall: true };
+    const probe = { method, headers, isCanonical: false };
     for (const { name, write } of SPELLINGS) {
-      for (const spelled of write(path))
-        yield {
-          method,
-          target: spelled,
-          headers,
-          spelling: special ?? name,
-          isCanonical: false,
-          isPlain: false,
-        };
+      const spelling = special ?? name;
+      for (const [count, spelled] of write(path).entries())
+        yield { ...probe, target: spelled, spelling, isSmall: index === 0 && count < 2 };
     }
   }
   for (const { method, path, headers } of targets ? [] : METHOD_SWEEP)
-    yield { method, target: prefix + path, headers, spelling: "method", isCanonical: false, isPlain: false };
+    yield { method, target: prefix + path, headers, spelling: "method", isCanonical: false, isSmall: false };
 }
 
-/** The canonical ones, and of the others some; other ones in another configuration. */
+/** The canonical ones, some of the first target, and of the others a few; other ones in another configuration. */
 function takeSome(probes: readonly Probe[], name: string): readonly Probe[] {
   const stride = Math.max(1, Math.floor(probes.length / SMALL));
   const offset = Buffer.from(name).reduce((sum, byte) => (sum * 31 + byte) % stride, 0);
-  return probes.filter((probe, index) => probe.isPlain || index % stride === offset);
+  return probes.filter(({ isSmall }, index) => isSmall || index % stride === offset);
 }

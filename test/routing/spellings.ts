@@ -1,3 +1,16 @@
+import {
+  behind,
+  capitalize,
+  eachSegment,
+  eachSlash,
+  FOLDED,
+  inFront,
+  lastSegment,
+  percent,
+  repeat,
+  swapCase,
+} from "./rewrite-path.ts";
+
 /** How a path can be written so that some router, proxy or parser still takes it for the same one, or for another. */
 
 export interface Spelling {
@@ -8,38 +21,6 @@ export interface Spelling {
 
 /** The name of the plain spelling. */
 export const CANONICAL = "canonical";
-
-/** The path with one of its slashes written in another way, for each of them. */
-const eachSlash = (path: string, written: string): string[] =>
-  [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index) + written + path.slice(index + 1));
-
-/** The path with the text of each of its segments changed, one at a time. */
-const eachSegment = (path: string, change: (segment: string) => string): string[] => {
-  const segments = path.slice(1).split("/");
-  return segments.map((segment, index) => `/${segments.with(index, change(segment)).join("/")}`);
-};
-
-const lastSegment = (path: string, change: (segment: string) => string): string =>
-  path.slice(0, path.lastIndexOf("/") + 1) + change(path.slice(path.lastIndexOf("/") + 1));
-
-const percent = (char: string): string => `%${char.charCodeAt(0).toString(16).padStart(2, "0")}`;
-const capitalize = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
-const swapCase = (text: string): string =>
-  text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
-const repeat = (text: string, times: number): string => text.repeat(times);
-
-/** Letters that become ASCII letters when their case is folded. */
-const FOLDED: Readonly<Record<string, string>> = { k: "%E2%84%AA", s: "%C5%BF", i: "%C4%B0" };
-
-const behind =
-  (...tails: readonly string[]) =>
-  (path: string): string[] =>
-    tails.map((tail) => path + tail);
-
-const inFront =
-  (...heads: readonly string[]) =>
-  (path: string): string[] =>
-    heads.map((head) => head + path);
 
 export const SPELLINGS: readonly Spelling[] = [
   { name: "query", write: behind("?", "?x=1", "?/../health", "?x=1?y", "?x=%ff", "?a=b;c") },
@@ -187,7 +168,7 @@ export const SPELLINGS: readonly Spelling[] = [
         path.toLowerCase().includes(letter) ? [path.replace(new RegExp(letter, "i"), folded)] : [],
       ),
   },
-  { name: "encoded unicode", write: behind("%C3%A9", "%EF%BC%8F", "%E2%80%AE", "%EF%BB%BF") },
+  { name: "encoded unicode", write: behind("%C3%A9", "%EF%BC%8F", "%E2%80%AE", "%EF%BB%BF", "%C2%A0") },
   { name: "raw non-ASCII", write: behind("\u00e9", "\u00ff", "\u00c3\u00a9") },
   {
     name: "space",
@@ -220,6 +201,17 @@ export const SPELLINGS: readonly Spelling[] = [
   },
   { name: "extension", write: behind(".json", ".", "..", ".html") },
   { name: "more segments", write: behind("/x", "/health", "/me", "/runs") },
+  {
+    name: "several at once",
+    write: (path) => [
+      `http://service.example${path.toUpperCase()}/`,
+      `http://service.example${path};v=1`,
+      `${path.toUpperCase()}%20`,
+      `${path.toUpperCase()}/`,
+      `${path}/;v=1/`,
+      lastSegment(path, (text) => `%2e/${capitalize(text)}`),
+    ],
+  },
   {
     name: "long path",
     write: (path) => [

@@ -16,10 +16,11 @@ const get = (path: string): Target => ({ method: "GET", path });
 
 /** Of the routes that every framework has. */
 export const STANDARD_TARGETS: readonly Target[] = [
+  // The first request of an application, whose routers the guard has not seen yet: public by its path, and no more.
+  get("/pages/index"),
   get("/health"),
   get("/agents/me"),
   get("/agents/web"),
-  get("/pages/index"),
   get("/files/public/a"),
   get("/files/private/a"),
   get("/tools/kit"),

@@ -6,13 +6,13 @@ import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-
 const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const CREWS = targets(
-  "/crews/web/card",
   "/crews/me/card",
+  "/crews/web/card",
   "/crews/web/runs",
   "/crews/me/runs",
   "/crews/web/tasks/7",
 );
-const STEPS = targets("/steps/web", "/steps/open", "/steps/final");
+const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
 
 const setups: readonly ExpressSetup[] = [
   ...[true, false].map((mergeParams): ExpressSetup => ({
@@ -67,7 +67,7 @@ const setups: readonly ExpressSetup[] = [
   },
   {
     name: "app.all in front of routes",
-    targets: targets("/walk/web", "/walk/free", "/walk/a/b"),
+    targets: targets("/walk/free", "/walk/web", "/walk/a/b"),
     build: (app, { guard, handler, pattern, passing }) => {
       app.use(guard.express());
       app.get("/walk/free", passing("GET /walk/free"));
@@ -75,12 +75,59 @@ const setups: readonly ExpressSetup[] = [
       app.get("/walk/:id", handler("GET /walk/:id"));
     },
   },
-  {
-    name: "arrays of paths",
-    targets: targets("/list/web", "/list/all"),
+  ...[
+    ["/list/:id", "/list/all"],
+    ["/list/all", "/list/:id"],
+  ].map((paths): ExpressSetup => ({
+    name: `array of paths, ${paths.join(" before ")}`,
+    targets: targets("/list/all", "/list/web"),
     build: (app, { guard, handler }) => {
       app.use(guard.express());
-      app.get(["/list/:id", "/list/all"], handler("GET /list/:id, /list/all"));
+      app.get(paths, (request, response, next) => {
+        const path = request.params["id"] === undefined ? "/list/all" : "/list/:id";
+        handler(`GET ${path}`)(request, response, next);
+      });
+    },
+  })),
+  {
+    name: "handlers of app.use",
+    targets: targets("/wide/two", "/wide/one", "/wide/three").map((target) => ({
+      ...target,
+      special: "app.use",
+    })),
+    build: (app, { guard, handler }) => {
+      app.use(guard.express());
+      app.use("/wide", (request, response, next) => {
+        request.params = { path: request.path.slice(1) };
+        handler("GET /wide/*path")(request, response, next);
+      });
+    },
+  },
+  {
+    name: "one router mounted twice",
+    targets: targets("/pages/index", "/pages/web", "/tools/kit", "/tools/web"),
+    build: (app, { express, guard, handler }) => {
+      app.use(guard.express());
+      const router = express.Router();
+      router.get("/:id", (request, response, next) => {
+        const { id } = request.params;
+        const isPage = request.baseUrl.toLowerCase() === "/pages";
+        Object.assign(request.params, { page: id });
+        handler(isPage ? "GET /pages/:page" : "GET /tools/:id")(request, response, next);
+      });
+      app.use("/tools", router);
+      app.use("/pages", router);
+    },
+  },
+  {
+    name: "two guards",
+    targets: targets("/crews/me/card", "/crews/web/card", "/crews/me/runs"),
+    build: (app, { express, guard, handler }) => {
+      const crews = express.Router();
+      crews.use(guard.express());
+      crews.get("/:id/card", handler("GET /crews/:id/card"));
+      crews.get("/:id/runs", handler("GET /crews/:id/runs"));
+      app.use("/crews", guard.express(), crews);
     },
   },
   {
@@ -109,6 +156,25 @@ const setups: readonly ExpressSetup[] = [
       });
       app.use(kit.guard.express());
       addStandardRoutes(app, kit);
+    },
+  },
+  {
+    name: "URL rewritten within a mounted router",
+    prefix: "/api",
+    targets: ["/alias/agents/web", "/alias/internal", "/alias/files/private/a"].map((path) => ({
+      method: "GET",
+      path,
+      special: "URL rewritten behind the guard",
+    })),
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      const router = kit.express.Router();
+      router.use((request, _response, next) => {
+        request.url = request.url.replace(/^\/alias\//, "/");
+        next();
+      });
+      addStandardRoutes(router, kit);
+      app.use("/api", router);
     },
   },
   {
