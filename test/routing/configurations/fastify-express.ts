@@ -46,6 +46,12 @@ const createListener =
     response.end("{}");
   };
 
+function addListeners(app: object, kit: FastifyKit): void {
+  const { use } = app as WithUse;
+  for (const path of ["/health", "/agents/me", "/internal"])
+    use.call(app, path, createListener(kit, `GET ${path}`));
+}
+
 const addFastifyRoutes = (app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void => {
   app.get("/files/*", handler("GET /files/*path"));
   app.get("/pages/:page", handler("GET /pages/:page"));
@@ -88,16 +94,24 @@ const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): Fast
     },
   },
   {
+    name: `@fastify/express, handlers of use${suffix}`,
+    targets: TARGETS,
+    router,
+    build: async (app, kit) => {
+      await app.register(kit.guard.fastify());
+      await app.register(kit.express);
+      addListeners(app, kit);
+      addFastifyRoutes(app, kit);
+    },
+  },
+  {
     name: `@fastify/middie${suffix}`,
     targets: TARGETS,
     router,
     build: async (app, kit) => {
       await app.register(kit.guard.fastify());
       await app.register(kit.middie);
-      const { use } = app as unknown as WithUse;
-      use.call(app, "/health", createListener(kit, "GET /health"));
-      use.call(app, "/agents/me", createListener(kit, "GET /agents/me"));
-      use.call(app, "/internal", createListener(kit, "GET /internal"));
+      addListeners(app, kit);
       addFastifyRoutes(app, kit);
     },
   },
