@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config";
+import { Mirrors } from "./test/mutation/mirrors.ts";
+import base from "./vitest.config.ts";
+
+/** The tests without ports, programs and frameworks: they specify what `npm run test:mutation` mutates. */
+export default defineConfig({
+  ...(base.resolve && { resolve: base.resolve }),
+  test: {
+    include: ["test/{policy,response,token}/*.test.ts", "test/{scope,request,principal}.test.ts"],
+    setupFiles: ["test/mutation/setup.ts"],
+    isolate: false,
+    sequence: { sequencer: Mirrors },
+  },
+});
