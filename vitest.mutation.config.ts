@@ -1,4 +1,5 @@
 import { defineConfig } from "vitest/config";
+import { LoadFailures } from "./test/mutation/load-failures.ts";
 import { Mirrors } from "./test/mutation/mirrors.ts";
 import base from "./vitest.config.ts";
 
@@ -9,6 +10,7 @@ export default defineConfig({
     include: ["test/{policy,response,token}/*.test.ts", "test/{scope,request,principal}.test.ts"],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,
+    reporters: [new LoadFailures()],
     sequence: { sequencer: Mirrors },
   },
 });
