@@ -12,15 +12,13 @@ export interface Challenge {
 /** Writes the value of `WWW-Authenticate`: the only place that does (RFC 9110 section 11.6.1). */
 export function renderChallenge(challenge: Challenge): string {
   const scope = challenge.scopes?.filter(isScopeToken).join(" ");
-  const params = [
-    ["realm", challenge.realm],
-    ["error", challenge.error],
-    ["error_description", challenge.errorDescription],
-    ["scope", scope === "" ? undefined : scope],
-    ["resource_metadata", challenge.resourceMetadataUrl],
-  ]
-    .filter((param) => param[1] !== undefined)
-    .map(([name, value]) => `${name}=${quote(value ?? "")}`);
+  const params = Object.entries({
+    realm: challenge.realm,
+    error: challenge.error,
+    error_description: challenge.errorDescription,
+    scope: scope === "" ? undefined : scope,
+    resource_metadata: challenge.resourceMetadataUrl,
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`]));
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
 }
 
