@@ -41,6 +41,21 @@ export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
 /** The parts of a scope. An empty part means that the scope grants nothing. */
 export const splitScope = (scope: string): readonly string[] => scope.split(":");
 
+/** A scope that has structure; without an id it is for the resource as a whole. */
+interface Structure {
+  readonly resource: string;
+  readonly id: string | undefined;
+  readonly action: string;
+}
+
+function structureOf(parts: readonly string[]): Structure | undefined {
+  const [resource, second, third] = parts;
+  if (resource === undefined || second === undefined || parts.length > 3) return undefined;
+  return third === undefined
+    ? { resource, id: undefined, action: second }
+    : { resource, id: second, action: third };
+}
+
 /**
  * Whether a text can stand as one part of a granted scope. An id that holds a colon is no such part: glued into a
  * scope it would read as more parts than the route had (`web:admin` must not become a resource and an action).
@@ -64,7 +79,8 @@ export class GrantedScopes {
 
   /** The satisfaction of a required scope given as parts, or `undefined` when nothing granted covers it. */
   find(parts: readonly string[], required: string): Satisfaction | undefined {
-    const found = this.#findStructured(parts) ?? this.#findOpaque(parts);
+    const structure = structureOf(parts);
+    const found = structure ? this.#findStructured(structure) : this.#findOpaque(parts);
     if (!found) {
       return this.#admin === undefined
         ? undefined
@@ -90,13 +106,9 @@ export class GrantedScopes {
     return new Set(this.#resources.get(resource)?.get(action)?.ids.keys());
   }
 
-  #findStructured(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
-    const [resource, action] = [parts[0], parts.at(-1)];
-    if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined)
-      return undefined;
+  #findStructured({ resource, id, action }: Structure): readonly [Grant, SatisfiedBy] | undefined {
     const grants = this.#resources.get(resource)?.get(action);
     if (!grants) return undefined;
-    const id = parts.length === 3 ? parts[1] : undefined;
     const exact = id === undefined ? grants.wide : grants.ids.get(id);
     if (exact) return [exact, "exact"];
     if (grants.wildcard) return [grants.wildcard, "wildcard"];
@@ -104,7 +116,7 @@ export class GrantedScopes {
   }
 
   #findOpaque(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
-    if (parts.length === 2 || parts.length === 3 || !parts.every(isScopePart)) return undefined;
+    if (!parts.every(isScopePart)) return undefined;
     const grant = this.#opaque.get(parts.join(":"));
     return grant && [grant, "exact"];
   }
@@ -113,13 +125,13 @@ export class GrantedScopes {
     const parts = splitScope(scope);
     if (!isScopeToken(scope) || parts.includes("")) return;
     if (scope === this.rules.adminScope && !grant.implied) this.#admin ??= grant.granted;
-    const [resource, action] = [parts[0], parts.at(-1)];
-    if (parts.length < 2 || parts.length > 3 || resource === undefined || action === undefined) {
+    const structure = structureOf(parts);
+    if (!structure) {
       if (!this.#opaque.has(scope)) this.#opaque.set(scope, grant);
       return;
     }
+    const { resource, id, action } = structure;
     const grants = this.#actionGrants(resource, action);
-    const id = parts.length === 3 ? parts[1] : undefined;
     if (id === undefined) grants.wide ??= grant;
     else if (id === "*") grants.wildcard ??= grant;
     else if (!grants.ids.has(id)) grants.ids.set(id, grant);
@@ -141,12 +153,13 @@ export class GrantedScopes {
   /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
   #impliedBy(scope: string): readonly string[] {
     const direct = this.rules.implied.get(scope) ?? [];
-    const [resource, id, action, ...more] = splitScope(scope);
-    if (id === undefined || action === undefined || more.length > 0) return direct;
+    const own = structureOf(splitScope(scope));
+    if (own?.id === undefined) return direct;
+    const { resource, id, action } = own;
     const lifted = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
-      const [impliedResource, impliedAction, ...none] = splitScope(implied);
-      if (impliedResource !== resource || impliedAction === undefined || none.length > 0) return [];
-      return [`${resource}:${id}:${impliedAction}`];
+      const other = structureOf(splitScope(implied));
+      const isLifted = other?.resource === resource && other.id === undefined;
+      return isLifted ? [`${resource}:${id}:${other.action}`] : [];
     });
     return [...direct, ...lifted];
   }

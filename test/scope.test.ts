@@ -165,6 +165,8 @@ describe("what a granted scope covers", () => {
     expect(granted.find(["agents:web:admin"], "")).toBeUndefined();
     expect(granted.find(["a:b", "c", "d"], "")).toBeUndefined();
     expect(granted.find(["a", "b:c", "d"], "")).toBeUndefined();
+    const opaque = new GrantedScopes(["a:b:c:d:e"], scopeRulesOf());
+    expect(opaque.find(["a", "b:c", "d", "e"], "")).toBeUndefined();
     expect(granted.find(["a:b:c:d"], "")).toBeUndefined();
     expect(granted.find(["agents", "", "read"], "")).toBeUndefined();
   });
@@ -294,6 +296,7 @@ describe("implied scopes", () => {
     ["agents::write", ["agents:read", "agents::read", "agents:web:read"]],
     ["Agents:write", ["agents:read", "Agents:read"]],
     ["teams:write", ["teams:read", "agents:read"]],
+    ["agents:web:write:x", ["agents:web:read", "agents:web:list", "agents:read"]],
   ])("%s does not give %j", (granted, uncovered) => {
     for (const required of uncovered) expect(find([granted], required, rules), required).toBeUndefined();
   });
@@ -309,11 +312,26 @@ describe("implied scopes", () => {
     }
   });
 
+  it("are no better reason than an opaque scope that the token holds", () => {
+    expect(find(["openid", "profile"], "openid", scopeRulesOf({ profile: ["openid"] }))).toEqual({
+      required: "openid",
+      granted: "openid",
+      by: "exact",
+    });
+  });
+
   it("may be written for one id", () => {
     const single = scopeRulesOf({ "agents:web:write": ["agents:web:read"] });
     expect(byOf(["agents:web:write"], "agents:web:read", single)).toBe("implied");
     expect(find(["agents:api:write"], "agents:api:read", single)).toBeUndefined();
     expect(find(["agents:write"], "agents:read", single)).toBeUndefined();
+  });
+
+  it("without an action are not lifted", () => {
+    const coarse = scopeRulesOf({ "agents:write": ["agents"] });
+    expect(byOf(["agents:write"], "agents", coarse)).toBe("implied");
+    for (const required of ["agents", "agents:web", "agents:web:undefined"])
+      expect(find(["agents:web:write"], required, coarse), required).toBeUndefined();
   });
 
   it("that name an id are not lifted: their id is no action", () => {
