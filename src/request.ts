@@ -67,6 +67,12 @@ export function observableTarget(target: string): string {
   return pathOf(originForm(target) ?? "").replace(/#.*/s, "");
 }
 
+/** A request as hooks are told of it. */
+export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, "authorization" | "cookie"> {
+  const { authorization, cookie, ...observed } = request;
+  return { ...observed, target: observableTarget(request.target) };
+}
+
 /** An origin-form or absolute-form target as routers see it, with its query; `undefined` for every other form. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;

@@ -1,7 +1,7 @@
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
 import { createIdentifier } from "./identification.ts";
 import { notify } from "./notify.ts";
-import { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { auditRoutes } from "./policy/audit.ts";
 import { type AuditReport } from "./policy/audit-report.ts";
@@ -13,7 +13,7 @@ import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
-import { type AccessRequest, observableTarget, type PathReading, readTarget } from "./request.ts";
+import { type AccessRequest, type PathReading, readTarget, withoutCredentials } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
 import { withinLimit } from "./time-limit.ts";
 import { readCredential } from "./token/credential.ts";
@@ -195,9 +195,4 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       ),
     close: () => Promise.resolve(),
   });
-}
-
-function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, ...observed } = request;
-  return { ...observed, target: observableTarget(request.target) };
 }

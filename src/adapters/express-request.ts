@@ -11,7 +11,8 @@ export interface ExpressRequest extends NodeRequest {
   readonly method: string;
   readonly url: string;
   readonly originalUrl: string;
-  readonly baseUrl: string;
+  /** The mount; @fastify/middie knows none. */
+  readonly baseUrl?: string;
   readonly app?: { enabled(setting: string): boolean };
 }
 
@@ -30,7 +31,7 @@ export type ExpressMiddleware = (
  * have rewritten it, which `originalUrl` does not show.
  */
 export function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
-  if (baseUrl === "") return url;
+  if (!baseUrl) return url;
   const rest = originForm(url);
   if (rest === undefined) return url;
   // Express adds the slash to a mount path that was requested without one.

@@ -71,9 +71,15 @@ function findPatterns(request: ExpressRequest, path: PathSegments): readonly str
   const route = pickedRoutes.get(request);
   if (!isRoute(route)) return [];
   return findMounts(request, route)
-    .flatMap((mount) => patternsOf(route, mount))
-    .filter(({ matches }) => matches(path))
+    .flatMap((mount) => findFirst(patternsOf(route, mount), path))
     .map(({ source }) => source);
+}
+
+/** Of a list of paths Express takes the first; one that only might match does not hide those behind it. */
+function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonly PlainPattern[] {
+  const sure = listed.findIndex(({ isSureOf }) => isSureOf(path));
+  const candidates = sure < 0 ? listed : listed.slice(0, sure + 1);
+  return candidates.filter(({ matches }) => matches(path));
 }
 
 const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
@@ -95,7 +101,7 @@ const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern
 
 /** The mounts above a route as they were written, or else as they were requested. */
 function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] {
-  if (baseUrl === "") return [""];
+  if (!baseUrl) return [""];
   const path = readPath(baseUrl) ?? [];
   const written = (app ? readMountsOf(app, route) : [])
     .filter(({ matches }) => matches(path))

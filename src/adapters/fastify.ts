@@ -3,6 +3,7 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
+import { type ExpressMiddleware, protect as protectMiddleware } from "./express.ts";
 import { watchRoutes } from "./express-route.ts";
 import { toPattern } from "./fastify-pattern.ts";
 import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
@@ -36,6 +37,8 @@ export interface FastifyInstance {
   /** The options that the instance was made with; version 5 has those of its router in a group of their own. */
   readonly initialConfig: RouterOptions & { readonly routerOptions?: RouterOptions };
   addHook(name: "onRequest", hook: FastifyHook): unknown;
+  /** Of @fastify/express and @fastify/middie. */
+  use?(middleware: ExpressMiddleware): unknown;
 }
 
 interface RouterOptions {
@@ -95,6 +98,8 @@ export function protect(server: ResourceServer): FastifyPlugin {
     };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
+      // Whoever brought `use` runs before our hook: what it is given from now on is guarded from the inside.
+      instance.use?.(protectMiddleware(server));
       instance.addHook("onRequest", createHook(readReading(instance)));
       done();
     },

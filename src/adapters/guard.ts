@@ -45,6 +45,8 @@ export async function guard(
   return refusalOf(found);
 }
 
+export const isGuarded = (raw: object): boolean => guarded.has(raw);
+
 /** Whether all guards of a request have nothing left to ask at a route. Where there was no guard, none asks. */
 export const isSettled = (raw: object, route: PickedRoute): boolean =>
   (guarded.get(raw) ?? []).every(
@@ -56,17 +58,23 @@ export const isSettled = (raw: object, route: PickedRoute): boolean =>
  * rule for the whole of the route may be another one than the rule of the path.
  */
 export async function guardRoute(raw: NodeRequest, route: PickedRoute): Promise<Refusal | undefined> {
-  for (const state of guarded.get(raw) ?? []) {
-    const settled = await settle(raw, state, route);
-    guarded.set(
-      raw,
-      (guarded.get(raw) ?? []).map((one) => (one.server === settled.server ? settled : one)),
-    );
-    const refusal = refusalOf(settled);
-    if (refusal) return refusal;
-  }
-  return undefined;
+  const settled = await settleAll(raw, route);
+  guarded.set(raw, settled);
+  return firstRefusal(settled);
 }
+
+/** What `guardRoute` will answer at a route that may never run. */
+export const foresee = async (raw: NodeRequest, route: PickedRoute): Promise<Refusal | undefined> =>
+  firstRefusal(await settleAll(raw, route));
+
+async function settleAll(raw: NodeRequest, route: PickedRoute): Promise<readonly Guarded[]> {
+  const settled: Guarded[] = [];
+  for (const state of guarded.get(raw) ?? []) settled.push(await settle(raw, state, route));
+  return settled;
+}
+
+const firstRefusal = (states: readonly Guarded[]): Refusal | undefined =>
+  states.map(refusalOf).find((refusal) => refusal !== undefined);
 
 async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Promise<Guarded> {
   const { method, target, patterns } = route;

@@ -15,6 +15,10 @@ export interface KoaContext {
   readonly mountPath?: string;
   /** Set by a middleware that has @koa/router route by another path. */
   readonly newRouterPath?: string;
+  /** The router of @koa/router that runs. */
+  readonly router?: unknown;
+  /** What @koa/router has found for the path, whatever the method. */
+  readonly matched?: readonly KoaLayer[];
   /** The path of the route that @koa/router runs. */
   readonly routerPath?: string | RegExp | undefined;
   /** Set by @koa/router. */
@@ -23,6 +27,27 @@ export interface KoaContext {
   body: unknown;
   set(headers: Record<string, string>): unknown;
 }
+
+/** The part of @koa/router that is read. */
+export interface KoaRouter {
+  readonly opts: { readonly sensitive?: boolean | undefined; readonly strict?: boolean | undefined };
+  readonly stack: readonly KoaLayer[];
+}
+
+/** A route of a router; a middleware of it has no methods. */
+export interface KoaLayer {
+  readonly path: string | RegExp;
+  readonly methods: readonly string[];
+  readonly stack: readonly unknown[];
+  readonly regexp?: RegExp;
+}
+
+export const isRouter = (value: unknown): value is KoaRouter =>
+  (typeof value === "object" || typeof value === "function") &&
+  value !== null &&
+  "opts" in value &&
+  "stack" in value &&
+  Array.isArray(value.stack);
 
 /** A middleware, typed by what it uses: it fits both majors and leaves the types of the state alone. */
 export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;

@@ -3,22 +3,18 @@
  * of it before: it assigns `context.router`. From then on each route of that router asks first.
  */
 import { literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
-import { pathOf, readTarget as readPath } from "../request.ts";
-import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
-import { type KoaContext, type KoaMiddleware, readTarget, send } from "./koa-context.ts";
-
-/** The part of @koa/router that is read. */
-export interface KoaRouter {
-  readonly opts: { readonly sensitive?: boolean | undefined; readonly strict?: boolean | undefined };
-  readonly stack: readonly KoaLayer[];
-}
-
-/** A route of a router; a middleware of it has no methods. */
-export interface KoaLayer {
-  readonly path: string | RegExp;
-  readonly methods: readonly string[];
-  readonly stack: readonly unknown[];
-}
+import { originForm, pathOf, readTarget as readPath } from "../request.ts";
+import { type Refusal } from "../response/refusal.ts";
+import { foresee, guardRoute, isGuarded, isSettled, type PickedRoute } from "./guard.ts";
+import {
+  isRouter,
+  type KoaContext,
+  type KoaLayer,
+  type KoaMiddleware,
+  type KoaRouter,
+  readTarget,
+  send,
+} from "./koa-context.ts";
 
 const routers = new WeakMap<object, unknown>();
 
@@ -30,7 +26,8 @@ const ROUTER: PropertyDescriptor & ThisType<object> = {
   },
   set(router: unknown) {
     routers.set(this, router);
-    if (isRouter(router)) guardLayers(router);
+    // The handlers of this request are lined up next, from these layers.
+    if (isRouter(router)) guardLayers(router, ({ stack }) => void (stack as unknown[]).unshift(checkRoute));
   },
 };
 
@@ -38,42 +35,104 @@ const ROUTER: PropertyDescriptor & ThisType<object> = {
 export function watchRouters(context: object): void {
   const watched: { router?: unknown } = context;
   const { router } = watched;
+  // It runs already. Its layers are replaced, so that what requests have lined up from the old ones can be told.
+  if (isRouter(router)) guardLayers(router, withCheck);
+  routers.set(context, router);
   Object.defineProperty(watched, "router", ROUTER);
-  watched.router = router;
 }
 
-export const isRouter = (value: unknown): value is KoaRouter =>
-  (typeof value === "object" || typeof value === "function") &&
-  value !== null &&
-  "opts" in value &&
-  "stack" in value &&
-  Array.isArray(value.stack);
+/** The guards that stand inside of a router. */
+const insideGuards = new WeakMap<object, KoaMiddleware>();
+
+/**
+ * Remembers a guard that stands inside of a router. @koa/router minds letter case for the prefix of a middleware and not for
+ * its routes: `/API/agents` reaches a route of `/api` without the middleware of the router. From the first request on that
+ * the guard sees, the routes send such a request through it; until then nobody knows of it, which is worth a warning.
+ */
+export function rememberInside({ matched = [], router }: KoaContext, guard: KoaMiddleware): void {
+  if (!isRouter(router) || insideGuards.has(router)) return;
+  const own = matched.find(({ methods, stack }) => methods.length === 0 && stack.includes(guard));
+  if (!own) return;
+  insideGuards.set(router, guard);
+  const isPassedBy = own.regexp && !own.regexp.ignoreCase && /[a-z]/i.test(String(own.path));
+  if (!isPassedBy || router.opts.sensitive) return;
+  process.emitWarning(
+    "protect stands in a router with a prefix, where @koa/router passes it by for another letter case. Write app.use(protect(server)), or make the router with { sensitive: true }.",
+    "ScopegateWarning",
+  );
+}
+
+/**
+ * The routes that a router has lined up for a request without the check, because the guard stands inside of it and it had
+ * none before.
+ */
+export const findUnchecked = ({ matched = [], method }: KoaContext): readonly KoaLayer[] =>
+  matched.filter(({ methods, stack }) => methods.includes(method) && !stack.includes(checkRoute));
+
+/**
+ * Passes on to routes that were lined up without the check. The router says by `context.routerPath` which is next: one
+ * that is refused is kept from running by a throw, which ends here.
+ */
+export async function passOnTo(
+  unchecked: readonly KoaLayer[],
+  context: KoaContext,
+  next: () => Promise<unknown>,
+): Promise<void> {
+  const refusals = new Map<unknown, Refusal | undefined>();
+  for (const { path } of unchecked) refusals.set(path, await foresee(context.req, readRoute(context, path)));
+  let { routerPath } = context;
+  let refused = refusals.get(routerPath);
+  Object.defineProperty(context, "routerPath", {
+    configurable: true,
+    enumerable: true,
+    get: () => routerPath,
+    set(path: KoaContext["routerPath"]) {
+      routerPath = path;
+      refused = refusals.get(path);
+      if (refused) throw new Error("The next route is refused.");
+    },
+  });
+  try {
+    if (!refused) await next();
+  } catch (error) {
+    if (!refused) throw error;
+  }
+  if (refused) send(context, refused);
+}
 
 /** How many layers of a router ask already; a router only ever gets more. */
 const guardedLayers = new WeakMap<readonly KoaLayer[], number>();
 
-function guardLayers({ stack }: KoaRouter): void {
-  const known = guardedLayers.get(stack) ?? 0;
-  if (known === stack.length) return;
-  for (const layer of stack) {
+/** Puts the check in front of each route that has none, in the layer itself or in one that takes its place. */
+function guardLayers({ stack }: KoaRouter, put: (layer: KoaLayer) => KoaLayer | undefined): void {
+  if (guardedLayers.get(stack) === stack.length) return;
+  for (const [index, layer] of stack.entries()) {
     // A nested router hands its layers on with the check in them.
-    if (layer.methods.length > 0 && !layer.stack.includes(checkRoute))
-      (layer.stack as unknown[]).unshift(checkRoute);
+    if (layer.methods.length === 0 || layer.stack.includes(checkRoute)) continue;
+    (stack as KoaLayer[])[index] = put(layer) ?? layer;
   }
   guardedLayers.set(stack, stack.length);
 }
 
+const withCheck = (layer: KoaLayer): KoaLayer =>
+  Object.assign(Object.create(Object.getPrototypeOf(layer) as object) as KoaLayer, layer, {
+    stack: [checkRoute, ...layer.stack],
+  });
+
 const checkRoute: KoaMiddleware = async (context, next) => {
-  const route = readRoute(context);
+  const inside = isRouter(context.router) ? insideGuards.get(context.router) : undefined;
+  if (inside && !isGuarded(context.req)) return inside(context, () => checkRoute(context, next));
+  const route = readRoute(context, context.routerPath);
   const refusal = isSettled(context.req, route) ? undefined : await guardRoute(context.req, route);
   if (refusal) send(context, refusal);
   else await next();
 };
 
-function readRoute(context: KoaContext): PickedRoute {
+function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): PickedRoute {
   const target = readTarget(context);
   const path = readPath(target);
-  const patterns = path ? patternsOf(context, pathOf(target)).filter(({ matches }) => matches(path)) : [];
+  const whole = pathOf(originForm(target) ?? "");
+  const patterns = path ? patternsOf(context, routerPath, whole).filter(({ matches }) => matches(path)) : [];
   return { method: context.method, target, patterns: patterns.map(({ source }) => source) };
 }
 
@@ -83,8 +142,11 @@ const writtenOut = new Map<string, readonly PlainPattern[]>();
 const MAX_PATTERNS = 10_000;
 
 /** The patterns of the route that runs, with the text of the mounts that koa-mount has stripped. */
-function patternsOf(context: KoaContext, whole: string): readonly PlainPattern[] {
-  const { routerPath } = context;
+function patternsOf(
+  context: KoaContext,
+  routerPath: KoaContext["routerPath"],
+  whole: string,
+): readonly PlainPattern[] {
   if (typeof routerPath !== "string") return [];
   const mount = context.mountPath === undefined ? "" : literalPattern(readMount(context.path, whole));
   const pattern = `${mount}${routerPath}`;

@@ -1,5 +1,5 @@
 import { type ListedRoute } from "../policy/route-coverage.ts";
-import { isRouter, type KoaRouter } from "./koa-route.ts";
+import { isRouter, type KoaRouter } from "./koa-context.ts";
 import { listRoutes, type Registration, toWrittenPatterns } from "./listed-routes.ts";
 
 /** The part of a Koa application (2 and 3) whose routes are listed. */

@@ -2,12 +2,11 @@ import { type Principal } from "../principal.ts";
 import { type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
-import { type KoaMiddleware, readTarget, send } from "./koa-context.ts";
-import { isRouter, type KoaRouter, watchRouters } from "./koa-route.ts";
+import { isRouter, type KoaMiddleware, type KoaRouter, readTarget, send } from "./koa-context.ts";
+import { findUnchecked, passOnTo, rememberInside, watchRouters } from "./koa-route.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 
-export { type KoaContext, type KoaMiddleware } from "./koa-context.ts";
-export { type KoaLayer, type KoaRouter } from "./koa-route.ts";
+export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./koa-context.ts";
 export { type KoaApplication, type RoutesOptions, routesOf } from "./koa-routes.ts";
 
 /** How the routers of the application read a path: the options given to `@koa/router`. */
@@ -45,16 +44,20 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
   assertResourceServer(server);
   assertOptions(options, ["caseSensitive", "strict", "router"]);
   const reading = readReading(options);
-  return async (context, next) => {
+  const protecting: KoaMiddleware = async (context, next) => {
+    rememberInside(context, protecting);
     watchRouters(context);
     const refusal = await guard(server, context.req, {
       method: context.method,
       target: readTarget(context),
       reading,
     });
+    const unchecked = refusal ? [] : findUnchecked(context);
     if (refusal) send(context, refusal);
+    else if (unchecked.length > 0) await passOnTo(unchecked, context, next);
     else await next();
   };
+  return protecting;
 }
 
 /**

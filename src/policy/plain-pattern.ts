@@ -11,6 +11,8 @@ export interface PlainPattern {
   readonly source: string;
   /** Whether some router could take a path for one of it: letter case and a trailing slash make no other path. */
   readonly matches: (path: PathSegments) => boolean;
+  /** Whether every router takes a path for one of it. */
+  readonly isSureOf: (path: PathSegments) => boolean;
 }
 
 /**
@@ -18,11 +20,22 @@ export interface PlainPattern {
  * cannot be read.
  */
 export function writeOut(source: string): readonly PlainPattern[] {
-  const pattern = [source, modernize(source)].map(parsePattern).find(isPattern);
-  return (pattern?.alternatives ?? []).map((alternative) => ({
-    source: alternative.length === 0 ? "/" : alternative.map((segment) => `/${render(segment)}`).join(""),
-    matches: createMatcher(alternative),
-  }));
+  const current = parsePattern(source);
+  const pattern = isPattern(current) ? current : parsePattern(modernize(source));
+  if (!isPattern(pattern)) return [];
+  return pattern.alternatives.map((alternative) => {
+    const findLoosely = createFinder(inLowerCase(alternative));
+    const find = createFinder(alternative);
+    return {
+      source: alternative.length === 0 ? "/" : alternative.map((segment) => `/${render(segment)}`).join(""),
+      matches: (path) => {
+        const folded = path.map((segment) => segment.toLowerCase());
+        return findLoosely(folded) || findLoosely(otherEnd(folded));
+      },
+      // An older pattern may have lost an expression.
+      isSureOf: (path) => pattern === current && find(path),
+    };
+  });
 }
 
 /** A pattern with its static texts in lower case, for routers that ignore it. */
@@ -34,16 +47,15 @@ export const inLowerCase = (alternative: Alternative): Alternative =>
 /** A text as a pattern that matches it alone. */
 export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");
 
-function createMatcher(alternative: Alternative): PlainPattern["matches"] {
+function createFinder(alternative: Alternative): (path: PathSegments) => boolean {
   const trie = new SegmentTrie<true>();
-  trie.insert(inLowerCase(alternative).map(toStep), true);
-  const find = (path: PathSegments) =>
-    trie.find(
-      path.map((segment) => segment.toLowerCase()),
-      path,
-    ) !== undefined;
-  return (path) => find(path) || find(path.at(-1) === "" ? path.slice(0, -1) : [...path, ""]);
+  trie.insert(alternative.map(toStep), true);
+  return (path) => trie.find(path, path) !== undefined;
 }
+
+/** With a trailing slash where there is none, and without it. */
+const otherEnd = (path: PathSegments): PathSegments =>
+  path.at(-1) === "" ? path.slice(0, -1) : [...path, ""];
 
 function render(segment: PatternSegment): string {
   switch (segment.kind) {

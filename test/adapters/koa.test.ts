@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer } from "node:http";
 import Router, { type RouterOptions } from "@koa/router";
 import Koa from "koa";
@@ -166,6 +167,89 @@ describe.each([
     app.use(answering("/agents/me").routes());
     app.use(answering("/agents/:id").routes());
     expect(await statusOf(app, path, [])).toBe(status);
+  });
+
+  describe("with the guard inside of a router", () => {
+    /** The routes of a router whose guard runs behind another middleware of it. */
+    function startInside(ran: string[], { prefix = "" }: RouterOptions = {}, before?: Promise<unknown>): Koa {
+      const router = new Router({ prefix });
+      router.use(async (_context, next) => {
+        await before;
+        await next();
+      });
+      const rules = {
+        [`GET ${prefix}/agents/me`]: [],
+        [`GET ${prefix}/agents/:id`]: ["agents:<id>:read"],
+      };
+      router.use(protect(serverFor(rules)) as never);
+      router.get("/agents/me", async (context, next) => {
+        ran.push("me");
+        context.body = "me";
+        await next().catch(() => undefined);
+      });
+      router.get("/agents/:id", (context) => {
+        ran.push("id");
+        context.body = "id";
+      });
+      const app = new Application();
+      app.use(router.routes());
+      return app;
+    }
+
+    it("asks each route of the first request, whose handlers were lined up before", async () => {
+      const ran: string[] = [];
+      expect(await statusOf(startInside(ran), "/agents/me", [])).toBe(403);
+      expect(await statusOf(startInside(ran), "/agents/web", ["agents:api:read"])).toBe(403);
+      expect(ran).toEqual(["me"]);
+      expect(await statusOf(startInside(ran), "/agents/me", ["agents:me:read"])).toBe(200);
+      expect(ran).toEqual(["me", "me", "id"]);
+    });
+
+    it("asks each route of requests that were lined up before the guard ran for another", async () => {
+      const ran: string[] = [];
+      let go: (value?: unknown) => void = () => undefined;
+      const app = startInside(ran, {}, new Promise((resolve) => (go = resolve)));
+      const listener = app.callback();
+      let arrived = 0;
+      const { port, close } = await listen(
+        createServer((request, response) => {
+          void listener(request, response);
+          arrived += 1;
+          if (arrived === 3) go();
+        }),
+      );
+      closing.push(close);
+      const token = await issuer.token({ scopes: [] });
+      const answers = await Promise.all([1, 2, 3].map(() => ask(port, { path: "/agents/me", token })));
+      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
+      expect(ran).toEqual(["me", "me", "me"]);
+    });
+
+    it("asks for a request that the router passes it by with, once it was seen, and warns", async () => {
+      const ran: string[] = [];
+      const warned = once(process, "warning");
+      const app = startInside(ran, { prefix: "/api" });
+      expect(await statusOf(app, "/api/agents/web", [])).toBe(403);
+      expect(await statusOf(app, "/API/agents/web", [])).toBe(403);
+      expect(await statusOf(app, "/API/agents/me", [])).toBe(403);
+      expect(ran).toEqual(["me"]);
+      expect(String(await warned)).toContain("Write app.use(protect(server))");
+    });
+
+    it("asks a route whose own middleware it is", async () => {
+      const router = new Router();
+      router.get(
+        "/agents/:id",
+        protect(serverFor({ "GET /agents/*path": [], "GET /agents/:id": ["x:y"] })) as never,
+        (context) => {
+          context.body = "ran";
+        },
+      );
+      const app = new Application();
+      app.use(router.routes());
+      expect(await statusOf(app, "/agents/web", [])).toBe(403);
+      expect(await statusOf(app, "/agents/web", ["x:y"])).toBe(200);
+    });
   });
 
   it("does not start with a router that is none", () => {

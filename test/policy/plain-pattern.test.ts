@@ -48,6 +48,18 @@ describe("writeOut", () => {
     expect(writeOut(pattern).some(({ matches }) => matches(path))).toBe(isOne);
   });
 
+  it.each<[string, string, boolean]>([
+    ["/agents", "/agents", true],
+    ["/agents", "/Agents", false],
+    ["/agents", "/agents/", false],
+    ["/agents/:id", "/agents/a", true],
+    ["/agents/:id(\\d+)", "/agents/a", false],
+    ["/agents{/:id}", "/agents", true],
+  ])("is sure of %s for the path %s: %s", (pattern, target, isSure) => {
+    const path = readTarget(target) ?? [];
+    expect(writeOut(pattern).some(({ isSureOf }) => isSureOf(path))).toBe(isSure);
+  });
+
   it("keeps what a pattern means", () => {
     fc.assert(
       fc.property(kinds(), (segments) => {
