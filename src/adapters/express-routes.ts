@@ -1,8 +1,10 @@
+import { type ListedRoute } from "../policy/route-coverage.ts";
 import { type ExpressApplication, type ExpressRoute, readApplication, toPatterns } from "./express-router.ts";
+import { listRoutes, toWrittenPatterns } from "./listed-routes.ts";
 
 /**
  * Lists the routes of an Express application (4 and 5) for `server.audit`, those of its nested routers with the mounts above
- * them. A handler for every method is `*`; a route or mount whose path is an expression is listed as its text, which the
+ * them. Optional groups are written out, a handler for every method is `*`, and HEAD beside GET is part of it; a route or mount whose path is an expression is listed as its text, which the
  * audit reports, and so is a mount that Express 5 does not keep before version 5.3.
  *
  * An application that is mounted in another one is not to be found there: name it behind the one that it is mounted in. Handlers
@@ -21,13 +23,13 @@ import { type ExpressApplication, type ExpressRoute, readApplication, toPatterns
  * app.use(protect(server));
  * app.get("/agents/:agent_id", (req, res) => res.json(req.params.agent_id));
  * app.use("/admin", admin);
- * for (const { method, pattern } of routesOf(app, admin)) console.log(method, pattern, server.ruleFor(method, pattern)?.key);
+ * server.audit(routesOf(app, admin)).orThrow();
  * ```
  */
 export function routesOf(
   app: ExpressApplication,
   ...mounted: readonly ExpressApplication[]
-): readonly { readonly method: string; readonly pattern: string }[] {
+): readonly ListedRoute[] {
   const applications = [app, ...mounted].map(readApplication);
   if (!applications.every((one) => one !== undefined))
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
@@ -37,24 +39,21 @@ export function routesOf(
       `routesOf cannot look into the applications that are mounted at ${missing.join(", ")}: name them as well, routesOf(app, mounted).`,
     );
   }
-  return applications.flatMap(({ routes }) =>
-    routes.flatMap(({ route, mounts }) =>
-      methodsOf(route).flatMap((method) =>
-        patternsOf(route, mounts).map((pattern) => Object.freeze({ method, pattern })),
+  return listRoutes(
+    applications.flatMap(({ routes }) =>
+      routes.flatMap(({ route, mounts }) =>
+        patternsOf(route, mounts).map((pattern) => ({ methods: methodsOf(route), pattern })),
       ),
     ),
   );
 }
 
-/** The methods that a handler for every method has, whatever else Node.js receives. */
-const EVERY = ["get", "head", "post", "put", "patch", "delete", "options"];
-
 const methodsOf = ({ methods }: ExpressRoute): readonly string[] =>
-  methods["_all"] || EVERY.every((method) => methods[method])
-    ? ["*"]
-    : Object.keys(methods).map((method) => method.toUpperCase());
+  methods["_all"] ? ["*"] : Object.keys(methods).map((method) => method.toUpperCase());
 
 const patternsOf = (route: ExpressRoute, mounts: readonly string[] = ["unknown mount "]): readonly string[] =>
   mounts.flatMap((mount) =>
-    (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).map((own) => `${mount}${own}` || "/"),
+    (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) =>
+      toWrittenPatterns(`${mount}${own}` || "/"),
+    ),
   );

@@ -1,7 +1,9 @@
 import express5 from "express";
 import express4 from "express4";
 import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
 import { routesOf } from "scopegate/express";
+import { createIssuer } from "../support/issuer.ts";
 
 const handler: express5.RequestHandler = (_request, response) => void response.end();
 
@@ -72,6 +74,27 @@ describe.each([
     app.get(/^\/re/, handler);
     app.use(/^\/mount/, express.Router().get("/below", handler));
     expect(listed(app)).toEqual([String.raw`GET RegExp /^\/re/`, "GET unknown mount /below"]);
+  });
+
+  it("are written as the table writes them, optional groups and older syntax included", () => {
+    const app = express();
+    const isFive = express === express5;
+    app.get(isFive ? "/posts{/:id}" : "/posts/:id?", handler);
+    app.get(isFive ? "/files/*path" : "/files/*", handler);
+    app.route("/both").get(handler).head(handler);
+    expect(listed(app)).toEqual([
+      "GET /posts/:id",
+      "GET /posts",
+      "GET /files/*path",
+      ...(isFive ? [] : ["GET /files/"]),
+      "GET /both",
+    ]);
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [createIssuer().publicPem],
+      scopeMappings: { "GET /posts": [], "GET /posts/:post": [], "GET /files/{*name}": [], "GET /both": [] },
+    });
+    expect(server.audit(routesOf(app)).ok).toBe(true);
   });
 
   it("show a mount that Express 4 keeps as an expression only as unknown", () => {
