@@ -1,20 +1,24 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo } from "node:net";
+import { type ListedRoute } from "scopegate";
 import { problem } from "./problem.ts";
 
 /** The service in one framework, ready to be started. */
 export interface Application {
+  /** Every route that it has, once all of them are registered. */
+  readonly routes: () => Promise<Iterable<ListedRoute>>;
   /** Listens on loopback; port 0 lets the system choose. Returns the port. */
   readonly listen: (port: number) => Promise<number>;
   /** Finishes the requests under way and stops. */
   readonly close: () => Promise<void>;
 }
 
-/** An application from the listener that Express and Koa are. */
-export function fromListener(listener: RequestListener): Application {
+/** An application from the listener that Express and Koa are, and its routes. */
+export function fromListener(listener: RequestListener, routes: Iterable<ListedRoute>): Application {
   const server = createServer(listener);
   return {
+    routes: () => Promise.resolve(routes),
     listen: async (port) => {
       server.listen(port, "127.0.0.1");
       await once(server, "listening");

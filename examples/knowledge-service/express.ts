@@ -1,6 +1,6 @@
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect } from "scopegate/express";
+import { principalOf, protect, routesOf } from "scopegate/express";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 
@@ -14,7 +14,7 @@ export function createApplication(server: ResourceServer, operations: readonly O
     app[method](operation.pattern, toHandler(operation));
   }
   app.use(onError);
-  return fromListener(app);
+  return fromListener(app, routesOf(app));
 }
 
 function toHandler({ run }: Operation): RequestHandler<Record<string, string>> {

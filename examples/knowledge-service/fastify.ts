@@ -1,11 +1,12 @@
 import fastify, { type FastifyReply } from "fastify";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect } from "scopegate/fastify";
+import { principalOf, protect, routesOf } from "scopegate/fastify";
 import { type Application, faultBody, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
   const app = fastify({ forceCloseConnections: "idle" });
+  const routes = routesOf(app);
   app.register(protect(server));
   for (const { method, pattern, run } of operations) {
     app.route({
@@ -29,6 +30,10 @@ export function createApplication(server: ResourceServer, operations: readonly O
     return write(reply.code(status), "application/problem+json", faultBody(status));
   });
   return {
+    routes: async () => {
+      await app.ready();
+      return routes;
+    },
     listen: async (port) => Number(new URL(await app.listen({ port, host: "127.0.0.1" })).port),
     close: () => app.close(),
   };

@@ -2,7 +2,7 @@ import { bodyParser } from "@koa/bodyparser";
 import Router from "@koa/router";
 import Koa, { type Context } from "koa";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect } from "scopegate/koa";
+import { principalOf, protect, routesOf } from "scopegate/koa";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 
@@ -23,7 +23,7 @@ export function createApplication(server: ResourceServer, operations: readonly O
   const app = new Koa();
   app.use(onError).use(protect(server)).use(bodyParser()).use(router.routes());
   const listener = app.callback();
-  return fromListener((request, response) => void listener(request, response));
+  return fromListener((request, response) => void listener(request, response), routesOf(app));
 }
 
 async function onError(context: Context, next: () => Promise<unknown>): Promise<void> {

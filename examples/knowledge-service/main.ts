@@ -1,7 +1,7 @@
 /** `npm start -- [express|koa|fastify] [--config FILE] [--port N]` */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { ConfigurationError } from "scopegate";
+import { AuditError, ConfigurationError } from "scopegate";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer, type Role, ROLES } from "./development-issuer.ts";
@@ -39,6 +39,7 @@ async function run({ framework, config, port }: Arguments): Promise<void> {
   );
   stopOnSignal(service.close);
   console.log(`The knowledge service listens on ${service.url} (${framework}).`);
+  console.log(`${service.audit.summary}.`);
   if (issuer) await printTokens(service.url, (role) => issuer.token(role, String(options.serviceId)));
 }
 
@@ -68,10 +69,11 @@ function stopOnSignal(close: () => Promise<void>): void {
   process.once("SIGTERM", stop);
 }
 
+const MISTAKES = [AuditError, ConfigurationError, TypeError, SyntaxError];
+
 function fail(error: unknown): void {
-  const isMistake =
-    error instanceof ConfigurationError || error instanceof TypeError || error instanceof SyntaxError;
-  console.error(isMistake ? `${error.message}\n${USAGE}` : error);
+  const isMistake = MISTAKES.some((kind) => error instanceof kind);
+  console.error(isMistake ? `${(error as Error).message}\n${USAGE}` : error);
   process.exitCode = 1;
 }
 

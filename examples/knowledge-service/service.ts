@@ -1,4 +1,9 @@
-import { createResourceServer, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import {
+  type AuditReport,
+  createResourceServer,
+  type ResourceServer,
+  type ResourceServerOptions,
+} from "scopegate";
 import { type Application } from "./application.ts";
 import { createApplication as createExpress } from "./express.ts";
 import { createApplication as createFastify } from "./fastify.ts";
@@ -10,14 +15,15 @@ export const FRAMEWORKS = { express: createExpress, koa: createKoa, fastify: cre
 
 export type Framework = keyof typeof FRAMEWORKS;
 
-/** The running service: its address, the resource server that guards it, and how to stop it. */
+/** The running service: its address, the resource server that guards it, what its audit found, and how to stop it. */
 export interface Service {
   readonly url: string;
   readonly server: ResourceServer;
+  readonly audit: AuditReport;
   readonly close: () => Promise<void>;
 }
 
-/** Starts the service; it serves no request before its keys are ready. */
+/** Starts the service; it serves no request before its keys are ready, and none when one of its routes has no rule. */
 export async function startService(
   framework: Framework,
   options: ResourceServerOptions,
@@ -26,10 +32,12 @@ export async function startService(
   const server = createResourceServer(options);
   await server.ready();
   const application: Application = FRAMEWORKS[framework](server, createOperations(loadKnowledge()));
+  const audit = server.audit(await application.routes()).orThrow();
   const url = `http://127.0.0.1:${await application.listen(port)}`;
   return {
     url,
     server,
+    audit,
     close: async () => {
       await application.close();
       await server.close();

@@ -80,6 +80,7 @@ describe.concurrent("npm start", () => {
       const program = run("main", framework, "--port", "0");
       const output = follow(program);
       const [, url] = await output.until(/listens on (http:\/\/127\.0\.0\.1:\d+)/);
+      await output.until(/^15 routes, each with a rule\.$/m);
       const [, reader] = await output.until(/^READER=(\S+)$/m);
       await output.until(/^Decisions:$/m);
       expect(
@@ -123,6 +124,17 @@ describe.concurrent("npm start", () => {
   ])("tells how it is used for %j", async (args, text) => {
     const { code, err } = await readAll(run("main", ...args));
     expect(err).toContain(text);
+    expect(code).toBe(1);
+  });
+
+  it("tells the rule that none of its routes reaches, and does not start", async () => {
+    const file = join(folder, "unreached.json");
+    writeFileSync(join(folder, "public.pem"), createIssuer().publicPem);
+    const policy = { scope_mappings: { "GET /helth": "public" } };
+    writeFileSync(file, JSON.stringify({ service_id: "s", verification_key_file: "public.pem", ...policy }));
+    const { code, err, out } = await readAll(run("main", "--config", file, "--port", "0"));
+    expect(err).toContain("error rule_unreached: no route reaches the rule `GET /helth` (custom).");
+    expect(out).not.toContain("listens");
     expect(code).toBe(1);
   });
 

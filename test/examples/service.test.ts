@@ -1,0 +1,31 @@
+import { AuditError } from "scopegate";
+import { describe, expect, it } from "vitest";
+import { policy } from "../../examples/knowledge-service/policy.ts";
+import { type Framework, FRAMEWORKS, startService } from "../../examples/knowledge-service/service.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const { publicPem } = createIssuer();
+const start = (framework: Framework, defaultScopeMappings: typeof policy) =>
+  startService(
+    framework,
+    { serviceId: "agents-prod", verificationKeys: [publicPem], defaultScopeMappings },
+    0,
+  );
+
+describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (framework) => {
+  it("has a rule for each of its routes, and a route for each of its rules", async () => {
+    const service = await start(framework, policy);
+    try {
+      expect(service.audit).toMatchObject({ ok: true, findings: [], summary: "15 routes, each with a rule" });
+    } finally {
+      await service.close();
+    }
+  });
+
+  it("does not start while one of its routes has no rule, and names it with the line to add", async () => {
+    const { "GET /teams": _, ...others } = policy;
+    const started = start(framework, others);
+    await expect(started).rejects.toBeInstanceOf(AuditError);
+    await expect(started).rejects.toThrow('Add to scopeMappings: "GET /teams": ["resource:action"]');
+  });
+});
