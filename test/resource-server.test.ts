@@ -782,6 +782,36 @@ describe("explain", () => {
   });
 });
 
+describe("audit", () => {
+  const routes = [
+    { method: "GET", pattern: "/items/:item" },
+    { method: "DELETE", pattern: "/items/:item" },
+  ];
+  const fateIn = (options: Partial<ResourceServerOptions>) => {
+    const { ok, findings } = create(options).audit(routes);
+    return [ok, findings.find(({ kind }) => kind === "route_unmapped")?.message];
+  };
+
+  it("compares the effective table with the routes, and makes every route without a rule an error", () => {
+    const report = server.audit(routes);
+    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /items/:id", undefined]);
+    expect(report.findings.map(({ severity, kind }) => `${severity} ${kind}`)).toContain(
+      "error route_unmapped",
+    );
+    expect(report.findings.filter(({ severity }) => severity === "note")).toHaveLength(
+      server.routes.filter(({ source }) => source === "default").length,
+    );
+  });
+
+  it("tells what becomes of a route without a rule, by what the server does with it", () => {
+    const refused = "`DELETE /items/:item` has no rule: every request for it is refused.";
+    const open = "`DELETE /items/:item` has no rule: any valid token is enough for it.";
+    expect(fateIn({})).toEqual([false, refused]);
+    expect(fateIn({ unmappedRoutes: "authenticated" })).toEqual([false, open]);
+    expect(fateIn({ authorization: false })).toEqual([false, open]);
+  });
+});
+
 describe("refuse", () => {
   const talkative = create({
     realm: "agents",
