@@ -71,11 +71,9 @@ function routersOf(from: unknown): readonly KoaRouter[] {
   return routers;
 }
 
-/** A layer without methods is middleware. */
+/** A layer without methods is middleware, and so no route. */
 const registrationsOf = ({ stack }: KoaRouter, mount: string): readonly Registration[] =>
-  stack
-    .filter(({ methods }) => methods.length > 0)
-    .flatMap(({ path, methods }) => patternsOf(path, mount).map((pattern) => ({ methods, pattern })));
+  stack.flatMap(({ path, methods }) => patternsOf(path, mount).map((pattern) => ({ methods, pattern })));
 
 function patternsOf(path: string | RegExp, mount: string): readonly string[] {
   if (typeof path !== "string") return [`RegExp ${mount}${String(path)}`];

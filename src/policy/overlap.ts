@@ -30,16 +30,20 @@ function haveCommon<Item>(
   canMeet: (a: Item, b: Item) => boolean,
   takesMore: (item: Item) => boolean,
 ): boolean {
-  const reached = new Set(["0 0"]);
-  for (const [i, one] of a.entries()) {
-    for (const [j, other] of b.entries()) {
-      if (!reached.has(`${i} ${j}`) || !canMeet(one, other)) continue;
-      reached.add(`${i + 1} ${j + 1}`);
-      if (takesMore(one)) reached.add(`${i} ${j + 1}`);
-      if (takesMore(other)) reached.add(`${i + 1} ${j}`);
+  // The places of `b` that can be reached before the next item of `a`.
+  let row: boolean[] = [true];
+  for (const one of a) {
+    const next: boolean[] = [];
+    for (const [place, other] of b.entries()) {
+      if (!row[place] || !canMeet(one, other)) continue;
+      next[place + 1] = true;
+      if (takesMore(one)) row[place + 1] = true;
+      if (takesMore(other)) next[place] = true;
     }
+    if (next.length === 0) return false;
+    row = next;
   }
-  return reached.has(`${a.length} ${b.length}`);
+  return row[b.length] === true;
 }
 
 /** The text of a segment, step by step; parameters and wildcards need at least one character. */
