@@ -99,6 +99,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     ...policy
   } = resolveOptions(options);
   const finder = new RouteFinder(rules);
+  const weighed = policy.authorization ? principalRules.scopeRules : null;
   const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
   const identify = createIdentifier(createTokenVerifier(token, keys), principalRules, policy.isRevoked);
 
@@ -162,15 +163,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       finder.findByRoute(method, pattern, reading),
     check: async (request: AccessRequest) => observe(await decide(request), request),
     checkScopes: (decision: Decision, scopes: readonly string[], request: AccessRequest) =>
-      observe(
-        decideRouteScopes(
-          decision,
-          scopes,
-          request.params,
-          policy.authorization ? principalRules.scopeRules : null,
-        ),
-        request,
-      ),
+      observe(decideRouteScopes(decision, scopes, request.params, weighed), request),
     async authenticate(encoded: string) {
       const identified = await identify(encoded);
       if (identified.kind === "identified") return identified.principal;
