@@ -1,0 +1,73 @@
+import { createPublicKey, createSecretKey } from "node:crypto";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type Algorithm } from "scopegate";
+import { DIFFERENCES, type Verdict } from "./differences.ts";
+import { isAcceptedBy, PEERS, type Peer } from "./peers.ts";
+import { TOKEN_CASES, type TokenCase, verdictOf } from "./tokens.ts";
+import { NOW, pemOf } from "./tokens/forge.ts";
+
+/** The options that all verifiers can be told: one algorithm and one key. The rest of the table is about this library. */
+const COMMON = ["algorithm", "verificationKeys"];
+
+interface Comparable {
+  readonly one: TokenCase;
+  readonly algorithm: Algorithm;
+  readonly key: string;
+}
+
+function comparable(one: TokenCase): readonly Comparable[] {
+  const { options = {}, pollution, expected } = one;
+  if (pollution || Object.keys(options).some((name) => !COMMON.includes(name))) return [];
+  // Options for which there is no server, and a size that is a matter of the limit.
+  if (expected.includes("_") && expected !== "not_yet_valid") return [];
+  const [key = pemOf("rsa"), ...more] = options.verificationKeys ?? [];
+  if (typeof key !== "string" || key.startsWith("{") || more.length > 0) return [];
+  return [{ one, algorithm: options.algorithm ?? "RS256", key }];
+}
+
+const all = Object.values(TOKEN_CASES).flat().flatMap(comparable);
+
+const keyObjectOf = (key: string, algorithm: Algorithm) =>
+  algorithm.startsWith("HS")
+    ? createSecretKey(key, "utf8")
+    : createPublicKey(key.replaceAll("\\n", "\n").trim());
+
+describe("the same tokens through scopegate, jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
+  const found = new Map<string, Verdict>();
+
+  beforeAll(async () => {
+    vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
+    for (const { one, algorithm, key } of all) {
+      const own = (await verdictOf(one)) === "accepted";
+      const judged = {
+        token: one.token,
+        algorithm,
+        key,
+        keyObject: keyObjectOf(key.replace("\uFEFF", ""), algorithm),
+        audience: "agents-prod",
+      };
+      const notBy: Peer[] = [];
+      for (const peer of PEERS) if ((await isAcceptedBy(peer, judged)) !== own) notBy.push(peer);
+      if (notBy.length > 0) found.set(one.name, { here: own ? "accepted" : "refused", notBy });
+    }
+  });
+  afterAll(() => void vi.useRealTimers());
+
+  it("are many", () => {
+    expect(all.length).toBeGreaterThan(200);
+  });
+
+  it("differ exactly where the table says so, and says why", () => {
+    const explained = DIFFERENCES.map(({ tokens }) => Object.entries(tokens)).flat();
+    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(explained));
+    expect(explained).toHaveLength(found.size);
+    for (const { why } of DIFFERENCES) expect(why).toMatch(/^[A-Za-z].{30,}\.$/);
+  });
+
+  it("are let in by this library and refused by all others never", () => {
+    const alone = [...found].filter(
+      ([, { here, notBy }]) => here === "accepted" && notBy.length === PEERS.length,
+    );
+    expect(alone).toEqual([]);
+  });
+});

@@ -1,0 +1,54 @@
+/** A reader of `WWW-Authenticate`, written from the grammar of RFC 9110 sections 5.6 and 11.6.1 alone. */
+export interface ParsedChallenge {
+  readonly scheme: string;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y;
+const SPACES = / +/y;
+const OWS = /[ \t]*/y;
+/** `qdtext` or a quoted pair, one character at a time. */
+const QUOTED_CHARACTER = /[\t \x21\x23-\x5b\x5d-\x7e]|\\([\t \x21-\x7e])/y;
+
+/** The challenges of a field; throws where it is none. `token68` is left out: Bearer challenges have auth-params. */
+export function parseChallenges(field: string): readonly ParsedChallenge[] {
+  let position = 0;
+  const take = (expression: RegExp): RegExpExecArray | undefined => {
+    expression.lastIndex = position;
+    const found = expression.exec(field) ?? undefined;
+    if (found) position = expression.lastIndex;
+    return found;
+  };
+  const need = (expression: RegExp): string => {
+    const found = take(expression);
+    if (!found) throw new Error(`Expected ${expression.source} at ${position} of ${field}`);
+    return found[0];
+  };
+  const readQuoted = (): string => {
+    let text = "";
+    for (let one = take(QUOTED_CHARACTER); one; one = take(QUOTED_CHARACTER)) text += one[1] ?? one[0];
+    need(/"/y);
+    return text;
+  };
+  const readParam = (params: Record<string, string>): void => {
+    const name = need(TOKEN).toLowerCase();
+    take(OWS);
+    need(/=/y);
+    take(OWS);
+    if (Object.hasOwn(params, name)) throw new Error(`${name} occurs twice in ${field}`);
+    params[name] = take(/"/y) ? readQuoted() : need(TOKEN);
+  };
+
+  const challenges: ParsedChallenge[] = [];
+  while (position < field.length) {
+    const params: Record<string, string> = {};
+    challenges.push({ scheme: need(TOKEN), params });
+    if (!take(SPACES)) continue;
+    do {
+      take(OWS);
+      readParam(params);
+      take(OWS);
+    } while (take(/,/y));
+  }
+  return challenges;
+}

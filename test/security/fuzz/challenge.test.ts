@@ -1,0 +1,71 @@
+/** Whatever a challenge is made of, it reads as one challenge that says the same. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { renderChallenge } from "../../../src/response/challenge.ts";
+import { parseChallenges } from "./challenge-parser.ts";
+import { noise } from "./mutations.ts";
+import { fuzzRuns } from "./runs.ts";
+
+const runs = { numRuns: fuzzRuns() };
+
+describe("the challenge writer", () => {
+  const printable = fc.string({
+    unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
+  });
+  const nasty = fc.array(
+    fc.oneof(printable, fc.constantFrom('"', "\\", ",", ", ", '\\"', "Bearer ", '="', "scope=")),
+    { maxLength: 6 },
+  );
+  const text = fc.oneof(
+    printable,
+    nasty.map((parts) => parts.join("")),
+  );
+  const scope = fc.string({
+    minLength: 1,
+    unit: fc.constantFrom(...Array.from("aZ09:*<>!#$%&'()+,-./;=?@[]^_`{|}~")),
+  });
+  const challenges = fc.record(
+    {
+      realm: text,
+      error: fc.constantFrom("invalid_request", "invalid_token", "insufficient_scope"),
+      errorDescription: text,
+      scopes: fc.array(scope, { minLength: 1, maxLength: 5 }),
+      resourceMetadataUrl: fc.oneof(fc.webUrl(), text),
+    },
+    { requiredKeys: [] },
+  );
+
+  it("writes what parses back to what it was told (RFC 9110 section 11.6.1)", () => {
+    fc.assert(
+      fc.property(challenges, (challenge) => {
+        const { realm, error, errorDescription, scopes, resourceMetadataUrl } = challenge;
+        const params = {
+          ...(realm !== undefined && { realm }),
+          ...(error !== undefined && { error }),
+          ...(errorDescription !== undefined && { error_description: errorDescription }),
+          ...(scopes !== undefined && { scope: scopes.join(" ") }),
+          ...(resourceMetadataUrl !== undefined && { resource_metadata: resourceMetadataUrl }),
+        };
+        expect(parseChallenges(renderChallenge(challenge))).toEqual([{ scheme: "Bearer", params }]);
+      }),
+      runs,
+    );
+  });
+
+  it("writes one challenge of printable ASCII whatever it is told", () => {
+    const anything = fc.record({
+      realm: noise,
+      errorDescription: noise,
+      scopes: fc.array(noise),
+      resourceMetadataUrl: noise,
+    });
+    fc.assert(
+      fc.property(anything, (challenge) => {
+        const written = renderChallenge(challenge);
+        expect(written).toMatch(/^[\x20-\x7e]+$/);
+        expect(parseChallenges(written).map(({ scheme }) => scheme)).toEqual(["Bearer"]);
+      }),
+      runs,
+    );
+  });
+});
