@@ -1,0 +1,141 @@
+/** Code of the application that fails inside a server: nobody gets in by it, and a hook that is only told changes nothing. */
+import { renameSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runInNewContext } from "node:vm";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+
+const never: unknown = new Promise(() => undefined);
+const thrower = () => {
+  throw new Error("The application failed.");
+};
+const throwingGetter = (name: string): unknown => Object.defineProperty({}, name, { get: thrower });
+
+/** What a callback may do that nobody planned for; none of it is `false`, or a time. */
+const failures: readonly (readonly [string, () => unknown])[] = [
+  ["throws", thrower],
+  [
+    "throws no error",
+    () => {
+      // eslint-disable-next-line @typescript-eslint/only-throw-error -- Code may throw anything.
+      throw undefined;
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("The application failed."))],
+  // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- Code may reject with anything.
+  ["rejects with nothing", () => Promise.reject(undefined)],
+  [
+    "rejects with a promise of another realm",
+    () => runInNewContext("Promise.reject(new Error('far away'))") as unknown,
+  ],
+  ["never answers", () => never],
+  ["answers with a promise of another library that never ends", () => ({ then: () => undefined })],
+  ["answers with a promise of nothing", () => Promise.resolve()],
+  ["answers with what throws when it is awaited", () => throwingGetter("then")],
+  [
+    "answers with a promise that throws when it is looked at",
+    () => Object.defineProperty(Promise.resolve(false), "constructor", { get: thrower }),
+  ],
+  ["answers with what throws when it is called like a promise", () => ({ then: thrower })],
+  ["answers with what throws as a text", () => ({ toString: thrower, valueOf: thrower })],
+  ["answers with a function", () => () => false],
+  ["answers with a symbol", () => Symbol("false")],
+  ["answers with a list", () => [false]],
+  ["answers with a text", () => "false"],
+  ["answers with nothing", () => undefined],
+  ["answers with null", () => null],
+  ["answers with a boxed boolean", () => Object(false) as unknown],
+];
+
+const request = { method: "GET", target: "/agents" };
+const authorization = `Bearer ${await issuer.token({ scopes: ["platform:admin"], exp: NOW + 60 })}`;
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** The outcome of a check, with all the time in the world. `fault` where it rejects: adapters answer that with an error. */
+async function outcomeOf(server: ResourceServer): Promise<string> {
+  let outcome: string | undefined;
+  const checking = server.check({ ...request, authorization }).then(
+    (decision) => (outcome = decision.allowed ? "allowed" : decision.reason),
+    () => (outcome = "fault"),
+  );
+  for (let turn = 0; turn < 50 && outcome === undefined; turn += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
+  await checking;
+  expect(vi.getTimerCount()).toBe(0);
+  return outcome ?? "hangs";
+}
+
+const withCallback = (name: keyof ResourceServerOptions, callback: () => unknown): ResourceServer =>
+  createServer({ [name]: callback });
+
+describe("isRevoked", () => {
+  it.each(failures)("lets nobody in when it %s", async (_, isRevoked) => {
+    expect(await outcomeOf(withCallback("isRevoked", isRevoked))).toBe("keys_unavailable");
+  });
+
+  it("lets in with an honest no, however it is promised", async () => {
+    expect(await outcomeOf(withCallback("isRevoked", () => false))).toBe("allowed");
+    expect(await outcomeOf(withCallback("isRevoked", () => Promise.resolve(false)))).toBe("allowed");
+    expect(await outcomeOf(withCallback("isRevoked", () => runInNewContext("Promise.resolve(false)")))).toBe(
+      "allowed",
+    );
+  });
+});
+
+describe("now", () => {
+  it.each([
+    // A clock is not asynchronous: nobody looks at a promise that it gives, and Node.js ends the process for one that rejects.
+    ...failures.filter(([name]) => !name.startsWith("rejects")),
+    ["answers with a time as text", () => String(NOW * 1000)],
+    ["answers with a Date", () => new Date(NOW * 1000)],
+    ["answers with a bigint", () => BigInt(NOW * 1000)],
+    ["answers with NaN", () => Number.NaN],
+    ["answers with infinity", () => Infinity],
+  ] as typeof failures)("lets nobody in when it %s", async (_, now) => {
+    expect(await outcomeOf(withCallback("now", now))).toBe("fault");
+  });
+});
+
+describe("onDecision", () => {
+  it.each(failures)("changes nothing when it %s", async (_, onDecision) => {
+    vi.spyOn(process, "emitWarning").mockReturnValue();
+    expect(await outcomeOf(withCallback("onDecision", onDecision))).toBe("allowed");
+    expect(await withCallback("onDecision", onDecision).check(request)).toMatchObject({
+      reason: "credential_missing",
+    });
+  });
+});
+
+describe("onKeyEvent", () => {
+  let directory: string;
+  beforeEach(() => {
+    // Nothing is waited for but the file itself.
+    vi.useRealTimers();
+    directory = mkdtempSync(join(tmpdir(), "events-"));
+  });
+  afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+  const check = (server: ResourceServer) => server.check({ ...request, authorization });
+
+  it.each(failures)("changes nothing when it %s", async (_, onKeyEvent) => {
+    vi.spyOn(process, "emitWarning").mockReturnValue();
+    const [file, next] = [join(directory, "jwks.json"), join(directory, "next.json")];
+    writeFileSync(file, JSON.stringify({ keys: [issuer.publicJwk] }));
+    const server = createServer({ keys: { jwksFile: file }, onKeyEvent: onKeyEvent });
+    expect((await check(server)).allowed).toBe(true);
+    writeFileSync(next, '{"keys":[]}');
+    renameSync(next, file);
+    expect(await check(server)).toMatchObject({ rejection: "key" });
+    rmSync(file);
+    expect(await check(server)).toMatchObject({ rejection: "key" });
+  });
+});
