@@ -113,6 +113,7 @@ export const CREDENTIAL_CASES: readonly CredentialCase[] = [
   cookie("a cookie of the largest size", `access_token=${largest}`, "allowed"),
   cookie("the cookie twice", `access_token=${token}; access_token=${other}`, MALFORMED),
   cookie("the cookie twice, the same", `access_token=${token};access_token=${token}`, MALFORMED),
+  cookie("the cookie twice, one of them cleared", `access_token=; access_token=${token}`, MALFORMED),
   cookie(
     "the cookie twice, one of them too large",
     `access_token=${token}; access_token=${"a".repeat(5 * KB)}`,

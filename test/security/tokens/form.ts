@@ -53,10 +53,15 @@ const bump = (text: string): string => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   return text.slice(0, -1) + (letters[letters.indexOf(text.slice(-1)) + 1] ?? "A");
 };
-const odd = encode(`${PAYLOAD}${" ".repeat((4 - (PAYLOAD.length % 3)) % 3)}`);
+/** The honest payload with spaces behind it, so that this many bytes do not fill a group of three. */
+const payloadWithRest = (rest: number): string =>
+  encode(PAYLOAD + " ".repeat((rest + 3 - (PAYLOAD.length % 3)) % 3));
 
 const spelled: readonly TokenCase[] = [
-  malformed("unused bits in the payload", seal(header, bump(odd))),
+  ...[1, 2].flatMap((rest) => [
+    accepted(`a payload of 3n+${rest} bytes`, seal(header, payloadWithRest(rest))),
+    malformed(`unused bits in a payload of 3n+${rest} bytes`, seal(header, bump(payloadWithRest(rest)))),
+  ]),
   malformed("unused bits in the signature", `${header}.${payload}.${bump(signature)}`),
   malformed("padding behind the signature", `${token}==`),
   malformed("padding behind the header", seal(`${encode('{"alg":"RS256"} ')}==`, payload)),
@@ -136,8 +141,9 @@ const json: readonly TokenCase[] = [
 
 const extensions: readonly TokenCase[] = [
   ...[["exp"], ["b64"], [], "exp", null, ["alg"], ["http://example.com/ext"]].map((crit) =>
-    malformed(`crit ${JSON.stringify(crit)}`, withHeader({ crit, exp: 1, b64: true })),
+    malformed(`crit ${JSON.stringify(crit)}`, withHeader({ crit, exp: 1 })),
   ),
+  malformed('crit ["b64"] with b64 true', withHeader({ crit: ["b64"], b64: true })),
   malformed("b64 false, unencoded", seal(encode('{"alg":"RS256","b64":false,"crit":["b64"]}'), PAYLOAD)),
   malformed("b64 false without crit", withHeader({ b64: false })),
   malformed("b64 true", withHeader({ b64: true })),
