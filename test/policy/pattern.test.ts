@@ -123,6 +123,19 @@ describe("parsePattern", () => {
   });
 
   it.each([
+    ["/agents/{id}", "writes a parameter in another syntax."],
+    ["/files/*", "is not a pattern of path-to-regexp."],
+    ["agents", "does not begin with a slash."],
+    [`/a${"{/b}".repeat(7)}`, "has more than 64 combinations of optional groups."],
+    ["/:id/:id", "names one parameter twice."],
+    ["/files/a*path", "has a wildcard that shares its segment."],
+    ["/*a/*b", "has two wildcards."],
+    ["/agents//runs", "is a path that no request is let through with."],
+  ])("tells what is wrong with %s: it %s", (source, message) => {
+    expect(mistakeIn(source).message).toBe(message);
+  });
+
+  it.each([
     ["/files/*", "/files/*path"],
     ["/files/*/raw", "/files/*path/raw"],
     ["/agents/:id?", "/agents{/:id}"],

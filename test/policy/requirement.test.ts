@@ -96,6 +96,47 @@ describe("what a route can ask", () => {
   });
 });
 
+describe("a mistake in what a route asks", () => {
+  it.each([
+    [
+      { anyOf: [] },
+      "`anyOf` of nothing is never met.",
+      'Write a list of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".',
+    ],
+    [
+      { filtered: "agents" },
+      "`agents` has no ids to filter by.",
+      'Write `resource:action`, such as { filtered: "agents:read" }.',
+    ],
+    [
+      ['agents:"web"'],
+      '"agents:\\"web\\"" is a scope that no token can be granted.',
+      "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
+    ],
+    [
+      ["agents:<team_id>:run"],
+      "`agents:<team_id>:run` names no parameter of its route.",
+      "Write one of `<agent_id>`, `<path>` as a whole part of the scope.",
+    ],
+    [
+      { filtered: "agents:<agent_id>" },
+      "`agents:<agent_id>` names no parameter of its route.",
+      "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
+    ],
+  ] satisfies (readonly [Requirement, string, string])[])(
+    "is told with what was found and what to write: %j",
+    (requirement, message, hint) => {
+      expect(compile(requirement).issues).toEqual([expect.objectContaining({ message, hint })]);
+    },
+  );
+
+  it("in code is told without the parameters of a route", () => {
+    expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(
+      "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
+    );
+  });
+});
+
 describe("a template", () => {
   it.each([
     ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],

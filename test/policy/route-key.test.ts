@@ -46,8 +46,9 @@ describe("a route key", () => {
     "GET /a b",
     "GET /agents HTTP/1.1",
   ])("%j is none: one method, one space, one pattern", (key) => {
-    const { code, hint } = issueOf(key);
+    const { code, message, hint } = issueOf(key);
     expect(code).toBe("route_key_invalid");
+    expect(message).toBe("is not a route key.");
     expect(hint).toContain("`METHOD /pattern`");
     expect(hint).toContain("`GET /agents/:agent_id`");
   });
