@@ -23,7 +23,7 @@ export function compileRules(
 ): readonly CompiledRule[] {
   const base = compileTable("defaultScopeMappings", defaults, "default", report);
   const added = compileTable("scopeMappings", customs, "custom", report);
-  const replaced = new Set([...added].flatMap(([identity, rule]) => (base.has(identity) ? [rule] : [])));
+  const replaced = new Set([...added].filter(([identity]) => base.has(identity)).map(([, rule]) => rule));
   const custom = [...new Set(added.values())].map((rule) => (replaced.has(rule) ? asOverride(rule) : rule));
   const kept = [...new Set(base.values())]
     .map((rule) => without(rule, added))
@@ -101,7 +101,6 @@ function without(compiled: CompiledRule, other: Routes): CompiledRule | undefine
   const alternatives = compiled.pattern.alternatives.filter(
     (_, index) => !other.has(identities[index] ?? ""),
   );
-  if (alternatives.length === compiled.pattern.alternatives.length) return compiled;
   return alternatives.length === 0
     ? undefined
     : { ...compiled, pattern: { ...compiled.pattern, alternatives } };

@@ -1,5 +1,5 @@
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
-import { isScopePart, isScopeToken, splitScope } from "../scope.ts";
+import { isScopePart, splitScope } from "../scope.ts";
 
 /**
  * What a route asks of its caller:
@@ -86,11 +86,11 @@ export function compileScopeList(
   parameters: ReadonlySet<string> | "any",
 ): readonly RequiredScope[] {
   const issues: ConfigurationIssue[] = [];
-  const scopes = texts.map((text, index) =>
-    compileScope(text, parameters, ["scopes", index], (issue) => issues.push(issue)),
+  const scopes = texts.flatMap(
+    (text, index) => compileScope(text, parameters, ["scopes", index], (issue) => issues.push(issue)) ?? [],
   );
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return scopes.filter((scope) => scope !== undefined);
+  return scopes;
 }
 
 /** Cuts a required scope into its parts, or reports why it can never be granted. */
@@ -100,7 +100,7 @@ export function compileScope(
   path: readonly (string | number)[],
   report: Report,
 ): RequiredScope | undefined {
-  if (typeof (text as unknown) !== "string" || !isScopeToken(text) || !splitScope(text).every(isScopePart)) {
+  if (typeof (text as unknown) !== "string" || !splitScope(text).every(isScopePart)) {
     report({
       code: "scope_invalid",
       path,

@@ -16,11 +16,12 @@ export function parseRouteKey(
   path: readonly (string | number)[],
   report: Report,
 ): RouteKey | undefined {
-  const [, method, source] = /^(\S+) (\S+)$/.exec(key) ?? [];
-  if (method === undefined || source === undefined) {
+  if (!/^\S+ \S+$/.test(key)) {
     report({ code: "route_key_invalid", path, message: "is not a route key.", hint: FORM });
     return undefined;
   }
+  const space = key.indexOf(" ");
+  const [method, source] = [key.slice(0, space), key.slice(space + 1)];
   const mistake = findMethodMistake(method, source);
   if (mistake) {
     report({ code: "route_method_unknown", path, ...mistake });

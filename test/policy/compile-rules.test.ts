@@ -169,9 +169,18 @@ describe("lookalikes", () => {
     expect(issueCodes({ [first]: ["a:b"], [second]: "public" })).toEqual([places[0]]);
     expect(issueCodes({ [second]: "public", [first]: ["a:b"] })).toEqual([places[1]]);
     expect(issueCodes({ [second]: "public" }, { [first]: ["a:b"] })).toEqual([places[0]]);
+    expect(issueCodes({}, { [first]: ["a:b"], [second]: "public" })).toEqual([
+      ["route_ambiguous", "defaultScopeMappings", second],
+    ]);
     const [issue] = tableIssues({ [first]: ["a:b"], [second]: "public" });
     expect(issue?.message).toContain(`\`${first}\``);
     expect(issue?.hint).toContain("write the key as the other one is written");
+  });
+
+  it("are told once, where the first of several asks for something else", () => {
+    expect(issueCodes({ "GET /a": ["a:b"], "GET /A": "public", "GET /a/": ["a:b"] })).toEqual([
+      ["route_ambiguous", "scopeMappings", "GET /A"],
+    ]);
   });
 
   it.each(pairs)("that ask for the same are fine: %s and %s", (first, second) => {

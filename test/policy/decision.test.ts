@@ -303,27 +303,28 @@ describe("a decision", () => {
   });
 
   const principal = callerWith("agents:read");
-  const decisions: readonly (readonly [string, Decision])[] = [
-    ["allowed by an exact scope", decide(["agents:read"], ["agents:read"])],
-    ["allowed by a wildcard", decide(["agents:<agent_id>:run"], ["agents:*:run"])],
-    ["allowed for some ids", decide({ filtered: "agents:read" }, ["agents:web:read"])],
-    ["allowed by the admin scope", decide(["agents:read"], ["platform:admin"])],
-    ["refused with one scope of two", decide(["agents:read", "a:b"], ["a:b"])],
-    ["refused by scopes", decide(["agents:run", "agents:<agent_id>:run"], [])],
-    ["refused of a list", decide({ filtered: "agents:read" }, [])],
-    ["of a public route", decide("public", ["a:b"])],
-    ["of a token alone", decide([], ["a:b"])],
+  const decisions: readonly (readonly [string, () => Decision])[] = [
+    ["allowed by an exact scope", () => decide(["agents:read"], ["agents:read"])],
+    ["allowed by a wildcard", () => decide(["agents:<agent_id>:run"], ["agents:*:run"])],
+    ["allowed for some ids", () => decide({ filtered: "agents:read" }, ["agents:web:read"])],
+    ["allowed by the admin scope", () => decide(["agents:read"], ["platform:admin"])],
+    ["refused with one scope of two", () => decide(["agents:read", "a:b"], ["a:b"])],
+    ["refused by scopes", () => decide(["agents:run", "agents:<agent_id>:run"], [])],
+    ["refused of a list", () => decide({ filtered: "agents:read" }, [])],
+    ["of a public route", () => decide("public", ["a:b"])],
+    ["of a token alone", () => decide([], ["a:b"])],
     [
       "of a list in code",
-      decideByScopeList(compileScopeList(["x:y"], "any"), () => "", SCOPE_RULES, { principal }),
+      () => decideByScopeList(compileScopeList(["x:y"], "any"), () => "", SCOPE_RULES, { principal }),
     ],
-    ["allow()", allow()],
-    ["allow(facts)", allow({ principal })],
-    ["refuse(reason)", refuse("route_unmapped")],
-    ["refuse(reason, facts)", refuse("token_rejected", { principal, rejection: "expired" })],
+    ["allow()", () => allow()],
+    ["allow(facts)", () => allow({ principal })],
+    ["refuse(reason)", () => refuse("route_unmapped")],
+    ["refuse(reason, facts)", () => refuse("token_rejected", { principal, rejection: "expired" })],
   ];
 
-  it.each(decisions)("is frozen with all that it holds: %s", (_, decision) => {
+  it.each(decisions)("is frozen with all that it holds: %s", (_, decideNow) => {
+    const decision = decideNow();
     expect(changeable(decision)).toEqual([]);
     expect(() => Object.assign(decision, { allowed: true })).toThrow(TypeError);
     expect(() => (decision.granted as string[]).push("platform:admin")).toThrow(TypeError);

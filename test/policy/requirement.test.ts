@@ -88,6 +88,13 @@ describe("what a route can ask", () => {
     expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
   });
 
+  it.each([[42], [null], [undefined], [{}], [["agents:read"]]])(
+    "is not %j, which programs without types may pass",
+    (scope) => {
+      expect(mistakesIn([scope as unknown as string])).toEqual([["scope_invalid", 0]]);
+    },
+  );
+
   it("lists every mistake with its place", () => {
     expect(mistakesIn(["agents::read", "agents:read", "agents:<team_id>:read"])).toEqual([
       ["scope_invalid", 0],
@@ -169,6 +176,13 @@ describe("a template", () => {
     expect(compile([text]).issues[0]?.hint).toContain("`<agent_id>`, `<path>`");
   });
 
+  it.each(["agents:x{agent_id}:run", "agents:{agent_id}x:run", "agents:$x{agent_id}:run"])(
+    "is not meant by %s: braces inside a part are text",
+    (text) => {
+      expect(scopeOf(text)).toEqual({ text, parts: text.split(":") });
+    },
+  );
+
   it("is a mistake on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
     expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain("`<parameter>`");
@@ -178,7 +192,8 @@ describe("a template", () => {
     expect(compileScopeList(["agents:<any>:run"], "any")).toEqual([
       { text: "agents:<any>:run", parts: ["agents", { parameter: "any" }, "run"] },
     ]);
-    expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(ConfigurationError);
+    for (const scope of ["agents:x<any>:run", "agents:<any:run", "agents:any>:run"])
+      expect(() => compileScopeList([scope], "any"), scope).toThrow(ConfigurationError);
   });
 });
 
@@ -198,15 +213,15 @@ describe("compileScopeList", () => {
 });
 
 describe("bindScope", () => {
-  it("leaves a scope without parameters as it is, and asks for none", () => {
-    const never = () => {
-      throw new Error("No parameter is needed.");
-    };
-    expect(bindScope(scopeOf("agents:read"), never)).toEqual({
-      text: "agents:read",
-      parts: ["agents", "read"],
-    });
-  });
+  it.each(["agents:read", "agents:*:read", `agents:${"x".repeat(201)}:read`])(
+    "leaves a scope without parameters as it is, and asks for none: %s",
+    (text) => {
+      const never = () => {
+        throw new Error("No parameter is needed.");
+      };
+      expect(bindScope(scopeOf(text), never)).toEqual({ text, parts: text.split(":") });
+    },
+  );
 
   it.each([
     // An id that can be granted is written out.
@@ -235,6 +250,8 @@ describe("bindScope", () => {
     ["<agent_id>:web:run", "", "<agent_id>:web:run"],
     ["agents:web:<agent_id>", "é", "agents:web:<agent_id>"],
     ["<agent_id>", 'x"', "<agent_id>"],
+    ["agents:<agent_id>", "x:y", "agents:<agent_id>"],
+    ["a:<agent_id>:c:d", "x:y", "a:<agent_id>:c:d"],
     ["a:b:<agent_id>:d", "x:y", "a:b:<agent_id>:d"],
   ])("writes %s for %j as %s", (template, id, text) => {
     expect(bind(template, id).text).toBe(text);

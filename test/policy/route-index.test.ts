@@ -173,6 +173,11 @@ describe("the parameters of a path", () => {
     expect(parametersOf(key, target)).toEqual(expected);
   });
 
+  it("are empty where the text is no UTF-8, so that only a grant for every id covers them", () => {
+    const match = indexOf(tableFor("GET /agents/:id")).find("GET", ["agents", "%ff"]);
+    expect(match?.parameter("id")).toBe("");
+  });
+
   it("are empty for a name that the pattern does not have", () => {
     const match = indexOf(tableFor("GET /agents/:id")).find("GET", ["agents", "web"]);
     for (const name of ["", "ID", "constructor", "__proto__", "0"])

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/errors.ts";
-import { allow } from "../../src/policy/decision.ts";
+import { allow, refuse } from "../../src/policy/decision.ts";
 import { type Requirement } from "../../src/policy/requirement.ts";
 import { decideRouteScopes } from "../../src/policy/route-scopes.ts";
 import { callerWith, changeable, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
@@ -26,6 +26,15 @@ describe("decideRouteScopes", () => {
       missing: ["agents:web:run"],
       rule: { key: "GET /agents/:id" },
     });
+  });
+
+  it("leaves a refusal as it is, whatever its caller holds", () => {
+    const principal = callerWith("agents:run");
+    const revoked = refuse("token_rejected", { rule: ruleFor([]), principal, rejection: "revoked" });
+    for (const rules of [SCOPE_RULES, null]) {
+      expect(decideRouteScopes(revoked, ["agents:run"], {}, rules)).toBe(revoked);
+      expect(decideRouteScopes(revoked, [], {}, rules)).toBe(revoked);
+    }
   });
 
   it.each([
@@ -58,7 +67,14 @@ describe("decideRouteScopes", () => {
   });
 
   it("checks no scopes without rules for them, but still asks for a token", () => {
-    expect(decideRouteScopes(letIn(), ["a:b"], {}, null)).toMatchObject({ allowed: true, required: [] });
+    const decision = letIn();
+    const { rule, principal } = decision;
+    expect(decideRouteScopes(decision, ["a:b"], {}, null)).toMatchObject({
+      allowed: true,
+      required: [],
+      rule,
+      principal,
+    });
   });
 
   it("throws on a public route, which could never let anyone in", () => {

@@ -42,6 +42,7 @@ describe("toRoute", () => {
   it("keeps every rule, and names the first", () => {
     const matches = [matchFor("public"), matchFor(["a:b"])] as const;
     const route = toRoute(matches);
+    expect(route.kind).toBe("route");
     expect(route.matches).toEqual(matches);
     expect(route.facts.rule).toBe(matches[0].compiled.rule);
   });
