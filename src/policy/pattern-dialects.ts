@@ -4,7 +4,7 @@
 const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
 
 const REWRITES: readonly ((source: string) => string)[] = [
-  (source) => source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)$/, "/*path"),
+  (source) => source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path"),
   (source) => source.replace(/\*(?![\w$"])/, "*path"),
   (source) => source.replace(/^\/:(\w+)\?/, "/{:$1}").replace(/\/:\w+\?/, (part) => `{${part.slice(0, -1)}}`),
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
@@ -19,7 +19,7 @@ export function translateParameters(source: string): string | undefined {
 /** The way to write a pattern that is none; only what is a pattern itself is offered. */
 export function findSpelling(source: string, isPattern: (candidate: string) => boolean): string | undefined {
   return REWRITES.map((rewrite) => rewrite(source)).find(
-    (candidate) => candidate !== source && candidate.startsWith("/") && isPattern(candidate),
+    (candidate) => candidate.startsWith("/") && isPattern(candidate),
   );
 }
 

@@ -122,14 +122,16 @@ function readSegments(tokens: readonly FlatToken[], source: string): PatternSegm
     );
   }
   const segments: SegmentPart[][] = [];
+  let parts: SegmentPart[] = [];
   for (const token of tokens) {
     if (token.type !== "text") {
-      segments.at(-1)?.push(token);
+      parts.push(token);
       continue;
     }
-    const [head = "", ...tails] = token.value.split("/");
-    if (head !== "") appendText(segments.at(-1), head);
-    for (const text of tails) segments.push(text === "" ? [] : [text]);
+    for (const [index, text] of token.value.split("/").entries()) {
+      if (index > 0) segments.push((parts = []));
+      if (text !== "") appendText(parts, text);
+    }
   }
   if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard))) {
     return invalid(
@@ -140,16 +142,15 @@ function readSegments(tokens: readonly FlatToken[], source: string): PatternSegm
   if (segments.filter((parts) => parts.some(isWildcard)).length > 1) {
     return invalid("has two wildcards.", "Write one: routers divide a path between two in different ways.");
   }
-  const [only] = segments;
-  if (segments.length === 1 && only?.length === 0) return [];
+  if (segments.length === 1 && segments.flat().length === 0) return [];
   return unreachableSegments(segments, source) ?? segments.map(readSegment);
 }
 
 /** Texts that an optional group left side by side are one text. */
-function appendText(parts: SegmentPart[] | undefined, text: string): void {
-  const last = parts?.at(-1);
-  if (typeof last === "string") parts?.splice(-1, 1, last + text);
-  else parts?.push(text);
+function appendText(parts: SegmentPart[], text: string): void {
+  const last = parts.at(-1);
+  if (typeof last === "string") parts.splice(-1, 1, last + text);
+  else parts.push(text);
 }
 
 function readSegment(parts: readonly SegmentPart[]): PatternSegment {

@@ -146,6 +146,8 @@ describe("parsePattern", () => {
     // What other routers write.
     ["/files/:path*", "/files/*path"],
     ["/files/**", "/files/*path"],
+    ["/files/:path*/raw", "/files/*path/raw"],
+    ["/files/**/raw", "/files/*path/raw"],
     ["/files/(.*)", "/files/*path"],
     ["/(.*)", "/*path"],
     ["/agents/{id}", "/agents/:id"],
@@ -155,16 +157,30 @@ describe("parsePattern", () => {
     ["/café", "/caf%C3%A9"],
     ["/café/:id", "/caf%C3%A9/:id"],
     ["/日本/東京", "/%E6%97%A5%E6%9C%AC/%E6%9D%B1%E4%BA%AC"],
+    ["/😀", "/%F0%9F%98%80"],
   ])("refuses %s, and what it tells to write instead is accepted", (source, way) => {
     expect(mistakeIn(source).hint).toContain(`\`${way}\``);
     expect(isPattern(parsePattern(way))).toBe(true);
   });
 
+  it.each(["/agents/:id?/(b", "agents/*", "agents/:id?"])(
+    "tells to write %s as no pattern that would be refused as well",
+    (source) => {
+      expect(mistakeIn(source).hint).toMatch(/^Write `\/static`/);
+    },
+  );
+
   it.each([
-    ["an empty segment", ["//", "//agents", "/agents//runs", "/agents//", "/:id//x", "/a{/}{/}b"]],
-    ["a dot segment", ["/.", "/..", "/./a", "/a/.", "/a/..", "/a/../b", "/%2e/a", "/%2E%2e", "/a{/..}"]],
+    [
+      "an empty segment",
+      ["//", "//agents", "/agents//runs", "/agents//", "/:id//x", "/a{/}{/}b", "/café//x"],
+    ],
+    [
+      "a dot segment",
+      ["/.", "/..", "/./a", "/a/.", "/a/..", "/a/../b", "/%2e/a", "/%2E%2e", "/a{/..}", "/café/.."],
+    ],
     ["a fragment", ["/a#b", "/#", "/:id#x"]],
-    ["a query", ["/a\\?b", "/a\\?x=:y"]],
+    ["a query", ["/a\\?b", "/a\\?x=:y", "/x/a\\?b"]],
     ["a backslash", ["/a\\\\b", "/\\\\"]],
     [
       "an encoded slash, backslash or control character",
@@ -279,10 +295,18 @@ describe("alternativeIdentities", () => {
     expect(new Set(different.flatMap(identities)).size).toBe(different.length);
   });
 
-  it("writes a parameter as what no static segment can be", () => {
-    const [segment] = patternOf("/:id").alternatives[0] ?? [];
+  it("write text as it is, so that it can be compared loosely", () => {
+    expect(identities("/Agents/me/")).toEqual(["/Agents/me/"]);
+  });
+
+  it.each([
+    ["/:id", /^[^\x20-\x7e]$/],
+    ["/*path", /^[^\x20-\x7e]$/],
+    ["/:from-:to.json", /^[^\x20-\x7e]-[^\x20-\x7e]\.json$/],
+  ])("write a parameter of %s as one character that no static segment can hold", (source, written) => {
+    const [segment] = patternOf(source).alternatives[0] ?? [];
     const identity = segment && segmentIdentity(segment);
-    expect(identity).not.toMatch(/[\x20-\x7e]/);
+    expect(identity).toMatch(written);
     expect(isPattern(parsePattern(`/${identity ?? ""}`))).toBe(false);
   });
 });

@@ -69,6 +69,7 @@ describe("the readings of a path", () => {
     ["/files/raw/", ["foreign /files/raw"]],
     ["/files/RAW", ["foreign /files/RAW/", "foreign /files/raw", "foreign /files/raw/"]],
     ["/agents/web", ["foreign /agents/web/"]],
+    ["/", []],
   ])("beside a rule with a trailing slash: %s is itself first, and %j", (target, others) => {
     const [first, ...rest] = written(SLASHED, target) ?? [];
     expect(first).toBe(`exact ${target}`);
@@ -98,6 +99,16 @@ describe("the readings of a path", () => {
     );
   });
 
+  it.each([
+    [["/files/raw/"], "/files/raw", ["foreign /files/raw/"]],
+    [["/files/raw/"], "/files/raw/", ["foreign /files/raw"]],
+    [["/ADMIN"], "/ADMIN;", ["foreign /ADMIN"]],
+    // The empty segment is the trailing slash, and never a text of which another router drops all.
+    [["/a/;x"], "/a/", ["foreign /a"]],
+  ])("of the table %j alone: %s is itself first, and %j", (sources, target, others) => {
+    expect(written(sources, target)).toEqual([`exact ${target}`, ...others]);
+  });
+
   it("lead to each text of the table that a segment might be", () => {
     expect(new Set(written(["/Admin", "/admin/x", "/%61dmin/y"], "/admin"))).toEqual(
       new Set(["exact /admin", "foreign /Admin", "foreign /%61dmin"]),
@@ -116,6 +127,11 @@ describe("the readings of a path", () => {
       expect(path).toHaveLength(compared.length);
       expect(path.slice(0, 2)).toEqual(["AGENTS", "W%65B"]);
     }
+  });
+
+  it("end for the parameters where they end for the comparison", () => {
+    const paths = spellingsOf(["/files/:id/"], "/FILES/W%65b")?.map(({ path }) => path.join("/")) ?? [];
+    expect(new Set(paths)).toEqual(new Set(["FILES/W%65b", "FILES/W%65b/"]));
   });
 
   it("are at most 64: a path with more is nobody's honest path", () => {
