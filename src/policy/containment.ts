@@ -77,7 +77,11 @@ function fillWildcard(
   return undefined;
 }
 
-function fillSegment(covering: PatternSegment, covered: PatternSegment, same: Same): Entry[] | undefined {
+function fillSegment(
+  covering: Exclude<PatternSegment, { kind: "wildcard" }>,
+  covered: PatternSegment,
+  same: Same,
+): Entry[] | undefined {
   switch (covering.kind) {
     case "static":
       return same(segmentIdentity(covering), segmentIdentity(covered)) ? [] : undefined;
@@ -86,8 +90,6 @@ function fillSegment(covering: PatternSegment, covered: PatternSegment, same: Sa
     case "parameter":
       if (covered.kind === "wildcard" || (covered.kind === "static" && covered.text === "")) return undefined;
       return [[covering.name, [partsOf(covered)]]];
-    case "wildcard":
-      return undefined;
   }
 }
 

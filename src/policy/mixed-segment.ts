@@ -36,7 +36,7 @@ export function createMixedMatcher(parts: readonly SegmentPart[]): MixedMatcher 
 function textsAround(parts: readonly SegmentPart[]): readonly string[] {
   const texts = [""];
   for (const part of parts) {
-    if (typeof part === "string") texts.push(`${texts.pop() ?? ""}${part}`);
+    if (typeof part === "string") texts.splice(-1, 1, part);
     else texts.push("");
   }
   return texts;
@@ -51,8 +51,8 @@ function cut(segment: string, texts: readonly string[]): readonly string[] | und
   const captures: string[] = [];
   let position = first.length;
   for (const text of rest) {
-    const next = text === "" ? position + 1 : segment.indexOf(text, position + 1);
-    if (next < 0 || next + text.length >= end) return undefined;
+    const next = segment.indexOf(text, position + 1);
+    if (next === -1 || next + text.length >= end) return undefined;
     captures.push(segment.slice(position, next));
     position = next + text.length;
   }

@@ -67,8 +67,9 @@ function walk<Leaf>(
   if (found || segment === "") return found;
   for (const edge of node.mixed) {
     const mixed = edge.match(segment);
-    const taken = mixed?.captures.map((capture) => ({ text: capture, isCertain: mixed.isCertain })) ?? [];
-    const behind = mixed && go(edge.node, index + 1, ...taken);
+    if (!mixed) continue;
+    const taken = mixed.captures.map((capture) => ({ text: capture, isCertain: mixed.isCertain }));
+    const behind = go(edge.node, index + 1, ...taken);
     if (behind) return behind;
   }
   const behind = go(node.parameter, index + 1, { text: segment, isCertain: true });

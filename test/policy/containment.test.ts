@@ -29,6 +29,8 @@ function only(source: string): Alternative {
 const contains = (covering: string, covered: string) =>
   findFilling(only(covering), only(covered)) !== undefined;
 
+const SIGNS = { param: ":", wildcard: "*" };
+
 /** What fills the parameters, as a pattern would write it. */
 const written = (filling: Filling | undefined) =>
   filling &&
@@ -37,11 +39,7 @@ const written = (filling: Filling | undefined) =>
       name,
       segments
         .map((parts) =>
-          parts
-            .map((part) =>
-              typeof part === "string" ? part : `${part.type === "param" ? ":" : "*"}${part.name}`,
-            )
-            .join(""),
+          parts.map((part) => (typeof part === "string" ? part : `${SIGNS[part.type]}${part.name}`)).join(""),
         )
         .join("/"),
     ]),
@@ -224,6 +222,12 @@ describe("compareNarrowness", () => {
     ["/:a/*b", "/*c"],
     ["/:name.tar.gz", "/:name.gz"],
     ["/:from-:to.json", "/:from-:to"],
+    ["/:from-:to/c", "/:from-:to/:d"],
+    ["/a/b/*c", "/a/:b/:c/d"],
+    ["/*path/b", "/*path/:id"],
+    // Behind a wildcard more segments are narrower, whatever they are.
+    ["/*path/:id/b", "/*path/b"],
+    ["/a/*path/:id/:version", "/a/*path/raw"],
     // A longer one is narrower: the shorter one ends with a wildcard, or does not cover the same route.
     ["/*path/b", "/*path"],
     ["/a/*path/b", "/a/*path"],

@@ -18,6 +18,7 @@ describe("a mixed segment", () => {
     ["/:id.json", "A.json", ["A"]],
     ["/:id.json", "%41.json", ["%41"]],
     ["/v:major", "v2", ["2"]],
+    ["/v:major", "vv2", ["v2"]],
     ["/V:id", "VAb", ["Ab"]],
     ["/:from-:to", "ham-muc", ["ham", "muc"]],
     ["/:a.:b-:c", "1.2-3", ["1", "2", "3"]],

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createMixedMatcher } from "../../src/policy/mixed-segment.ts";
 import { type SegmentPart } from "../../src/policy/pattern.ts";
-import { SegmentTrie, type TrieStep } from "../../src/policy/segment-trie.ts";
+import { narrowerFirst, SegmentTrie, type TrieStep } from "../../src/policy/segment-trie.ts";
 
 const fixed = (text: string): TrieStep => ({ kind: "static", text });
 const parameter: TrieStep = { kind: "parameter" };
@@ -109,6 +109,7 @@ describe("SegmentTrie", () => {
       ["range", [mixed(part("from"), "-", part("to")), wildcard]],
       ["ranges", [mixed(part("from"), "-", part("to")), mixed(part("from"), "-", part("to")), fixed("x")]],
     );
+    expect(trieOf(["parameter", [parameter]]).find(["a-b-c"], ["a-b-c"])?.isCertain).toBe(true);
     expect(trie.find(["a-b", "c"], ["a-b", "c"])?.isCertain).toBe(true);
     expect(trie.find(["a-b-c", "c"], ["a-b-c", "c"])?.isCertain).toBe(false);
     expect(trie.find(["a-b", "c-d", "x"], ["a-b", "c-d", "x"])?.isCertain).toBe(true);
@@ -127,6 +128,23 @@ describe("SegmentTrie", () => {
     for (const name of ["constructor", "__proto__", "toString", "size"]) {
       expect(walk(trie, [name]), name).toBeUndefined();
     }
+  });
+});
+
+describe("of two mixed segments", () => {
+  it.each([
+    ["abc", "ab"],
+    ["zz", "a"],
+    // With as much text the order is that of the text, whoever was written first.
+    ["a-", "b-"],
+    ["-a", "-b"],
+  ])("%s is narrower than %s", (narrower, wider) => {
+    expect(narrowerFirst(narrower, wider)).toBeLessThan(0);
+    expect(narrowerFirst(wider, narrower)).toBeGreaterThan(0);
+  });
+
+  it("neither is narrower when they are the same", () => {
+    expect(narrowerFirst("-a", "-a")).toBe(0);
   });
 });
 
