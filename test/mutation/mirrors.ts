@@ -3,7 +3,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The tests that specify a file, where they are not the one file of the same name. */
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
-  "pattern-dialects": ["pattern"],
+  "audit-findings": ["audit"],
+  "audit-report": ["audit"],
+  "pattern-dialects": ["pattern", "plain-pattern"],
+  "route-coverage": ["audit"],
+  "route-weakness": ["audit"],
   rule: ["route-index"],
   verifier: ["verifier", "claims"],
 };

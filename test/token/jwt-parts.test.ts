@@ -1,6 +1,7 @@
 import { createSecretKey, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readJwt } from "../../src/token/jwt-parts.ts";
 import { encode, signRaw, signSegments } from "../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../support/resource-servers.ts";
 import { anyCharacter } from "../support/text.ts";
@@ -57,6 +58,17 @@ describe("the form of a token", () => {
     }
   });
 
+  it.each([[undefined], [null], [42], [{}], [["a.b.c"]]])(
+    "is refused as %j, which a program may hand over",
+    async (value) => {
+      expect(await verdict(value as unknown as string)).toBe("malformed");
+    },
+  );
+
+  it("is refused as unsecured where the signature is empty (RFC 7519 section 6)", async () => {
+    expect(await verdict(`${header}.${payload}.`)).toBe("algorithm");
+  });
+
   it("is refused without a signature", async () => {
     expect(await verdict(`${header}.${payload}.`)).not.toBe("accepted");
   });
@@ -107,31 +119,34 @@ describe("the form of a token", () => {
 });
 
 describe("base64url", () => {
-  /** Another spelling of the same bytes: the bits that the last character does not use are set. */
-  function respell(segment: string): string {
+  /** Every other spelling of the same bytes: some of the bits that the last character does not use are set. */
+  function respell(segment: string): readonly string[] {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    const last = alphabet.charAt(alphabet.indexOf(segment.slice(-1)) + 1);
-    const other = segment.slice(0, -1) + last;
-    expect(Buffer.from(other, "base64url")).toEqual(Buffer.from(segment, "base64url"));
-    return other;
+    const bytes = Buffer.from(segment, "base64url");
+    const others = Array.from(alphabet, (last) => segment.slice(0, -1) + last).filter(
+      (other) => other !== segment && bytes.equals(Buffer.from(other, "base64url")),
+    );
+    expect(others).toHaveLength(segment.length % 4 === 2 ? 15 : 3);
+    return others;
   }
 
   it.each([1, 2])("is refused with unused bits in a header of 3n+%i bytes", async (rest) => {
     const text = HEADER.replace("{", `{${" ".repeat((3 + rest - (HEADER.length % 3)) % 3)}`);
     expect(text.length % 3).toBe(rest);
     expect(await signed(text)).toBe("accepted");
-    expect(await signedSegments(respell(encode(text)), payload)).toBe("malformed");
+    for (const other of respell(encode(text))) expect(await signedSegments(other, payload)).toBe("malformed");
   });
 
   it.each([1, 2])("is refused with unused bits in a payload of 3n+%i bytes", async (rest) => {
     const text = PAYLOAD.replace("{", `{${" ".repeat((3 + rest - (PAYLOAD.length % 3)) % 3)}`);
     expect(text.length % 3).toBe(rest);
     expect(await signed(HEADER, text)).toBe("accepted");
-    expect(await signedSegments(header, respell(encode(text)))).toBe("malformed");
+    for (const other of respell(encode(text))) expect(await signedSegments(header, other)).toBe("malformed");
   });
 
   it("is refused with unused bits in the signature", async () => {
-    expect(await verdict(`${header}.${payload}.${respell(signature)}`)).toBe("malformed");
+    for (const other of respell(signature))
+      expect(await verdict(`${header}.${payload}.${other}`)).toBe("malformed");
   });
 
   it("is refused with unused bits in the signature of an HMAC", async () => {
@@ -139,7 +154,7 @@ describe("base64url", () => {
     const symmetric = createServer({ algorithm: "HS256", verificationKeys: [secret] });
     const token = signRaw('{"alg":"HS256"}', PAYLOAD, secret);
     expect(await verdictOf(symmetric, token)).toBe("accepted");
-    expect(await verdictOf(symmetric, respell(token))).toBe("malformed");
+    for (const other of respell(token)) expect(await verdictOf(symmetric, other)).toBe("malformed");
   });
 
   it.each([
@@ -320,6 +335,27 @@ describe("the header of a token", () => {
   it("may hold parameters that nobody has to understand", async () => {
     expect(await signed('{"alg":"RS256","x":{"y":[1,{"z":null}]},"cty":"JWT"}')).toBe("accepted");
   });
+});
+
+describe("readJwt", () => {
+  it.each([
+    [{ alg: "RS256" }, { alg: "RS256" }],
+    [
+      { alg: "RS256", kid: "a", typ: "JWT" },
+      { alg: "RS256", kid: "a", typ: "JWT" },
+    ],
+    [
+      { typ: "", kid: "", alg: "" },
+      { alg: "", kid: "", typ: "" },
+    ],
+    [{ alg: "RS256", jku: "https://stranger.example", cty: "x" }, { alg: "RS256" }],
+  ])(
+    "reads of the header %j what a verifier may look at, and leaves the payload unread",
+    (json, expected) => {
+      const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
+      expect(readJwt(token, token.length)).toEqual({ header: expected, payload: encode("no JSON") });
+    },
+  );
 });
 
 describe("the size of a token", () => {

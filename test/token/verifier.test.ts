@@ -307,6 +307,16 @@ describe("the clock", () => {
     }
   });
 
+  it.each([[null], [undefined], ["1700000000000"], ["2023-11-14"], [new Date(0)], [true]])(
+    "lets nobody in when it shows %j, which is no number",
+    async (time) => {
+      const broken = createServer({ now: () => time as unknown as number });
+      await expect(broken.authenticate(await issuer.token({ exp: NOW + 1000 }))).rejects.toThrow(
+        "The `now` option must return milliseconds since the epoch.",
+      );
+    },
+  );
+
   it("lets nobody in when it fails", async () => {
     const broken = createServer({
       now: () => {
@@ -428,6 +438,15 @@ describe("typ", () => {
   ])("%j is %s where only access tokens are accepted (RFC 9068 section 2.1)", async (typ, verdict) => {
     const strict = createServer({ tokenTypes: ["application/at+jwt"] });
     expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe(verdict);
+  });
+
+  it.each([
+    ["vnd/jwt", "application/vnd/jwt"],
+    ["vndjwt", "vndapplication/jwt"],
+  ])("%s is not %s: only a leading `application/` of a plain type may be left out", async (type, typ) => {
+    const strict = createServer({ tokenTypes: [type] });
+    expect(await verdictOf(strict, await issuer.token({}, { typ: type }))).toBe("accepted");
+    expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe("type");
   });
 
   it("may be forbidden", async () => {
@@ -571,6 +590,48 @@ describe("createTokenVerifier", () => {
       rejection: "key",
     });
     expect(find.mock.calls).toEqual([[{ algorithm: "RS256", kid: "a" }]]);
+  });
+
+  const keysOf = (...keys: readonly KeyObject[]) => ({
+    find: () => keys.map((key) => ({ algorithms: new Set(["RS256"] as const), material: () => key })),
+    ready,
+  });
+
+  it.each([
+    ["first", [issuer.publicKey, stranger.publicKey]],
+    ["last", [stranger.publicKey, issuer.publicKey]],
+  ])("tries each key until a signature fits, the right one %s", async (_, keys) => {
+    const verify = createTokenVerifier(rules, keysOf(...keys));
+    expect(await verify(await issuer.token())).toMatchObject({ kind: "verified" });
+    // What is wrong with the claims of a genuine token is final.
+    expect(await verify(await issuer.token({ exp: 1 }))).toEqual({ kind: "rejected", rejection: "expired" });
+    const unknown = createIssuer({ kid: "unknown" });
+    expect(await verify(await unknown.token())).toEqual({ kind: "rejected", rejection: "signature" });
+  });
+
+  it("rejects a token by a key that cannot be used for it", async () => {
+    const verify = createTokenVerifier(rules, keysOf(createSecretKey(randomBytes(32))));
+    expect(await verify(await issuer.token())).toEqual({ kind: "rejected", rejection: "key" });
+  });
+
+  it.each(["[]", "null", "5", '"claims"', '{"aud":"agents-prod","aud":"agents-prod"}'])(
+    "rejects a signed payload that is no set of claims: %s",
+    async (payload) => {
+      const verify = createTokenVerifier(rules, keysOf(issuer.publicKey));
+      const token = signed({ alg: "RS256", typ: "JWT" }, issuer.privateKey, payload);
+      expect(await verify(token)).toEqual({ kind: "rejected", rejection: "malformed" });
+    },
+  );
+
+  it("names the claim that is missing or wrong", async () => {
+    const verify = createTokenVerifier({ ...rules, requiredClaims: ["exp"] }, keysOf(issuer.publicKey));
+    for (const claims of [{}, { exp: "never" }]) {
+      expect(await verify(await issuer.token(claims))).toEqual({
+        kind: "rejected",
+        rejection: "claims",
+        claim: "exp",
+      });
+    }
   });
 
   it("hands on the claims of a verified token, and nothing of its header", async () => {
