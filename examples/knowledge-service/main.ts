@@ -39,7 +39,7 @@ async function run({ framework, config, port }: Arguments): Promise<void> {
   );
   stopOnSignal(service.close);
   console.log(`The knowledge service listens on ${service.url} (${framework}).`);
-  console.log(`${service.audit.summary}.`);
+  console.log(service.audit.ok ? `${service.audit.summary}.` : service.audit.text);
   if (issuer) await printTokens(service.url, (role) => issuer.token(role, String(options.serviceId)));
 }
 

@@ -22,6 +22,18 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (fram
     }
   });
 
+  it("starts with a rule for another service's route, and tells of it", async () => {
+    const service = await start(framework, {
+      ...policy,
+      "POST /custom/endpoint/of/others": ["others:write"],
+    });
+    try {
+      expect(service.audit.text).toContain("POST /custom/endpoint/of/others");
+    } finally {
+      await service.close();
+    }
+  });
+
   it("does not start while one of its routes has no rule, and names it with the line to add", async () => {
     const { "GET /teams": _, ...others } = policy;
     const started = start(framework, others);
