@@ -44,12 +44,6 @@ export const brokenGuards: Readonly<Record<string, (server: ResourceServer) => G
     }),
 };
 
-export const trustingHeader = (server: ResourceServer): Guard =>
-  reading(server, ({ method, url, headers }) => ({
-    method,
-    target: String(headers["x-original-url"] ?? url),
-  }));
-
 export const faulty: Guard = {
   ...NO_GUARD,
   express: () => (_request, _response, next) => next(new Error("The guard has a fault.")),

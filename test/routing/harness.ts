@@ -41,7 +41,7 @@ export interface Observed {
 }
 
 /** How many requests are under way at once. */
-const CONNECTIONS = 16;
+const CONNECTIONS = 6;
 
 export async function runConfiguration(
   configuration: Configuration,
@@ -66,7 +66,7 @@ export async function runConfiguration(
       if (isFault(observed) && !isFault(served)) summary.serverErrors.push(finding);
       if (!caller.isEnough || served.ran.length === 0 || isSame(served, observed)) continue;
       if (probe.isCanonical) summary.canonicalRefusals.push(finding);
-      else summary.servedButRefused.push(finding);
+      else if (probe.isListed) summary.servedButRefused.push(finding);
     }
   };
   const [first, ...others] = probesFor(configuration, scale);

@@ -13,41 +13,60 @@ export interface Probe {
   /** The name of its spelling, or what is special about its target. */
   readonly spelling: string;
   readonly isCanonical: boolean;
-  /** Whether `"small"` takes it as well. */
-  readonly isSmall: boolean;
+  /** Whether its spelling is all that is special about it. */
+  readonly isListed: boolean;
 }
 
-/** About how many requests `"small"` picks from the others of a configuration. */
-const SMALL = 40;
+/** Of how many spellings `"small"` takes one. */
+const STRIDE = 60;
 
 /** The requests for a configuration, each once. */
 export function probesFor(configuration: Configuration, scale: Scale): readonly Probe[] {
-  const all = [...allProbes(configuration)];
-  const probes = scale === "full" ? all : takeSome(all, configuration.name);
-  const keyOf = ({ method, target, headers }: Probe) => `${method} ${target} ${JSON.stringify(headers)}`;
-  return [...new Map(probes.toReversed().map((probe) => [keyOf(probe), probe])).values()].toReversed();
+  const probes = new Map<string, Probe>();
+  for (const probe of allProbes(configuration, scale)) {
+    const key = `${probe.method} ${probe.target} ${JSON.stringify(probe.headers)}`;
+    if (!probes.has(key)) probes.set(key, probe);
+  }
+  return [...probes.values()];
 }
 
-function* allProbes({ prefix = "", targets }: Configuration): Iterable<Probe> {
+function* allProbes({ name, prefix = "", targets }: Configuration, scale: Scale): Iterable<Probe> {
+  const isPicked = scale === "full" ? () => true : createPicker(name, targets ? STRIDE / 5 : STRIDE);
   for (const [index, target] of (targets ?? STANDARD_TARGETS).entries()) {
     const { method, headers, special } = target;
     const path = target.path === "/" && prefix !== "" ? prefix : prefix + target.path;
     const isCanonical = special === undefined;
-    yield { method, target: path, headers, spelling: special ?? CANONICAL, isCanonical, isSmall: true };
-    const probe = { method, headers, isCanonical: false };
-    for (const { name, write } of SPELLINGS) {
-      const spelling = special ?? name;
-      for (const [count, spelled] of write(path).entries())
-        yield { ...probe, target: spelled, spelling, isSmall: index === 0 && count < 2 };
+    const probe = { method, headers, isCanonical: false, isListed: isCanonical };
+    yield { ...probe, target: path, spelling: special ?? CANONICAL, isCanonical, isListed: true };
+    for (const { name: spelling, write } of SPELLINGS) {
+      // Of the first target something in every spelling.
+      const isTaken = isPicked() || index === 0;
+      const written = isTaken ? write(path) : [];
+      const some = scale === "full" ? written : takeOne(written, name.length + index);
+      for (const spelled of some) yield { ...probe, target: spelled, spelling: special ?? spelling };
     }
   }
-  for (const { method, path, headers } of targets ? [] : METHOD_SWEEP)
-    yield { method, target: prefix + path, headers, spelling: "method", isCanonical: false, isSmall: false };
+  for (const { method, path, headers } of targets ? [] : METHOD_SWEEP) {
+    if (isPicked())
+      yield {
+        method,
+        target: prefix + path,
+        headers,
+        spelling: "method",
+        isCanonical: false,
+        isListed: true,
+      };
+  }
 }
 
-/** The canonical ones, some of the first target, and of the others a few; other ones in another configuration. */
-function takeSome(probes: readonly Probe[], name: string): readonly Probe[] {
-  const stride = Math.max(1, Math.floor(probes.length / SMALL));
-  const offset = Buffer.from(name).reduce((sum, byte) => (sum * 31 + byte) % stride, 0);
-  return probes.filter(({ isSmall }, index) => isSmall || index % stride === offset);
+/** Whether to take one, each time it is asked: mostly not, and other ones for another configuration. */
+function createPicker(name: string, stride: number): () => boolean {
+  let count = Buffer.from(name).reduce((sum, byte) => (sum * 31 + byte) % stride, 0);
+  return () => {
+    count += 1;
+    return count % stride === 0;
+  };
 }
+
+const takeOne = (list: readonly string[], at: number): readonly string[] =>
+  list.slice(at % list.length).slice(0, 1);
