@@ -1,5 +1,7 @@
 import { type Configuration } from "./configuration.ts";
-import { CANONICAL, SPELLINGS } from "./spellings.ts";
+import { CHARACTER_SPELLINGS } from "./character-spellings.ts";
+import { CANONICAL, type Spelling } from "./spelling.ts";
+import { STRUCTURE_SPELLINGS } from "./structure-spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 
 /** `"small"` takes a part of the spellings for each target, another one in each configuration; `"full"` takes all. */
@@ -16,6 +18,8 @@ export interface Probe {
   /** Whether its spelling is all that is special about it. */
   readonly isListed: boolean;
 }
+
+const SPELLINGS: readonly Spelling[] = [...STRUCTURE_SPELLINGS, ...CHARACTER_SPELLINGS];
 
 /** Of how many spellings `"small"` takes one. */
 const STRIDE = 60;
@@ -40,7 +44,7 @@ function* allProbes({ name, prefix = "", targets }: Configuration, scale: Scale)
     yield { ...probe, target: path, spelling: special ?? CANONICAL, isCanonical, isListed: true };
     for (const { name: spelling, write } of SPELLINGS) {
       // Of the first target something in every spelling.
-      const isTaken = isPicked() || index === 0;
+      const isTaken = isPicked() || (index === 0 && !targets);
       const written = isTaken ? write(path) : [];
       const some = scale === "full" ? written : takeOne(written, name.length + index);
       for (const spelled of some) yield { ...probe, target: spelled, spelling: special ?? spelling };

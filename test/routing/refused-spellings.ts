@@ -16,7 +16,9 @@ export interface RefusedSpelling {
 /** The kinds that were found, by `spelling: reason`, in the order of the alphabet. */
 export function refusedSpellings(summaries: readonly Summary[]): ReadonlyMap<string, RefusedSpelling> {
   const kinds = new Map<string, RefusedSpelling>();
-  for (const { configuration, servedButRefused } of summaries) {
+  for (const { configuration, canonicalRefusals, servedButRefused } of summaries) {
+    // Where plain spellings are refused already, the others tell nothing.
+    if (canonicalRefusals.length > 0) continue;
     const [framework = ""] = configuration.split(" ");
     for (const { spelling, reason, isPublic, request } of servedButRefused) {
       // The answer to HEAD does not tell it.
@@ -72,6 +74,9 @@ export const DOCUMENTED: readonly string[] = [
   // A method overridden behind the guard: both methods are asked.
   "method overridden: route_unmapped",
   "method overridden: scope_insufficient",
+  // A wildcard of Express 4 and Fastify takes nothing as well, one of a rule takes at least one segment.
+  "empty parameter: credential_missing",
+  "empty parameter: route_unmapped",
   // Handlers of `use` answer for every path below theirs, decoded and trimmed: a path without a rule is refused.
   "encoded unicode: route_unmapped",
   "encoded unicode: scope_insufficient",
@@ -81,6 +86,9 @@ export const DOCUMENTED: readonly string[] = [
   "odd absolute form: route_unmapped",
   "semicolon parameter: route_unmapped",
   "several at once: route_unmapped",
+  "rewritten by @fastify/express: request_ambiguous",
+  "rewritten by @fastify/express: route_unmapped",
+  "rewritten by @fastify/express: scope_insufficient",
   "space: route_unmapped",
   "space: scope_insufficient",
 ];

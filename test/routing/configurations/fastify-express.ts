@@ -12,12 +12,19 @@ import {
 } from "./fastify-application.ts";
 
 const TARGETS: readonly Target[] = [
-  "/health",
-  "/agents/me",
-  "/agents/web",
-  "/files/private/a",
-  "/internal",
-].map((path) => ({ method: "GET", path }));
+  ...["/agents/me", "/health", "/agents/web", "/files/private/a", "/internal"].map((path) => ({
+    method: "GET",
+    path,
+  })),
+  // What these take for `/agents/me` after they have decoded, trimmed and shortened it.
+  ...["/agents/me%20", "/agents/me%EF%BB%BF", "http://agents/me", "/agents/ME", "/agents/%4de"].map(
+    (path) => ({
+      method: "GET",
+      path,
+      special: "rewritten by @fastify/express",
+    }),
+  ),
+];
 
 const ROUTES = ["/health", "/agents/me", "/agents/:id", "/internal"];
 
