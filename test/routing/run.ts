@@ -1,6 +1,7 @@
 import { type Configuration, type Guard, protecting } from "./configuration.ts";
 import { expressConfigurations } from "./configurations/express.ts";
 import { expressMethodConfigurations } from "./configurations/express-method.ts";
+import { expressMountConfigurations } from "./configurations/express-mounts.ts";
 import { expressOrderConfigurations } from "./configurations/express-order.ts";
 import { fastifyConfigurations } from "./configurations/fastify.ts";
 import { fastifyExpressConfigurations } from "./configurations/fastify-express.ts";
@@ -13,6 +14,7 @@ import { createRoutingServer } from "./tokens.ts";
 
 export const configurations: readonly Configuration[] = [
   ...expressConfigurations,
+  ...expressMountConfigurations,
   ...expressOrderConfigurations,
   ...expressMethodConfigurations,
   ...koaConfigurations,

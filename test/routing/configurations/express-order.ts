@@ -5,46 +5,9 @@ import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-
 
 const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
-const CREWS = targets(
-  "/crews/me/card",
-  "/crews/web/card",
-  "/crews/web/runs",
-  "/crews/me/runs",
-  "/crews/web/tasks/7",
-);
 const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
 
 const setups: readonly ExpressSetup[] = [
-  ...[true, false].map((mergeParams): ExpressSetup => ({
-    name: `parameter mount before a static mount, mergeParams ${mergeParams}`,
-    targets: CREWS,
-    build: (app, { express, guard, handler, trace }) => {
-      app.use(guard.express());
-      const anyCrew = express.Router({ mergeParams });
-      anyCrew.get("/card", handler("GET /crews/:id/card"));
-      anyCrew.get("/runs", handler("GET /crews/:id/runs"));
-      const tasks = express.Router({ mergeParams });
-      tasks.get("/:task", handler("GET /crews/:id/tasks/:task"));
-      anyCrew.use("/tasks", tasks);
-      const ownCrew = express.Router();
-      ownCrew.get("/card", handler("GET /crews/me/card"));
-      ownCrew.get("/runs", handler("GET /crews/me/runs"));
-      app.use("/crews/:id", trace, anyCrew);
-      app.use("/crews/me", ownCrew);
-    },
-  })),
-  {
-    name: "guard on a router behind a parameter mount",
-    targets: CREWS,
-    build: (app, { express, guard, handler, trace }) => {
-      const anyCrew = express.Router({ mergeParams: true });
-      anyCrew.use(guard.express());
-      anyCrew.get("/card", handler("GET /crews/:id/card"));
-      anyCrew.get("/runs", handler("GET /crews/:id/runs"));
-      anyCrew.get("/tasks/:task", handler("GET /crews/:id/tasks/:task"));
-      app.use("/crews/:id", trace, anyCrew);
-    },
-  },
   {
     name: "a public route passes on to a parameter route",
     targets: STEPS,
@@ -101,33 +64,6 @@ const setups: readonly ExpressSetup[] = [
         request.params = { path: request.path.slice(1) };
         handler("GET /wide/*path")(request, response, next);
       });
-    },
-  },
-  {
-    name: "one router mounted twice",
-    targets: targets("/pages/index", "/pages/web", "/tools/kit", "/tools/web"),
-    build: (app, { express, guard, handler }) => {
-      app.use(guard.express());
-      const router = express.Router();
-      router.get("/:id", (request, response, next) => {
-        const { id } = request.params;
-        const isPage = request.baseUrl.toLowerCase() === "/pages";
-        Object.assign(request.params, { page: id });
-        handler(isPage ? "GET /pages/:page" : "GET /tools/:id")(request, response, next);
-      });
-      app.use("/tools", router);
-      app.use("/pages", router);
-    },
-  },
-  {
-    name: "two guards",
-    targets: targets("/crews/me/card", "/crews/web/card", "/crews/me/runs"),
-    build: (app, { express, guard, handler }) => {
-      const crews = express.Router();
-      crews.use(guard.express());
-      crews.get("/:id/card", handler("GET /crews/:id/card"));
-      crews.get("/:id/runs", handler("GET /crews/:id/runs"));
-      app.use("/crews", guard.express(), crews);
     },
   },
   {

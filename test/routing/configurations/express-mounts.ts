@@ -1,0 +1,108 @@
+/** Express applications with routers and applications mounted below parameters, several paths and one another. */
+import type { Express, IRouter } from "express";
+import { type Configuration } from "../configuration.ts";
+import { type Target } from "../targets.ts";
+import { type ExpressKit, type ExpressSetup, forEachExpress } from "./express-application.ts";
+
+const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
+
+const CREWS = targets("/crews/me/card", "/crews/web/card", "/crews/web/runs", "/crews/me/runs");
+const TASK = targets("/crews/web/tasks/7");
+
+function addCrewRoutes(router: IRouter, { handler }: ExpressKit): void {
+  router.get("/card", handler("GET /crews/:id/card"));
+  router.get("/runs", handler("GET /crews/:id/runs"));
+}
+
+function mountOwnCrew(app: Express, { express, handler }: ExpressKit): void {
+  const router = express.Router();
+  router.get("/card", handler("GET /crews/me/card"));
+  router.get("/runs", handler("GET /crews/me/runs"));
+  app.use("/crews/me", router);
+}
+
+/** A router that is mounted at two paths, of which each has rules of its own. */
+function createSharedRouter({ express, handler }: ExpressKit): IRouter {
+  const router = express.Router();
+  router.get("/:id", (request, response, next) => {
+    const { id } = request.params;
+    const isPage = request.baseUrl.toLowerCase() === "/pages";
+    Object.assign(request.params, { page: id });
+    handler(isPage ? "GET /pages/:page" : "GET /tools/:id")(request, response, next);
+  });
+  return router;
+}
+
+const setups: readonly ExpressSetup[] = [
+  ...[true, false].map((mergeParams): ExpressSetup => ({
+    name: `parameter mount before a static mount, mergeParams ${mergeParams}`,
+    targets: [...CREWS, ...TASK],
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      const anyCrew = kit.express.Router({ mergeParams });
+      addCrewRoutes(anyCrew, kit);
+      const tasks = kit.express.Router({ mergeParams });
+      tasks.get("/:task", kit.handler("GET /crews/:id/tasks/:task"));
+      anyCrew.use("/tasks", tasks);
+      app.use("/crews/:id", kit.trace, anyCrew);
+      mountOwnCrew(app, kit);
+    },
+  })),
+  {
+    name: "guard on a router behind a parameter mount",
+    targets: [...CREWS, ...TASK],
+    build: (app, kit) => {
+      const anyCrew = kit.express.Router({ mergeParams: true });
+      anyCrew.use(kit.guard.express());
+      addCrewRoutes(anyCrew, kit);
+      anyCrew.get("/tasks/:task", kit.handler("GET /crews/:id/tasks/:task"));
+      app.use("/crews/:id", kit.trace, anyCrew);
+    },
+  },
+  {
+    name: "application below a parameter",
+    targets: CREWS,
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      const anyCrew = kit.express();
+      addCrewRoutes(anyCrew, kit);
+      app.use("/crews/:id", kit.trace, anyCrew);
+      mountOwnCrew(app, kit);
+    },
+  },
+  {
+    name: "guard in an application below a parameter, within a router",
+    targets: CREWS,
+    build: (app, kit) => {
+      const anyCrew = kit.express();
+      anyCrew.use(kit.guard.express());
+      addCrewRoutes(anyCrew, kit);
+      const crews = kit.express.Router();
+      crews.use("/:id", kit.trace, anyCrew);
+      app.use("/crews", crews);
+    },
+  },
+  {
+    name: "two guards",
+    targets: CREWS,
+    build: (app, { express, guard, handler }) => {
+      const crews = express.Router();
+      crews.use(guard.express());
+      crews.get("/:id/card", handler("GET /crews/:id/card"));
+      crews.get("/:id/runs", handler("GET /crews/:id/runs"));
+      app.use("/crews", guard.express(), crews);
+    },
+  },
+  ...[["/tools"], ["/tools", "/pages"], [/^\/(?:tools|pages)/i]].map((first): ExpressSetup => ({
+    name: `one router mounted at ${first.join(" and ")}, then at /pages`,
+    targets: targets("/pages/index", "/pages/web", "/tools/kit", "/tools/web"),
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      const router = createSharedRouter(kit);
+      app.use(first, router);
+      app.use("/pages", router);
+    },
+  })),
+];
+
+export const expressMountConfigurations: readonly Configuration[] = setups.flatMap(forEachExpress);
