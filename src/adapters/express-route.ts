@@ -84,7 +84,7 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
 
 const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
 
-/** A mount that nobody tells is known by the text that was requested: no more of those are kept than this. */
+/** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
 const MAX_MOUNTS = 100;
 
 function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[] {
@@ -99,14 +99,30 @@ function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[]
 
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
 
-/** The mounts above a route as they were written, or else as they were requested. */
+/** The mounts above a route as they were written, or else as they may have been. */
 function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] {
   if (!baseUrl) return [""];
   const path = readPath(baseUrl) ?? [];
   const written = (app ? readMountsOf(app, route) : [])
     .filter(({ matches }) => matches(path))
     .map(({ source }) => source);
-  return written.length > 0 ? written : [literalPattern(baseUrl)];
+  return written.length > 0 ? written : possibleMounts(baseUrl);
+}
+
+/** More segments than this are taken for texts. */
+const MAX_UNTOLD_SEGMENTS = 4;
+
+/** A mount that nobody tells: each segment of it may be a text or a parameter. */
+function possibleMounts(baseUrl: string): readonly string[] {
+  const segments = baseUrl.split("/").slice(1);
+  const canBeParameter = segments.length <= MAX_UNTOLD_SEGMENTS;
+  return segments.reduce<readonly string[]>(
+    (mounts, segment, index) =>
+      [literalPattern(segment), ...(canBeParameter ? [`:mount${index}`] : [])].flatMap((own) =>
+        mounts.map((mount) => `${mount}/${own}`),
+      ),
+    [""],
+  );
 }
 
 function readMountsOf(app: ExpressApplication, route: ExpressRoute): readonly PlainPattern[] {

@@ -61,6 +61,17 @@ export function readApplication(app: unknown): ReadApplication | undefined {
   };
 }
 
+/** Has an application run a middleware in front of all that it was given so far. */
+export function putInFront(
+  app: ExpressApplication & { use(middleware: unknown): unknown },
+  middleware: unknown,
+): void {
+  app.use(middleware);
+  const stack = routerOf(app)?.stack as ExpressLayer[] | undefined;
+  const last = stack?.pop();
+  if (last) stack?.unshift(last);
+}
+
 /** Where an application was mounted, from its root application down. */
 function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const { parent, mountpath } = app as Mountable;

@@ -3,8 +3,7 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { type ExpressMiddleware, protect as protectMiddleware } from "./express.ts";
-import { watchRoutes } from "./express-route.ts";
+import { createMiddlewareGuard } from "./fastify-middleware.ts";
 import { toPattern } from "./fastify-pattern.ts";
 import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
 import { assertResourceServer } from "./misuse.ts";
@@ -37,8 +36,6 @@ export interface FastifyInstance {
   /** The options that the instance was made with; version 5 has those of its router in a group of their own. */
   readonly initialConfig: RouterOptions & { readonly routerOptions?: RouterOptions };
   addHook(name: "onRequest", hook: FastifyHook): unknown;
-  /** Of @fastify/express and @fastify/middie. */
-  use?(middleware: ExpressMiddleware): unknown;
 }
 
 interface RouterOptions {
@@ -79,16 +76,15 @@ export function protect(server: ResourceServer): FastifyPlugin {
     patterns.set(url, pattern);
     return pattern;
   };
+  const middleware = createMiddlewareGuard(server);
   const createHook =
     (reading: PathReading): FastifyHook =>
     async (request, reply) => {
       const { url } = request.routeOptions;
-      const hasMiddleware = "use" in request.server;
-      if (hasMiddleware) watchRoutes(request.raw);
       const refusal = await guard(server, request.raw, {
         method: request.method,
         target: request.url,
-        reading: hasMiddleware ? withoutStrictness(reading) : reading,
+        reading: middleware.watch(request.raw, request.server, reading),
         ...(url !== undefined && {
           matchedPattern: patternOf(url),
           params: request.params as AccessRequest["params"],
@@ -98,8 +94,7 @@ export function protect(server: ResourceServer): FastifyPlugin {
     };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
-      // Whoever brought `use` runs before our hook: what it is given from now on is guarded from the inside.
-      instance.use?.(protectMiddleware(server));
+      middleware.attach(instance);
       instance.addHook("onRequest", createHook(readReading(instance)));
       done();
     },
@@ -114,12 +109,6 @@ function readReading({ initialConfig }: FastifyInstance): PathReading {
   };
   return { ignoreCase: !caseSensitive, ignoreTrailingSlash };
 }
-
-/** What @fastify/express and @fastify/middie run has routers of its own, which may be more lenient than Fastify's. */
-const withoutStrictness = ({ ignoreCase, ignoreTrailingSlash }: PathReading): PathReading => ({
-  ignoreCase: ignoreCase ? true : undefined,
-  ignoreTrailingSlash: ignoreTrailingSlash ? true : undefined,
-});
 
 /**
  * Asks one route for scopes on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`;
