@@ -42,6 +42,8 @@ export interface Configuration {
   readonly name: string;
   /** What stands in front of each path of the table and of the targets. */
   readonly prefix?: string;
+  /** Requests pass by the guard, and the documentation says so. */
+  readonly isOpen?: true;
   /** Instead of the standard targets. */
   readonly targets?: readonly Target[];
   readonly start: (kit: Kit) => Promise<Running>;

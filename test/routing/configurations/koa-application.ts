@@ -22,6 +22,7 @@ export interface KoaKit extends Kit {
 export interface KoaSetup {
   readonly name: string;
   readonly prefix?: string;
+  readonly isOpen?: true;
   readonly targets?: readonly Target[];
   readonly build: (app: Koa3, kit: KoaKit) => void;
 }

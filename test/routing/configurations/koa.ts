@@ -1,7 +1,16 @@
-import Router from "@koa/router";
+import Router, { type RouterMiddleware } from "@koa/router";
+import type Koa from "koa";
 import mount from "koa-mount";
 import { type Configuration } from "../configuration.ts";
-import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
+import { createStandardRouter, forEachKoa, type KoaKit, type KoaSetup, routesOf } from "./koa-application.ts";
+
+/** The router minds letter case for its middleware, and for its routes only where it is told to. */
+function guardPrefix(app: Koa, kit: KoaKit, sensitive: boolean): void {
+  const router = new Router({ prefix: "/api", sensitive });
+  router.use(kit.guard.koa() as RouterMiddleware);
+  router.use(createStandardRouter(kit, { sensitive }).routes());
+  app.use(routesOf(router));
+}
 
 const setups: readonly KoaSetup[] = [
   {
@@ -38,13 +47,23 @@ const setups: readonly KoaSetup[] = [
   },
   {
     name: "guard on the router only",
-    prefix: "/api",
     build: (app, kit) => {
-      const router = new Router({ prefix: "/api" });
-      router.use(kit.guard.koa() as Parameters<typeof router.use>[0]);
+      const router = new Router();
+      router.use(kit.guard.koa() as RouterMiddleware);
       router.use(createStandardRouter(kit).routes());
       app.use(routesOf(router));
     },
+  },
+  ...[true, false].map((sensitive): KoaSetup => ({
+    name: `guard on a router with a prefix, sensitive ${sensitive}`,
+    prefix: "/api",
+    build: (app, kit) => guardPrefix(app, kit, sensitive),
+  })),
+  {
+    name: "guard on a router with a prefix, asked for in another case",
+    prefix: "/API",
+    isOpen: true,
+    build: (app, kit) => guardPrefix(app, kit, false),
   },
   {
     name: "nested router",
