@@ -174,6 +174,8 @@ describe("the other rules for a part of a matched route", () => {
     ["/agents/:id", "GET /agents/:other"],
     ['/files/*"*"', "GET /files/:a/:b"],
     ['/files/*"*"', "GET /files/a{/b}"],
+    ["/a{/b}/:x", "GET /a/1"],
+    ["/a{/b}/:x", "GET /a/b/1"],
   ])("%s contains %s", (pattern, key) => {
     expect(contains(pattern, key)).toBe(true);
   });
@@ -204,6 +206,33 @@ describe("the other rules for a part of a matched route", () => {
 });
 
 describe("the parameters of a matched route", () => {
+  it.each([
+    ["/files/x", { path: "x" }, "x"],
+    // One may be as long as it likes: which of the two was matched cannot be told.
+    ["/files/raw/x", { path: "x" }, ""],
+    ["/files/raw/x/y", { path: "x/y" }, ""],
+  ])(
+    "are those of the alternatives that are as long as %s, a wildcard as long as need be",
+    (target, params, rest) => {
+      const table = { "GET /files/*rest": ["files:<rest>:read"] };
+      expect(match(table, "/files{/raw}/*path", { target, params })?.parameter("rest")).toBe(rest);
+    },
+  );
+
+  it("are empty where the path is none of the route, as behind a mount that nobody told", () => {
+    const table = { "GET /:id": ["agents:<id>:read"] };
+    expect(match(table, "/:id", { target: "/web" })?.parameter("id")).toBe("web");
+    expect(match(table, "/:id", { target: "/web/" })?.parameter("id")).toBe("web");
+    expect(match(table, "/:id", { target: "/web/x" })?.parameter("id")).toBe("");
+  });
+
+  it("keep their letter case where that of the route does not count", () => {
+    const rules = rulesOf({ "GET /agents/:id": ["agents:<id>:read"] });
+    const route = findMatchedRoute(rules, "GET", "/Agents/:id", true);
+    expect(route?.match(undefined, ["AGENTS", "Web"]).parameter("id")).toBe("Web");
+    expect(findMatchedRoute(rules, "GET", "/Agents/:id", false)).toBeUndefined();
+  });
+
   const parameter = (
     key: string,
     pattern: string,

@@ -15,6 +15,7 @@ describe("writeOut", () => {
     ["/files/*path", ['/files/*"path"']],
     ["/:from-:to", ['/:"from"-:"to"']],
     ["/a\\:b", ["/a\\:b"]],
+    ['/:"a\\"b"', ['/:"a\\"b"']],
     // As it was written before version 8 of path-to-regexp.
     ["/agents/:id?", ['/agents/:"id"', "/agents"]],
     ["/agents/:id(\\d+)", ['/agents/:"id"']],
@@ -39,6 +40,8 @@ describe("writeOut", () => {
     ["/Agents/", "/agents", true],
     ["/agents", "/agents/web", false],
     ["/agents/:id", "/agents/", false],
+    ["/agents/:id/runs", "/agents/web/runs/", true],
+    ["/agents/:id/runs", "/agents/runs/", false],
     ["/agents/:id", "/agents/a%20b", true],
     ["/files/:name.:ext", "/files/a.b.pdf", true],
     ["/", "/", true],

@@ -99,5 +99,6 @@ describe("a route key", () => {
   it("is quoted in the message, with what is wrong about it", () => {
     expect(issueOf("GET /files/*").message).toBe("`/files/*` is not a pattern of path-to-regexp.");
     expect(issueOf("get /agents").message).toBe("`get` is not a method that Node.js receives.");
+    expect(issueOf("get /agents").hint).toBe("Write `GET`: methods are case-sensitive.");
   });
 });

@@ -240,6 +240,32 @@ describe("RouteFinder", () => {
     for (const kind of ["rule", "ambiguous", "unmapped"]) expect(seen.get(kind), kind).toBeGreaterThan(50);
   });
 
+  it("knows for each reading whether letter case counts in the pattern that was matched", () => {
+    const table = tableOf({ "GET /agents/:id": "public" });
+    const answer = (ignoreCase: boolean) =>
+      keyOf(
+        answerOf(table, "GET", "/agents/web", {
+          matchedPattern: "/Agents/:id",
+          reading: { ignoreCase },
+        }),
+      );
+    for (const ignoreCase of [true, false, true, false])
+      expect(answer(ignoreCase)).toBe(ignoreCase ? "GET /agents/:id" : "unmapped");
+  });
+
+  it("tells the rule of a route without a request", () => {
+    const table = tableOf({ "GET /agents/:id": "public" });
+    expect(table.findByRoute("GET", "/agents/:name", {})?.key).toBe("GET /agents/:id");
+    expect(table.findByRoute("GET", "/agents", {})).toBeUndefined();
+  });
+
+  it("is ambiguous where the path of a matched route has too many readings", () => {
+    const segments = Array.from({ length: 7 }, () => "a");
+    const pattern = `/${segments.join("/")}`;
+    const table = tableOf({ [`GET ${pattern}`]: "public" });
+    expect(answerOf(table, "GET", pattern.toUpperCase(), { matchedPattern: pattern })).toBe("ambiguous");
+  });
+
   it("takes the pattern that the framework matched, with its parameters", () => {
     const more = { matchedPattern: "/agents/:agent", params: { agent: "web" } };
     const match = matchOf(AGENTS, "GET", "/agents/web", more);

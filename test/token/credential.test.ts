@@ -169,6 +169,44 @@ describe("a cookie", () => {
   });
 });
 
+describe("the size of a credential", () => {
+  const MAX = 16_384;
+  /** What cookies besides the token may take: RFC 6265 section 6.1. */
+  const OTHERS = 50 * 4096;
+  const TOO_LARGE = { kind: "too_large" };
+
+  it.each(["Bearer ", "bearer "])("ends behind the token's last allowed byte, after %j", (scheme) => {
+    const longest = "a".repeat(MAX);
+    expect(read({ authorization: scheme + longest })).toEqual(token(longest));
+    expect(read({ authorization: `${scheme}${longest}a` })).toEqual(TOO_LARGE);
+    expect(read({ authorization: `${scheme} ${longest}` })).toEqual(TOO_LARGE);
+  });
+
+  it("ends there in a cookie too, whatever other cookies there are", () => {
+    const longest = "a".repeat(MAX);
+    expect(read({ cookie: `x=y; access_token=${longest}` }, COOKIE)).toEqual(token(longest));
+    expect(read({ cookie: `x=y; access_token=${longest}a` }, COOKIE)).toEqual(TOO_LARGE);
+  });
+
+  it("leaves room for the cookies that a user agent may send besides, and for no more", () => {
+    const cookie = "access_token=a; x=".padEnd(OTHERS + MAX, "y");
+    expect(read({ cookie }, COOKIE)).toEqual(token("a"));
+    expect(read({ cookie: `${cookie}y` }, COOKIE)).toEqual(TOO_LARGE);
+  });
+});
+
+describe("a cookie field that is odd", () => {
+  it("has no value without an equals sign, however near the name comes", () => {
+    expect(read({ cookie: "access_token" }, COOKIE)).toEqual(MISSING);
+    expect(read({ cookie: "access_tokenX" }, COOKIE)).toEqual(MISSING);
+  });
+
+  it("is refused with a second cookie of the name, also when one of the two is empty", () => {
+    expect(read({ cookie: "access_token=; access_token=a" }, COOKIE)).toEqual(MALFORMED);
+    expect(read({ cookie: "access_token=a; access_token=" }, COOKIE)).toEqual(MALFORMED);
+  });
+});
+
 describe("a request that may carry its token in either place", () => {
   it("is read from the one that is there", () => {
     expect(read({ authorization: "Bearer a.b.c" }, BOTH)).toEqual(token("a.b.c"));
