@@ -5,7 +5,6 @@ const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
 
 const REWRITES: readonly ((source: string) => string)[] = [
   (source) => source.replace(/\/(?:\*+|\(\.\*\)|:\w+\*)(?=\/|$)/, "/*path"),
-  (source) => source.replace(/\*(?![\w$"])/, "*path"),
   (source) => source.replace(/^\/:(\w+)\?/, "/{:$1}").replace(/\/:\w+\?/, (part) => `{${part.slice(0, -1)}}`),
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
 ];

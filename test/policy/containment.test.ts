@@ -119,6 +119,23 @@ describe("findFilling", () => {
     expect(contains(covering, covered)).toBe(false);
   });
 
+  it.each([
+    ["/agents", "/Agents", {}],
+    ["/Agents/:id", "/aGENTS/Web", { id: "Web" }],
+    ["/:id.json", "/:name.JSON", { id: ":name" }],
+  ])("%s contains %s where the router ignores letter case: %j", (covering, covered, filling) => {
+    expect(written(findFilling(only(covering), only(covered), true))).toEqual(filling);
+    expect(contains(covering, covered)).toBe(false);
+  });
+
+  it.each([
+    ["/agents", "/teams"],
+    ["/agents", "/Agents/"],
+    ["/:id.json", "/:id.xml"],
+  ])("%s does not contain %s even where the router ignores letter case", (covering, covered) => {
+    expect(findFilling(only(covering), only(covered), true)).toBeUndefined();
+  });
+
   const part: fc.Arbitrary<Kind> = fc.constantFrom("a", "b", "mixed", "parameter", "wildcard");
   const segments = fc.array(part, { maxLength: 4 }).filter(hasOneWildcard);
 

@@ -163,7 +163,7 @@ describe("parsePattern", () => {
     expect(isPattern(parsePattern(way))).toBe(true);
   });
 
-  it.each(["/agents/:id?/(b", "agents/*", "agents/:id?"])(
+  it.each(["/agents/:id?/(b", "agents/*", "agents/:id?", "/files/a*", "/*.json"])(
     "tells to write %s as no pattern that would be refused as well",
     (source) => {
       expect(mistakeIn(source).hint).toMatch(/^Write `\/static`/);

@@ -30,6 +30,9 @@ describe("writeOut", () => {
     ["/ab+c", []],
     ["/a(b)c", []],
     ["agents", []],
+    // Nothing of today matches the same paths, and no others, in the middle of a pattern.
+    ["/files/:path*/raw", []],
+    ["*/raw", []],
   ])("writes %s as %j", (pattern, sources) => {
     expect(sourcesOf(pattern)).toEqual(sources);
   });
