@@ -209,6 +209,10 @@ describe("a route without a rule", () => {
     expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
     expect(report.ok).toBe(true);
     expect(report.summary).toBe("2 routes, 1 with a rule");
+    expect(onlyFinding(report, "route_unmapped")).toMatchObject({
+      message: "`OPTIONS /*path` has no rule: what is not answered in front of the guard is refused.",
+      hint: 'With CORS middleware in front that is as it should be. Add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+    });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
   });
 });
@@ -254,6 +258,10 @@ describe("a list", () => {
     const report = audit({ "GET /a": [] }, []);
     expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
+    expect(report.findings[0]).toMatchObject({
+      message: "the list has no routes, and so proves nothing.",
+      hint: "List the routes of the application after it has registered them: server.audit(routesOf(app)).",
+    });
   });
 
   it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
@@ -410,6 +418,14 @@ describe("a route whose rule asks for less than those around it", () => {
       );
     });
 
+    it("and all of them are named", () => {
+      const others: ScopeMappings = { "GET /a": ["a:b"], "GET /a/y": ["c:d"] };
+      const report = audit({ ...wide, ...others }, ["GET /a/x", ...Object.keys(others)]);
+      expect(onlyFinding(report, "route_weaker").message).toBe(
+        "`GET /a/x` is decided by `* /{*path}`, which asks for a valid token; `GET /a` asks for a:b, `GET /a/y` asks for c:d.",
+      );
+    });
+
     it.each([
       ["stands at the top, where everything is near everything", ["GET /x"], { "GET /a": ["a:b"] }],
       ["is near parameters only", ["GET /:x/y"], { "GET /:x/a": ["a:b"] }],
@@ -418,6 +434,8 @@ describe("a route whose rule asks for less than those around it", () => {
         ["GET /a/x", "GET /a/y"],
         { "GET /a/z": ["a:b"] },
       ],
+      ["is read by HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["is asked for by OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
       ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
       ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
       ["asks for as much", ["GET /a/x"], { "GET /a/y": [] }],
@@ -443,7 +461,11 @@ describe("a route whose rule asks for less than those around it", () => {
 
   it.each(["PUT", "PATCH", "DELETE"])("because %s asks for less than GET of the same pattern", (method) => {
     const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
-    expect(weakOf(table, [`${method} /a/:x`, "GET /a/:x"])).toEqual([`warning route_weaker ${method} /a/:x`]);
+    const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
+    expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
+    expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
+      "Ask of those who change it what those who read it are asked, or more.",
+    );
   });
 
   it("but not for POST, as logging in asks for less than listing, nor where reading is freer", () => {
