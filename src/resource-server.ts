@@ -5,7 +5,7 @@ import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { auditRoutes } from "./policy/audit.ts";
 import { type AuditReport } from "./policy/audit-report.ts";
-import { allow, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
+import { allow, combine, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
 import { type ListedRoute } from "./policy/route-coverage.ts";
 import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
@@ -134,11 +134,12 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     return needsRule ? { kind: "refused", refused: refuse("route_unmapped") } : UNMAPPED;
   }
 
-  /** Every rule of a route must be met; the first refusal is the answer. */
   function decideFor(principal: Principal, { matches, facts }: Route): Decision {
-    if (!policy.authorization || matches.length === 0) return allow({ ...facts, principal });
-    const decisions = matches.map((match) => decideByScopes(match, principal, principalRules.scopeRules));
-    return decisions.find(({ allowed }) => !allowed) ?? decisions[0] ?? refuse("route_unmapped");
+    const asked = policy.authorization ? matches : [];
+    const [first, ...others] = asked.map((match) =>
+      decideByScopes(match, principal, principalRules.scopeRules),
+    );
+    return first ? combine([first, ...others]) : allow({ ...facts, principal });
   }
 
   function decideAnonymous(request: AccessRequest): Decision {

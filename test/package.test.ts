@@ -54,7 +54,7 @@ const listening = app.listen(0, async () => {
 describe("the packed package", () => {
   it("holds the build, its types and its papers, and nothing else", () => {
     const others = packed.filter((path) => !/^dist\/[\w.-]+\.(?:js|d\.ts|js\.map)$/.test(path));
-    expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "package.json"]);
+    expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"]);
     for (const entry of ["index", "express", "koa", "fastify", "node"]) {
       expect(packed).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
     }

@@ -116,6 +116,11 @@ async function decide(
   raw: NodeRequest,
   request: Omit<AccessRequest, "authorization" | "cookie">,
 ): Promise<Guarded> {
+  if (!(raw as NodeRequest | undefined)?.headers) {
+    throw new TypeError(
+      "protect was called with the request of another framework: import it from the adapter of this one.",
+    );
+  }
   const accessRequest = { ...request, authorization: readAuthorization(raw), cookie: raw.headers.cookie };
   const decision = await server.check(accessRequest);
   return { server, request: accessRequest, decision, met: new Set(decision.rule && [decision.rule]) };
@@ -131,8 +136,10 @@ export function findPrincipal(raw: object): Principal | undefined {
 export function createScopeCheck(
   scopes: readonly string[],
 ): (raw: object, params: AccessRequest["params"]) => Refusal | undefined {
-  if (scopes.length === 0)
-    throw new TypeError('requireScopes names no scope: write requireScopes("agents:read").');
+  if (scopes.length === 0 || scopes.some((scope: unknown) => typeof scope !== "string"))
+    throw new TypeError(
+      'requireScopes takes scopes one by one: write requireScopes("agents:read", "agents:run").',
+    );
   compileScopeList(scopes, "any");
   const own = Object.freeze([...scopes]);
   return (raw, params) => {

@@ -104,6 +104,21 @@ export function decideByScopes(match: RuleMatch, principal: Principal, rules: Sc
   }
 }
 
+/** What several rules of one request decide together: all must be met, and a refusal tells the scopes of all. */
+export function combine([first, ...others]: readonly [Decision, ...Decision[]]): Decision {
+  const decisions = [first, ...others];
+  const refused = decisions.find((decision) => !decision.allowed);
+  if (!refused || others.length === 0) return refused ?? first;
+  const union = <T>(read: (decision: Decision) => readonly T[]) =>
+    Object.freeze([...new Set(decisions.flatMap(read))]);
+  return Object.freeze({
+    ...refused,
+    required: union(({ required }) => required),
+    missing: union(({ missing }) => missing),
+    satisfied: union(({ satisfied }) => satisfied),
+  });
+}
+
 /** Whether a principal holds all of some scopes, for a check that stands in a route rather than in the table. */
 export function decideByScopeList(
   scopes: readonly RequiredScope[],

@@ -57,6 +57,13 @@ describe.each([
   });
 });
 
+it("tells a program that uses the guard of Koa in Express, and lets nobody in", async () => {
+  const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+  const request = { method: "GET", url: "/agents", originalUrl: "/agents", path: "/agents", headers: {} };
+  const guarded = forKoa.protect(server)(request as never, () => Promise.reject(new Error("passed on")));
+  await expect(guarded).rejects.toThrow("import it from the adapter of this one");
+});
+
 describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify],
   ["Fastify 5", fastify],

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   allow,
+  combine,
   decideByScopeList,
   decideByScopes,
   type Decision,
@@ -377,5 +378,29 @@ describe("allow", () => {
   it("asks nothing of the caller", () => {
     expect(allow()).toEqual({ allowed: true, required: [], granted: [], missing: [], satisfied: [] });
     expect(allow({ principal: callerWith("a:b") })).toMatchObject({ allowed: true, granted: ["a:b"] });
+  });
+});
+
+describe("combine", () => {
+  const ruled = (requirement: Requirement) => decide(requirement, ["agents:read", "teams:read"]);
+
+  it("allows where all rules do, and shows the first", () => {
+    const [first, second] = [ruled(["agents:read"]), ruled(["teams:read"])];
+    expect(combine([first, second])).toBe(first);
+    expect(combine([second])).toBe(second);
+  });
+
+  it("refuses where one rule does, and tells the scopes of all, each once", () => {
+    const refused = ruled(["agents:read", "agents:run"]);
+    const decision = combine([ruled(["agents:read"]), refused, ruled(["teams:run"])]);
+    expect(decision).toMatchObject({
+      allowed: false,
+      reason: "scope_insufficient",
+      rule: refused.rule,
+      required: ["agents:read", "agents:run", "teams:run"],
+      missing: ["agents:run", "teams:run"],
+    });
+    expect(changeable(decision)).toEqual([]);
+    expect(combine([refused])).toBe(refused);
   });
 });

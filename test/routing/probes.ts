@@ -4,8 +4,11 @@ import { CANONICAL, type Spelling } from "./spelling.ts";
 import { STRUCTURE_SPELLINGS } from "./structure-spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 
-/** `"small"` takes a part of the spellings for each target, another one in each configuration; `"full"` takes all. */
-export type Scale = "small" | "full";
+/**
+ * `"small"` and `"medium"` take a part of the spellings for each target, another one in each configuration; `"full"`
+ * takes all.
+ */
+export type Scale = "small" | "medium" | "full";
 
 /** One request as it is sent. */
 export interface Probe {
@@ -21,8 +24,8 @@ export interface Probe {
 
 const SPELLINGS: readonly Spelling[] = [...STRUCTURE_SPELLINGS, ...CHARACTER_SPELLINGS];
 
-/** Of how many spellings `"small"` takes one. */
-const STRIDE = 60;
+/** Of how many spellings one is taken. */
+const STRIDES: Readonly<Record<Scale, number>> = { small: 60, medium: 2, full: 1 };
 
 /** How many of the standard targets `"small"` asks everywhere; of the others half in each major version. */
 const EVERYWHERE = 12;
@@ -40,7 +43,8 @@ export function probesFor(configuration: Configuration, scale: Scale): readonly 
 }
 
 function* allProbes({ name, prefix = "", targets }: Configuration, scale: Scale): Iterable<Probe> {
-  const isPicked = scale === "full" ? () => true : createPicker(name, targets ? STRIDE / 5 : STRIDE);
+  const stride = STRIDES[scale];
+  const isPicked = createPicker(name, targets ? Math.max(1, Math.floor(stride / 5)) : stride);
   for (const [index, target] of (targets ?? STANDARD_TARGETS).entries()) {
     if (scale === "small" && !targets && index >= EVERYWHERE && (index + sumOf(name)) % 2 === 0) continue;
     const { method, headers, special } = target;

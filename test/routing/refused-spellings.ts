@@ -86,6 +86,7 @@ export const DOCUMENTED: readonly string[] = [
   "odd absolute form: route_unmapped",
   "semicolon parameter: route_unmapped",
   "several at once: route_unmapped",
+  "absolute form: request_ambiguous",
   "rewritten by @fastify/express: request_ambiguous",
   "rewritten by @fastify/express: route_unmapped",
   "rewritten by @fastify/express: scope_insufficient",

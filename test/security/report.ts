@@ -1,0 +1,77 @@
+/**
+ * Runs the attacks at a larger scale than the tests do and prints what was tried and what got through; exits with 1 where
+ * anything did. `--full` sends every spelling of every target.
+ */
+import { type Summary } from "../routing/harness.ts";
+import { DOCUMENTED, refusedSpellings } from "../routing/refused-spellings.ts";
+import { runRouting } from "../routing/run.ts";
+import { runTokens } from "./tokens.ts";
+
+type Row = readonly (string | number)[];
+
+const started = performance.now();
+const routing = await runRouting({ scale: process.argv.includes("--full") ? "full" : "medium" });
+const tokens = await runTokens();
+const seconds = ((performance.now() - started) / 1000).toFixed(0);
+
+const total = (summaries: readonly Summary[], count: (summary: Summary) => number): number =>
+  summaries.reduce((sum, summary) => sum + count(summary), 0);
+
+const rowOf = (name: string, summaries: readonly Summary[]): Row => [
+  name,
+  summaries.length,
+  total(summaries, ({ requests }) => requests),
+  total(summaries, ({ bypasses }) => bypasses.length),
+  total(summaries, ({ serverErrors }) => serverErrors.length),
+  total(summaries, ({ canonicalRefusals }) => canonicalRefusals.length),
+];
+
+/** `Express 4` of `Express 4, mounted router`. */
+const frameworkOf = ({ configuration }: Summary): string => configuration.split(",")[0] ?? configuration;
+
+const frameworks = [...new Set(routing.map(frameworkOf))];
+const undocumented = [...refusedSpellings(routing).keys()].filter((kind) => !DOCUMENTED.includes(kind));
+const { falseAccepts, falseRejects } = tokens;
+
+print(
+  ["routes", "configurations", "requests", "bypasses", "5xx", "canonical refusals"],
+  ...frameworks.map((name) =>
+    rowOf(
+      name,
+      routing.filter((summary) => frameworkOf(summary) === name),
+    ),
+  ),
+  rowOf("all", routing),
+);
+print(
+  ["tokens", "tried", "false accepts", "false rejects"],
+  ["all", tokens.tokens, falseAccepts.length, falseRejects.length],
+);
+console.log(`${seconds} s.`);
+
+const failures = [
+  ...routing.flatMap(({ configuration, bypasses, serverErrors, canonicalRefusals }) =>
+    [...bypasses, ...serverErrors, ...canonicalRefusals].map(
+      (finding) => `${configuration}: ${JSON.stringify(finding)}`,
+    ),
+  ),
+  ...undocumented.map((kind) => `refused and not documented: ${kind}`),
+  ...falseAccepts.map((name) => `accepted: ${name}`),
+  ...falseRejects.map((name) => `rejected: ${name}`),
+];
+for (const failure of failures) console.error(failure);
+process.exitCode = failures.length > 0 || routing.length === 0 || tokens.tokens === 0 ? 1 : 0;
+
+function print(...rows: readonly Row[]): void {
+  const widths = (rows[0] ?? []).map((_, column) =>
+    Math.max(...rows.map((row) => String(row[column] ?? "").length)),
+  );
+  const lines = rows.map((row) =>
+    row
+      .map((cell, column) =>
+        column === 0 ? String(cell).padEnd(widths[0] ?? 0) : String(cell).padStart(widths[column] ?? 0),
+      )
+      .join("  "),
+  );
+  console.log(`\n${lines.join("\n")}\n`);
+}
