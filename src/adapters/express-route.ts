@@ -2,7 +2,7 @@
  * The last check before a route runs. Express picks the first route that matches, and gives one sign of it before the
  * route's handlers: it assigns `request.route`. From then on each handler of that route asks first.
  */
-import { literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
+import { literalPattern, type PlainPattern, writeOut, writeOutWidely } from "../policy/plain-pattern.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
 import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
 import {
@@ -19,7 +19,7 @@ const pickedRoutes = new WeakMap<object, unknown>();
 const guardedHandlers = new WeakSet();
 
 const ROUTE: PropertyDescriptor & ThisType<object> = {
-  configurable: true,
+  configurable: false,
   enumerable: true,
   get() {
     return pickedRoutes.get(this);
@@ -56,23 +56,26 @@ function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknow
     if (isSettled(request, route)) return handle(request, response, next);
     return void guardRoute(request, route)
       .then((refusal) => (refusal ? send(response, refusal) : handle(request, response, next)))
-      .catch(next);
+      .catch((error: unknown) => {
+        // A rejection without a reason would be taken for none.
+        next(error ?? new Error("Rejected promise"));
+      });
   };
 }
 
 function readRoute(request: ExpressRequest): PickedRoute {
   const target = readTarget(request);
   const path = readPath(target);
-  return { method: request.method, target, patterns: path ? findPatterns(request, path) : [] };
+  return { method: request.method.toUpperCase(), target, patterns: path ? findPatterns(request, path) : [] };
 }
 
 /** The patterns of the picked route, from the root of the application down, that a path is one of. */
-function findPatterns(request: ExpressRequest, path: PathSegments): readonly string[] {
+function findPatterns(request: ExpressRequest, path: PathSegments): PickedRoute["patterns"] {
   const route = pickedRoutes.get(request);
   if (!isRoute(route)) return [];
-  return findMounts(request, route)
-    .flatMap((mount) => findFirst(patternsOf(route, mount), path))
-    .map(({ source }) => source);
+  const mounts = findMounts(request, route);
+  if (mounts === "too many") return "others";
+  return mounts.flatMap((mount) => findFirst(patternsOf(route, mount), path)).map(({ source }) => source);
 }
 
 /** Of a list of paths Express takes the first; one that only might match does not hide those behind it. */
@@ -84,14 +87,18 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
 
 const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
 
+/** An expression, which is no pattern. */
+const UNREADABLE = "/(expression)";
+
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
-const MAX_MOUNTS = 100;
+const MAX_MOUNTS = 20;
 
 function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[] {
   const known = patterns.get(route) ?? new Map<string, readonly PlainPattern[]>();
   patterns.set(route, known);
   const found =
-    known.get(mount) ?? (toPatterns(route.path) ?? []).flatMap((own) => writeOut(`${mount}${own}` || "/"));
+    known.get(mount) ??
+    (toPatterns(route.path) ?? [UNREADABLE]).flatMap((own) => writeOutWidely(`${mount}${own}` || "/"));
   if (known.size >= MAX_MOUNTS) known.clear();
   known.set(mount, found);
   return found;
@@ -100,7 +107,7 @@ function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[]
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
 
 /** The mounts above a route as they were written, or else as they may have been. */
-function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] {
+function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] | "too many" {
   if (!baseUrl) return [""];
   const path = readPath(baseUrl) ?? [];
   const written = (app ? readMountsOf(app, route) : [])
@@ -109,18 +116,17 @@ function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): read
   return written.length > 0 ? written : possibleMounts(baseUrl);
 }
 
-/** More segments than this are taken for texts. */
-const MAX_UNTOLD_SEGMENTS = 4;
+/** Readings double with each segment: a longer mount that nobody tells is refused. */
+const MAX_UNTOLD_SEGMENTS = 6;
+const MAX_UNTOLD_LENGTH = 512;
 
 /** A mount that nobody tells: each segment of it may be a text or a parameter. */
-function possibleMounts(baseUrl: string): readonly string[] {
+function possibleMounts(baseUrl: string): readonly string[] | "too many" {
   const segments = baseUrl.split("/").slice(1);
-  const canBeParameter = segments.length <= MAX_UNTOLD_SEGMENTS;
+  if (segments.length > MAX_UNTOLD_SEGMENTS || baseUrl.length > MAX_UNTOLD_LENGTH) return "too many";
   return segments.reduce<readonly string[]>(
     (mounts, segment, index) =>
-      [literalPattern(segment), ...(canBeParameter ? [`:mount${index}`] : [])].flatMap((own) =>
-        mounts.map((mount) => `${mount}/${own}`),
-      ),
+      [literalPattern(segment), `:mount${index}`].flatMap((own) => mounts.map((mount) => `${mount}/${own}`)),
     [""],
   );
 }

@@ -47,17 +47,22 @@ export interface ReadApplication {
   readonly routes: readonly MountedRoute[];
   /** Where other applications are mounted, which Express does not give away. */
   readonly applicationsAt: readonly string[];
+  /** The application that this one is mounted in. */
+  readonly parent: ExpressApplication | undefined;
 }
 
 /** Reads an application or a router; `undefined` for anything else. */
 export function readApplication(app: unknown): ReadApplication | undefined {
-  const router = routerOf(app);
+  // Express 4 makes the router of an application with its first route.
+  const router =
+    routerOf(app) ?? (typeof app === "function" && "mountpath" in app ? { stack: [] } : undefined);
   if (!router) return undefined;
   return {
     routes: readRouter(router, readMounts(app as ExpressApplication), []),
     applicationsAt: router.stack.flatMap((layer) =>
       layer.name === "mounted_app" ? [mountsOf(layer)?.join(", ") ?? "an unknown path"] : [],
     ),
+    parent: (app as Mountable).parent,
   };
 }
 

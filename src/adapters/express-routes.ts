@@ -30,13 +30,15 @@ export function routesOf(
   app: ExpressApplication,
   ...mounted: readonly ExpressApplication[]
 ): readonly ListedRoute[] {
-  const applications = [app, ...mounted].map(readApplication);
+  const named = [...new Set([app, ...mounted])];
+  const applications = named.map(readApplication);
   if (!applications.every((one) => one !== undefined))
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
-  const missing = applications.flatMap(({ applicationsAt }) => applicationsAt);
-  if (missing.length > mounted.length) {
+  for (const [index, { applicationsAt }] of applications.entries()) {
+    const inside = applications.filter(({ parent }) => parent === named[index]);
+    if (inside.length === applicationsAt.length) continue;
     throw new TypeError(
-      `routesOf cannot look into the applications that are mounted at ${missing.join(", ")}: name them as well, routesOf(app, mounted).`,
+      `routesOf cannot look into the applications that are mounted at ${applicationsAt.join(", ")}: name each of them once as well, routesOf(app, mounted). One that is mounted twice must be a router.`,
     );
   }
   return listRoutes(

@@ -42,7 +42,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
   return (request, response, next) => {
     watchRoutes(request);
     guard(server, request, {
-      method: request.method,
+      method: request.method.toUpperCase(),
       target: readTarget(request),
       reading: readReading(request, options),
     })

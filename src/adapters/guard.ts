@@ -1,5 +1,5 @@
 /** What the adapters share: the decision of a request, remembered for its handlers, and its credential fields. */
-import { type Decision } from "../policy/decision.ts";
+import { type Decision, refuse } from "../policy/decision.ts";
 import { compileScopeList } from "../policy/requirement.ts";
 import { type Principal } from "../principal.ts";
 import { type Rule } from "../policy/rule.ts";
@@ -26,8 +26,8 @@ interface Guarded {
 export interface PickedRoute {
   readonly method: string;
   readonly target: string;
-  /** The patterns of the route that the path is one of; none where they cannot be told. */
-  readonly patterns: readonly string[];
+  /** The patterns of the route that the path is one of; `"others"` where it is not one of the route's any more. */
+  readonly patterns: readonly string[] | "others";
 }
 
 /** Keyed by Node's request: a framework's own object may be another one in a mounted application. */
@@ -39,18 +39,38 @@ export async function guard(
   raw: NodeRequest,
   request: Omit<AccessRequest, "authorization" | "cookie">,
 ): Promise<Refusal | undefined> {
+  if (!(raw as NodeRequest | undefined)?.headers) {
+    throw new TypeError(
+      "protect was called with the request of another framework: import it from the adapter of this one.",
+    );
+  }
+  const others = statesOf(raw).filter((one) => one.server !== server);
+  // Whoever goes on in spite of a fault is still behind this guard.
+  const pending = { server, request, decision: refuse("request_ambiguous"), met: new Set<Rule>() };
+  guarded.set(raw, [...others, pending]);
   const found = await decide(server, raw, request);
-  const others = (guarded.get(raw) ?? []).filter((one) => one.server !== server);
   guarded.set(raw, [...others, found]);
   return refusalOf(found);
 }
 
-export const isGuarded = (raw: object): boolean => guarded.has(raw);
+/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
+function statesOf(raw: object): readonly Guarded[] {
+  for (let one: object | null = raw; one; one = Object.getPrototypeOf(one) as object | null) {
+    const states = guarded.get(one);
+    if (states) return states;
+  }
+  return [];
+}
+
+export const isGuarded = (raw: object): boolean => statesOf(raw).length > 0;
 
 /** Whether all guards of a request have nothing left to ask at a route. Where there was no guard, none asks. */
 export const isSettled = (raw: object, route: PickedRoute): boolean =>
-  (guarded.get(raw) ?? []).every(
-    (state) => holds(state, route) && route.patterns.every((pattern) => isMet(state, route.method, pattern)),
+  statesOf(raw).every(
+    (state) =>
+      route.patterns !== "others" &&
+      holds(state, route) &&
+      route.patterns.every((pattern) => isMet(state, route.method, pattern)),
   );
 
 /**
@@ -69,7 +89,7 @@ export const foresee = async (raw: NodeRequest, route: PickedRoute): Promise<Ref
 
 async function settleAll(raw: NodeRequest, route: PickedRoute): Promise<readonly Guarded[]> {
   const settled: Guarded[] = [];
-  for (const state of guarded.get(raw) ?? []) settled.push(await settle(raw, state, route));
+  for (const state of statesOf(raw)) settled.push(await settle(raw, state, route));
   return settled;
 }
 
@@ -78,6 +98,7 @@ const firstRefusal = (states: readonly Guarded[]): Refusal | undefined =>
 
 async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Promise<Guarded> {
   const { method, target, patterns } = route;
+  if (patterns === "others") return { ...state, decision: refuse("request_ambiguous") };
   const { matchedPattern, params, ...request } = { ...state.request, method, target };
   let settled = holds(state, route) ? state : await decide(state.server, raw, request);
   for (const pattern of patterns) {
@@ -116,20 +137,20 @@ async function decide(
   raw: NodeRequest,
   request: Omit<AccessRequest, "authorization" | "cookie">,
 ): Promise<Guarded> {
-  if (!(raw as NodeRequest | undefined)?.headers) {
-    throw new TypeError(
-      "protect was called with the request of another framework: import it from the adapter of this one.",
-    );
-  }
   const accessRequest = { ...request, authorization: readAuthorization(raw), cookie: raw.headers.cookie };
-  const decision = await server.check(accessRequest);
+  const decision = await server.check(accessRequest).catch(throwFault);
   return { server, request: accessRequest, decision, met: new Set(decision.rule && [decision.rule]) };
+}
+
+/** Frameworks take a fault that is no error for no fault, and go on. */
+function throwFault(cause: unknown): never {
+  throw cause instanceof Error ? cause : new Error("The request could not be decided.", { cause });
 }
 
 /** The caller of a guarded request; of a refused one nobody. */
 export function findPrincipal(raw: object): Principal | undefined {
-  const decision = guarded.get(raw)?.at(-1)?.decision;
-  return decision?.allowed ? decision.principal : undefined;
+  const decisions = statesOf(raw).map(({ decision }) => decision);
+  return decisions.every(({ allowed }) => allowed) ? decisions.at(-1)?.principal : undefined;
 }
 
 /** The check of one route for scopes of its own. */
@@ -143,7 +164,7 @@ export function createScopeCheck(
   compileScopeList(scopes, "any");
   const own = Object.freeze([...scopes]);
   return (raw, params) => {
-    const state = guarded.get(raw)?.at(-1);
+    const state = statesOf(raw).at(-1);
     if (!state)
       throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
     const { server, request } = state;

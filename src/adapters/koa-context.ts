@@ -30,7 +30,12 @@ export interface KoaContext {
 
 /** The part of @koa/router that is read. */
 export interface KoaRouter {
-  readonly opts: { readonly sensitive?: boolean | undefined; readonly strict?: boolean | undefined };
+  readonly opts: {
+    readonly sensitive?: boolean | undefined;
+    readonly strict?: boolean | undefined;
+    /** A path that is routed by in place of the request's. */
+    readonly routerPath?: string | undefined;
+  };
   readonly stack: readonly KoaLayer[];
 }
 

@@ -2,7 +2,7 @@
  * The last check before a route runs. @koa/router runs every route that matches, one behind the other, and gives one sign
  * of it before: it assigns `context.router`. From then on each route of that router asks first.
  */
-import { literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
+import { literalPattern, type PlainPattern, writeOutWidely } from "../policy/plain-pattern.ts";
 import { originForm, pathOf, readTarget as readPath } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { foresee, guardRoute, isGuarded, isSettled, type PickedRoute } from "./guard.ts";
@@ -26,8 +26,8 @@ const ROUTER: PropertyDescriptor & ThisType<object> = {
   },
   set(router: unknown) {
     routers.set(this, router);
-    // The handlers of this request are lined up next, from these layers.
-    if (isRouter(router)) guardLayers(router, ({ stack }) => void (stack as unknown[]).unshift(checkRoute));
+    // The handlers of this request are lined up next, from what was matched.
+    for (const { stack } of findUnchecked(this as KoaContext)) (stack as unknown[]).unshift(checkRoute);
   },
 };
 
@@ -35,8 +35,6 @@ const ROUTER: PropertyDescriptor & ThisType<object> = {
 export function watchRouters(context: object): void {
   const watched: { router?: unknown } = context;
   const { router } = watched;
-  // It runs already. Its layers are replaced, so that what requests have lined up from the old ones can be told.
-  if (isRouter(router)) guardLayers(router, withCheck);
   routers.set(context, router);
   Object.defineProperty(watched, "router", ROUTER);
 }
@@ -54,6 +52,7 @@ export function rememberInside({ matched = [], router }: KoaContext, guard: KoaM
   const own = matched.find(({ methods, stack }) => methods.length === 0 && stack.includes(guard));
   if (!own) return;
   insideGuards.set(router, guard);
+  replaceLayers(router);
   const isPassedBy = own.regexp && !own.regexp.ignoreCase && /[a-z]/i.test(String(own.path));
   if (!isPassedBy || router.opts.sensitive) return;
   process.emitWarning(
@@ -62,22 +61,21 @@ export function rememberInside({ matched = [], router }: KoaContext, guard: KoaM
   );
 }
 
-/**
- * The routes that a router has lined up for a request without the check, because the guard stands inside of it and it had
- * none before.
- */
-export const findUnchecked = ({ matched = [], method }: KoaContext): readonly KoaLayer[] =>
-  matched.filter(({ methods, stack }) => methods.includes(method) && !stack.includes(checkRoute));
+/** The routes that were matched for a request and do not ask. */
+export const findUnchecked = ({ matched = [] }: KoaContext): readonly KoaLayer[] =>
+  matched.filter(({ methods, stack }) => methods.length > 0 && !stack.includes(checkRoute));
 
 /**
- * Passes on to routes that were lined up without the check. The router says by `context.routerPath` which is next: one
- * that is refused is kept from running by a throw, which ends here.
+ * Passes on to routes that a router lined up without the check, because the guard stands inside of it. The router says by
+ * `context.routerPath` which is next: one that is refused is kept from running by a throw, which ends here. For later
+ * requests the routes are replaced, so that what was lined up from the old ones can be told.
  */
 export async function passOnTo(
   unchecked: readonly KoaLayer[],
   context: KoaContext,
   next: () => Promise<unknown>,
 ): Promise<void> {
+  if (isRouter(context.router)) replaceLayers(context.router);
   const refusals = new Map<unknown, Refusal | undefined>();
   for (const { path } of unchecked) refusals.set(path, await foresee(context.req, readRoute(context, path)));
   let { routerPath } = context;
@@ -100,18 +98,11 @@ export async function passOnTo(
   if (refused) send(context, refused);
 }
 
-/** How many layers of a router ask already; a router only ever gets more. */
-const guardedLayers = new WeakMap<readonly KoaLayer[], number>();
-
-/** Puts the check in front of each route that has none, in the layer itself or in one that takes its place. */
-function guardLayers({ stack }: KoaRouter, put: (layer: KoaLayer) => KoaLayer | undefined): void {
-  if (guardedLayers.get(stack) === stack.length) return;
+function replaceLayers({ stack }: KoaRouter): void {
   for (const [index, layer] of stack.entries()) {
-    // A nested router hands its layers on with the check in them.
-    if (layer.methods.length === 0 || layer.stack.includes(checkRoute)) continue;
-    (stack as KoaLayer[])[index] = put(layer) ?? layer;
+    if (layer.methods.length > 0 && !layer.stack.includes(checkRoute))
+      (stack as KoaLayer[])[index] = withCheck(layer);
   }
-  guardedLayers.set(stack, stack.length);
 }
 
 const withCheck = (layer: KoaLayer): KoaLayer =>
@@ -128,13 +119,26 @@ const checkRoute: KoaMiddleware = async (context, next) => {
   else await next();
 };
 
+/** The route that is next. One that was matched by another method or path than the request has now is no more of it. */
 function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): PickedRoute {
-  const target = readTarget(context);
+  const method = context.method.toUpperCase();
+  const target = readRouted(context);
   const path = readPath(target);
-  const whole = pathOf(originForm(target) ?? "");
-  const patterns = path ? patternsOf(context, routerPath, whole).filter(({ matches }) => matches(path)) : [];
-  return { method: context.method, target, patterns: patterns.map(({ source }) => source) };
+  if (!path) return { method, target, patterns: [] };
+  const patterns = patternsOf(context, routerPath, pathOf(originForm(target) ?? ""))
+    .filter(({ matches }) => matches(path))
+    .map(({ source }) => source);
+  const isMatched = context.matched?.some(
+    (layer) => layer.path === routerPath && layer.methods.includes(method),
+  );
+  return { method, target, patterns: isMatched && patterns.length > 0 ? patterns : "others" };
 }
+
+const readRouted = (context: KoaContext): string =>
+  (isRouter(context.router) ? context.router.opts.routerPath : undefined) ?? readTarget(context);
+
+/** An expression, which is no pattern. */
+const UNREADABLE = "/(expression)";
 
 const writtenOut = new Map<string, readonly PlainPattern[]>();
 
@@ -147,10 +151,9 @@ function patternsOf(
   routerPath: KoaContext["routerPath"],
   whole: string,
 ): readonly PlainPattern[] {
-  if (typeof routerPath !== "string") return [];
   const mount = context.mountPath === undefined ? "" : literalPattern(readMount(context.path, whole));
-  const pattern = `${mount}${routerPath}`;
-  const known = writtenOut.get(pattern) ?? writeOut(pattern);
+  const pattern = `${mount}${typeof routerPath === "string" ? routerPath : UNREADABLE}`;
+  const known = writtenOut.get(pattern) ?? writeOutWidely(pattern);
   if (writtenOut.size >= MAX_PATTERNS) writtenOut.clear();
   writtenOut.set(pattern, known);
   return known;

@@ -48,7 +48,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
     rememberInside(context, protecting);
     watchRouters(context);
     const refusal = await guard(server, context.req, {
-      method: context.method,
+      method: context.method.toUpperCase(),
       target: readTarget(context),
       reading,
     });

@@ -24,12 +24,17 @@ export function findSpelling(source: string, isPattern: (candidate: string) => b
 
 /**
  * A pattern in the syntax of path-to-regexp before version 8 (Express 4, older Koa routers) in that of today. Expressions
- * are left out, so that it matches at least the same paths; what has no equal stays, and is no pattern.
+ * are left out where they take no slash, so that it matches at least the same paths; what has no equal stays, and is no pattern.
  */
 export const modernize = (source: string): string =>
   source
-    .replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1")
+    .replaceAll(/(:\w+)\(((?:[^()]|\([^()]*\))*)\)/g, (whole, name: string, expression: string) =>
+      WITHOUT_SLASH.test(expression) ? name : whole,
+    )
     .replaceAll(/\/(:\w+)\?/g, "{/$1}")
     .replace(/\/:(\w+)[*+]$/, "/*$1")
     .replace(/^\*$/, "/*")
     .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}");
+
+/** Expressions of letters, digits, classes of those and repetitions: none of them takes a slash. */
+const WITHOUT_SLASH = /^(?:\\[dw]|[\w|+*?{},-]|\[(?:[\w-]|\\[dw])+\]|[()])+$/;

@@ -38,6 +38,24 @@ export function writeOut(source: string): readonly PlainPattern[] {
   });
 }
 
+/**
+ * The same; a pattern that cannot be read is taken for every path below the segments in front that can. A guard that cannot
+ * tell what a route matches asks for what covers all that it may.
+ */
+export function writeOutWidely(source: string): readonly PlainPattern[] {
+  const read = writeOut(source);
+  return read.length > 0 ? read : writeOut(widen(source));
+}
+
+function widen(source: string): string {
+  const segments = source.startsWith("/") ? source.slice(1).split("/") : [];
+  const unreadable = segments.findIndex((segment) => !/^(?:[\w\-.~%@!$&',;=]+|:\w+)$/.test(segment));
+  const head = segments
+    .slice(0, unreadable < 0 ? segments.length : unreadable)
+    .map((segment, index) => (segment.startsWith(":") ? `/:part${index}` : `/${segment}`));
+  return head.length === 0 ? "/{*rest}" : `${head.join("")}{/*rest}`;
+}
+
 /** A pattern with its static texts in lower case, for routers that ignore it. */
 export const inLowerCase = (alternative: Alternative): Alternative =>
   alternative.map((segment) =>

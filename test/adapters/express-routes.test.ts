@@ -61,12 +61,21 @@ describe.each([
     app.get("/health", handler);
     app.use("/admin", admin);
     admin.use("/:area", inner);
-    expect(() => routesOf(app)).toThrow("mounted at /admin: name them as well, routesOf(app, mounted)");
-    expect(() => routesOf(app, admin)).toThrow("mounted at /admin, /:area");
+    expect(() => routesOf(app)).toThrow("mounted at /admin: name each of them once as well");
+    expect(() => routesOf(app, admin)).toThrow("mounted at /:area: name each");
+    expect(() => routesOf(app, inner)).toThrow("mounted at /admin: name each");
+    expect(() => routesOf(app, express())).toThrow("mounted at /admin: name each");
     expect(listed(app, admin, inner)).toEqual(["GET /health", "GET /admin/users/:id", "GET /admin/:area"]);
     expect(listed(express().use("/x", express.Router().use("/y", express().get("/z", handler))))).toEqual([
       "GET /x/y/z",
     ]);
+  });
+
+  it("are not listed for an application that is mounted twice, of which Express keeps one place", () => {
+    const [app, inner] = [express(), express()];
+    app.use("/a", inner);
+    app.use("/b", inner);
+    expect(() => routesOf(app, inner, inner)).toThrow("One that is mounted twice must be a router.");
   });
 
   it("show what is no pattern as it is", () => {

@@ -37,6 +37,8 @@ const policy: ScopeMappings = {
   "GET /mounted": ["mounted:read"],
   "GET /lists/:id": ["lists:<id>:read"],
   "GET /lists/all": [],
+  "GET /odd/*path": ["odd:read"],
+  "GET /odd/x/c/y": [],
 };
 
 /** A handler that always passes on. */
@@ -70,7 +72,8 @@ async function startExpress(express: typeof express5): Promise<Ask> {
   app.use(forExpress.protect(createServerFor()));
   app.use((request, _response, next) => {
     if (request.url === "/old") request.url = "/new";
-    if (request.query["method"] !== undefined) request.method = "DELETE";
+    const { method } = request.query;
+    if (typeof method === "string") request.method = method;
     next();
   });
   app.get("/agents/:id", run(LOGGER), run("/agents/:id"));
@@ -83,6 +86,7 @@ async function startExpress(express: typeof express5): Promise<Ask> {
   app.get("/pages/draft", run("/pages/draft"));
   app.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
   app.get("/lists/all", run("/lists/all"));
+  app.get(express === express5 ? "/odd/*x/c/*y" : "/odd/*/c/*", run("an odd pattern"));
   const ofOne = express.Router({ mergeParams: true });
   ofOne.get("/logs", run("/teams/:id/logs"));
   const ofMe = express.Router();
@@ -112,7 +116,7 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
   app.use(forKoa.protect(createServerFor()));
   app.use((context, next) => {
     if (context.url === "/old") context.url = "/new";
-    if (context.query["method"] !== undefined) context.method = "DELETE";
+    if (context.query["method"] !== undefined) context.method = String(context.query["method"]);
     return next();
   });
   const teams = new Router();
@@ -130,6 +134,7 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
   router.get("/pages/draft", run("/pages/draft"));
   router.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
   router.get("/lists/all", run("/lists/all"));
+  router.get("/odd/*x/c/*y", run("an odd pattern"));
   router.use(teams.routes());
   const inner = new Koa();
   inner.use(new Router().get("/", run("/mounted")).use(teams.routes()).routes());
@@ -181,12 +186,17 @@ describe.each([
     ["GET", "/pages/draft", ["drafts:read"], 200, "/pages/:page"],
     ["GET", "/files/open", undefined, 200, "an expression"],
     ["GET", "/files/other", [], 403],
+    // A pattern that no rule could have is taken for all below the part that one could have.
+    ["GET", "/odd/x/c/y", [], 403],
+    ["GET", "/odd/x/c/y", ["odd:read"], 200, "an odd pattern"],
     // A middleware behind the guard made it another request.
     ["GET", "/old", [], 403],
     ["GET", "/old", ["new:read"], 200, "/new"],
     ["POST", "/agents/web", [], 200, "POST /agents/:id"],
     ["POST", "/agents/web?method=DELETE", [], 403],
     ["POST", "/agents/web?method=DELETE", ["agents:web:delete"], 200, "DELETE /agents/:id"],
+    ["POST", "/agents/web?method=delete", [], 403],
+    ["POST", "/agents/web?method=delete", ["agents:web:delete"], 200, "DELETE /agents/:id"],
   ])("asks the rule of the route that runs: %s %s with %j is %i", async (method, path, scopes, ...answer) => {
     const ask = await start();
     expect(await ask(method, path, scopes)).toEqual(answer);

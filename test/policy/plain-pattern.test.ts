@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { literalPattern, writeOut } from "../../src/policy/plain-pattern.ts";
+import { literalPattern, writeOut, writeOutWidely } from "../../src/policy/plain-pattern.ts";
 import { readTarget } from "../../src/request.ts";
 import { kinds, samplePaths, sourceOf } from "../support/policy.ts";
 
@@ -26,6 +26,11 @@ describe("writeOut", () => {
     ["/files/(.*)", ['/files/*"path"', "/files/"]],
     ["/files/:path*", ['/files/*"path"']],
     ["/files/:path+", ['/files/*"path"']],
+    ["/:id([a-z-]+|\\w{2,4})", ['/:"id"']],
+    // An expression that may take a slash says more than a parameter.
+    ["/files/:path(.*)", []],
+    ["/files/:path([^.]+)", []],
+    ["/files/:path(\\S+)", []],
     // Neither syntax.
     ["/ab+c", []],
     ["/a(b)c", []],
@@ -90,5 +95,19 @@ describe("literalPattern", () => {
         expect(pattern?.matches([other])).toBe(own.toLowerCase() === other.toLowerCase());
       }),
     );
+  });
+});
+
+describe("writeOutWidely", () => {
+  it.each<[string, readonly string[]]>([
+    ["/agents/:id", ['/agents/:"id"']],
+    ["/foo*rest", ['/*"rest"', "/"]],
+    ["/a/*x/c/*y", ['/a/*"rest"', "/a"]],
+    ["/a/:x/:x", ['/a/:"part1"/:"part2"/*"rest"', '/a/:"part1"/:"part2"']],
+    ["/files/:path(.*)", ['/files/*"rest"', "/files"]],
+    ["*x", ['/*"rest"', "/"]],
+    ["/a/(expression)", ['/a/*"rest"', "/a"]],
+  ])("takes %s for %j", (pattern, sources) => {
+    expect(writeOutWidely(pattern).map(({ source }) => source)).toEqual(sources);
   });
 });
