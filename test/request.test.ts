@@ -1,6 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeSegment, observableTarget, originForm, pathOf, readTarget } from "../src/request.ts";
+import {
+  type AccessRequest,
+  decodeSegment,
+  observableTarget,
+  originForm,
+  ownMember,
+  pathOf,
+  readTarget,
+  withoutCredentials,
+} from "../src/request.ts";
 import { anyCharacter } from "./support/text.ts";
 
 describe("readTarget", () => {
@@ -9,6 +18,7 @@ describe("readTarget", () => {
     ["/agents", ["agents"]],
     ["/agents/", ["agents", ""]],
     ["/agents/web/runs", ["agents", "web", "runs"]],
+    ["/agents/web/", ["agents", "web", ""]],
     ["/agents?limit=5", ["agents"]],
     ["/?limit=5", []],
     ["/agents?", ["agents"]],
@@ -226,5 +236,32 @@ describe("decodeSegment", () => {
 
   it.each(["%", "%zz", "%ff", "%C3"])("has no text for %j", (segment) => {
     expect(decodeSegment(segment)).toBeUndefined();
+  });
+});
+
+describe("ownMember", () => {
+  it("reads what a request has itself: a polluted prototype names no route and no credential", () => {
+    const inherited = Object.create({ method: "GET", target: "/", cookie: "a=b" }) as AccessRequest;
+    expect(ownMember(inherited, "cookie")).toBeUndefined();
+    expect(ownMember({ method: "GET", target: "/", cookie: "a=b" }, "cookie")).toBe("a=b");
+    expect(ownMember({ method: "GET", target: "/" }, "cookie")).toBeUndefined();
+  });
+});
+
+describe("withoutCredentials", () => {
+  it("leaves of a request what a log may show", () => {
+    const request = {
+      method: "GET",
+      target: "https://user:secret@service.example/agents?access_token=secret",
+      authorization: "Bearer secret",
+      cookie: "access_token=secret",
+      matchedPattern: "/agents",
+    };
+    expect(JSON.stringify(withoutCredentials(request))).not.toContain("secret");
+    expect(withoutCredentials({ ...request, target: "/agents?access_token=secret" })).toEqual({
+      method: "GET",
+      target: "/agents",
+      matchedPattern: "/agents",
+    });
   });
 });
