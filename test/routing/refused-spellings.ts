@@ -87,6 +87,7 @@ export const DOCUMENTED: readonly string[] = [
   "semicolon parameter: route_unmapped",
   "several at once: route_unmapped",
   "absolute form: request_ambiguous",
+  "letters encoded twice: request_ambiguous",
   "rewritten by @fastify/express: request_ambiguous",
   "rewritten by @fastify/express: route_unmapped",
   "rewritten by @fastify/express: scope_insufficient",
