@@ -109,13 +109,14 @@ export function combine([first, ...others]: readonly [Decision, ...Decision[]]):
   const decisions = [first, ...others];
   const refused = decisions.find((decision) => !decision.allowed);
   if (!refused || others.length === 0) return refused ?? first;
-  const union = <T>(read: (decision: Decision) => readonly T[]) =>
+  const union = (read: (decision: Decision) => readonly string[]) =>
     Object.freeze([...new Set(decisions.flatMap(read))]);
+  const satisfied = decisions.flatMap((decision) => decision.satisfied);
   return Object.freeze({
     ...refused,
     required: union(({ required }) => required),
     missing: union(({ missing }) => missing),
-    satisfied: union(({ satisfied }) => satisfied),
+    satisfied: Object.freeze([...new Map(satisfied.map((one) => [one.required, one])).values()]),
   });
 }
 

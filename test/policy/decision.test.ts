@@ -399,6 +399,7 @@ describe("combine", () => {
       rule: refused.rule,
       required: ["agents:read", "agents:run", "teams:run"],
       missing: ["agents:run", "teams:run"],
+      satisfied: [{ required: "agents:read", granted: "agents:read" }],
     });
     expect(changeable(decision)).toEqual([]);
     expect(combine([refused])).toBe(refused);

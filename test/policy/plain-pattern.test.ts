@@ -29,6 +29,10 @@ describe("writeOut", () => {
     ["/:id([a-z-]+|\\w{2,4})", ['/:"id"']],
     // An expression that may take a slash says more than a parameter.
     ["/files/:path(.*)", []],
+    ["/files/:path(a.*)", []],
+    ["/files/:path([a/]+)", []],
+    ["/:id([\\d-]+)", ['/:"id"']],
+    ["/:id([\\D-]+)", []],
     ["/files/:path([^.]+)", []],
     ["/files/:path(\\S+)", []],
     // Neither syntax.
@@ -105,6 +109,7 @@ describe("writeOutWidely", () => {
     ["/a/*x/c/*y", ['/a/*"rest"', "/a"]],
     ["/a/:x/:x", ['/a/:"part1"/:"part2"/*"rest"', '/a/:"part1"/:"part2"']],
     ["/files/:path(.*)", ['/files/*"rest"', "/files"]],
+    ["/agents/:agent_id/*x/*y", ['/agents/:"part1"/*"rest"', '/agents/:"part1"']],
     ["*x", ['/*"rest"', "/"]],
     ["/a/(expression)", ['/a/*"rest"', "/a"]],
   ])("takes %s for %j", (pattern, sources) => {
