@@ -58,7 +58,8 @@ function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknow
       .then((refusal) => (refusal ? send(response, refusal) : handle(request, response, next)))
       .catch((error: unknown) => {
         // A rejection without a reason would be taken for none.
-        next(error ?? new Error("Rejected promise"));
+        if (error) next(error);
+        else next(new Error("Rejected promise"));
       });
   };
 }

@@ -55,6 +55,21 @@ describe.each([
     },
   );
 
+  it.each([[undefined], [0], ["no reason"]])(
+    "does not go on after a handler that rejects with %j",
+    async (reason) => {
+      const app = express();
+      app.use(forExpress.protect(serverWith({ scopeMappings: { "GET /:page": [], "GET /x": [] } })));
+      app.get(
+        "/:page",
+        // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as handlers do
+        () => Promise.reject(reason),
+        answer,
+      );
+      expect(await statusOf(app, "/x")).toBe(500);
+    },
+  );
+
   it("keeps the routes from running where an error handler goes on after a fault", async () => {
     const app = express();
     const goOn: ErrorRequestHandler = (_error, _request, _response, next) => next();
