@@ -2,7 +2,13 @@
  * The last check before a route runs. Express picks the first route that matches, and gives one sign of it before the
  * route's handlers: it assigns `request.route`. From then on each handler of that route asks first.
  */
-import { literalPattern, type PlainPattern, writeOut, writeOutWidely } from "../policy/plain-pattern.ts";
+import {
+  EXPRESSION,
+  literalPattern,
+  type PlainPattern,
+  writeOut,
+  writeOutWidely,
+} from "../policy/plain-pattern.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
 import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
 import {
@@ -88,9 +94,6 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
 
 const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
 
-/** An expression, which is no pattern. */
-const UNREADABLE = "/(expression)";
-
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
 const MAX_MOUNTS = 20;
 
@@ -99,7 +102,7 @@ function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[]
   patterns.set(route, known);
   const found =
     known.get(mount) ??
-    (toPatterns(route.path) ?? [UNREADABLE]).flatMap((own) => writeOutWidely(`${mount}${own}` || "/"));
+    (toPatterns(route.path) ?? [EXPRESSION]).flatMap((own) => writeOutWidely(`${mount}${own}` || "/"));
   if (known.size >= MAX_MOUNTS) known.clear();
   known.set(mount, found);
   return found;

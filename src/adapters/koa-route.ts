@@ -2,7 +2,7 @@
  * The last check before a route runs. @koa/router runs every route that matches, one behind the other, and gives one sign
  * of it before: it assigns `context.router`. From then on each route of that router asks first.
  */
-import { literalPattern, type PlainPattern, writeOutWidely } from "../policy/plain-pattern.ts";
+import { EXPRESSION, literalPattern, type PlainPattern, writeOutWidely } from "../policy/plain-pattern.ts";
 import { originForm, pathOf, readTarget as readPath } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { foresee, guardRoute, isGuarded, isSettled, type PickedRoute } from "./guard.ts";
@@ -137,9 +137,6 @@ function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): P
 const readRouted = (context: KoaContext): string =>
   (isRouter(context.router) ? context.router.opts.routerPath : undefined) ?? readTarget(context);
 
-/** An expression, which is no pattern. */
-const UNREADABLE = "/(expression)";
-
 const writtenOut = new Map<string, readonly PlainPattern[]>();
 
 /** As many as an application has routes; a router that makes them up must not fill the memory. */
@@ -152,7 +149,7 @@ function patternsOf(
   whole: string,
 ): readonly PlainPattern[] {
   const mount = context.mountPath === undefined ? "" : literalPattern(readMount(context.path, whole));
-  const pattern = `${mount}${typeof routerPath === "string" ? routerPath : UNREADABLE}`;
+  const pattern = `${mount}${typeof routerPath === "string" ? routerPath : EXPRESSION}`;
   const known = writtenOut.get(pattern) ?? writeOutWidely(pattern);
   if (writtenOut.size >= MAX_PATTERNS) writtenOut.clear();
   writtenOut.set(pattern, known);

@@ -38,6 +38,9 @@ export function writeOut(source: string): readonly PlainPattern[] {
   });
 }
 
+/** What stands for a path that is an expression: it is no pattern. */
+export const EXPRESSION = "/(expression)";
+
 /**
  * The same; a pattern that cannot be read is taken for every path below the segments in front that can. A guard that cannot
  * tell what a route matches asks for what covers all that it may.
