@@ -1,6 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue, suggest } from "./errors.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { checkShape } from "./options/schema.ts";
+import { KEY_SOURCE_NAMES, TRUSTED_ISSUER_NAMES } from "./options/shape.ts";
 
 /** The options that JSON can hold; the others are functions. */
 const SERIALISABLE = [
@@ -9,6 +10,7 @@ const SERIALISABLE = [
   "algorithm",
   "algorithms",
   "issuer",
+  "issuers",
   "serviceId",
   "audience",
   "verifyAudience",
@@ -34,14 +36,13 @@ const SERIALISABLE = [
 const toSnakeCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const OPTION_BY_NAME = new Map<string, string>(SERIALISABLE.map((option) => [toSnakeCase(option), option]));
+const byNameInJson = (names: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(names.map((name) => [toSnakeCase(name), name]));
 
-/** Names inside the values of options that have a snake_case form too. */
-const MEMBER_BY_NAME = new Map([
-  ["any_of", "anyOf"],
-  ["verification_keys", "verificationKeys"],
-  ["jwks_file", "jwksFile"],
-]);
+const OPTIONS = byNameInJson(SERIALISABLE);
+const KEY_SOURCE_MEMBERS = byNameInJson(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
+const ISSUER_MEMBERS = byNameInJson(TRUSTED_ISSUER_NAMES);
+const REQUIREMENT_MEMBERS = byNameInJson(["anyOf", "filtered"]);
 
 /**
  * Reads a configuration written with the interface's own names (`verification_keys`, `scope_mappings`,
@@ -66,47 +67,54 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
   const issues: ConfigurationIssue[] = [];
   const options: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(json)) {
-    const option = OPTION_BY_NAME.get(name);
+    const option = OPTIONS.get(name);
     if (option === undefined) issues.push(unknownName(name));
     else options[option] = readMembers(option, value);
   }
-  checkShape(options, (issue) => issues.push({ ...issue, path: issue.path.map(toNameInJson) }));
+  checkShape(options, (issue) => issues.push({ ...issue, path: toPathInJson(issue.path) }));
   if (issues.length > 0) throw new ConfigurationError(issues);
   return options;
 }
 
-/** `{ any_of }` in a table and the members of `keys`; everything else is the same in both spellings. */
+/** What stands inside the value of an option: a table, a key source and issuers have members of their own. */
 function readMembers(option: string, value: unknown): unknown {
+  switch (option) {
+    case "keys":
+      return rename(value, KEY_SOURCE_MEMBERS);
+    case "issuers":
+      return Array.isArray(value) ? value.map(readIssuer) : value;
+    case "scopeMappings":
+    case "defaultScopeMappings":
+      return mapMembers(value, (key, requirement) => [key, rename(requirement, REQUIREMENT_MEMBERS)]);
+    default:
+      return value;
+  }
+}
+
+const readIssuer = (issuer: unknown): unknown =>
+  mapMembers(rename(issuer, ISSUER_MEMBERS), (name, member) => [name, readMembers(name, member)]);
+
+const rename = (value: unknown, names: ReadonlyMap<string, string>): unknown =>
+  mapMembers(value, (name, member) => [names.get(name) ?? name, member]);
+
+function mapMembers(value: unknown, map: (name: string, member: unknown) => [string, unknown]): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  if (option === "keys") return renameMembers(value);
-  if (option !== "scopeMappings" && option !== "defaultScopeMappings") return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, requirement]: [string, unknown]) => [key, renameMembers(requirement)]),
+    Object.entries(value).map(([name, member]: [string, unknown]) => map(name, member)),
   );
 }
 
-function renameMembers(value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, member]: [string, unknown]) => [
-      MEMBER_BY_NAME.get(name) ?? name,
-      member,
-    ]),
-  );
+/** A path by the names of the JSON. The keys of a table, and of what a user named, are the same in both. */
+function toPathInJson(path: ConfigurationIssue["path"]): ConfigurationIssue["path"] {
+  const named = path[0] === "keys" || path[0] === "issuers" ? path.length : 1;
+  return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }
-
-const toNameInJson = (step: string | number, index: number): string | number =>
-  index === 0 && typeof step === "string" ? toSnakeCase(step) : step;
 
 function unknownName(name: string): ConfigurationIssue {
   return {
     code: "option_unknown",
     path: [name],
     message: `received unknown option \`${name}\`.`,
-    hint: suggest(
-      name,
-      [...OPTION_BY_NAME.keys()],
-      "Remove it, or look its name up in the table of options.",
-    ),
+    hint: suggest(name, [...OPTIONS.keys()], "Remove it, or look its name up in the table of options."),
   };
 }

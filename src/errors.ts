@@ -78,14 +78,15 @@ export class TokenRejectedError extends Error {
 
 /**
  * Thrown by `authenticate` when no answer could be had about a token: its keys, or the answer of `isRevoked`,
- * are missing. `cause` is for the operator's log; it never reaches a client.
+ * are missing; and by `ready`, whose message names every source that failed and why. `cause` is for the operator's log;
+ * it never reaches a client.
  */
 export class KeysUnavailableError extends Error {
   override readonly name = "KeysUnavailableError";
   readonly code = "keys_unavailable";
 
-  constructor(cause?: unknown) {
-    super("The access token cannot be checked at the moment.", { cause });
+  constructor(cause?: unknown, message = "The access token cannot be checked at the moment.") {
+    super(message, { cause });
   }
 }
 

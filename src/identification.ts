@@ -1,8 +1,10 @@
+import { type Rejection } from "./errors.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { type Refused } from "./policy/decision.ts";
-import { type Principal, type PrincipalRules, readPrincipal } from "./principal.ts";
+import { type Principal, readPrincipal } from "./principal.ts";
 import { withinLimit } from "./time-limit.ts";
-import { type TokenVerifier } from "./token/verifier.ts";
+import { readJwt } from "./token/jwt-parts.ts";
+import { type Trust } from "./trust.ts";
 
 /** Who a token speaks for, or why it speaks for nobody. */
 export type Identified =
@@ -14,29 +16,20 @@ export type Identified =
 
 /** From a token to its principal: the signature, the claims, and whether it was revoked. */
 export function createIdentifier(
-  verify: TokenVerifier,
-  rules: PrincipalRules,
+  trust: Trust,
+  maxTokenBytes: number,
   isRevoked: ResourceServerOptions["isRevoked"],
 ): (token: string) => Promise<Identified> {
   return async (token) => {
-    const verification = await verify(token);
-    if (verification.kind === "unavailable") {
-      return { kind: "refused", refusal: { reason: "keys_unavailable", cause: verification.cause } };
-    }
-    if (verification.kind === "rejected") {
-      const { rejection, claim } = verification;
-      return {
-        kind: "refused",
-        refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) },
-      };
-    }
-    const read = readPrincipal(verification.claims, rules);
-    if (read.kind === "mistake") {
-      return {
-        kind: "refused",
-        refusal: { reason: "token_rejected", rejection: "claims", claim: read.claim },
-      };
-    }
+    const jwt = readJwt(token, maxTokenBytes);
+    if (typeof jwt === "string") return reject(jwt);
+    const authority = trust.authorityOf(jwt);
+    if (typeof authority === "string") return reject(authority);
+    const verification = await authority.verify(jwt);
+    if (verification.kind === "unavailable") return unavailable(verification.cause);
+    if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
+    const read = readPrincipal(verification.claims, authority.principal);
+    if (read.kind === "mistake") return reject("claims", read.claim);
     const { principal } = read;
     return isRevoked ? askRevocation(principal, isRevoked) : { kind: "identified", principal };
   };
@@ -55,6 +48,16 @@ async function askRevocation(
       return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
     throw new TypeError("`isRevoked` must answer true or false.");
   } catch (cause) {
-    return { kind: "refused", refusal: { reason: "keys_unavailable", cause } };
+    return unavailable(cause);
   }
 }
+
+const reject = (rejection: Rejection, claim?: string): Identified => ({
+  kind: "refused",
+  refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) },
+});
+
+const unavailable = (cause: unknown): Identified => ({
+  kind: "refused",
+  refusal: { reason: "keys_unavailable", cause },
+});

@@ -10,9 +10,12 @@ export {
 } from "./errors.ts";
 export { type Algorithm } from "./keys/algorithm.ts";
 export { type KeyEvent } from "./keys/key-event.ts";
+export { type KeyFetch } from "./keys/fetch-json.ts";
 export { type KeySource } from "./keys/key-source.ts";
+export { type RemoteOptions } from "./keys/remote-source.ts";
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
 export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+export { type TrustedIssuer } from "./options/trusted-issuer.ts";
 export {
   type AuditedRoute,
   type AuditFinding,

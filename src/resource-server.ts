@@ -15,9 +15,8 @@ import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-t
 import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, type PathReading, readTarget, withoutCredentials } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
-import { withinLimit } from "./time-limit.ts";
 import { readCredential } from "./token/credential.ts";
-import { createTokenVerifier } from "./token/verifier.ts";
+import { createTrust } from "./trust.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {
@@ -60,11 +59,12 @@ export interface ResourceServer {
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
-   * Loads and imports all keys now, so that a service fails at boot rather than on its first request.
-   * @throws KeysUnavailableError
+   * Loads and imports all keys now, so that a service fails at boot rather than on its first request. Remote sets that
+   * are fresh are not fetched again.
+   * @throws KeysUnavailableError naming every source that failed and why
    */
   ready(): Promise<void>;
-  /** Ends background work. With static keys there is none; call it all the same. */
+  /** Ends background work: remote sets are read no more. Nothing of it keeps a process alive that is not closed. */
   close(): Promise<void>;
 }
 
@@ -89,19 +89,13 @@ export interface ResourceServer {
  * ```
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
-  const {
-    keys,
-    rules,
-    token,
-    tokenSources,
-    principal: principalRules,
-    challenge,
-    ...policy
-  } = resolveOptions(options);
+  const { trusted, rules, tokenSources, maxTokenBytes, scopeRules, challenge, ...policy } =
+    resolveOptions(options);
   const finder = new RouteFinder(rules);
-  const weighed = policy.authorization ? principalRules.scopeRules : null;
+  const weighed = policy.authorization ? scopeRules : null;
   const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
-  const identify = createIdentifier(createTokenVerifier(token, keys), principalRules, policy.isRevoked);
+  const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
+  const identify = createIdentifier(trust, maxTokenBytes, policy.isRevoked);
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
@@ -110,7 +104,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     const { facts, asks } = route;
     if (asks === "nothing") return allow(facts);
 
-    const credential = readCredential(request, tokenSources, token.maxTokenBytes);
+    const credential = readCredential(request, tokenSources, maxTokenBytes);
     if (credential.kind === "malformed") return refuse("credential_malformed", facts);
     if (credential.kind === "too_large")
       return refuse("token_rejected", { ...facts, rejection: "too_large" });
@@ -136,9 +130,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   function decideFor(principal: Principal, { matches, facts }: Route): Decision {
     const asked = policy.authorization ? matches : [];
-    const [first, ...others] = asked.map((match) =>
-      decideByScopes(match, principal, principalRules.scopeRules),
-    );
+    const [first, ...others] = asked.map((match) => decideByScopes(match, principal, scopeRules));
     return first ? combine([first, ...others]) : allow({ ...facts, principal });
   }
 
@@ -176,17 +168,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     explain(query: ExplainQuery) {
       const { path, scopes, ...rest } = query;
       const request = { ...rest, target: path };
-      const caller =
-        scopes && createPrincipal({ scopes, audience: [], claims: {} }, principalRules.scopeRules);
+      const caller = scopes && createPrincipal({ scopes, audience: [], claims: {} }, scopeRules);
       const decision = caller ? authorize(caller, request) : decideAnonymous(request);
       return explainDecision(query, decision);
     },
     audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
     refuse: (refused: Refused) => createRefusal(refused, challenge),
-    ready: () =>
-      withinLimit(keys.ready(), "The key source").catch((cause: unknown) =>
-        Promise.reject(new KeysUnavailableError(cause)),
-      ),
-    close: () => Promise.resolve(),
+    ready: trust.ready,
+    close: () => Promise.resolve(trust.close()),
   });
 }

@@ -12,7 +12,7 @@ const ROOMS = [
   ["scope.ts", "scope-rules.ts", "request.ts"],
   ["keys/"],
   ["token/"],
-  ["principal.ts"],
+  ["principal.ts", "trust.ts"],
   ["policy/"],
   ["response/"],
   ["options/"],
@@ -25,7 +25,7 @@ const ROOMS = [
 const DOORS: Readonly<Record<string, readonly string[]>> = {
   jose: ["token/verifier.ts"],
   "path-to-regexp": ["policy/pattern.ts"],
-  zod: ["options/schema.ts"],
+  zod: ["options/shape.ts"],
   leven: ["errors.ts"],
   "fastify-plugin": ["adapters/fastify.ts"],
   "node:fs": ["keys/jwks-file.ts"],
@@ -37,7 +37,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "keys/verification-key.ts",
   ],
   "node:http": ["policy/route-key.ts"],
-  "node:util": ["keys/import-key.ts", "options/schema.ts"],
+  "node:util": ["keys/import-key.ts", "options/shape.ts"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, parseConfiguration } from "scopegate";
-import { OPTION_NAMES } from "../src/options/schema.ts";
+import { OPTION_NAMES } from "../src/options/shape.ts";
 import { createIssuer } from "./support/issuer.ts";
 import { issuer, NOW, thrownBy, verdictOf } from "./support/resource-servers.ts";
 
@@ -14,6 +14,18 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["algorithm", "algorithm", "RS256"],
   ["algorithms", "algorithms", ["RS256", "ES256"]],
   ["issuer", "issuer", "https://issuer.example"],
+  [
+    "issuers",
+    "issuers",
+    [
+      {
+        issuer: "https://a.example",
+        algorithms: ["ES256"],
+        keys: { jwks: { keys: [] } },
+        audience: "agents",
+      },
+    ],
+  ],
   ["service_id", "serviceId", "agents-prod"],
   ["audience", "audience", ["agents-prod", "agents"]],
   ["verify_audience", "verifyAudience", false],
@@ -39,6 +51,12 @@ const names: readonly (readonly [string, string, unknown])[] = [
 const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
 
 const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
+
+const ISSUER = {
+  issuer: "https://a.example",
+  keys: { jwks_uri: "https://a.example/jwks" },
+  algorithms: ["RS256"],
+};
 
 describe("parseConfiguration", () => {
   it.each(names)("reads %s to the option %s", (name, option, value) => {
@@ -217,7 +235,15 @@ describe("parseConfiguration", () => {
       "requirement_invalid",
     ],
     [{ implied_scopes: { any_of: "x" } }, ["implied_scopes", "any_of"], "option_invalid"],
-    [{ keys: { jwks_uri: "https://issuer.example" } }, ["keys"], "option_invalid"],
+    [{ keys: { jwks_url: "https://issuer.example" } }, ["keys", "jwks_url"], "option_unknown"],
+    [{ keys: { jwks_uri: "http://issuer.example" } }, ["keys", "jwks_uri"], "option_invalid"],
+    [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_invalid"],
+    [{ issuers: [{ ...ISSUER, scopes_claim: 5 }] }, ["issuers", 0, "scopes_claim"], "option_invalid"],
+    [
+      { issuers: [{ ...ISSUER, keys: { jwks_uri: "x" } }] },
+      ["issuers", 0, "keys", "jwks_uri"],
+      "option_invalid",
+    ],
     [{ keys: [] }, ["keys"], "option_invalid"],
   ])("refuses %j by the names of the JSON", (json, path, code) => {
     const issues = issuesOf({ ...REQUIRED, ...json });

@@ -128,7 +128,7 @@ describe("the documentation", () => {
   });
 
   it("lists every option, and the default table as it is", async () => {
-    const { OPTION_NAMES } = await import("../src/options/schema.ts");
+    const { OPTION_NAMES } = await import("../src/options/shape.ts");
     const { defaultScopeMappings } = await import("scopegate");
     for (const name of OPTION_NAMES) expect(readme, name).toContain(`\`${name}\``);
     const rows = [...readme.matchAll(/^\| `([A-Z]+ \/\S*)` +\| `(.+?)` +\|$/gm)].map(([, key, value]) => [

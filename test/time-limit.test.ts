@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { KeysUnavailableError } from "scopegate";
 import { type KeyMaterial, type KeyResolver } from "../src/keys/verification-key.ts";
 import { withinLimit } from "../src/time-limit.ts";
-import { createTokenVerifier, type TokenRules } from "../src/token/verifier.ts";
+import { type TokenRules } from "../src/token/verifier.ts";
+import { createVerifier } from "./support/verifier.ts";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "./support/resource-servers.ts";
 
 const never = new Promise<never>(() => undefined);
@@ -64,7 +65,6 @@ describe("a key source that never answers", () => {
     tokenTypes: ["JWT"],
     clockToleranceSeconds: 0,
     maxTokenAgeSeconds: undefined,
-    maxTokenBytes: 16_384,
     now: () => NOW * 1000,
   };
   const keyOf = (material: () => KeyMaterial | Promise<KeyMaterial>) => [
@@ -72,14 +72,13 @@ describe("a key source that never answers", () => {
   ];
 
   it.each<readonly [string, KeyResolver["find"], RegExp]>([
-    ["to a look-up", () => never, /key source/],
     ["to the import of a key", () => keyOf(() => never), /import of a key/],
     ["to the import of a key that came late", () => Promise.resolve(keyOf(() => never)), /import of a key/],
   ])("%s gives no verdict, in time: no answer is not a bad token", async (_, find, message) => {
     const token = await issuer.token();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const verifying = createTokenVerifier(rules, { find, ready: () => never })(token);
+      const verifying = createVerifier(rules, find)(token);
       await vi.advanceTimersByTimeAsync(5_000);
       expect(await verifying).toEqual({
         kind: "unavailable",
@@ -107,14 +106,14 @@ describe("a key source that never answers", () => {
     ],
   ])("gives no verdict either when it answers %s", async (_, answer) => {
     const find = () => answer as ReturnType<KeyResolver["find"]>;
-    const verify = createTokenVerifier(rules, { find, ready: () => never });
+    const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token())).toMatchObject({ kind: "unavailable" });
   });
 
   it.each([0, 1])("waits for no timer where the keys are there already: %i of them", async (count) => {
     const setTimer = vi.spyOn(globalThis, "setTimeout");
     const find = () => keyOf(() => issuer.publicKey).slice(0, count);
-    const { kind } = await createTokenVerifier(rules, { find, ready: () => never })(await issuer.token());
+    const { kind } = await createVerifier(rules, find)(await issuer.token());
     expect(kind).toBe(count === 0 ? "rejected" : "verified");
     expect(setTimer).not.toHaveBeenCalled();
     setTimer.mockRestore();

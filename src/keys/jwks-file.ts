@@ -1,9 +1,10 @@
 import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { attempt, type ConfigurationIssue, type Report } from "../errors.ts";
-import { type Algorithm } from "./algorithm.ts";
+import { withinLimit } from "../time-limit.ts";
 import { type KeyEvent } from "./key-event.ts";
 import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
+import { type KeyUse } from "./key-use.ts";
 import { importMaterial, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
 
 /**
@@ -13,11 +14,12 @@ import { importMaterial, type KeyResolver, selectKeys, type VerificationKey } fr
  */
 export function createJwksFileResolver(
   file: string,
-  algorithms: readonly Algorithm[],
-  path: readonly (string | number)[],
+  { algorithms, issuer, ...use }: KeyUse,
   report: Report,
-  onKeyEvent: (event: KeyEvent) => void,
 ): KeyResolver | undefined {
+  const path = [...use.path, "jwksFile"];
+  const tell = (event: Pick<KeyEvent, "type" | "message">) =>
+    use.onKeyEvent({ ...event, source: file, ...(issuer !== undefined && { issuer }) });
   let state = stateOf(file);
   const first = state === MISSING ? undefined : attempt(() => readFileSync(file, "utf8"));
   const set = first === undefined ? undefined : parseJwks(first);
@@ -36,14 +38,14 @@ export function createJwksFileResolver(
     state = next;
     if (!changed) {
       const { message } = text === undefined ? unreadable(path, file) : notASet(path);
-      onKeyEvent({ type: "failed", source: file, message });
+      tell({ type: "failed", message });
       return;
     }
     const imported = importJwks(changed, algorithms);
     keys = imported.keys;
-    onKeyEvent({ type: "rotated", source: file });
+    tell({ type: "rotated" });
     if (imported.leaks.length > 0) {
-      onKeyEvent({ type: "failed", source: file, message: "A private key in the set was left out." });
+      tell({ type: "failed", message: "A private key in the set was left out." });
     }
   };
 
@@ -58,8 +60,9 @@ export function createJwksFileResolver(
   };
 
   return {
-    find: async (query) => selectKeys(await refresh(), query),
-    ready: async () => importMaterial(await refresh()),
+    find: async (query) => selectKeys(await withinLimit(refresh(), file), query),
+    ready: async () => importMaterial(await withinLimit(refresh(), file)),
+    close: () => undefined,
   };
 }
 

@@ -1,9 +1,10 @@
 import { type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { importKey } from "./import-key.ts";
-import { type KeyEvent } from "./key-event.ts";
 import { createJwksFileResolver } from "./jwks-file.ts";
 import { requireJwks } from "./jwks.ts";
+import { type KeyUse } from "./key-use.ts";
+import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
 import {
   importMaterial,
   isVerificationKey,
@@ -20,19 +21,15 @@ export type KeySource =
   /** A JWK Set in memory (RFC 7517 section 5). Keys that do not suit the algorithms are left out. */
   | { readonly jwks: JsonWebKeySet }
   /** The path of a file that holds a JWK Set; read again when it changes. */
-  | { readonly jwksFile: string };
+  | { readonly jwksFile: string }
+  | JwksUriSource
+  | DiscoverySource;
 
 /** Makes the resolver of a key source, or reports why its keys cannot be used. */
-export function createKeyResolver(
-  source: KeySource,
-  algorithms: readonly Algorithm[],
-  path: readonly (string | number)[],
-  report: Report,
-  onKeyEvent: (event: KeyEvent) => void,
-): KeyResolver | undefined {
-  if ("jwksFile" in source) {
-    return createJwksFileResolver(source.jwksFile, algorithms, [...path, "jwksFile"], report, onKeyEvent);
-  }
+export function createKeyResolver(source: KeySource, use: KeyUse, report: Report): KeyResolver | undefined {
+  const { algorithms, path } = use;
+  if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, use, report);
+  if ("jwksFile" in source) return createJwksFileResolver(source.jwksFile, use, report);
   const keys =
     "jwks" in source
       ? requireJwks(source.jwks, algorithms, [...path, "jwks"], report)
@@ -58,5 +55,9 @@ function importKeys(
 }
 
 function createStaticResolver(keys: readonly VerificationKey[]): KeyResolver {
-  return { find: (query) => selectKeys(keys, query), ready: () => importMaterial(keys) };
+  return {
+    find: (query) => selectKeys(keys, query),
+    ready: () => importMaterial(keys),
+    close: () => undefined,
+  };
 }

@@ -46,11 +46,14 @@ export interface KeyQuery {
   readonly kid: string | undefined;
 }
 
-/** Where keys come from, as a function of the token's header. Throws when no answer can be had. */
+/** Where keys come from, as a function of the token's header. Each bounds the time of its own answers. */
 export interface KeyResolver {
-  readonly find: (query: KeyQuery) => readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /** Throws when no answer can be had. */
+  find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
   /** Loads and imports everything now. */
-  readonly ready: () => Promise<void>;
+  ready(): Promise<void>;
+  /** Ends background work. */
+  close(): void;
 }
 
 export const isVerificationKey = (key: VerificationKey | KeyMistake): key is VerificationKey =>
@@ -72,10 +75,9 @@ export function selectKeys(
 
 /** The keys that may have signed a token, ready to verify with. Throws when no answer can be had in time. */
 export async function findKeyMaterial(keys: KeyResolver, query: KeyQuery): Promise<readonly KeyMaterial[]> {
-  const answer = keys.find(query);
-  // What is there already needs no timer.
-  const found = answer instanceof Promise ? await withinLimit(answer, "The key source") : answer;
+  const found = await keys.find(query);
   const materials = found.map(({ material }) => material(query.algorithm));
+  // What is there already needs no timer.
   return materials.some((material) => material instanceof Promise)
     ? withinLimit(Promise.all(materials.map((material) => Promise.resolve(material))), "The import of a key")
     : (materials as readonly KeyMaterial[]);
@@ -83,5 +85,6 @@ export async function findKeyMaterial(keys: KeyResolver, query: KeyQuery): Promi
 
 /** Imports every key for every algorithm it serves, so that the first request does not have to. */
 export async function importMaterial(keys: readonly VerificationKey[]): Promise<void> {
-  for (const key of keys) for (const algorithm of key.algorithms) await key.material(algorithm);
+  for (const key of keys)
+    for (const algorithm of key.algorithms) await withinLimit(key.material(algorithm), "The import of a key");
 }

@@ -7,6 +7,7 @@ import { type ScopeMappings } from "../policy/requirement.ts";
 import { type ClaimPath, type Principal } from "../principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
+import { type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** A request as hooks see it: no credential, and the target without its query, where clients leave tokens. */
 export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie">;
@@ -19,8 +20,16 @@ export interface ResourceServerOptions {
    * the secret. Of several keys each one is tried, unless the token's `kid` names one.
    */
   readonly verificationKeys?: readonly VerificationKeyInput[];
-  /** Where the keys come from. Either this or `verificationKeys`. */
+  /**
+   * Where the keys come from: `{ jwksUri }`, `{ discovery: true }`, `{ jwksFile }`, `{ jwks }` or `{ verificationKeys }`.
+   * Either this or `verificationKeys`.
+   */
   readonly keys?: KeySource;
+  /**
+   * Several issuers, each with its own keys and algorithms, instead of `issuer`, `keys` and `algorithm`. A token's `iss`
+   * chooses whose rules verify it; any other `iss` is rejected without asking anybody.
+   */
+  readonly issuers?: readonly TrustedIssuer[];
   /** The accepted signature algorithm (RFC 8725 section 3.1). Default: `"RS256"`. */
   readonly algorithm?: Algorithm;
   /** Several accepted algorithms, instead of `algorithm`. HS* is never mixed with asymmetric ones. */
@@ -67,7 +76,7 @@ export interface ResourceServerOptions {
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /** Told of every decision. Never waited for; what it throws is dropped. It never sees the token. Default: none. */
   readonly onDecision?: (decision: Decision, request: ObservedRequest) => void;
-  /** Told when a key source changes or fails. Default: failures become process warnings. */
+  /** Told when a key source is read, changes or fails. Never waited for. Default: failures become process warnings. */
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */
   readonly realm?: string;

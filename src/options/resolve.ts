@@ -1,24 +1,22 @@
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
-import { type KeyResolver } from "../keys/verification-key.ts";
 import { compileRules } from "../policy/compile-rules.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule } from "../policy/rule.ts";
-import { type PrincipalRules } from "../principal.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
+import { type ScopeRules } from "../scope.ts";
 import { resolveScopeRules } from "../scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
-import { type TokenRules } from "../token/verifier.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { resolveAlgorithms, resolveAudience, resolveKeys } from "./resolve-token.ts";
+import { type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
 import { checkShape } from "./schema.ts";
 
 /** Options with every default filled in and everything compiled that can be, one part for each room. */
 export interface ResolvedOptions {
-  readonly keys: KeyResolver;
-  readonly token: TokenRules;
+  readonly trusted: ResolvedTrust;
   readonly tokenSources: readonly TokenSource[];
-  readonly principal: PrincipalRules;
+  readonly maxTokenBytes: number;
+  readonly scopeRules: ScopeRules;
   readonly rules: readonly CompiledRule[];
   readonly authorization: boolean;
   readonly unmappedRoutes: "deny" | "authenticated";
@@ -43,47 +41,26 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
 
   // What depends on an option of the wrong shape is left unchecked: it would only repeat that mistake.
   const misshapen = new Set(issues.map(({ path }) => path[0]));
-  const when = <T>(names: readonly OptionName[], resolve: () => T): T | undefined =>
-    names.some((name) => misshapen.has(name)) ? undefined : resolve();
+  const when: When = (names, resolve) => (names.some((name) => misshapen.has(name)) ? undefined : resolve());
 
   const settings = { ...DEFAULTS, ...options };
-  const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, report));
-  const audience = when(["audience", "serviceId", "verifyAudience"], () => resolveAudience(options, report));
-  const keys = when(
-    ["keys", "verificationKeys", "onKeyEvent"],
-    () => algorithms && resolveKeys(options, algorithms, report),
-  );
   when(["tokenSources"], () => reportRepeated(settings.tokenSources, report));
   const scopeRules = when(["adminScope", "impliedScopes"], () => {
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
+  const trusted = resolveTrust(options, when, report);
   const rules = compileRules(
     wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
     report,
   );
-  if (issues.length > 0 || !keys || !algorithms || !scopeRules) throw new ConfigurationError(issues);
+  if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
   return {
-    keys,
-    token: {
-      algorithms,
-      issuer: options.issuer,
-      audience,
-      requiredClaims: [...(options.requiredClaims ?? [])],
-      tokenTypes: [...settings.tokenTypes],
-      clockToleranceSeconds: settings.clockToleranceSeconds,
-      maxTokenAgeSeconds: options.maxTokenAgeSeconds,
-      maxTokenBytes: settings.maxTokenBytes,
-      now: options.now ?? Date.now,
-    },
+    trusted,
     tokenSources: [...settings.tokenSources],
-    principal: {
-      scopesClaim: settings.scopesClaim,
-      userIdClaim: settings.userIdClaim,
-      sessionIdClaim: settings.sessionIdClaim,
-      scopeRules,
-    },
+    maxTokenBytes: settings.maxTokenBytes,
+    scopeRules,
     rules,
     authorization: settings.authorization,
     unmappedRoutes: settings.unmappedRoutes,

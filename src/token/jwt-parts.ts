@@ -9,6 +9,8 @@ export interface JoseHeader {
 
 /** A compact JWS cut into its parts, with its header read. The payload is still unread: nothing vouches for it yet. */
 export interface JwtParts {
+  /** The whole token as it was sent. */
+  readonly encoded: string;
   readonly header: JoseHeader;
   readonly payload: string;
 }
@@ -35,7 +37,11 @@ export function readJwt(token: string, maxTokenBytes: number): JwtParts | Reject
   // Extensions that must be understood (RFC 7515 section 4.1.11), `b64` (RFC 7797) among them: none is.
   if (!isCanonicalBase64Url(signature) || Object.hasOwn(header, "crit")) return "malformed";
   if (Object.hasOwn(header, "b64")) return "malformed";
-  return { header: { alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) }, payload };
+  return {
+    encoded: token,
+    header: { alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) },
+    payload,
+  };
 }
 
 /**

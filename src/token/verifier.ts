@@ -9,7 +9,7 @@ import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import { findKeyMaterial, type KeyMaterial, type KeyResolver } from "../keys/verification-key.ts";
-import { readJsonSegment, readJwt } from "./jwt-parts.ts";
+import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 
 /** What a token must be to be accepted. */
 export interface TokenRules {
@@ -22,7 +22,6 @@ export interface TokenRules {
   readonly tokenTypes: readonly (string | null)[];
   readonly clockToleranceSeconds: number;
   readonly maxTokenAgeSeconds: number | undefined;
-  readonly maxTokenBytes: number;
   readonly now: () => number;
 }
 
@@ -40,9 +39,9 @@ interface Rejected {
 }
 
 /** Verifies one token. */
-export type TokenVerifier = (token: string) => Promise<Verification>;
+export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 
-/** Makes the verifier of a server. The signature and the registered claims are jose's to check (RFC 7515, RFC 7519). */
+/** Makes the verifier of one issuer's tokens. The signature and the registered claims are jose's to check (RFC 7515, RFC 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
   const options: JWTVerifyOptions = {
@@ -54,9 +53,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     ...(rules.maxTokenAgeSeconds !== undefined && { maxTokenAge: rules.maxTokenAgeSeconds }),
   };
 
-  return async (token) => {
-    const jwt = readJwt(token, rules.maxTokenBytes);
-    if (typeof jwt === "string") return reject(jwt);
+  return async (jwt) => {
     const { alg, kid, typ } = jwt.header;
     const algorithm = rules.algorithms.find((allowed) => allowed === alg);
     if (!algorithm) return reject("algorithm");
@@ -69,7 +66,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       return { kind: "unavailable", cause };
     }
 
-    const rejected = await verifyWithAny(candidates, token, {
+    const rejected = await verifyWithAny(candidates, jwt.encoded, {
       ...options,
       currentDate: readClock(rules.now),
     });

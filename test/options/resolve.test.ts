@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type ConfigurationIssueCode, createResourceServer, defaultScopeMappings } from "scopegate";
 import { DEFAULTS } from "../../src/options/options.ts";
-import { OPTION_NAMES } from "../../src/options/schema.ts";
+import { OPTION_NAMES } from "../../src/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";
 import {
   configurationErrorOf,
@@ -13,6 +13,10 @@ import {
 
 const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
 const table = (scopeMappings: object, more: object = {}) => ({ scopeMappings, ...more });
+const REMOTE = { jwksUri: "https://a.example/jwks" };
+const keysOf = (keys: object, more: object = {}) => ({ verificationKeys: undefined, keys, ...more });
+const TRUSTED = { issuer: "https://a.example", keys: REMOTE, algorithms: ["RS256"] };
+const issuersOf = (issuers: object, more: object = {}) => ({ verificationKeys: undefined, issuers, ...more });
 const at = (key: string, ...steps: readonly (string | number)[]) => ["scopeMappings", key, ...steps];
 
 /** Options of the right shape that mean something wrong: the code and path of the one mistake, and a part of the fix. */
@@ -27,6 +31,84 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
     "one of the two",
   ],
   [{ verificationKeys: undefined }, "option_missing", ["verificationKeys"], "`verificationKeys` or `keys`"],
+  [keysOf({}), "option_missing", ["keys"], "{ jwksUri }"],
+  [keysOf({ timeoutMs: 100 }), "option_missing", ["keys"], "{ jwksUri }"],
+  [keysOf({ ...REMOTE, jwksFile: "a.json" }), "option_conflict", ["keys", "jwksUri"], "one source"],
+  [keysOf({ ...REMOTE, discovery: true }), "option_conflict", ["keys", "discovery"], "one source"],
+  [keysOf({ jwksFile: "a.json", staleMs: 1 }), "option_conflict", ["keys", "staleMs"], "are fetched"],
+  [
+    keysOf({ jwksuri: "https://a.example" }),
+    "option_unknown",
+    ["keys", "jwksuri"],
+    "Did you mean `jwksUri`?",
+  ],
+  [keysOf(REMOTE, { algorithm: "HS256" }), "key_unusable", ["keys"], "`verificationKeys`"],
+  [keysOf({ discovery: true }), "option_missing", ["issuer"], "the `iss` of the tokens"],
+  [keysOf({ discovery: "https://a.example" }), "option_missing", ["issuer"], "the `iss` of the tokens"],
+  [keysOf({ discovery: true }, { issuer: "agents" }), "option_invalid", ["issuer"], "https URL"],
+  [keysOf({ discovery: true }, { issuer: "http://a.example" }), "option_invalid", ["issuer"], "https URL"],
+  [
+    keysOf({ discovery: true }, { issuer: "https://a.example?x" }),
+    "option_invalid",
+    ["issuer"],
+    "without query",
+  ],
+  [issuersOf([]), "option_invalid", ["issuers"], "at least one"],
+  [issuersOf({}), "option_invalid", ["issuers"], "list of"],
+  [issuersOf([TRUSTED, TRUSTED]), "option_conflict", ["issuers", 1, "issuer"], "once"],
+  [
+    issuersOf([TRUSTED, { ...TRUSTED, issuer: "HTTPS://a.example:443" }]),
+    "option_conflict",
+    ["issuers", 1, "issuer"],
+    "once",
+  ],
+  [
+    issuersOf([{ issuer: "https://a.example", keys: REMOTE }]),
+    "option_missing",
+    ["issuers", 0, "algorithms"],
+    "signs with",
+  ],
+  [
+    issuersOf([{ ...TRUSTED, algorithm: "RS256" }]),
+    "option_unknown",
+    ["issuers", 0, "algorithm"],
+    "Did you mean `algorithms`?",
+  ],
+  [
+    issuersOf([{ keys: REMOTE, algorithms: ["RS256"] }]),
+    "option_missing",
+    ["issuers", 0, "issuer"],
+    "exactly",
+  ],
+  [issuersOf([{ ...TRUSTED, keys: {} }]), "option_missing", ["issuers", 0, "keys"], "{ jwksUri }"],
+  [
+    issuersOf([{ ...TRUSTED, algorithms: ["HS256", "RS256"] }]),
+    "algorithms_mixed",
+    ["issuers", 0, "algorithms"],
+    "one kind",
+  ],
+  [
+    issuersOf([{ ...TRUSTED, keys: { jwksUri: "http://a.example/jwks" } }]),
+    "option_invalid",
+    ["issuers", 0, "keys", "jwksUri"],
+    "https URL",
+  ],
+  [
+    issuersOf([TRUSTED], { serviceId: undefined }),
+    "option_missing",
+    ["issuers", 0, "audience"],
+    "`verifyAudience: false`",
+  ],
+  [issuersOf([TRUSTED], { issuer: "https://a.example" }), "option_conflict", ["issuer"], "each issuer"],
+  [issuersOf([TRUSTED], { keys: REMOTE }), "option_conflict", ["keys"], "each issuer"],
+  [issuersOf([TRUSTED], { algorithm: "RS256" }), "option_conflict", ["algorithm"], "each issuer"],
+  [issuersOf([TRUSTED], { algorithms: ["RS256"] }), "option_conflict", ["algorithms"], "each issuer"],
+  [
+    issuersOf([TRUSTED], { verificationKeys: [issuer.publicPem] }),
+    "option_conflict",
+    ["verificationKeys"],
+    "each issuer",
+  ],
   [{ verificationKeys: [] }, "option_invalid", ["verificationKeys"], "at least one key"],
   [{ serviceId: undefined }, "option_missing", ["serviceId"], "`verifyAudience: false`"],
   [

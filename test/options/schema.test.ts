@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { OPTION_NAMES } from "../../src/options/schema.ts";
+import { OPTION_NAMES } from "../../src/options/shape.ts";
 import { configurationErrorOf, createServer, issuer, issuesOf } from "../support/resource-servers.ts";
 
 const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
 const { verificationKeys, ...WITHOUT_KEYS } = REQUIRED;
 const TOKEN_SOURCE = '{ header: "authorization" }';
-const KEYS = "{ verificationKeys }, { jwks } and { jwksFile }";
+const KEYS = "{ verificationKeys }, { jwks }, { jwksFile }, { jwksUri }, { discovery }";
 const noFunctions: readonly unknown[] = [true, "log", {}, [], 5, null];
 
 /** Wrong options, the path of the one mistake in them, and a part of what to write instead. */
@@ -132,19 +132,30 @@ const invalidKeys: readonly (readonly [object, readonly (string | number)[], str
   [{ verificationKeys: [issuer.publicPem, ["x"]] }, ["verificationKeys", 1], "Write a PEM"],
   [{ verificationKeys: [Buffer.from(issuer.publicPem)] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [() => issuer.publicPem] }, ["verificationKeys", 0], "Write a PEM"],
-  [{ keys: {} }, ["keys"], KEYS],
   [{ keys: [] }, ["keys"], KEYS],
   [{ keys: null }, ["keys"], KEYS],
   [{ keys: issuer.publicPem }, ["keys"], KEYS],
   [{ keys: [issuer.publicPem] }, ["keys"], KEYS],
-  [{ keys: { jwks: { keys: [issuer.publicJwk] }, jwksFile: "jwks.json" } }, ["keys"], KEYS],
-  [{ keys: { verificationKeys, jwksFile: "jwks.json" } }, ["keys"], KEYS],
   [{ keys: { verificationKeys: "key" } }, ["keys"], "Write"],
   [{ keys: { jwks: [issuer.publicJwk] } }, ["keys"], "Write"],
   [{ keys: { jwks: issuer.publicJwk } }, ["keys"], "Write"],
   [{ keys: { jwksFile: "" } }, ["keys"], "Write"],
   [{ keys: { jwksFile: new URL("file:///jwks.json") } }, ["keys"], "Write"],
-  [{ keys: { jwksfile: "jwks.json" } }, ["keys"], KEYS],
+  [{ keys: { jwksUri: "issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://127.0.0.1.issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://localhost@issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "https://me:secret@issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "file:///etc/jwks.json" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: new URL("https://issuer.example/jwks") } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { discovery: false } }, ["keys", "discovery"], "Write true"],
+  [{ keys: { discovery: "http://issuer.example" } }, ["keys", "discovery"], "https URL"],
+  [{ keys: { jwksUri: "https://a.example", timeoutMs: 0 } }, ["keys", "timeoutMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", maxAgeMs: "1h" } }, ["keys", "maxAgeMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", staleMs: Infinity } }, ["keys", "staleMs"], "one day"],
+  [{ keys: { jwksUri: "https://a.example", staleMs: 86_400_001 } }, ["keys", "staleMs"], "one day"],
+  [{ keys: { jwksUri: "https://a.example", cooldownMs: -1 } }, ["keys", "cooldownMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", fetch: "undici" } }, ["keys", "fetch"], "like `fetch`"],
 ];
 
 describe("an option of the wrong shape", () => {

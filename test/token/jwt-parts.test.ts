@@ -353,7 +353,11 @@ describe("readJwt", () => {
     "reads of the header %j what a verifier may look at, and leaves the payload unread",
     (json, expected) => {
       const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
-      expect(readJwt(token, token.length)).toStrictEqual({ header: expected, payload: encode("no JSON") });
+      expect(readJwt(token, token.length)).toStrictEqual({
+        encoded: token,
+        header: expected,
+        payload: encode("no JSON"),
+      });
     },
   );
 });

@@ -6,7 +6,8 @@ import { createIssuer, type IssuerAlgorithm } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { createServer, issuer, NOW, verdictOf } from "../support/resource-servers.ts";
 import { type KeyResolver } from "../../src/keys/verification-key.ts";
-import { createTokenVerifier, type TokenRules } from "../../src/token/verifier.ts";
+import { type TokenRules } from "../../src/token/verifier.ts";
+import { createVerifier } from "../support/verifier.ts";
 
 const server = createServer();
 const stranger = createIssuer({ kid: "stranger" });
@@ -550,10 +551,8 @@ describe("createTokenVerifier", () => {
     tokenTypes: ["JWT"],
     clockToleranceSeconds: 0,
     maxTokenAgeSeconds: undefined,
-    maxTokenBytes: 16_384,
     now: () => NOW * 1000,
   };
-  const ready = () => Promise.resolve();
 
   it.each<readonly [string, KeyResolver["find"]]>([
     [
@@ -564,7 +563,7 @@ describe("createTokenVerifier", () => {
     ],
     ["rejects", () => Promise.reject(new Error("The file server is away."))],
   ])("gives no verdict where the key source %s: no answer is not a bad token", async (_, find) => {
-    const verify = createTokenVerifier(rules, { find, ready });
+    const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token())).toEqual({
       kind: "unavailable",
       cause: new Error("The file server is away."),
@@ -578,13 +577,13 @@ describe("createTokenVerifier", () => {
     ["too many bytes", "a".repeat(20_000), "too_large"],
   ])("asks for no key for a token of %s", async (_, token, rejection) => {
     const find = vi.fn<KeyResolver["find"]>(() => []);
-    expect(await createTokenVerifier(rules, { find, ready })(token)).toEqual({ kind: "rejected", rejection });
+    expect(await createVerifier(rules, find)(token)).toEqual({ kind: "rejected", rejection });
     expect(find).not.toHaveBeenCalled();
   });
 
   it("asks by the algorithm and the kid of the token, and rejects it where there is no key", async () => {
     const find = vi.fn<KeyResolver["find"]>(() => []);
-    const verify = createTokenVerifier(rules, { find, ready });
+    const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token({}, { kid: "a" }))).toEqual({
       kind: "rejected",
       rejection: "key",
@@ -592,16 +591,16 @@ describe("createTokenVerifier", () => {
     expect(find.mock.calls).toEqual([[{ algorithm: "RS256", kid: "a" }]]);
   });
 
-  const keysOf = (...keys: readonly KeyObject[]) => ({
-    find: () => keys.map((key) => ({ algorithms: new Set(["RS256"] as const), material: () => key })),
-    ready,
-  });
+  const keysOf =
+    (...keys: readonly KeyObject[]): KeyResolver["find"] =>
+    () =>
+      keys.map((key) => ({ algorithms: new Set(["RS256"] as const), material: () => key }));
 
   it.each([
     ["first", [issuer.publicKey, stranger.publicKey]],
     ["last", [stranger.publicKey, issuer.publicKey]],
   ])("tries each key until a signature fits, the right one %s", async (_, keys) => {
-    const verify = createTokenVerifier(rules, keysOf(...keys));
+    const verify = createVerifier(rules, keysOf(...keys));
     expect(await verify(await issuer.token())).toMatchObject({ kind: "verified" });
     // What is wrong with the claims of a genuine token is final.
     expect(await verify(await issuer.token({ exp: 1 }))).toEqual({ kind: "rejected", rejection: "expired" });
@@ -610,21 +609,21 @@ describe("createTokenVerifier", () => {
   });
 
   it("rejects a token by a key that cannot be used for it", async () => {
-    const verify = createTokenVerifier(rules, keysOf(createSecretKey(randomBytes(32))));
+    const verify = createVerifier(rules, keysOf(createSecretKey(randomBytes(32))));
     expect(await verify(await issuer.token())).toEqual({ kind: "rejected", rejection: "key" });
   });
 
   it.each(["[]", "null", "5", '"claims"', '{"aud":"agents-prod","aud":"agents-prod"}'])(
     "rejects a signed payload that is no set of claims: %s",
     async (payload) => {
-      const verify = createTokenVerifier(rules, keysOf(issuer.publicKey));
+      const verify = createVerifier(rules, keysOf(issuer.publicKey));
       const token = signed({ alg: "RS256", typ: "JWT" }, issuer.privateKey, payload);
       expect(await verify(token)).toEqual({ kind: "rejected", rejection: "malformed" });
     },
   );
 
   it("names the claim that is missing or wrong", async () => {
-    const verify = createTokenVerifier({ ...rules, requiredClaims: ["exp"] }, keysOf(issuer.publicKey));
+    const verify = createVerifier({ ...rules, requiredClaims: ["exp"] }, keysOf(issuer.publicKey));
     for (const claims of [{}, { exp: "never" }]) {
       expect(await verify(await issuer.token(claims))).toEqual({
         kind: "rejected",
@@ -636,7 +635,7 @@ describe("createTokenVerifier", () => {
 
   it("hands on the claims of a verified token, and nothing of its header", async () => {
     const find = () => [{ algorithms: new Set(["RS256"] as const), material: () => issuer.publicKey }];
-    const verify = createTokenVerifier(rules, { find, ready });
+    const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toEqual({
       kind: "verified",
       claims: { scopes: [], aud: "agents-prod", sub: "user-1", tenant: { id: 7 } },

@@ -1,0 +1,117 @@
+import { attempt } from "../errors.ts";
+import { displayUrl } from "./secure-url.ts";
+
+/** The part of `fetch` that key sources use; the one of the platform fits, and so does one that goes through a proxy. */
+export type KeyFetch = (
+  url: string,
+  init: {
+    readonly method: "GET";
+    readonly headers: Record<string, string>;
+    readonly redirect: "manual";
+    readonly signal: AbortSignal;
+  },
+) => Promise<Response>;
+
+/** Why a document could not be had. The text is ours, and fit for a log. */
+export class FetchError extends Error {
+  override readonly name = "FetchError";
+  /** The status of the answer, where there was one that was not 200. */
+  readonly status: number | undefined;
+
+  constructor(
+    url: string,
+    what: string,
+    options: { readonly status?: number; readonly cause?: unknown } = {},
+  ) {
+    super(`${displayUrl(url)} ${what}`, { cause: options.cause });
+    this.status = options.status;
+  }
+}
+
+/** Far above any key set, far below what a server could be made to choke on; counted after decompression. */
+const MAX_BYTES = 512 * 1024;
+const MAX_REDIRECTS = 3;
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/**
+ * Reads a JSON document of at most 512 KiB. Follows up to three redirects within its origin: another one was never
+ * configured, and could be inside the network. Sends no credentials.
+ *
+ * @throws FetchError
+ */
+export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<unknown> {
+  const response = await follow(url, fetch, signal);
+  if (response.status !== 200) {
+    discard(response.body);
+    throw new FetchError(url, `answered ${response.status}.`, { status: response.status });
+  }
+  const text = await readText(url, response);
+  const value = attempt((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
+  if (!value) throw new FetchError(url, "answered no JSON.");
+  return value.json;
+}
+
+async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
+  const { origin } = new URL(url);
+  let place = url;
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const response = await send(place, fetch, signal);
+    // A `fetch` that follows redirects by itself must not lead elsewhere either.
+    if (response.url !== "" && new URL(response.url).origin !== origin) return refuseRedirect(url, response);
+    if (!REDIRECTS.has(response.status)) return response;
+    discard(response.body);
+    const location = response.headers.get("location");
+    const next = location === null ? undefined : attempt(() => new URL(location, place));
+    if (next?.origin !== origin) return refuseRedirect(url, response);
+    place = next.href;
+  }
+  throw new FetchError(url, `redirects more than ${MAX_REDIRECTS} times.`);
+}
+
+function refuseRedirect(url: string, { body }: Response): never {
+  discard(body);
+  throw new FetchError(url, "redirects to another origin, which is not followed.");
+}
+
+async function send(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
+  const headers = { accept: "application/json, application/jwk-set+json" };
+  try {
+    return await fetch(url, { method: "GET", headers, redirect: "manual", signal });
+  } catch (cause) {
+    throw unreachable(url, cause);
+  }
+}
+
+async function readText(url: string, { body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = body?.getReader();
+  try {
+    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+      chunks.push(part.value);
+      size += part.value.byteLength;
+      if (size > MAX_BYTES) break;
+    }
+  } catch (cause) {
+    throw unreachable(url, cause);
+  }
+  if (size <= MAX_BYTES) return Buffer.concat(chunks).toString("utf8");
+  reader?.cancel().catch(() => undefined);
+  throw new FetchError(url, `answered more than ${MAX_BYTES} bytes.`);
+}
+
+/** Frees the connection of an answer that nobody reads. */
+function discard(body: Response["body"]): void {
+  body?.cancel().catch(() => undefined);
+}
+
+function unreachable(url: string, cause: unknown): FetchError {
+  const code = codeOf(cause) ?? codeOf((cause as { readonly cause?: unknown } | null)?.cause);
+  return new FetchError(url, `cannot be read${code === undefined ? "" : ` (${code})`}.`, { cause });
+}
+
+/** `ECONNREFUSED` and its like; whatever else an error says stays in its `cause`. */
+function codeOf(error: unknown): string | undefined {
+  const code: unknown = (error as { readonly code?: unknown } | null | undefined)?.code;
+  return typeof code === "string" && /^\w{1,50}$/.test(code) ? code : undefined;
+}

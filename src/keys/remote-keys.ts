@@ -1,0 +1,192 @@
+import { attempt } from "../errors.ts";
+import { withinLimit } from "../time-limit.ts";
+import { type KeyEvent } from "./key-event.ts";
+import { type RemoteJwks } from "./remote-jwks.ts";
+import { type KeyQuery, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
+
+/** When a remote set is read, and for how long it is used. All in milliseconds. */
+export interface RemoteTiming {
+  /** How long one reading may take, discovery and redirects included. Default: `5000`. */
+  readonly timeoutMs: number;
+  /** How long the source is left alone after it was read for a key that it did not have, or failed. Default: `30_000`. */
+  readonly cooldownMs: number;
+  /**
+   * How old keys may be: a key that its issuer withdrew is refused after this time at the latest, as long as the issuer
+   * answers. They are read again in the background before that. Default: `600_000`, ten minutes.
+   */
+  readonly maxAgeMs: number;
+  /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
+  readonly staleMs: number;
+}
+
+/** Reads the set anew; `known` are the keys in use. */
+export type RemoteLoad = (known: RemoteJwks["keys"], signal: AbortSignal) => Promise<RemoteJwks>;
+
+interface RemoteRules extends RemoteTiming {
+  /** How the source is named in messages. */
+  readonly source: string;
+  readonly load: RemoteLoad;
+  readonly now: () => number;
+  readonly tell: (event: Pick<KeyEvent, "type" | "message">) => void;
+}
+
+interface LoadedSet {
+  readonly keys: RemoteJwks["keys"];
+  readonly list: readonly VerificationKey[];
+  readonly loadedAt: number;
+}
+
+/** A set is read again at this part of its age, so that the next one is there before it ends. */
+const REFRESH_AT = 0.75;
+/** What the timer waits for at least, however short the times are that requests are held to. */
+const MIN_DELAY_MS = 1_000;
+
+/**
+ * The keys of a remote set. One flight at a time, whoever asks. Fresh keys answer at once; old ones answer only while their
+ * source is known to have failed, and for a bounded time. Without keys there is no answer, which is an error and no
+ * verdict on a token.
+ */
+export class RemoteKeys implements KeyResolver {
+  readonly #rules: RemoteRules;
+  #set: LoadedSet | undefined;
+  /** Why the last attempt failed; `undefined` when it did not. */
+  #failure: Error | undefined;
+  #attemptedAt: number | undefined;
+  #flight: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isStaleTold = false;
+  #complaint = "";
+  readonly #closing = new AbortController();
+
+  constructor(rules: RemoteRules) {
+    this.#rules = rules;
+  }
+
+  find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
+    const list = this.#usable();
+    const found = list && selectKeys(list, query);
+    return list && found && isAnswer(found, list, query) ? found : this.#findAgain(query);
+  }
+
+  async ready(): Promise<void> {
+    if (!this.#isFresh()) await this.#fetch();
+    if (this.#failure) throw this.#failure;
+    if (this.#set?.list.length === 0) throw new Error(`${this.#rules.source} holds no key that can be used.`);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#closing.abort();
+  }
+
+  /** The keys that answer without waiting. Has the set read in the background when that is due. */
+  #usable(): readonly VerificationKey[] | undefined {
+    if (!this.#set) return undefined;
+    const { maxAgeMs, staleMs } = this.#rules;
+    const age = this.#sinceThen(this.#set.loadedAt);
+    if (age >= maxAgeMs * REFRESH_AT && (!this.#failure || this.#isRested())) void this.#fetch();
+    if (age < maxAgeMs) return this.#set.list;
+    if (!this.#failure || !(age < maxAgeMs + staleMs)) return undefined;
+    this.#tellStale(this.#failure);
+    return this.#set.list;
+  }
+
+  /** For a token whose key is not there: asks the source, unless it has been asked just now. */
+  async #findAgain(query: KeyQuery): Promise<readonly VerificationKey[]> {
+    if (this.#flight || this.#isRested() || (!this.#failure && !this.#isFresh())) await this.#fetch();
+    const list = this.#usable();
+    const found = list && selectKeys(list, query);
+    if (found && (!this.#failure || isAnswer(found, list, query))) return found;
+    // Its key may be one that could not be fetched: nobody can tell whether this token is good.
+    throw this.#failure ?? new Error(`${this.#rules.source} has not been read.`);
+  }
+
+  /** Never rejects: what went wrong is `#failure`. */
+  #fetch(): Promise<void> {
+    return (this.#flight ??= this.#attempt().finally(() => (this.#flight = undefined)));
+  }
+
+  async #attempt(): Promise<void> {
+    const { source, load, timeoutMs, now } = this.#rules;
+    clearTimeout(this.#timer);
+    const flight = new AbortController();
+    const abort = () => flight.abort();
+    this.#closing.signal.addEventListener("abort", abort);
+    try {
+      if (this.#closing.signal.aborted) throw new Error(`${source} is read no more: the server was closed.`);
+      // The set is as old as the question: its issuer may have changed it while it answered.
+      this.#attemptedAt = now();
+      const loaded = await withinLimit(load(this.#set?.keys ?? new Map(), flight.signal), source, timeoutMs);
+      this.#adopt(loaded, this.#attemptedAt);
+    } catch (error) {
+      this.#fail(error);
+    }
+    this.#closing.signal.removeEventListener("abort", abort);
+    // An answer that came too late must not be read to its end.
+    abort();
+    this.#schedule();
+  }
+
+  #adopt({ keys, complaints }: RemoteJwks, loadedAt: number): void {
+    const { tell } = this.#rules;
+    const before = this.#set?.keys;
+    const complaint = complaints.join(" ");
+    const isNews = complaint !== "" && complaint !== this.#complaint;
+    this.#set = { keys, list: [...keys.values()], loadedAt };
+    this.#failure = undefined;
+    this.#isStaleTold = false;
+    this.#complaint = complaint;
+    tell({ type: "fetched" });
+    if (before && !hasSameMembers(before, keys)) tell({ type: "rotated" });
+    if (isNews) tell({ type: "failed", message: complaint });
+  }
+
+  #fail(error: unknown): void {
+    const { source, now, tell } = this.#rules;
+    this.#failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
+    // Whoever waited for an answer that did not come is not made to wait again at once.
+    this.#attemptedAt = attempt(now) ?? this.#attemptedAt;
+    if (!this.#closing.signal.aborted) tell({ type: "failed", message: this.#failure.message });
+  }
+
+  /** Keeps the set fresh while nobody asks, and notices by itself when its source is back. */
+  #schedule(): void {
+    if (this.#closing.signal.aborted) return;
+    const { cooldownMs, maxAgeMs } = this.#rules;
+    const delay = Math.max(this.#failure ? cooldownMs : maxAgeMs * REFRESH_AT, MIN_DELAY_MS);
+    this.#timer = setTimeout(() => void this.#fetch(), delay).unref();
+  }
+
+  #tellStale({ message }: Error): void {
+    if (this.#isStaleTold) return;
+    this.#isStaleTold = true;
+    this.#rules.tell({ type: "stale", message });
+  }
+
+  #isFresh(): boolean {
+    return this.#set !== undefined && this.#sinceThen(this.#set.loadedAt) < this.#rules.maxAgeMs;
+  }
+
+  /** Whether the source may be asked again; failures count as well. */
+  #isRested(): boolean {
+    return this.#attemptedAt === undefined || this.#sinceThen(this.#attemptedAt) >= this.#rules.cooldownMs;
+  }
+
+  /** Either way: a clock that was set back must not make keys young for as long as it was set back. */
+  #sinceThen(then: number): number {
+    return Math.abs(this.#rules.now() - then);
+  }
+}
+
+/** Whether these keys settle a token: it names one of them, or nothing in the set has a name. */
+function isAnswer(
+  found: readonly VerificationKey[],
+  list: readonly VerificationKey[],
+  { kid }: KeyQuery,
+): boolean {
+  if (found.length === 0 || kid === undefined) return found.length > 0;
+  return found[0]?.kid === kid || list.every((key) => key.kid === undefined);
+}
+
+const hasSameMembers = (one: RemoteJwks["keys"], other: RemoteJwks["keys"]): boolean =>
+  one.size === other.size && [...one.keys()].every((text) => other.has(text));

@@ -1,0 +1,22 @@
+/**
+ * Whether keys may be fetched from an address: over https, or over http on this machine. Whoever sits on the way of plain
+ * http can put in a key of their own. Credentials in a URL end up in logs, and `fetch` refuses them.
+ */
+export function isSecureUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password } = new URL(text);
+  if (username !== "" || password !== "") return false;
+  return protocol === "https:" || isLoopbackUrl(text);
+}
+
+/** Whether a URL is http on this machine. A name such as `127.0.0.1.example.com` is not. */
+export function isLoopbackUrl(text: string): boolean {
+  const { protocol, hostname } = new URL(text);
+  return protocol === "http:" && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
+
+/** A URL as logs and events show it: queries may hold secrets. */
+export function displayUrl(text: string): string {
+  const { origin, pathname } = new URL(text);
+  return origin + pathname;
+}

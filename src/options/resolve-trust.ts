@@ -1,0 +1,121 @@
+import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { type KeyEvent } from "../keys/key-event.ts";
+import { type KeySource } from "../keys/key-source.ts";
+import { notify } from "../notify.ts";
+import { type TrustedParty } from "../trust.ts";
+import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { resolveKeySource } from "./resolve-keys.ts";
+import { conflict, resolveAlgorithms, resolveAudience } from "./resolve-token.ts";
+import { type TrustedIssuer } from "./trusted-issuer.ts";
+
+/** Whose tokens are accepted, and whether their `iss` tells whose they are. */
+export interface ResolvedTrust {
+  readonly parties: readonly TrustedParty[];
+  readonly byIssuer: boolean;
+}
+
+/** Calls `resolve` unless one of these options has the wrong shape, which is reported already. */
+export type When = <T>(names: readonly (keyof ResourceServerOptions)[], resolve: () => T) => T | undefined;
+
+type Path = readonly (string | number)[];
+
+/** A mistake is reported, and its party left out: the options are refused as a whole then. */
+export function resolveTrust(options: ResourceServerOptions, when: When, report: Report): ResolvedTrust {
+  const { issuers } = options;
+  if (!issuers) return { parties: resolveParty(options, [], when, report), byIssuer: false };
+  const parties = when(["issuers"], () => {
+    reportBeside(options, report);
+    reportRepeated(issuers, report);
+    const shared = withoutThose(options);
+    return issuers.flatMap((issuer, index) =>
+      resolveParty({ ...shared, ...issuer }, ["issuers", index], when, report),
+    );
+  });
+  return { parties: parties ?? [], byIssuer: true };
+}
+
+function resolveParty(
+  options: ResourceServerOptions,
+  path: Path,
+  when: When,
+  report: Report,
+): readonly TrustedParty[] {
+  const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
+  const audience = when(["audience", "serviceId", "verifyAudience"], () =>
+    resolveAudience(options, path, report),
+  );
+  const keys = when(["keys", "verificationKeys", "issuer", "onKeyEvent", "now"], () => {
+    const source = findSource(options, report);
+    if (!source || !algorithms) return undefined;
+    const { issuer, now = Date.now, onKeyEvent = warn } = options;
+    const use = { algorithms, issuer, now, onKeyEvent: (event: KeyEvent) => notify(onKeyEvent, event) };
+    return resolveKeySource(source, { ...use, path: options.keys ? [...path, "keys"] : path }, report);
+  });
+  if (!algorithms || !keys) return [];
+
+  const settings = { ...DEFAULTS, ...options };
+  const token = {
+    algorithms,
+    issuer: options.issuer,
+    audience,
+    requiredClaims: options.requiredClaims ?? [],
+    tokenTypes: settings.tokenTypes,
+    clockToleranceSeconds: settings.clockToleranceSeconds,
+    maxTokenAgeSeconds: options.maxTokenAgeSeconds,
+    now: options.now ?? Date.now,
+  };
+  const { scopesClaim, userIdClaim, sessionIdClaim } = settings;
+  return [{ keys, token, principal: { scopesClaim, userIdClaim, sessionIdClaim } }];
+}
+
+function findSource(
+  { keys, verificationKeys }: ResourceServerOptions,
+  report: Report,
+): KeySource | undefined {
+  if (keys && verificationKeys) {
+    report(conflict("verificationKeys", "keys"));
+    return undefined;
+  }
+  if (keys ?? verificationKeys) return keys ?? { verificationKeys: verificationKeys ?? [] };
+  report({
+    code: "option_missing",
+    path: ["verificationKeys"],
+    message: "is missing.",
+    hint: "Give the keys that tokens are verified with, as `verificationKeys` or `keys`.",
+  });
+  return undefined;
+}
+
+/** Beside several issuers these would have to say whose they are. */
+const OF_ONE_ISSUER = ["issuer", "keys", "verificationKeys", "algorithm", "algorithms"] as const;
+
+const withoutThose = (options: ResourceServerOptions): ResourceServerOptions =>
+  Object.fromEntries(Object.entries(options).filter(([name]) => !OF_ONE_ISSUER.some((one) => one === name)));
+
+function reportBeside(options: ResourceServerOptions, report: Report): void {
+  for (const name of OF_ONE_ISSUER) {
+    if (options[name]) report(conflict(name, "issuers", "Write it in the entry of each issuer."));
+  }
+}
+
+/** Two entries for one issuer would each vouch for the tokens of the other. */
+function reportRepeated(issuers: readonly TrustedIssuer[], report: Report): void {
+  const names = issuers.map(({ issuer }) => (URL.canParse(issuer) ? new URL(issuer).href : issuer));
+  for (const [index, name] of names.entries())
+    if (names.indexOf(name) < index) report(repeated(["issuers", index, "issuer"], names.indexOf(name)));
+}
+
+const repeated = (path: Path, index: number): ConfigurationIssue => ({
+  code: "option_conflict",
+  path,
+  message: `is the issuer of \`issuers[${index}]\` again.`,
+  hint: "Name each issuer once; give all of its keys in one source.",
+});
+
+/** A key source that fails must be seen by someone, even where nobody asked to be told. */
+function warn({ type, source, message }: KeyEvent): void {
+  if (type === "failed")
+    process.emitWarning(`Keys of ${source}: ${message ?? "failed."}`, "ScopegateWarning");
+  if (type === "stale")
+    process.emitWarning(`Keys of ${source} are older than they should be.`, "ScopegateWarning");
+}

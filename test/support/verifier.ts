@@ -1,0 +1,15 @@
+import { type KeyResolver } from "../../src/keys/verification-key.ts";
+import { readJwt } from "../../src/token/jwt-parts.ts";
+import { createTokenVerifier, type TokenRules, type Verification } from "../../src/token/verifier.ts";
+
+/** From a token as it is sent to the verdict of one issuer's rules, with keys from a look-up alone. */
+export function createVerifier(
+  rules: TokenRules,
+  find: KeyResolver["find"],
+): (token: string) => Promise<Verification> {
+  const verify = createTokenVerifier(rules, { find, ready: () => Promise.resolve(), close: () => undefined });
+  return (token) => {
+    const jwt = readJwt(token, 16_384);
+    return typeof jwt === "string" ? Promise.resolve({ kind: "rejected", rejection: jwt }) : verify(jwt);
+  };
+}
