@@ -54,11 +54,12 @@ function parse(text: string): unknown {
   }
 }
 
-/** Listens on a port that the system chooses. */
+/** Listens on a port that the system chooses, unless one is given. */
 export async function listen(
   server: Server,
+  givenPort = 0,
 ): Promise<{ readonly port: number; readonly close: () => Promise<void> }> {
-  server.listen(0, "127.0.0.1");
+  server.listen(givenPort, "127.0.0.1");
   await once(server, "listening");
   return {
     port: (server.address() as AddressInfo).port,
