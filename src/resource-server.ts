@@ -175,6 +175,9 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
     refuse: (refused: Refused) => createRefusal(refused, challenge),
     ready: trust.ready,
-    close: () => Promise.resolve(trust.close()),
+    close: () => {
+      trust.close();
+      return Promise.resolve();
+    },
   });
 }

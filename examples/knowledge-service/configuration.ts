@@ -19,6 +19,27 @@ export function loadConfiguration(file: string): ResourceServerOptions {
   return { defaultScopeMappings: policy, ...options };
 }
 
+/** An issuer that the service is told of when it starts, instead of those of a file. */
+export interface DiscoveredIssuer {
+  readonly issuer: string;
+  /** The `aud` that it gives to the service; by default the service's own id. */
+  readonly audience: string | undefined;
+}
+
+/** The service with the keys of an issuer that is discovered, whose access tokens follow RFC 9068: scopes are in `scope`. */
+export function configurationFor({ issuer, audience }: DiscoveredIssuer): ResourceServerOptions {
+  const { service_id: serviceId } = readObject(shippedConfiguration);
+  return {
+    defaultScopeMappings: policy,
+    issuer,
+    keys: { discovery: true },
+    audience: audience ?? String(serviceId),
+    scopesClaim: "scope",
+    onKeyEvent: ({ type, source, message }) =>
+      console.log(["Keys", type, `source=${source}`, message].filter(Boolean).join(" ")),
+  };
+}
+
 function readObject(file: string): Record<string, unknown> {
   const json: unknown = JSON.parse(readFileSync(file, "utf8"));
   if (typeof json === "object" && json !== null && !Array.isArray(json))

@@ -1,6 +1,7 @@
 /** `npm run demo -- [express|koa|fastify]`: the whole story on a real port; exits 0 only if all came out as told. */
 import { type Decision } from "scopegate";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
+import { openControlPlane } from "./control-plane.ts";
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer } from "./development-issuer.ts";
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
@@ -10,31 +11,41 @@ const [framework = "express"] = process.argv.slice(2);
 if (!Object.hasOwn(FRAMEWORKS, framework))
   throw new TypeError("Usage: npm run demo -- [express|koa|fastify]");
 
-const options = loadOptions();
+/** The `iss` of the backend's tokens. */
+const BACKEND = "https://backend.example";
+
+const backend = openDevelopmentIssuer();
+const controlPlane = await openControlPlane();
+const { verificationKeys = [], algorithm = "RS256", ...options } = loadConfiguration(shippedConfiguration);
+const audience = String(options.serviceId);
+
 let last: { readonly decision: Decision; readonly line: string } | undefined;
 const service = await startService(
   framework as Framework,
   {
     ...options,
+    issuers: [
+      { issuer: BACKEND, keys: { verificationKeys }, algorithms: [algorithm] },
+      { issuer: controlPlane.issuer, keys: { jwksUri: controlPlane.jwksUri }, algorithms: ["ES256"] },
+    ],
     onDecision: (decision, request) => (last = { decision, line: renderDecision(decision, request) }),
   },
   0,
 );
-const { mint, audience } = { mint: openDevelopmentIssuer().token, audience: String(options.serviceId) };
+const story = createStory({
+  backend: (role, claims) => backend.token(role, audience, { iss: BACKEND, ...claims }),
+  controlPlane: { issuer: controlPlane.issuer, token: () => controlPlane.token(audience, ["teams:read"]) },
+});
 
 let failures = 0;
-for (const [index, scene] of createStory((role, claims) => mint(role, audience, claims)).entries()) {
+for (const [index, scene] of story.entries()) {
   console.log(`\n${index + 1}. ${scene.title}`);
   if (!(await play(scene))) failures += 1;
 }
 await service.close();
+await controlPlane.close();
 console.log(failures === 0 ? "\nAll came out as told." : `\n${failures} scenes came out otherwise.`);
 process.exitCode = failures === 0 ? 0 : 1;
-
-function loadOptions() {
-  openDevelopmentIssuer();
-  return loadConfiguration(shippedConfiguration);
-}
 
 async function play({ method, path, token, body, status, reason, tells }: Scene): Promise<boolean> {
   const response = await fetch(service.url + path, {

@@ -1,37 +1,55 @@
-/** `npm start -- [express|koa|fastify] [--config FILE] [--port N]` */
+/** `npm start -- [express|koa|fastify] [--config FILE | --issuer URL [--audience AUD]] [--port N]` */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { AuditError, ConfigurationError } from "scopegate";
-import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
+import { AuditError, ConfigurationError, KeysUnavailableError } from "scopegate";
+import {
+  configurationFor,
+  type DiscoveredIssuer,
+  loadConfiguration,
+  shippedConfiguration,
+} from "./configuration.ts";
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer, type Role, ROLES } from "./development-issuer.ts";
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
 
-const USAGE = "Usage: npm start -- [express|koa|fastify] [--config FILE] [--port N]";
+const USAGE =
+  "Usage: npm start -- [express|koa|fastify] [--config FILE | --issuer URL [--audience AUD]] [--port N]";
 
 interface Arguments {
   readonly framework: Framework;
   readonly config: string | undefined;
+  readonly discovered: DiscoveredIssuer | undefined;
   readonly port: number;
 }
 
 function readArguments(): Arguments {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { config: { type: "string" }, port: { type: "string" } },
+    options: {
+      config: { type: "string" },
+      issuer: { type: "string" },
+      audience: { type: "string" },
+      port: { type: "string" },
+    },
   });
   const [framework = "express", ...more] = positionals;
   const port = Number(values.port ?? 7777);
   if (!Object.hasOwn(FRAMEWORKS, framework) || more.length > 0)
     throw new TypeError(`Unknown: ${positionals.join(" ")}`);
   if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError("--port takes 0 to 65535");
-  return { framework: framework as Framework, config: values.config, port };
+  const { config, issuer, audience } = values;
+  if (issuer !== undefined && config !== undefined) throw new TypeError("--config names issuers of its own");
+  if (issuer === undefined && audience !== undefined) throw new TypeError("--audience needs --issuer");
+  const discovered = issuer === undefined ? undefined : { issuer, audience };
+  return { framework: framework as Framework, config, discovered, port };
 }
 
-async function run({ framework, config, port }: Arguments): Promise<void> {
+async function run({ framework, config, discovered, port }: Arguments): Promise<void> {
   // Another configuration has an issuer of its own: the development issuer must not exist beside it.
-  const issuer = config === undefined ? openDevelopmentIssuer() : undefined;
-  const options = loadConfiguration(config === undefined ? shippedConfiguration : resolve(config));
+  const issuer = config === undefined && !discovered ? openDevelopmentIssuer() : undefined;
+  const options = discovered
+    ? configurationFor(discovered)
+    : loadConfiguration(config === undefined ? shippedConfiguration : resolve(config));
   const service = await startService(
     framework,
     { ...options, onDecision: (decision, request) => console.log(renderDecision(decision, request)) },
@@ -40,6 +58,7 @@ async function run({ framework, config, port }: Arguments): Promise<void> {
   stopOnSignal(service.close);
   console.log(`The knowledge service listens on ${service.url} (${framework}).`);
   console.log(service.audit.ok ? `${service.audit.summary}.` : service.audit.text);
+  if (discovered) console.log(`It takes tokens of ${discovered.issuer} for ${String(options.audience)}.`);
   if (issuer) await printTokens(service.url, (role) => issuer.token(role, String(options.serviceId)));
 }
 
@@ -69,7 +88,7 @@ function stopOnSignal(close: () => Promise<void>): void {
   process.once("SIGTERM", stop);
 }
 
-const MISTAKES = [AuditError, ConfigurationError, TypeError, SyntaxError];
+const MISTAKES = [AuditError, ConfigurationError, KeysUnavailableError, TypeError, SyntaxError];
 
 function fail(error: unknown): void {
   const isMistake = MISTAKES.some((kind) => error instanceof kind);

@@ -14,10 +14,16 @@ export interface Scene {
   readonly tells?: (body: unknown) => boolean;
 }
 
-type Mint = (role: Role, claims?: Record<string, unknown>) => Promise<string>;
+/** The two issuers that the service of the story trusts: each token names one, and is held to its keys alone. */
+interface Issuers {
+  /** The operator's own backend, whose public key the service has as a PEM. */
+  readonly backend: (role: Role, claims?: Record<string, unknown>) => Promise<string>;
+  /** The control plane, whose key set the service fetches. */
+  readonly controlPlane: { readonly issuer: string; readonly token: () => Promise<string> };
+}
 
 /** What the guard does, from a request without a token to a public route. */
-export function createStory(mint: Mint): readonly Scene[] {
+export function createStory({ backend: mint, controlPlane }: Issuers): readonly Scene[] {
   const get = { method: "GET" } as const;
   const run = { method: "POST", body: { input: "hello" } } as const;
   return [
@@ -95,6 +101,30 @@ export function createStory(mint: Mint): readonly Scene[] {
       token: mint("admin"),
       status: 200,
       reason: "allowed",
+    },
+    {
+      ...get,
+      title: "A token of the other issuer, the control plane",
+      path: "/teams/research",
+      token: controlPlane.token(),
+      status: 200,
+      reason: "allowed",
+    },
+    {
+      ...get,
+      title: "A token that names the control plane and is signed by the backend",
+      path: "/teams/research",
+      token: mint("admin", { iss: controlPlane.issuer }),
+      status: 401,
+      reason: "algorithm",
+    },
+    {
+      ...get,
+      title: "A token of an issuer that nobody trusts",
+      path: "/teams/research",
+      token: mint("admin", { iss: "https://stranger.example" }),
+      status: 401,
+      reason: "issuer",
     },
     {
       ...get,

@@ -85,7 +85,7 @@ async function send(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<
 async function readText(url: string, { body }: Response): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  const reader = body?.getReader();
+  const reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
   try {
     for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
       chunks.push(part.value);

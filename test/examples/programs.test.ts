@@ -8,6 +8,7 @@ import { type Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
+import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
@@ -64,6 +65,8 @@ describe.concurrent("npm run demo", () => {
     const { code, out } = await readAll(run("demo", framework));
     expect(out).toContain("All came out as told.");
     expect(out).toContain('WWW-Authenticate: Bearer error="insufficient_scope"');
+    expect(out).toMatch(/of the other issuer, the control plane\n {3}GET \S+ -> 200/);
+    expect(out).toMatch(/signed by the backend\n {3}GET \S+ -> 401/);
     expect(out).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
     expect(code).toBe(0);
   });
@@ -117,10 +120,43 @@ describe.concurrent("npm start", () => {
     await once(program, "close");
   });
 
+  it("takes the tokens of an issuer that it discovers, and has no development issuer then", async () => {
+    const provider = await openOpenIdProvider();
+    const program = run("main", "--issuer", provider.issuer, "--audience", RESOURCE, "--port", "0");
+    const output = follow(program);
+    const [, url] = await output.until(/listens on (\S+) \(express\)/);
+    await output.until(new RegExp(`^It takes tokens of ${provider.issuer} for ${RESOURCE}\\.$`, "m"));
+    const status = async (scope: string) => {
+      const authorization = `Bearer ${await provider.token({ scope })}`;
+      return (await fetch(`${url}/knowledge/config`, { headers: { authorization } })).status;
+    };
+    expect(await status("knowledge:read")).toBe(200);
+    expect(await status("agents:read")).toBe(403);
+    expect(output.text()).toContain(`Keys fetched source=${provider.issuer}/`);
+    expect(output.text()).not.toContain("READER=");
+    program.kill("SIGTERM");
+    const [code] = (await once(program, "close")) as [number | null];
+    expect(code).toBe(0);
+    await provider.close();
+  });
+
+  it("does not start with an issuer that does not answer, and says which and why", async () => {
+    const provider = await openOpenIdProvider();
+    await provider.close();
+    const { code, err, out } = await readAll(run("main", "--issuer", provider.issuer, "--port", "0"));
+    expect(err).toContain(`Keys are unavailable. ${provider.issuer}: `);
+    expect(err).toContain("cannot be read (ECONNREFUSED).");
+    expect(out).not.toContain("listens");
+    expect(code).toBe(1);
+  });
+
   it.each([
     [["flask"], "Usage: npm start"],
     [["--port", "high"], "--port takes 0 to 65535"],
     [["--colour"], "Usage: npm start"],
+    [["--issuer", "http://issuer.example"], "https URL"],
+    [["--issuer", "https://issuer.example", "--config", "x.json"], "--config names issuers of its own"],
+    [["--audience", "agents"], "--audience needs --issuer"],
   ])("tells how it is used for %j", async (args, text) => {
     const { code, err } = await readAll(run("main", ...args));
     expect(err).toContain(text);
