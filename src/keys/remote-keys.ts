@@ -51,7 +51,8 @@ export class RemoteKeys implements KeyResolver {
   #set: LoadedSet | undefined;
   /** Why the last attempt failed; `undefined` when it did not. */
   #failure: Error | undefined;
-  #attemptedAt: number | undefined;
+  /** Since when the source is left alone: it failed, or did not have a key that it was asked for. */
+  #restsSince: number | undefined;
   #flight: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isStaleTold = false;
@@ -96,7 +97,11 @@ export class RemoteKeys implements KeyResolver {
     if (this.#flight || this.#isRested() || (!this.#failure && !this.#isFresh())) await this.#fetch();
     const list = this.#usable();
     const found = list && selectKeys(list, query);
-    if (found && (!this.#failure || isAnswer(found, list, query))) return found;
+    if (list && found && isAnswer(found, list, query)) return found;
+    if (found && !this.#failure) {
+      if (this.#isRested()) this.#restsSince = this.#rules.now();
+      return found;
+    }
     // Its key may be one that could not be fetched: nobody can tell whether this token is good.
     throw this.#failure ?? new Error(`${this.#rules.source} has not been read.`);
   }
@@ -115,9 +120,9 @@ export class RemoteKeys implements KeyResolver {
     try {
       if (this.#closing.signal.aborted) throw new Error(`${source} is read no more: the server was closed.`);
       // The set is as old as the question: its issuer may have changed it while it answered.
-      this.#attemptedAt = now();
+      const askedAt = now();
       const loaded = await withinLimit(load(this.#set?.keys ?? new Map(), flight.signal), source, timeoutMs);
-      this.#adopt(loaded, this.#attemptedAt);
+      this.#adopt(loaded, askedAt);
     } catch (error) {
       this.#fail(error);
     }
@@ -144,8 +149,8 @@ export class RemoteKeys implements KeyResolver {
   #fail(error: unknown): void {
     const { source, now, tell } = this.#rules;
     this.#failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
-    // Whoever waited for an answer that did not come is not made to wait again at once.
-    this.#attemptedAt = attempt(now) ?? this.#attemptedAt;
+    // Counted from the end: whoever waited for an answer that did not come is not made to wait again at once.
+    this.#restsSince = attempt(now) ?? this.#restsSince;
     if (!this.#closing.signal.aborted) tell({ type: "failed", message: this.#failure.message });
   }
 
@@ -167,9 +172,9 @@ export class RemoteKeys implements KeyResolver {
     return this.#set !== undefined && this.#sinceThen(this.#set.loadedAt) < this.#rules.maxAgeMs;
   }
 
-  /** Whether the source may be asked again; failures count as well. */
+  /** Whether the source may be asked again by those who send tokens. */
   #isRested(): boolean {
-    return this.#attemptedAt === undefined || this.#sinceThen(this.#attemptedAt) >= this.#rules.cooldownMs;
+    return this.#restsSince === undefined || this.#sinceThen(this.#restsSince) >= this.#rules.cooldownMs;
   }
 
   /** Either way: a clock that was set back must not make keys young for as long as it was set back. */
