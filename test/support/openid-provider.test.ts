@@ -126,6 +126,7 @@ describe("an OpenID Provider that changes", () => {
     await expect(provider.token()).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
     await provider.publish("second");
     await provider.start();
+    await provider.start();
     expect(await publishedKids(provider)).toEqual(["first", "second"]);
     await expect(verify(provider, older)).resolves.toBeDefined();
   });

@@ -29,7 +29,7 @@ export interface OpenIdProvider {
   readonly withdraw: (kid: string) => void;
   /** Cuts every connection and refuses new ones, as in an outage. */
   readonly stop: () => Promise<void>;
-  /** Answers again, on the same port, with the same keys. */
+  /** Answers again, on the same port, with the same keys. Does nothing where it is not stopped. */
   readonly start: () => Promise<void>;
   /** Ends it, stopped or not. */
   readonly close: () => Promise<void>;
@@ -91,6 +91,7 @@ export async function openOpenIdProvider({
     },
     stop,
     start: async () => {
+      if (server.listening) return;
       server.listen(port, "127.0.0.1");
       await once(server, "listening");
     },
