@@ -1,5 +1,5 @@
 import { decodeProtectedHeader } from "jose";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { type KeyEvent, KeysUnavailableError } from "scopegate";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { type OpenIdProvider, openOpenIdProvider } from "../support/openid-provider.ts";
@@ -19,8 +19,9 @@ beforeAll(async () => {
     openOpenIdProvider(),
     createFaultServer(),
   ]);
-  partnerKeys.answer("/keys", behave.json({ keys: [partner.publicJwk] }));
 });
+const publishPartner = () => partnerKeys.answer("/keys", behave.json({ keys: [partner.publicJwk] }));
+beforeEach(() => publishPartner());
 afterEach(() => first.start());
 afterAll(() => Promise.all([first.close(), second.close(), partnerKeys.stop()]));
 
@@ -82,22 +83,35 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     expect(ran).toEqual([]);
   });
 
-  it("serves the tokens of one while another is down, and is ready when all are up", async () => {
-    const token = await first.token({ scope: SCOPE });
+  it("serves the tokens of one while others are down, and is ready when all are up", async () => {
+    const tokens = [await first.token({ scope: SCOPE }), await forge({ iss: PARTNER })];
     await first.stop();
+    partnerKeys.answer("/keys", behave.status(500));
     const { server, verdict, advance } = await start();
     const failure: unknown = await server.ready().catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(KeysUnavailableError);
-    expect((failure as Error).message).toContain(first.issuer);
-    expect((failure as Error).message).not.toContain(second.issuer);
+    const { message } = failure as Error;
+    expect(message).toContain(`${first.issuer}: ${first.issuer}/.well-known/`);
+    expect(message).toContain(`${PARTNER}: ${partnerKeys.url}/keys answered 500.`);
+    expect(message).not.toContain(second.issuer);
 
-    expect(await verdict(token)).toBe(503);
     expect(await verdict(await second.token({ scope: SCOPE }))).toBe(200);
-    expect(await verdict(await forge({ iss: PARTNER }))).toBe(200);
+    for (const token of tokens) expect(await verdict(token)).toBe(503);
 
     await first.start();
+    publishPartner();
     advance(TIMES.cooldownMs);
     await expect(server.ready()).resolves.toBeUndefined();
-    expect(await verdict(token)).toBe(200);
+    for (const token of tokens) expect(await verdict(token)).toBe(200);
+  });
+
+  it("holds a single issuer to its name as well", async () => {
+    const { verdict } = await startRemote(application, {
+      ...trust(PARTNER),
+      keys: { jwksUri: `${partnerKeys.url}/keys`, ...TIMES },
+    });
+    expect(await verdict(await forge({ iss: PARTNER }))).toBe(200);
+    for (const iss of [first.issuer, `${PARTNER}/`, undefined])
+      expect(await verdict(await forge({ iss })), iss).toBe("issuer");
   });
 });

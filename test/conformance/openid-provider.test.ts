@@ -45,6 +45,16 @@ describe.each([...applications, nodeApplication])(
       expect(events()).toEqual([{ type: "fetched", source: `${provider.issuer}/`, issuer: provider.issuer }]);
     });
 
+    it("asks the provider once for keys that it does not have", async () => {
+      const { verdict, advance } = await start();
+      expect(await verdict(await provider.token({ scope: SCOPE }))).toBe(200);
+      advance(cooldownMs);
+      const before = readingsOf(provider);
+      expect(await verdict(await forge({ iss: provider.issuer }, { kid: "one" }))).toBe("key");
+      expect(await verdict(await forge({ iss: provider.issuer }, { kid: "another" }))).toBe("key");
+      expect(readingsOf(provider)).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
+    });
+
     it("takes a new key at once, and a withdrawn one no longer than maxAgeMs", async () => {
       const { verdict, events, advance } = await start();
       const older = await provider.token({ scope: SCOPE });
