@@ -5,9 +5,8 @@
 import { type Summary } from "../routing/harness.ts";
 import { DOCUMENTED, refusedSpellings } from "../routing/refused-spellings.ts";
 import { runRouting } from "../routing/run.ts";
+import { printTable, type Row } from "../support/table.ts";
 import { runTokens } from "./tokens.ts";
-
-type Row = readonly (string | number)[];
 
 const started = performance.now();
 const routing = await runRouting({ scale: process.argv.includes("--full") ? "full" : "medium" });
@@ -33,7 +32,7 @@ const frameworks = [...new Set(routing.map(frameworkOf))];
 const undocumented = [...refusedSpellings(routing).keys()].filter((kind) => !DOCUMENTED.includes(kind));
 const { falseAccepts, falseRejects } = tokens;
 
-print(
+printTable(
   ["routes", "configurations", "requests", "bypasses", "5xx", "canonical refusals"],
   ...frameworks.map((name) =>
     rowOf(
@@ -43,7 +42,7 @@ print(
   ),
   rowOf("all", routing),
 );
-print(
+printTable(
   ["tokens", "tried", "false accepts", "false rejects"],
   ["all", tokens.tokens, falseAccepts.length, falseRejects.length],
 );
@@ -61,17 +60,3 @@ const failures = [
 ];
 for (const failure of failures) console.error(failure);
 process.exitCode = failures.length > 0 || routing.length === 0 || tokens.tokens === 0 ? 1 : 0;
-
-function print(...rows: readonly Row[]): void {
-  const widths = (rows[0] ?? []).map((_, column) =>
-    Math.max(...rows.map((row) => String(row[column] ?? "").length)),
-  );
-  const lines = rows.map((row) =>
-    row
-      .map((cell, column) =>
-        column === 0 ? String(cell).padEnd(widths[0] ?? 0) : String(cell).padStart(widths[column] ?? 0),
-      )
-      .join("  "),
-  );
-  console.log(`\n${lines.join("\n")}\n`);
-}

@@ -64,6 +64,15 @@ describe("an OpenID Provider that nobody changes", () => {
     await expect(provider.token({ resource: "agents" })).rejects.toThrow(/400: .*invalid_target/);
   });
 
+  it("forges a token of its own that differs in the claims that were asked for", async () => {
+    const forged = await provider.forge(await provider.token({ scope: "agents:read" }), { exp: 1 });
+    expect(decodeProtectedHeader(forged)).toEqual({ typ: "at+jwt", alg: "RS256", kid: "key-1" });
+    await expect(verify(provider, forged)).rejects.toMatchObject({
+      code: "ERR_JWT_EXPIRED",
+      payload: { exp: 1, scope: "agents:read", iss: provider.issuer },
+    });
+  });
+
   it("shares no key with another provider", async () => {
     const other = await openOpenIdProvider();
     try {

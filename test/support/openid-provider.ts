@@ -1,7 +1,16 @@
 /** A real OpenID Provider: discovery, keys that rotate, and access tokens as JWTs (RFC 9068). */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { exportJWK, generateKeyPair, type JWK } from "jose";
+import {
+  decodeJwt,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  importJWK,
+  type JWK,
+  type JWTPayload,
+  SignJWT,
+} from "jose";
 import type * as oidc from "oidc-provider";
 // What the main module exports, without its warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
@@ -21,6 +30,8 @@ export interface OpenIdProvider {
    * any there is no claim `scope`; `aud` is the resource, an absolute URI (RFC 8707).
    */
   readonly token: (asked?: { readonly scope?: string; readonly resource?: string }) => Promise<string>;
+  /** What no provider issues: its token with other claims, signed again with the key that it was signed with. */
+  readonly forge: (token: string, claims: JWTPayload) => Promise<string>;
   /** Adds a key to the JWK Set, the one it was before where it has been there. It does not sign yet. */
   readonly publish: (kid: string) => Promise<void>;
   /** From now on tokens are signed with this published key; the others stay published. */
@@ -75,6 +86,14 @@ export async function openOpenIdProvider({
   return {
     issuer,
     token: (asked) => fetchToken(`${issuer}/token`, asked),
+    forge: async (token, claims) => {
+      const header = { alg: "RS256", ...decodeProtectedHeader(token) };
+      const key = keys.get(header.kid ?? "");
+      if (!key) throw new Error("The token is not of this provider.");
+      return new SignJWT({ ...decodeJwt(token), ...claims })
+        .setProtectedHeader(header)
+        .sign(await importJWK(key));
+    },
     publish: async (added) => {
       if (!keys.has(added)) keys.set(added, await generateKey(added));
       published.add(added);

@@ -1,0 +1,89 @@
+/** What happens to the issuer, again and again: one cycle holds two rotations, an outage and a long one. */
+import { setTimeout as wait } from "node:timers/promises";
+import { type OpenIdProvider } from "../support/openid-provider.ts";
+import { type IssuerHistory } from "./history.ts";
+import { type Mix } from "./mix.ts";
+import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";
+import { mint, type Shot } from "./tokens.ts";
+
+/** Keys grow older than `maxAgeMs` in it, and must be used all the same to its end. */
+const SHORT_OUTAGE_MS = BOUND_MS - REFRESH_MS - SLACK_MS;
+const LONG_OUTAGE_MS = BOUND_MS + 2 * SLACK_MS + 1_000;
+const SETTLE_MS = 2 * NOTICE_MS;
+/** Long enough for everyone to know, and too short for it: an outage is to follow. */
+const KNOWN_MS = TIMES.maxAgeMs + 1_000;
+const UNKNOWN_MS = 500;
+
+/** About how long one cycle takes, in seconds. */
+export const CYCLE_SECONDS =
+  (NOTICE_MS + KNOWN_MS + UNKNOWN_MS + SHORT_OUTAGE_MS + LONG_OUTAGE_MS + 4 * SETTLE_MS) / 1_000;
+
+export class IssuerLife {
+  readonly #provider: OpenIdProvider;
+  readonly #history: IssuerHistory;
+  readonly #mix: Mix;
+  #signing: string;
+  #unknown: Shot | undefined;
+  #keys = 1;
+
+  constructor(provider: OpenIdProvider, kid: string, history: IssuerHistory, mix: Mix) {
+    this.#provider = provider;
+    this.#history = history;
+    this.#mix = mix;
+    this.#signing = kid;
+    history.publishedAt.set(kid, -Infinity);
+  }
+
+  async begin(): Promise<void> {
+    await this.#signWith(this.#signing);
+  }
+
+  async cycle(): Promise<void> {
+    // Nobody names a key that is not there: only their age makes the services ask again.
+    this.#mix.setUnknown(undefined);
+    await this.#rotate("rotation", NOTICE_MS, KNOWN_MS);
+    this.#mix.setUnknown(undefined);
+    await this.#fail("outage", SHORT_OUTAGE_MS);
+
+    this.#mix.setUnknown(this.#unknown);
+    await this.#rotate("rotation at once", 0, UNKNOWN_MS);
+    await this.#fail("long outage", LONG_OUTAGE_MS);
+  }
+
+  async #rotate(phase: string, aheadMs: number, afterMs: number): Promise<void> {
+    const older = this.#signing;
+    const kid = `key-${(this.#keys += 1)}`;
+    await this.#provider.publish(kid);
+    this.#history.publishedAt.set(kid, Date.now());
+    await this.#pass(`${phase}: published`, aheadMs);
+    this.#provider.signWith(kid);
+    await this.#signWith(kid);
+    await this.#pass(`${phase}: signs`, SETTLE_MS);
+    this.#history.withdrawnAt.set(older, Date.now());
+    this.#provider.withdraw(older);
+    this.#mix.withdrawOlder();
+    await this.#pass(`${phase}: withdrawn`, afterMs);
+  }
+
+  async #signWith(kid: string): Promise<void> {
+    const { valid, faulty, unknown } = await mint(this.#provider, kid);
+    this.#signing = kid;
+    this.#unknown = unknown;
+    this.#mix.renew(valid, faulty);
+  }
+
+  async #fail(phase: string, ms: number): Promise<void> {
+    const outage = { from: Date.now(), to: Infinity };
+    this.#history.outages.push(outage);
+    await this.#provider.stop();
+    await this.#pass(phase, ms);
+    outage.to = Date.now();
+    await this.#provider.start();
+    await this.#pass(`after the ${phase}`, SETTLE_MS);
+  }
+
+  async #pass(phase: string, ms: number): Promise<void> {
+    this.#history.phase = phase;
+    await wait(ms);
+  }
+}

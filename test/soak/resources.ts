@@ -1,0 +1,81 @@
+/** What the process holds, second by second, and whether it grows. */
+import { monitorEventLoopDelay } from "node:perf_hooks";
+
+interface Sample {
+  readonly heap: number;
+  readonly sockets: number;
+}
+
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+}
+
+const SECOND_MS = 1_000;
+/** Frameworks, loaders and compiled code settle first. */
+const WARM_UP_SAMPLES = 6;
+const MB = 1024 * 1024;
+const HEAP_GROWTH = 0.1;
+const HEAP_GROWTH_BYTES = 4 * MB;
+/** A fetch that is on its way when the sample is taken has two: its own and the issuer's. */
+const SOCKET_GROWTH = 6;
+
+export class ResourceWatch {
+  readonly #samples: Sample[] = [];
+  readonly #delay = monitorEventLoopDelay();
+  readonly #timer = setInterval(() => this.#take(), SECOND_MS);
+
+  constructor() {
+    this.#delay.enable();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#delay.disable();
+  }
+
+  /** Medians of the first and of the last quarter, in bytes. */
+  heap(): Span {
+    return this.#span(({ heap }) => heap);
+  }
+
+  sockets(): Span {
+    return this.#span(({ sockets }) => sockets);
+  }
+
+  /** By how many milliseconds the event loop is late: 99 % of the time at most, and once. */
+  lateMs(): { readonly p99: number; readonly max: number } {
+    const toMs = (ns: number) => Math.round(ns / 1e6);
+    return { p99: toMs(this.#delay.percentile(99)), max: toMs(this.#delay.max) };
+  }
+
+  *failures(): Generator<string> {
+    const heap = this.heap();
+    const sockets = this.sockets();
+    if (Number.isNaN(heap.first)) yield "too short to tell whether anything grows";
+    const growth = heap.last - heap.first;
+    if (growth > HEAP_GROWTH_BYTES && growth > heap.first * HEAP_GROWTH)
+      yield `the heap grows from ${inMb(heap.first)} to ${inMb(heap.last)}`;
+    if (sockets.last - sockets.first > SOCKET_GROWTH)
+      yield `sockets grow from ${sockets.first} to ${sockets.last}`;
+  }
+
+  #take(): void {
+    globalThis.gc?.();
+    this.#samples.push({
+      heap: process.memoryUsage().heapUsed,
+      sockets: process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length,
+    });
+  }
+
+  #span(of: (sample: Sample) => number): Span {
+    const values = this.#samples.slice(WARM_UP_SAMPLES).map(of);
+    const quarter = Math.ceil(values.length / 4);
+    return { first: median(values.slice(0, quarter)), last: median(values.slice(-quarter)) };
+  }
+}
+
+export const inMb = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`;
+
+const median = (values: readonly number[]): number =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -1,0 +1,80 @@
+/** One route behind the same options in each framework, each with a resource server of its own. */
+import { createServer } from "node:http";
+import { type AddressInfo } from "node:net";
+import express from "express";
+import fastify from "fastify";
+import Koa from "koa";
+import { createResourceServer, type KeyEvent, type ResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+import { listen } from "../support/http.ts";
+import { RESOURCE } from "../support/openid-provider.ts";
+import { TIMES } from "./times.ts";
+import { SCOPE } from "./tokens.ts";
+
+export const PATH = "/soak";
+
+export interface Service {
+  readonly name: string;
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+type Start = (server: ResourceServer) => Promise<Pick<Service, "port" | "close">>;
+
+const FRAMEWORKS: Readonly<Record<string, Start>> = {
+  "Express 5": (server) => {
+    const app = express();
+    app.use(forExpress.protect(server));
+    app.get(PATH, (request, response) => {
+      response.json({ caller: forExpress.principalOf(request)?.userId });
+    });
+    return listen(createServer(app));
+  },
+  "Koa 3": (server) => {
+    const app = new Koa();
+    app.use(forKoa.protect(server));
+    app.use((context) => {
+      context.body = { caller: forKoa.principalOf(context)?.userId };
+    });
+    const answer = app.callback();
+    return listen(createServer((request, response) => void answer(request, response)));
+  },
+  "Fastify 5": async (server) => {
+    const app = fastify({ forceCloseConnections: true });
+    await app.register(forFastify.protect(server));
+    app.get(PATH, (request) => ({ caller: forFastify.principalOf(request)?.userId }));
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const [address] = app.addresses() as AddressInfo[];
+    return { port: address?.port ?? 0, close: () => app.close() };
+  },
+};
+
+/** Starts all three, with the keys of the issuer in their hands. */
+export function openServices(
+  issuer: string,
+  onKeyEvent: (service: string, event: KeyEvent) => void,
+): Promise<readonly Service[]> {
+  const open = async ([name, start]: [string, Start]): Promise<Service> => {
+    const server = createResourceServer({
+      issuer,
+      audience: RESOURCE,
+      keys: { discovery: true, ...TIMES },
+      scopesClaim: "scope",
+      scopeMappings: { [`GET ${PATH}`]: [SCOPE] },
+      onKeyEvent: (event) => onKeyEvent(name, event),
+    });
+    await server.ready();
+    const { port, close } = await start(server);
+    return {
+      name,
+      port,
+      close: async () => {
+        await server.close();
+        await close();
+      },
+    };
+  };
+  return Promise.all(Object.entries(FRAMEWORKS).map(open));
+}
