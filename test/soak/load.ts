@@ -22,6 +22,17 @@ export interface Answered {
   readonly status: number;
 }
 
+/** One connection that stays, and that is counted among the sockets of the process while it rests as well. */
+class Connection extends Agent {
+  constructor() {
+    super({ keepAlive: true, maxSockets: 1 });
+  }
+
+  override keepSocketAlive(): boolean {
+    return true;
+  }
+}
+
 /** Sends requests until it is stopped; whatever comes back is told. */
 export function startLoad(
   services: readonly Service[],
@@ -29,7 +40,6 @@ export function startLoad(
   tell: (answered: Answered) => void,
 ): { readonly stop: () => Promise<void> } {
   let isStopped = false;
-  const agents = services.map(() => new Agent({ keepAlive: true, maxSockets: CONNECTIONS }));
 
   const send = async ({ name, port }: Service, shot: Shot, agent: Agent): Promise<void> => {
     const sent = Date.now();
@@ -39,22 +49,22 @@ export function startLoad(
     );
     tell({ service: name, shot, sent, answered: Date.now(), status });
   };
-  const connections = services.flatMap((service, index) => {
-    const agent = agents[index] ?? new Agent();
+  const connections = services.flatMap((service) => {
     let turn = 0;
     return Array.from({ length: CONNECTIONS }, async () => {
+      const agent = new Connection();
       while (!isStopped) {
         const shot = mix.at((turn += 1));
         if (shot) await send(service, shot, agent);
         await wait(REST_MS);
       }
+      agent.destroy();
     });
   });
   return {
     stop: async () => {
       isStopped = true;
       await Promise.all(connections);
-      for (const agent of agents) agent.destroy();
     },
   };
 }

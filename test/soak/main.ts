@@ -15,7 +15,7 @@ import { printReport } from "./report.ts";
 import { ResourceWatch } from "./resources.ts";
 import { openServices } from "./services.ts";
 import { Tally } from "./tally.ts";
-import { TIMES } from "./times.ts";
+import { SLACK_MS, TIMES } from "./times.ts";
 
 const KID = "key-1";
 const EXIT_LIMIT_MS = 5_000;
@@ -59,6 +59,11 @@ const failures = [
   ...(fetches > fetchLimit ? [`${fetches} fetches of the keys, and ${fetchLimit} at most are due`] : []),
 ];
 for (const line of [...tally.firstViolations, ...failures]) console.error(line);
+const late = resources.lateMs().max;
+if (failures.length > 0 && late > SLACK_MS)
+  console.error(
+    `The event loop was late by ${late} ms: the windows allow for ${SLACK_MS}. Is the machine busy?`,
+  );
 process.exitCode = failures.length > 0 ? 1 : 0;
 
 setTimeout(() => {
