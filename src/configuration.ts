@@ -1,4 +1,4 @@
-import { ConfigurationError, type ConfigurationIssue, suggest } from "./errors.ts";
+import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "./errors.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { checkShape } from "./options/schema.ts";
 import { KEY_SOURCE_NAMES, TRUSTED_ISSUER_NAMES } from "./options/shape.ts";
@@ -32,6 +32,8 @@ const SERIALISABLE = [
   "realm",
   "resourceMetadataUrl",
 ] as const satisfies readonly (keyof ResourceServerOptions)[];
+
+type Path = ConfigurationIssue["path"];
 
 const toSnakeCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
@@ -68,8 +70,8 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
   const options: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(json)) {
     const option = OPTIONS.get(name);
-    if (option === undefined) issues.push(unknownName(name));
-    else options[option] = readMembers(option, value);
+    if (option === undefined) issues.push(unknownName([], name, OPTIONS));
+    else options[option] = readMembers(option, value, [name], (issue) => issues.push(issue));
   }
   checkShape(options, (issue) => issues.push({ ...issue, path: toPathInJson(issue.path) }));
   if (issues.length > 0) throw new ConfigurationError(issues);
@@ -77,44 +79,66 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
 }
 
 /** What stands inside the value of an option: a table, a key source and issuers have members of their own. */
-function readMembers(option: string, value: unknown): unknown {
+function readMembers(option: string, value: unknown, path: Path, report: Report): unknown {
   switch (option) {
     case "keys":
-      return rename(value, KEY_SOURCE_MEMBERS);
+      return rename(value, KEY_SOURCE_MEMBERS, path, report);
     case "issuers":
-      return Array.isArray(value) ? value.map(readIssuer) : value;
+      return Array.isArray(value)
+        ? value.map((issuer: unknown, index) => readIssuer(issuer, [...path, index], report))
+        : value;
     case "scopeMappings":
     case "defaultScopeMappings":
-      return mapMembers(value, (key, requirement) => [key, rename(requirement, REQUIREMENT_MEMBERS)]);
+      return mapMembers(value, (key, requirement) => [key, mapMembers(requirement, readRequirement)]);
     default:
       return value;
   }
 }
 
-const readIssuer = (issuer: unknown): unknown =>
-  mapMembers(rename(issuer, ISSUER_MEMBERS), (name, member) => [name, readMembers(name, member)]);
+const readIssuer = (issuer: unknown, path: Path, report: Report): unknown =>
+  mapMembers(rename(issuer, ISSUER_MEMBERS, path, report), (name, member) => [
+    name,
+    readMembers(name, member, [...path, name], report),
+  ]);
 
-const rename = (value: unknown, names: ReadonlyMap<string, string>): unknown =>
-  mapMembers(value, (name, member) => [names.get(name) ?? name, member]);
+const readRequirement = (name: string, member: unknown): [string, unknown] => [
+  REQUIREMENT_MEMBERS.get(name) ?? name,
+  member,
+];
 
-function mapMembers(value: unknown, map: (name: string, member: unknown) => [string, unknown]): unknown {
+/** Members by the names of options; those that no configuration has are reported and left out. */
+function rename(value: unknown, names: ReadonlyMap<string, string>, path: Path, report: Report): unknown {
+  return mapMembers(value, (name, member) => {
+    const known = names.get(name);
+    if (known === undefined) report(unknownName(path, name, names));
+    return known === undefined ? undefined : [known, member];
+  });
+}
+
+function mapMembers(
+  value: unknown,
+  map: (name: string, member: unknown) => [string, unknown] | undefined,
+): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]: [string, unknown]) => map(name, member)),
+    Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
+      const mapped = map(name, member);
+      return mapped ? [mapped] : [];
+    }),
   );
 }
 
 /** A path by the names of the JSON. The keys of a table, and of what a user named, are the same in both. */
-function toPathInJson(path: ConfigurationIssue["path"]): ConfigurationIssue["path"] {
+function toPathInJson(path: Path): Path {
   const named = path[0] === "keys" || path[0] === "issuers" ? path.length : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }
 
-function unknownName(name: string): ConfigurationIssue {
+function unknownName(path: Path, name: string, names: ReadonlyMap<string, string>): ConfigurationIssue {
   return {
     code: "option_unknown",
-    path: [name],
+    path: [...path, name],
     message: `received unknown option \`${name}\`.`,
-    hint: suggest(name, [...OPTIONS.keys()], "Remove it, or look its name up in the table of options."),
+    hint: suggest(name, [...names.keys()], "Remove it, or look its name up in the table of options."),
   };
 }

@@ -37,7 +37,11 @@ export function createTrust(
   scopeRules: ScopeRules,
 ): Trust {
   const authorities = parties.map(({ keys, token, principal }): Authority => {
-    return { verify: createTokenVerifier(token, keys), principal: { ...principal, scopeRules } };
+    // A copy: who made the options may change a list in them later.
+    return {
+      verify: createTokenVerifier(token, keys),
+      principal: { ...structuredClone(principal), scopeRules },
+    };
   });
   const [only] = authorities;
   const known = new Map(parties.map(({ token }, index) => [token.issuer, authorities[index]]));

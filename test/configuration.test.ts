@@ -237,7 +237,7 @@ describe("parseConfiguration", () => {
     [{ implied_scopes: { any_of: "x" } }, ["implied_scopes", "any_of"], "option_invalid"],
     [{ keys: { jwks_url: "https://issuer.example" } }, ["keys", "jwks_url"], "option_unknown"],
     [{ keys: { jwks_uri: "http://issuer.example" } }, ["keys", "jwks_uri"], "option_invalid"],
-    [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_invalid"],
+    [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_unknown"],
     [{ issuers: [{ ...ISSUER, scopes_claim: 5 }] }, ["issuers", 0, "scopes_claim"], "option_invalid"],
     [
       { issuers: [{ ...ISSUER, keys: { jwks_uri: "x" } }] },

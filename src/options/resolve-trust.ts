@@ -14,8 +14,15 @@ export interface ResolvedTrust {
   readonly byIssuer: boolean;
 }
 
-/** Calls `resolve` unless one of these options has the wrong shape, which is reported already. */
-export type When = <T>(names: readonly (keyof ResourceServerOptions)[], resolve: () => T) => T | undefined;
+type OptionName = keyof ResourceServerOptions;
+
+/** An option, an entry of `issuers`, or a member of one. */
+export type Place = OptionName | `issuers.${number}` | `issuers.${number}.${OptionName}`;
+
+/** Calls `resolve` unless one of these has the wrong shape, which is reported already. */
+export type When = <T>(places: readonly Place[], resolve: () => T) => T | undefined;
+
+type WhenOptions = <T>(names: readonly OptionName[], resolve: () => T) => T | undefined;
 
 type Path = readonly (string | number)[];
 
@@ -23,12 +30,16 @@ type Path = readonly (string | number)[];
 export function resolveTrust(options: ResourceServerOptions, when: When, report: Report): ResolvedTrust {
   const { issuers } = options;
   if (!issuers) return { parties: resolveParty(options, [], when, report), byIssuer: false };
+  reportBeside(options, report);
+  const shared = withoutThose(options);
   const parties = when(["issuers"], () => {
-    reportBeside(options, report);
-    reportRepeated(issuers, report);
-    const shared = withoutThose(options);
-    return issuers.flatMap((issuer, index) =>
-      resolveParty({ ...shared, ...issuer }, ["issuers", index], when, report),
+    reportRepeated(issuers, when, report);
+    return issuers.flatMap(
+      (issuer, index) =>
+        when([`issuers.${index}`], () => {
+          const path = ["issuers", index] as const;
+          return resolveParty({ ...shared, ...issuer }, path, whenWithin(path, when), report);
+        }) ?? [],
     );
   });
   return { parties: parties ?? [], byIssuer: true };
@@ -37,7 +48,7 @@ export function resolveTrust(options: ResourceServerOptions, when: When, report:
 function resolveParty(
   options: ResourceServerOptions,
   path: Path,
-  when: When,
+  when: WhenOptions,
   report: Report,
 ): readonly TrustedParty[] {
   const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
@@ -99,11 +110,23 @@ function reportBeside(options: ResourceServerOptions, report: Report): void {
 }
 
 /** Two entries for one issuer would each vouch for the tokens of the other. */
-function reportRepeated(issuers: readonly TrustedIssuer[], report: Report): void {
-  const names = issuers.map(({ issuer }) => (URL.canParse(issuer) ? new URL(issuer).href : issuer));
-  for (const [index, name] of names.entries())
-    if (names.indexOf(name) < index) report(repeated(["issuers", index, "issuer"], names.indexOf(name)));
+function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: Report): void {
+  const names = issuers.map((entry, index) =>
+    when([`issuers.${index}`, `issuers.${index}.issuer`], () =>
+      URL.canParse(entry.issuer) ? new URL(entry.issuer).href : entry.issuer,
+    ),
+  );
+  for (const [index, name] of names.entries()) {
+    const first = names.indexOf(name);
+    if (name !== undefined && first < index) report(repeated(["issuers", index, "issuer"], first));
+  }
 }
+
+/** A member of an issuer is wrong where it has the wrong shape itself, or the option that stands in for it has. */
+const whenWithin =
+  ([list, index]: readonly ["issuers", number], when: When): WhenOptions =>
+  (names, resolve) =>
+    when([...names, ...names.map((name) => `${list}.${index}.${name}` as const)], resolve);
 
 const repeated = (path: Path, index: number): ConfigurationIssue => ({
   code: "option_conflict",

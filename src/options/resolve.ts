@@ -8,8 +8,9 @@ import { type ScopeRules } from "../scope.ts";
 import { resolveScopeRules } from "../scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
+import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
 import { checkShape } from "./schema.ts";
+import { isPlainObject } from "./shape.ts";
 
 /** Options with every default filled in and everything compiled that can be, one part for each room. */
 export interface ResolvedOptions {
@@ -40,7 +41,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   for (const name of NARROWING) if (isGivenAsUndefined(given, name)) report(lostValue(name));
 
   // What depends on an option of the wrong shape is left unchecked: it would only repeat that mistake.
-  const misshapen = new Set(issues.map(({ path }) => path[0]));
+  const misshapen = new Set(issues.map(({ path }) => placeOf(path)));
   const when: When = (names, resolve) => (names.some((name) => misshapen.has(name)) ? undefined : resolve());
 
   const settings = { ...DEFAULTS, ...options };
@@ -70,19 +71,15 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   };
 }
 
-/** Members of a class would be left out in silence, a check of revoked tokens among them. */
-function isPlainObject(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
 const NOT_PLAIN: ConfigurationIssue = {
   code: "option_invalid",
   path: [],
   message: "are not a plain object.",
   hint: "Write createResourceServer({ serviceId, verificationKeys, ... }).",
 };
+
+const placeOf = (path: ConfigurationIssue["path"]): Place =>
+  path.slice(0, path[0] === "issuers" ? 3 : 1).join(".") as Place;
 
 /** An option that is `undefined` is left out. */
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {

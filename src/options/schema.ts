@@ -28,6 +28,11 @@ function valueAt(options: unknown, path: readonly (string | number)[]): unknown 
   return value;
 }
 
+function isGiven(options: unknown, path: readonly (string | number)[]): boolean {
+  const parent = valueAt(options, path.slice(0, -1));
+  return isRecord(parent) && Object.hasOwn(parent, path.at(-1) ?? "");
+}
+
 function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
   if (issue.code === "unrecognized_keys") {
@@ -40,7 +45,7 @@ function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
         suggest(name, namesAt(path), "Remove it, or look its name up in the table of options."),
     }));
   }
-  if (path.length > 1 && typeof path.at(-1) === "string" && valueAt(options, path) === undefined) {
+  if (path.length > 1 && typeof path.at(-1) === "string" && !isGiven(options, path)) {
     return [{ code: "option_missing", path, message: "is missing.", hint: issue.message }];
   }
   const isEntry = /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1;

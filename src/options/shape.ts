@@ -123,24 +123,37 @@ const tokens = {
   maxTokenAgeSeconds: seconds,
 };
 
-const { issuer, algorithms, ...narrower } = tokens;
 const trustedIssuer = {
-  issuer,
+  issuer: tokens.issuer,
   keys,
-  algorithms,
-  ...z.partial(z.object(narrower)).shape,
+  algorithms: tokens.algorithms,
+  // One that got lost on its way must not go unnoticed: what is meant for the others would stand in for it.
+  audience: z.exactOptional(tokens.audience),
+  verifyAudience: z.exactOptional(tokens.verifyAudience),
+  scopesClaim: z.exactOptional(tokens.scopesClaim),
+  userIdClaim: z.exactOptional(tokens.userIdClaim),
+  sessionIdClaim: z.exactOptional(tokens.sessionIdClaim),
+  requiredClaims: z.exactOptional(tokens.requiredClaims),
+  tokenTypes: z.exactOptional(tokens.tokenTypes),
+  clockToleranceSeconds: z.exactOptional(tokens.clockToleranceSeconds),
+  maxTokenAgeSeconds: z.exactOptional(tokens.maxTokenAgeSeconds),
 } satisfies Record<keyof TrustedIssuer, z.core.$ZodType>;
 
 const ISSUERS = "Write a list of { issuer, keys, algorithms }.";
+const PLAIN = "Write a plain object: members that it inherits would be left out.";
+const eachIssuer = z
+  .strictObject(trustedIssuer, { error: ISSUERS })
+  .check(z.refine(isPlainObject, { error: PLAIN }));
+const issuers = z
+  .array(eachIssuer, { error: ISSUERS })
+  .check(z.minLength(1, { error: "Name at least one issuer." }));
 
 const shape = {
   verificationKeys,
   keys,
   algorithm,
   ...tokens,
-  issuers: z
-    .array(z.strictObject(trustedIssuer, { error: ISSUERS }), { error: ISSUERS })
-    .check(z.minLength(1, { error: "Name at least one issuer." })),
+  issuers,
   serviceId: text("Write this service's id: the `aud` of its tokens."),
   authorization: flag,
   scopeMappings,
@@ -169,6 +182,13 @@ const shape = {
 
 /** The options as a whole: all may be left out, and none may be unknown. */
 export const optionsSchema = z.partial(z.strictObject(shape, { error: "Write an object of options." }));
+
+/** Members of a class would be left out in silence, a check of revoked tokens among them. */
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
 
 /** The names that are known in each place. */
 export const OPTION_NAMES = Object.keys(shape);
