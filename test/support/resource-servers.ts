@@ -21,7 +21,7 @@ export function createServer(options: Partial<ResourceServerOptions> = {}): Reso
   return createResourceServer({
     serviceId: "agents-prod",
     now: () => NOW * 1000,
-    ...(!options.keys && { verificationKeys: [issuer.publicPem] }),
+    ...(!options.keys && !options.issuers && { verificationKeys: [issuer.publicPem] }),
     ...options,
   });
 }

@@ -1,0 +1,73 @@
+/** Servers with issuers whose keys are fetched from a server that misbehaves, beside issuers whose keys are at hand. */
+import { afterAll, afterEach, beforeAll } from "vitest";
+import {
+  type KeyEvent,
+  type ResourceServer,
+  type ResourceServerOptions,
+  type TrustedIssuer,
+} from "scopegate";
+import { type Behaviour, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createServer } from "../support/resource-servers.ts";
+import { CONTROL, ENTRIES, REMOTE, signedBy } from "./parties.ts";
+
+export const AUD = { aud: "agents-prod" };
+export const controls = signedBy(CONTROL, { claims: AUD });
+export const remotes = signedBy(REMOTE, { claims: AUD });
+
+export interface RemoteIssuers {
+  /** A server that trusts these issuers, each with the path that its keys are at; closed after the test. */
+  readonly serverOf: (
+    remote: Readonly<Record<string, string>>,
+    options?: Partial<ResourceServerOptions>,
+  ) => ResourceServer;
+  readonly answer: (path: string, behaviour: Behaviour) => void;
+  /** How many requests reached a path. */
+  readonly asked: (path: string) => number;
+  /** The paths for which the `fetch` of an issuer was called, since the server was made. */
+  readonly fetched: () => readonly string[];
+  readonly whenAsked: (path: string) => Promise<void>;
+  readonly events: () => readonly KeyEvent[];
+  readonly faults: () => FaultServer;
+}
+
+/** What stands in every address, and in no message. */
+const QUERY = "?secret=1";
+
+/** To be called once in a file of tests. */
+export function useRemoteIssuers(): RemoteIssuers {
+  let faults: FaultServer;
+  let server: ResourceServer | undefined;
+  let events: KeyEvent[] = [];
+  let fetched: string[] = [];
+  beforeAll(async () => {
+    faults = await createFaultServer();
+  });
+  afterAll(() => faults.stop());
+  afterEach(() => server?.close());
+
+  const entryOf = ([issuer, path]: readonly [string, string]): TrustedIssuer => {
+    const fetch: typeof globalThis.fetch = (url, init) => {
+      fetched.push(path);
+      return globalThis.fetch(url, init);
+    };
+    return { issuer, keys: { jwksUri: `${faults.url}${path}${QUERY}`, fetch }, algorithms: ["RS256"] };
+  };
+
+  return {
+    serverOf: (remote, options = {}) => {
+      [events, fetched] = [[], []];
+      server = createServer({
+        issuers: [ENTRIES.control, ENTRIES.partner, ...Object.entries(remote).map(entryOf)],
+        onKeyEvent: (event) => events.push(event),
+        ...options,
+      });
+      return server;
+    },
+    answer: (path, behaviour) => faults.answer(`${path}${QUERY}`, behaviour),
+    asked: (path) => faults.asked(`${path}${QUERY}`),
+    whenAsked: (path) => faults.whenAsked(`${path}${QUERY}`, 1),
+    fetched: () => fetched,
+    events: () => events,
+    faults: () => faults,
+  };
+}

@@ -1,0 +1,117 @@
+/** Issuers whose keys are fetched: what costs a fetch, and what the failure of one means to the others. */
+import { describe, expect, it } from "vitest";
+import { behave } from "../support/fault-server.ts";
+import { verdictOf } from "../support/resource-servers.ts";
+import { CONTROL, PARTNER, REMOTE, remoteJwks, SHARED_KID, signedBy } from "./parties.ts";
+import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
+
+const { serverOf, answer, asked, whenAsked, fetched, events, faults } = useRemoteIssuers();
+
+describe("a fetch of keys", () => {
+  it.each([
+    [
+      "an unknown issuer",
+      signedBy(REMOTE, { claims: { ...AUD, iss: "https://stranger.example" } }),
+      "issuer",
+    ],
+    ["an issuer with a slash too much", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss}/` } }), "issuer"],
+    ["no issuer", signedBy(REMOTE, { claims: { iss: undefined } }), "issuer"],
+    ["a list of issuers", signedBy(REMOTE, { claims: { iss: [REMOTE.iss] } }), "issuer"],
+    [
+      "an unknown issuer and an unknown kid",
+      signedBy(REMOTE, { header: { kid: "x" }, claims: { iss: "x" } }),
+      "issuer",
+    ],
+    [
+      "two issuers",
+      signedBy(REMOTE, { payload: `{"iss":"${REMOTE.iss}","iss":"${CONTROL.iss}"}` }),
+      "malformed",
+    ],
+    ["a payload that is no JSON", signedBy(REMOTE, { payload: REMOTE.iss }), "malformed"],
+    ["three segments of nothing", "a.b.c", "malformed"],
+    ["a header that is no object", `${Buffer.from("[]").toString("base64url")}.e30.AA`, "malformed"],
+    ["a critical extension", signedBy(REMOTE, { header: { crit: ["x"] } }), "malformed"],
+    ["more bytes than are read", signedBy(REMOTE, { claims: { x: "x".repeat(16_384) } }), "too_large"],
+    ["an algorithm that the issuer does not use", signedBy(REMOTE, { alg: "PS256" }), "algorithm"],
+    ["the algorithm of another issuer", signedBy(REMOTE, { alg: "HS256" }), "algorithm"],
+    ["no signature", signedBy(REMOTE, { header: { alg: "none" } }).slice(0, -342), "algorithm"],
+    ["another type", signedBy(REMOTE, { header: { typ: "id+jwt" } }), "type"],
+    ["the keys of another issuer", signedBy(REMOTE, { claims: { ...AUD, iss: CONTROL.iss } }), "signature"],
+    ["an issuer whose keys are at hand", controls, "accepted"],
+    ["a kid that an issuer at hand does not have", signedBy(CONTROL, { header: { kid: "x" } }), "key"],
+    [
+      "an address to fetch from",
+      signedBy(CONTROL, { header: { jku: "https://remote.example/jwks" }, claims: AUD }),
+      "accepted",
+    ],
+  ])("is not made for a token with %s", async (_, token, verdict) => {
+    answer("/idle", behave.json(remoteJwks));
+    const server = serverOf({ [REMOTE.iss]: "/idle" });
+    expect(await verdictOf(server, token)).toBe(verdict);
+    expect([asked("/idle"), fetched()]).toEqual([0, []]);
+  });
+
+  it("is made for a token of its issuer, and for that issuer alone", async () => {
+    answer("/one", behave.json(remoteJwks));
+    answer("/two", behave.json(remoteJwks));
+    const server = serverOf({ [REMOTE.iss]: "/one", "https://two.example": "/two" });
+    expect(await verdictOf(server, remotes)).toBe("accepted");
+    expect(fetched()).toEqual(["/one"]);
+    expect([asked("/one"), asked("/two")]).toEqual([1, 0]);
+    const claims = { ...AUD, iss: "https://two.example" };
+    expect(await verdictOf(server, signedBy(REMOTE, { claims }))).toBe("accepted");
+    expect(fetched()).toEqual(["/one", "/two"]);
+  });
+
+  it("for a kid that one issuer lacks leaves the others alone", async () => {
+    answer("/a", behave.json({ keys: [] }));
+    answer("/b", behave.json(remoteJwks));
+    const server = serverOf({ [REMOTE.iss]: "/a", "https://b.example": "/b" });
+    expect(await verdictOf(server, signedBy(REMOTE, { header: { kid: SHARED_KID }, claims: AUD }))).toBe(
+      "key",
+    );
+    expect(fetched()).toEqual(["/a"]);
+  });
+});
+
+describe("an issuer that is down", () => {
+  it.each([
+    ["answers 500", "unavailable", behave.status(500)],
+    ["cuts the connection", "unavailable", behave.reset()],
+    ["answers no JWK Set", "unavailable", behave.json({ keys: null })],
+    ["publishes a secret instead of keys", "key", behave.json({ keys: [{ kty: "oct", k: "AAAA" }] })],
+  ])("and %s fails its own tokens only: %s", async (_, verdict, behaviour) => {
+    answer("/down", behaviour);
+    const server = serverOf({ [REMOTE.iss]: "/down" });
+    expect(await verdictOf(server, remotes)).toBe(verdict);
+    expect(await verdictOf(server, controls)).toBe("accepted");
+    expect(await verdictOf(server, signedBy(PARTNER, { claims: AUD }))).toBe("accepted");
+    const stranger = signedBy(REMOTE, { claims: { iss: "https://stranger.example" } });
+    expect(await verdictOf(server, stranger)).toBe("issuer");
+    const failed = events().filter(({ type }) => type === "failed");
+    expect(failed).toMatchObject([{ issuer: REMOTE.iss, source: `${faults().url}/down` }]);
+  });
+
+  it("is answered with 503, while the requests of another go through", async () => {
+    answer("/out", behave.status(503));
+    const server = serverOf({ [REMOTE.iss]: "/out" }, { scopeMappings: { "GET /mine": [] } });
+    const check = (token: string) =>
+      server.check({ method: "GET", target: "/mine", authorization: `Bearer ${token}` });
+    const refused = await check(remotes);
+    if (refused.allowed) throw new Error("A token was accepted without a key.");
+    expect(refused.reason).toBe("keys_unavailable");
+    expect(server.refuse(refused).status).toBe(503);
+    expect(await check(controls)).toMatchObject({ allowed: true });
+  });
+
+  it("and never answers keeps nobody else waiting", async () => {
+    const held = behave.held(behave.json(remoteJwks));
+    answer("/held", held);
+    const server = serverOf({ [REMOTE.iss]: "/held" });
+    const waiting = verdictOf(server, remotes);
+    await whenAsked("/held");
+    expect(await verdictOf(server, controls)).toBe("accepted");
+    held.release();
+    expect(await waiting).toBe("accepted");
+  });
+});
