@@ -140,10 +140,9 @@ const trustedIssuer = {
 } satisfies Record<keyof TrustedIssuer, z.core.$ZodType>;
 
 const ISSUERS = "Write a list of { issuer, keys, algorithms }.";
-const PLAIN = "Write a plain object: members that it inherits would be left out.";
-const eachIssuer = z
-  .strictObject(trustedIssuer, { error: ISSUERS })
-  .check(z.refine(isPlainObject, { error: PLAIN }));
+const PLAIN =
+  "Write a plain object: { issuer, keys, algorithms }. Members that it inherits would be left out.";
+const eachIssuer = z.pipe(z.custom(isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer));
 const issuers = z
   .array(eachIssuer, { error: ISSUERS })
   .check(z.minLength(1, { error: "Name at least one issuer." }));

@@ -1,0 +1,109 @@
+/** Mistakes in the entries of `issuers`. Those of one entry hide none of another. */
+import { describe, expect, it } from "vitest";
+import { createResourceServer, type ResourceServerOptions } from "scopegate";
+import { TRUSTED_ISSUER_NAMES } from "../../src/options/shape.ts";
+import { configurationErrorOf, issuer, issuesOf } from "../support/resource-servers.ts";
+import { A, B, MISTAKES } from "./issuer-mistakes.ts";
+
+const optionsOf = (issuers: unknown, more: object = {}) => ({ serviceId: "agents-prod", issuers, ...more });
+const beside = (wrong: unknown) => optionsOf([A, wrong]);
+const found = (options: unknown) => issuesOf(options).map(({ code, path }) => `${code} ${path.join("/")}`);
+
+describe("an issuer", () => {
+  it.each(MISTAKES)("is refused with %s", (_, entry, code, path, hint) => {
+    const issues = issuesOf(beside(entry));
+    expect(issues).toMatchObject([{ code, path: ["issuers", 1, ...path] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each(TRUSTED_ISSUER_NAMES)(
+    "is refused with %s given as undefined, for which another would stand in",
+    (name) => {
+      const server = {
+        requiredClaims: ["exp"],
+        maxTokenAgeSeconds: 60,
+        audience: "agents",
+        verifyAudience: false,
+      };
+      expect(issuesOf(optionsOf([A, { ...B, [name]: undefined }], server))).toMatchObject([
+        { code: "option_invalid", path: ["issuers", 1, name], message: "cannot be undefined." },
+      ]);
+    },
+  );
+
+  it.each(["issuer", "keys", "algorithms"])("is refused without %s", (name) => {
+    const entry = Object.fromEntries(Object.entries(B).filter(([member]) => member !== name));
+    expect(issuesOf(beside(entry))).toMatchObject([{ code: "option_missing", path: ["issuers", 1, name] }]);
+  });
+
+  it("may have no prototype", () => {
+    const entry: unknown = Object.assign(Object.create(null) as object, B);
+    expect(() => createResourceServer(beside(entry) as ResourceServerOptions)).not.toThrow();
+  });
+
+  it("hides no mistake of another issuer, and none of its own", () => {
+    const options = optionsOf(
+      [
+        { ...A, algorithms: [], issuer: B.issuer, audience: "a" },
+        B,
+        { ...A, keys: { verificationKeys: ["x", issuer.privateKey] }, audiance: "a" },
+        null,
+        { ...B, issuer: 5, algorithms: ["HS256", "ES256"] },
+        { ...A, keys: { jwksUri: "http://a.example" }, requiredClaims: undefined },
+      ],
+      { serviceId: undefined, algorithm: "RS256", keys: A.keys, adminScope: "a b" },
+    );
+    expect(found(options).toSorted()).toEqual([
+      "algorithms_mixed issuers/4/algorithms",
+      "key_invalid issuers/2/keys/verificationKeys/0",
+      "key_private issuers/2/keys/verificationKeys/1",
+      "option_conflict algorithm",
+      "option_conflict issuers/1/issuer",
+      "option_conflict issuers/5/issuer",
+      "option_conflict keys",
+      "option_invalid issuers/0/algorithms",
+      "option_invalid issuers/3",
+      "option_invalid issuers/4/issuer",
+      "option_invalid issuers/5/keys/jwksUri",
+      "option_invalid issuers/5/requiredClaims",
+      "option_missing issuers/1/audience",
+      "option_missing issuers/2/audience",
+      "option_missing issuers/4/audience",
+      "option_missing issuers/5/audience",
+      "option_unknown issuers/2/audiance",
+      "scope_invalid adminScope",
+    ]);
+    expect(configurationErrorOf(options).message).toContain("issuers[2].keys.verificationKeys[1]: ");
+  });
+
+  it.each([
+    ["where the server has one", optionsOf([A, B])],
+    [
+      "where it says so",
+      optionsOf(
+        [
+          { ...A, audience: "a" },
+          { ...B, verifyAudience: false },
+        ],
+        { serviceId: undefined },
+      ),
+    ],
+  ])("needs no audience %s", (_, options) => {
+    expect(() => createResourceServer(options as ResourceServerOptions)).not.toThrow();
+  });
+
+  it.each<readonly [string, object]>([
+    ["in the place of its keys", { keys: "canary-secret" }],
+    ["that is too short", { algorithms: ["HS256"], keys: { verificationKeys: ["canary-secret"] } }],
+    ["as a published key", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
+    ["as the name of a file", { keys: { jwksFile: "canary-secret" } }],
+    ["in the address of its keys", { keys: { jwksUri: "http://b.example/?key=canary-secret" } }],
+    ["as its algorithm", { algorithms: ["canary-secret"] }],
+    ["as its issuer", { issuer: { secret: "canary-secret" } }],
+    ["as its audience", { audience: [{ secret: "canary-secret" }] }],
+    ["under an unknown name", { secret: "canary-secret" }],
+  ])("is refused with a secret %s, which is not quoted", (_, members) => {
+    const { message, stack, issues } = configurationErrorOf(beside({ ...B, ...members }));
+    expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
+  });
+});
