@@ -139,6 +139,10 @@ function unknownName(path: Path, name: string, names: ReadonlyMap<string, string
     code: "option_unknown",
     path: [...path, name],
     message: `received unknown option \`${name}\`.`,
-    hint: suggest(name, [...names.keys()], "Remove it, or look its name up in the table of options."),
+    hint: suggest(
+      toSnakeCase(name),
+      [...names.keys()],
+      "Remove it, or look its name up in the table of options.",
+    ),
   };
 }

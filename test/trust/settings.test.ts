@@ -1,10 +1,6 @@
 /** What an issuer says of its tokens is for those alone; what it leaves out is as the server's option says. */
 import { describe, expect, it } from "vitest";
-import {
-  type ResourceServer,
-  type ResourceServerOptions,
-  type TrustedIssuer,
-} from "scopegate";
+import { type ResourceServer, type ResourceServerOptions, type TrustedIssuer } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, type Party, signedBy } from "./parties.ts";
