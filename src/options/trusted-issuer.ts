@@ -4,7 +4,7 @@ import { type ClaimPath } from "../principal.ts";
 
 /**
  * One of several issuers, bound to its own keys and algorithms: none of them vouches for a token of another issuer. What
- * it leaves out is as the server's option of the same name says.
+ * it leaves out is as the server's option of the same name says; what it gives as `undefined` is a configuration error.
  */
 export interface TrustedIssuer {
   /** The `iss` of its tokens, compared exactly; each issuer once. */

@@ -33,6 +33,9 @@ export interface RemoteIssuers {
 /** What stands in every address, and in no message. */
 const QUERY = "?secret=1";
 
+/** A request that is not ended by somebody never ends. */
+const LONGER_THAN_A_TEST = 600_000;
+
 /** To be called once in a file of tests. */
 export function useRemoteIssuers(): RemoteIssuers {
   let faults: FaultServer;
@@ -50,7 +53,8 @@ export function useRemoteIssuers(): RemoteIssuers {
       fetched.push(path);
       return globalThis.fetch(url, init);
     };
-    return { issuer, keys: { jwksUri: `${faults.url}${path}${QUERY}`, fetch }, algorithms: ["RS256"] };
+    const keys = { jwksUri: `${faults.url}${path}${QUERY}`, fetch, timeoutMs: LONGER_THAN_A_TEST };
+    return { issuer, keys, algorithms: ["RS256"] };
   };
 
   return {

@@ -15,6 +15,9 @@ describe("a fetch of keys", () => {
       "issuer",
     ],
     ["an issuer with a slash too much", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss}/` } }), "issuer"],
+    ["a space behind the issuer", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss} ` } }), "issuer"],
+    ["the issuer in capitals", signedBy(REMOTE, { claims: { iss: REMOTE.iss.toUpperCase() } }), "issuer"],
+    ["full-width letters", signedBy(REMOTE, { claims: { iss: "https://\uFF52emote.example" } }), "issuer"],
     ["no issuer", signedBy(REMOTE, { claims: { iss: undefined } }), "issuer"],
     ["a list of issuers", signedBy(REMOTE, { claims: { iss: [REMOTE.iss] } }), "issuer"],
     [
@@ -49,6 +52,18 @@ describe("a fetch of keys", () => {
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     expect(await verdictOf(server, token)).toBe(verdict);
     expect([asked("/idle"), fetched()]).toEqual([0, []]);
+  });
+
+  it("is not made for an issuer that a polluted prototype names", async () => {
+    const server = serverOf({ [REMOTE.iss]: "/idle" });
+    const token = signedBy(REMOTE, { claims: { ...AUD, iss: undefined } });
+    Object.assign(Object.prototype, { iss: REMOTE.iss });
+    try {
+      expect(await verdictOf(server, token)).toBe("issuer");
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "iss");
+    }
+    expect(fetched()).toEqual([]);
   });
 
   it("is made for a token of its issuer, and for that issuer alone", async () => {
