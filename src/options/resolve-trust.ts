@@ -38,7 +38,7 @@ export function resolveTrust(options: ResourceServerOptions, when: When, report:
       (issuer, index) =>
         when([`issuers.${index}`], () => {
           const path = ["issuers", index] as const;
-          return resolveParty({ ...shared, ...issuer }, path, whenWithin(path, when), report);
+          return resolveParty({ ...shared, ...boundTo(issuer) }, path, whenWithin(path, when), report);
         }) ?? [],
     );
   });
@@ -108,6 +108,10 @@ function reportBeside(options: ResourceServerOptions, report: Report): void {
     if (options[name]) report(conflict(name, "issuers", "Write it in the entry of each issuer."));
   }
 }
+
+/** An audience of its own is asked for, even where the server asks the others for none. */
+const boundTo = (issuer: TrustedIssuer): TrustedIssuer =>
+  issuer.audience === undefined ? issuer : { verifyAudience: true, ...issuer };
 
 /** Two entries for one issuer would each vouch for the tokens of the other. */
 function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: Report): void {

@@ -35,6 +35,7 @@ const verdicts: readonly (readonly [Settings, Partial<ResourceServerOptions>, Cl
     "accepted",
   ],
   [{}, { verifyAudience: false }, { aud: "other" }, "accepted", "accepted"],
+  [{ audience: "own" }, { verifyAudience: false }, { aud: "other" }, "audience", "accepted"],
   [{ requiredClaims: ["tenant"] }, {}, {}, "claims", "accepted"],
   [{ requiredClaims: ["tenant"] }, {}, { tenant: 1 }, "accepted", "accepted"],
   [{ requiredClaims: ["tenant"] }, { requiredClaims: ["exp"] }, { tenant: 1 }, "accepted", "claims"],
