@@ -35,17 +35,25 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
  * Reads a JSON document of at most 512 KiB. Follows up to three redirects within its origin: another one was never
- * configured, and could be inside the network. Sends no credentials.
+ * configured, and could be inside the network. Sends no credentials, and nothing at all once the signal is aborted.
  *
- * @throws FetchError
+ * @throws FetchError, whatever the `fetch` does
  */
 export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<unknown> {
+  try {
+    return await readJson(url, fetch, signal);
+  } catch (cause) {
+    throw cause instanceof FetchError ? cause : unreachable(url, cause);
+  }
+}
+
+async function readJson(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<unknown> {
   const response = await follow(url, fetch, signal);
   if (response.status !== 200) {
     discard(response.body);
     throw new FetchError(url, `answered ${response.status}.`, { status: response.status });
   }
-  const text = await readText(url, response);
+  const text = await readText(url, response, signal);
   const value = attempt((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
   if (!value) throw new FetchError(url, "answered no JSON.");
   return value.json;
@@ -75,29 +83,30 @@ function refuseRedirect(url: string, { body }: Response): never {
 
 async function send(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
   const headers = { accept: "application/json, application/jwk-set+json" };
-  try {
-    return await fetch(url, { method: "GET", headers, redirect: "manual", signal });
-  } catch (cause) {
-    throw unreachable(url, cause);
-  }
+  signal.throwIfAborted();
+  return fetch(url, { method: "GET", headers, redirect: "manual", signal });
 }
 
-async function readText(url: string, { body }: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  const reader = body?.getReader() as ReadableStreamDefaultReader<Uint8Array> | undefined;
+async function readText(url: string, { body }: Response, signal: AbortSignal): Promise<string> {
+  if (!body) return "";
+  const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
+  const leave = (): void => void reader.cancel().catch(() => undefined);
+  // A `fetch` that does not heed the signal would let a slow answer go on for ever.
+  if (signal.aborted) leave();
+  signal.addEventListener("abort", leave);
   try {
-    for (let part = await reader?.read(); part?.done === false; part = await reader?.read()) {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      size += Buffer.byteLength(part.value);
+      if (size > MAX_BYTES) throw new FetchError(url, `answered more than ${MAX_BYTES} bytes.`);
       chunks.push(part.value);
-      size += part.value.byteLength;
-      if (size > MAX_BYTES) break;
     }
-  } catch (cause) {
-    throw unreachable(url, cause);
+    return Buffer.concat(chunks).toString("utf8");
+  } finally {
+    signal.removeEventListener("abort", leave);
+    leave();
   }
-  if (size <= MAX_BYTES) return Buffer.concat(chunks).toString("utf8");
-  reader?.cancel().catch(() => undefined);
-  throw new FetchError(url, `answered more than ${MAX_BYTES} bytes.`);
 }
 
 /** Frees the connection of an answer that nobody reads. */

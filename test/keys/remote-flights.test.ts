@@ -1,0 +1,151 @@
+/** How often, and by whom, an issuer of remote keys can be made to answer. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf, type Signers, withKid } from "../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+
+let issuer: FaultServer;
+let jwksUri: string;
+beforeEach(async () => {
+  issuer = await createFaultServer();
+  jwksUri = `${issuer.url}/jwks`;
+  publish(first);
+});
+afterEach(() => issuer.stop());
+
+const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
+const asked = () => issuer.asked("/jwks");
+const unknownKids = async (count: number) => {
+  const token = await first.token();
+  return [...Array(count).keys()].map((index) => withKid(token, `unknown-${index}`));
+};
+
+describe("one flight at a time", () => {
+  it("answers everyone who came before the keys did", async () => {
+    const gate = behave.held(behave.json(setOf(first)));
+    issuer.answer("/jwks", gate);
+    const { server, verdict } = createRemote({ jwksUri });
+    const [token, unknown] = [await first.token(), await second.token()];
+    const early = [...Array(50).keys()].map(() => verdict(token));
+    const ready = server.ready();
+    await issuer.whenAsked("/jwks", 1);
+    const late = [verdict(token), verdict(unknown), server.ready()];
+    gate.release();
+    expect(new Set(await Promise.all(early))).toEqual(new Set(["accepted"]));
+    expect(await Promise.all([ready, ...late])).toEqual([undefined, "accepted", "key", undefined]);
+    expect(asked()).toBe(1);
+  });
+
+  it("fails everyone at once where it fails, and is told of once", async () => {
+    const gate = behave.held(behave.status(500));
+    issuer.answer("/jwks", gate);
+    const { verdict, types } = createRemote({ jwksUri });
+    const token = await first.token();
+    const waiting = [...Array(50).keys()].map(() => verdict(token));
+    await issuer.whenAsked("/jwks", 1);
+    gate.release();
+    expect(new Set(await Promise.all(waiting))).toEqual(new Set(["unavailable"]));
+    expect([asked(), types()]).toEqual([1, ["failed"]]);
+  });
+
+  it("for an unknown kid makes nobody wait whose key is there", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    const gate = behave.held(behave.json(setOf(first, second)));
+    issuer.answer("/jwks", gate);
+    pass(COOLDOWN);
+    const waiting = verdict(await second.token());
+    await issuer.whenAsked("/jwks", 2);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(await verdict(await first.token({}, { kid: undefined }))).toBe("accepted");
+    gate.release();
+    expect(await waiting).toBe("accepted");
+    expect(asked()).toBe(2);
+  });
+});
+
+describe("unknown kids", () => {
+  it("a thousand of them in a second cost one request, which a new key needs anyway", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    const tokens = await unknownKids(1_000);
+    await verdict(await first.token());
+    pass(COOLDOWN);
+    const verdicts = tokens.map((token) => {
+      pass(1);
+      return verdict(token);
+    });
+    expect(new Set(await Promise.all(verdicts))).toEqual(new Set(["key"]));
+    expect(asked()).toBe(2);
+  });
+
+  it.each([
+    ["answers", "key", () => publish(first)],
+    ["fails", "unavailable", () => issuer.answer("/jwks", behave.status(500))],
+  ])("one after the other cost one request per cooldown where the issuer %s", async (_, expected, answer) => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    answer();
+    pass(COOLDOWN);
+    const tokens = await unknownKids(100);
+    for (const token of tokens) expect(await verdict(token)).toBe(expected);
+    pass(COOLDOWN - 1);
+    for (const token of tokens) expect(await verdict(token)).toBe(expected);
+    expect(asked()).toBe(2);
+    pass(1);
+    for (const token of tokens) expect(await verdict(token)).toBe(expected);
+    expect(asked()).toBe(3);
+    expect(await verdict(await first.token())).toBe("accepted");
+  });
+
+  it("cost nothing just after the keys were read for another reason", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
+    expect(asked()).toBe(1);
+    pass(MAX_AGE);
+    await verdict(await first.token());
+    for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
+    expect(asked()).toBe(2);
+  });
+
+  it("have the cooldown that the options say", async () => {
+    const { verdict, pass } = createRemote({ jwksUri, cooldownMs: 1_000 });
+    await verdict(await first.token());
+    publish(first, second);
+    pass(999);
+    expect(await verdict(await second.token())).toBe("key");
+    pass(1);
+    expect(await verdict(await second.token())).toBe("accepted");
+  });
+
+  it("cost nothing where no key of the set has a name: any may be the one", async () => {
+    const { kid, ...bare } = first.publicJwk;
+    issuer.answer("/jwks", behave.json({ keys: [bare] }));
+    const { verdict, pass } = createRemote({ jwksUri });
+    const token = await first.token({}, { kid: "any" });
+    expect(await verdict(token)).toBe("accepted");
+    pass(COOLDOWN);
+    expect(await verdict(token)).toBe("accepted");
+    expect(await verdict(await second.token())).toBe("signature");
+    expect(asked()).toBe(1);
+  });
+
+  it("may be the one of a key without a name beside others, which are asked for first", async () => {
+    const { kid, ...bare } = second.publicJwk;
+    issuer.answer("/jwks", behave.json({ keys: [first.publicJwk, bare] }));
+    const { verdict, pass } = createRemote({ jwksUri });
+    expect(await verdict(await second.token())).toBe("accepted");
+    pass(COOLDOWN);
+    expect(await verdict(await second.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+  });
+
+  it("of a key for another algorithm are unknown", async () => {
+    const elliptic = createIssuer({ algorithm: "ES256", kid: "first" });
+    const { verdict } = createRemote({ jwksUri }, { algorithms: ["RS256", "ES256"] });
+    expect(await verdict(await elliptic.token())).toBe("key");
+    expect(await verdict(await first.token())).toBe("accepted");
+  });
+});

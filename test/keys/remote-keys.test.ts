@@ -1,0 +1,191 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { createServer, NOW, verdictOf } from "../support/resource-servers.ts";
+import { COOLDOWN, createRemote, MAX_AGE, REFRESH, setOf, type Signers } from "../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+
+let issuer: FaultServer;
+let jwksUri: string;
+beforeEach(async () => {
+  issuer = await createFaultServer();
+  jwksUri = `${issuer.url}/jwks`;
+  publish(first);
+});
+afterEach(() => issuer.stop());
+
+const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
+const asked = () => issuer.asked("/jwks");
+
+describe("a remote JWK Set", () => {
+  it("verifies with its keys, and is fetched once for them", async () => {
+    publish(first, second);
+    const { verdict, events } = createRemote({ jwksUri });
+    for (const { token } of [first, second, first]) expect(await verdict(await token())).toBe("accepted");
+    expect(asked()).toBe(1);
+    expect(events).toEqual([{ type: "fetched", source: jwksUri }]);
+  });
+
+  it("is not fetched at construction, nor for a token that no key could save", async () => {
+    const { verdict } = createRemote({ jwksUri });
+    expect(await verdict("a.b.c")).toBe("malformed");
+    expect(await verdict(await createIssuer({ algorithm: "ES256" }).token())).toBe("algorithm");
+    expect(await verdict(await first.token({}, { typ: "logout+jwt" }))).toBe("type");
+    expect(asked()).toBe(0);
+  });
+
+  it("is asked for without credentials, and told of without the query, which may hold a secret", async () => {
+    const seen: (string | undefined)[] = [];
+    issuer.answer("/jwks?key=canary", (request, response) => {
+      const { authorization, cookie, accept } = request.headers;
+      seen.push(request.method, authorization, cookie, accept);
+      behave.json(setOf(first))(request, response);
+    });
+    const named = { issuer: "https://issuer.example" };
+    const { verdict, events } = createRemote({ jwksUri: `${jwksUri}?key=canary` }, named);
+    expect(await verdict(await first.token({ iss: named.issuer }))).toBe("accepted");
+    expect(seen).toEqual(["GET", undefined, undefined, "application/json, application/jwk-set+json"]);
+    expect(events).toEqual([{ type: "fetched", source: jwksUri, ...named }]);
+  });
+
+  it.each<readonly [string, object]>([
+    ["of another algorithm", createIssuer({ algorithm: "ES256" }).publicJwk],
+    ["for encryption", { ...first.publicJwk, use: "enc" }],
+  ])("does not verify with a key %s", async (_, jwk) => {
+    issuer.answer("/jwks", behave.json({ keys: [jwk] }));
+    expect(await createRemote({ jwksUri }).verdict(await first.token())).toBe("key");
+  });
+});
+
+describe("the age of a remote JWK Set", () => {
+  it("lets its keys answer without a request until three quarters of maxAgeMs", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    pass(REFRESH - 1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(asked()).toBe(1);
+  });
+
+  it("has it read again in the background from then on: nobody waits, and the flight is one", async () => {
+    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    const gate = behave.held(behave.json(setOf(second)));
+    issuer.answer("/jwks", gate);
+    pass(REFRESH);
+    for (let turn = 0; turn < 3; turn += 1) expect(await verdict(await first.token())).toBe("accepted");
+    await issuer.whenAsked("/jwks", 2);
+    gate.release();
+    await whenTold("rotated");
+    expect(await verdict(await first.token())).toBe("key");
+    expect(await verdict(await second.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+  });
+
+  it("ends the use of a withdrawn key at maxAgeMs, though nobody asked before", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(second);
+    pass(MAX_AGE);
+    expect(await verdict(await first.token())).toBe("key");
+    expect(await verdict(await second.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+  });
+
+  it("ends it as well while a reading is on its way: requests wait for that one then", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    const gate = behave.held(behave.json(setOf(second)));
+    issuer.answer("/jwks", gate);
+    pass(REFRESH);
+    expect(await verdict(await first.token())).toBe("accepted");
+    pass(MAX_AGE - REFRESH);
+    const waiting = verdict(await first.token());
+    await issuer.whenAsked("/jwks", 2);
+    gate.release();
+    expect(await waiting).toBe("key");
+    expect(asked()).toBe(2);
+  });
+
+  it("counts from the question, not from the answer, which may be older", async () => {
+    const gate = behave.held(behave.json(setOf(first)));
+    issuer.answer("/jwks", gate);
+    const { verdict, pass } = createRemote({ jwksUri });
+    const waiting = verdict(await first.token());
+    await issuer.whenAsked("/jwks", 1);
+    pass(4_000);
+    publish(second);
+    gate.release();
+    expect(await waiting).toBe("accepted");
+    pass(MAX_AGE - 4_000);
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("is as the options say", async () => {
+    const { verdict, pass } = createRemote({ jwksUri, maxAgeMs: 1_000 });
+    await verdict(await first.token());
+    publish(second);
+    pass(1_000);
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("does not shrink when the clock is set back: withdrawn keys must not gain that time", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(second);
+    pass(-86_400_000);
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("cannot be told from a clock that tells nonsense, which lets nobody in", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    pass(Number.NaN);
+    expect(await verdict(await first.token())).toBe("unavailable");
+  });
+
+  it("cannot be told from a clock that fails, which lets nobody in either", async () => {
+    let now = () => NOW * 1000;
+    const server = createServer({ keys: { jwksUri }, now: () => now() });
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    now = () => {
+      throw new Error("It stopped.");
+    };
+    expect(await verdictOf(server, await first.token())).toBe("unavailable");
+    await server.close();
+  });
+});
+
+describe("a rotation", () => {
+  it("lets a new key in with the first token that names it, and the old one stays good", async () => {
+    const { verdict, pass, types } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(first, second);
+    pass(COOLDOWN);
+    expect(await verdict(await second.token())).toBe("accepted");
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+    expect(types()).toEqual(["fetched", "fetched", "rotated"]);
+  });
+
+  it("is none when the same keys come in another order", async () => {
+    publish(first, second);
+    const { verdict, pass, types } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(second, first);
+    pass(MAX_AGE);
+    await verdict(await first.token());
+    expect(types()).toEqual(["fetched", "fetched"]);
+  });
+
+  it("withdraws every key by an empty set, which is a set like any other", async () => {
+    const { server, verdict, pass, types } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish();
+    pass(MAX_AGE);
+    for (const kid of ["first", undefined]) expect(await verdict(await first.token({}, { kid }))).toBe("key");
+    expect(types()).toEqual(["fetched", "fetched", "rotated"]);
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} holds no key that can be used.`);
+  });
+});

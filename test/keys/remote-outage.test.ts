@@ -1,0 +1,193 @@
+/** What remote keys are good for while their issuer is down, and how that is answered. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createResourceServer } from "scopegate";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createIssuer } from "../support/issuer.ts";
+import {
+  COOLDOWN,
+  createRemote,
+  MAX_AGE,
+  REFRESH,
+  setOf,
+  type Signers,
+  STALE,
+} from "../support/remote-keys.ts";
+import { createServer, verdictOf } from "../support/resource-servers.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+
+let issuer: FaultServer;
+let jwksUri: string;
+beforeEach(async () => {
+  issuer = await createFaultServer();
+  jwksUri = `${issuer.url}/jwks`;
+  publish(first);
+});
+afterEach(() => issuer.stop());
+
+const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
+const asked = () => issuer.asked("/jwks");
+
+describe("while its issuer is down, a remote set", () => {
+  it.each<readonly [string, object, number]>([
+    ["an hour by default", {}, MAX_AGE + STALE],
+    ["staleMs", { maxAgeMs: 60_000, staleMs: 120_000 }, 180_000],
+    ["not at all with a staleMs of 0", { staleMs: 0 }, MAX_AGE],
+  ])("serves on after maxAgeMs, %s, and no longer", async (_, timing, end) => {
+    const { verdict, pass } = createRemote({ jwksUri, ...timing });
+    await verdict(await first.token());
+    await issuer.stop();
+    pass(end - 1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    pass(1);
+    expect(await verdict(await first.token())).toBe("unavailable");
+    expect(await verdict(await first.token({}, { kid: undefined }))).toBe("unavailable");
+  });
+
+  it("counts that time from the last good reading: trying again does not lengthen it", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    await issuer.stop();
+    for (const part of [REFRESH, MAX_AGE - REFRESH, STALE / 2, STALE / 2 - 1]) {
+      pass(part);
+      expect(await verdict(await first.token())).toBe("accepted");
+    }
+    pass(1);
+    expect(await verdict(await first.token())).toBe("unavailable");
+  });
+
+  it("gives no verdict on a kid that it does not know: its key may be a new one", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    const [known, unknown] = [await first.token(), await second.token()];
+    await verdict(known);
+    expect(await verdict(unknown)).toBe("key");
+    await issuer.stop();
+    pass(COOLDOWN);
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await verdict(unknown)).toBe("unavailable");
+      expect(await verdict(known)).toBe("accepted");
+    }
+    await issuer.start();
+    pass(COOLDOWN);
+    expect(await verdict(unknown)).toBe("key");
+  });
+
+  it("makes nobody wait for the attempts, of which there is one per cooldown", async () => {
+    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    issuer.answer("/jwks", behave.status(503));
+    pass(MAX_AGE);
+    expect(await verdict(await first.token())).toBe("accepted");
+    const gate = behave.held(behave.status(503));
+    issuer.answer("/jwks", gate);
+    pass(COOLDOWN - 1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+    pass(1);
+    for (let turn = 0; turn < 3; turn += 1) expect(await verdict(await first.token())).toBe("accepted");
+    await issuer.whenAsked("/jwks", 3);
+    gate.release();
+    await whenTold("failed", 2);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(asked()).toBe(3);
+  });
+
+  it("takes what its issuer says as soon as it is back: a key withdrawn meanwhile is refused", async () => {
+    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    await issuer.stop();
+    pass(MAX_AGE + STALE / 2);
+    expect(await verdict(await first.token())).toBe("accepted");
+    publish(second);
+    await issuer.start();
+    pass(COOLDOWN);
+    expect(await verdict(await first.token())).toBe("accepted");
+    await whenTold("rotated");
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("is told of as failed each time it is tried, and as stale once per outage", async () => {
+    const { verdict, pass, whenTold, types, events } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    for (let outage = 1; outage <= 2; outage += 1) {
+      issuer.answer("/jwks", behave.status(503));
+      pass(MAX_AGE);
+      for (let turn = 0; turn < 3; turn += 1) await verdict(await first.token());
+      pass(COOLDOWN);
+      await verdict(await first.token());
+      await whenTold("failed", outage * 2);
+      publish(first);
+      pass(COOLDOWN);
+      await verdict(await first.token());
+      await whenTold("fetched", outage + 1);
+    }
+    const of = ["failed", "stale", "failed", "fetched"];
+    expect(types()).toEqual(["fetched", ...of, ...of]);
+    const failed = { type: "failed", source: jwksUri, message: `${jwksUri} answered 503.` };
+    expect(events.slice(1, 3)).toEqual([failed, { ...failed, type: "stale" }]);
+  });
+
+  it("becomes a warning of the process where nobody asked to be told", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    let time = 0;
+    const server = createServer({ keys: { jwksUri }, now: () => time });
+    await server.ready();
+    await issuer.stop();
+    time += MAX_AGE;
+    await verdictOf(server, await first.token());
+    await server.close();
+    const warned = warn.mock.calls.map(([text]) => text);
+    warn.mockRestore();
+    expect(warned).toEqual([
+      `Keys of ${jwksUri}: ${jwksUri} cannot be read (ECONNREFUSED).`,
+      `Keys of ${jwksUri} are older than they should be.`,
+    ]);
+  });
+});
+
+describe("an issuer that was never up", () => {
+  it("is no verdict on anybody's token, and failures count for the cooldown", async () => {
+    await issuer.stop();
+    const { verdict, pass, types } = createRemote({ jwksUri });
+    for (const kid of ["first", "unknown", undefined])
+      expect(await verdict(await first.token({}, { kid }))).toBe("unavailable");
+    pass(COOLDOWN - 1);
+    expect(await verdict(await first.token())).toBe("unavailable");
+    expect(types()).toEqual(["failed"]);
+    await issuer.start();
+    expect(await verdict(await first.token())).toBe("unavailable");
+    pass(1);
+    expect(await verdict(await first.token())).toBe("accepted");
+  });
+
+  it("is left alone for the cooldown from its failure on, however long that took", async () => {
+    const gate = behave.held(behave.status(500));
+    issuer.answer("/jwks", gate);
+    const { verdict, pass } = createRemote({ jwksUri });
+    const waiting = verdict(await first.token());
+    await issuer.whenAsked("/jwks", 1);
+    pass(COOLDOWN);
+    gate.release();
+    expect(await waiting).toBe("unavailable");
+    pass(COOLDOWN - 1);
+    expect(await verdict(await first.token())).toBe("unavailable");
+    expect(asked()).toBe(1);
+  });
+
+  it("says nothing of the tokens of another issuer", async () => {
+    const [up, down] = ["https://up.example", "https://down.example"];
+    const trusted = (name: string, uri: string) =>
+      ({ issuer: name, keys: { jwksUri: uri }, algorithms: ["RS256"] }) as const;
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      issuers: [trusted(up, jwksUri), trusted(down, `${issuer.url}/down`)],
+      onKeyEvent: () => undefined,
+    });
+    expect(await verdictOf(server, await first.token({ iss: down }))).toBe("unavailable");
+    expect(await verdictOf(server, await first.token({ iss: up }))).toBe("accepted");
+    expect(await verdictOf(server, await first.token({ iss: "https://else.example" }))).toBe("issuer");
+    expect([asked(), issuer.asked("/down")]).toEqual([1, 1]);
+    await server.close();
+  });
+});

@@ -1,0 +1,110 @@
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createResourceServer, KeysUnavailableError, type ResourceServer } from "scopegate";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf } from "../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+
+let issuer: FaultServer;
+let jwksUri: string;
+beforeEach(async () => {
+  issuer = await createFaultServer();
+  jwksUri = `${issuer.url}/jwks`;
+  issuer.answer("/jwks", behave.json(setOf(first)));
+});
+afterEach(() => issuer.stop());
+
+const failureOf = async (server: ResourceServer): Promise<KeysUnavailableError> => {
+  const error: unknown = await server.ready().catch((thrown: unknown) => thrown);
+  if (error instanceof KeysUnavailableError) return error;
+  throw new Error("It was ready.");
+};
+
+describe("ready()", () => {
+  it("has the keys fetched, so that no request waits for them", async () => {
+    const { server, verdict } = createRemote({ jwksUri });
+    await server.ready();
+    expect(issuer.asked("/jwks")).toBe(1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    await server.ready();
+    expect(issuer.asked("/jwks")).toBe(1);
+  });
+
+  it("reads keys again that are too old to be used", async () => {
+    const { server, verdict, pass } = createRemote({ jwksUri });
+    await server.ready();
+    issuer.answer("/jwks", behave.json(setOf(second)));
+    pass(MAX_AGE);
+    await server.ready();
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("names the source and what is wrong with it, without its query", async () => {
+    const { server } = createRemote({ jwksUri: `${issuer.url}/down?key=canary` });
+    const error = await failureOf(server);
+    expect(error.message).toBe(`Keys are unavailable. ${issuer.url}/down answered 404.`);
+    expect(error.cause).toMatchObject({ errors: [{ name: "FetchError", status: 404 }] });
+  });
+
+  it("may be called until it succeeds: it does not heed the cooldown", async () => {
+    const { server, verdict } = createRemote({ jwksUri });
+    await issuer.stop();
+    await failureOf(server);
+    await failureOf(server);
+    await issuer.start();
+    await server.ready();
+    expect(await verdict(await first.token())).toBe("accepted");
+  });
+
+  it("tells how things are now, not how they were when the keys were last asked for", async () => {
+    const { server, verdict, pass } = createRemote({ jwksUri });
+    await server.ready();
+    await issuer.stop();
+    pass(COOLDOWN);
+    expect(await verdict(await second.token())).toBe("unavailable");
+    expect((await failureOf(server)).message).toContain("ECONNREFUSED");
+    await issuer.start();
+    await server.ready();
+    expect(await verdict(await second.token())).toBe("key");
+  });
+
+  it.each<readonly [string, object]>([
+    ["empty", { keys: [] }],
+    ["of keys for other algorithms", setOf(createIssuer({ algorithm: "ES256" }))],
+    ["of keys for encryption", { keys: [{ ...first.publicJwk, use: "enc" }] }],
+    ["of weak keys", { keys: [{ ...first.publicJwk, e: "AQ" }] }],
+  ])("fails for a set that is %s: no token could be accepted", async (_, set) => {
+    issuer.answer("/jwks", behave.json(set));
+    const { message } = await failureOf(createRemote({ jwksUri }).server);
+    expect(message).toBe(`Keys are unavailable. ${jwksUri} holds no key that can be used.`);
+  });
+
+  it("fails with every issuer that failed and why, and with no other", async () => {
+    issuer.answer("/empty", behave.json({ keys: [] }));
+    issuer.answer("/text", behave.text("canary"));
+    const trusted = (name: string, path: string) => ({
+      issuer: `https://${name}.example`,
+      keys: { jwksUri: issuer.url + path },
+      algorithms: ["RS256" as const],
+    });
+    const paths = { up: "/jwks", down: "/down", none: "/empty", odd: "/text" };
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      issuers: Object.entries(paths).map(([name, path]) => trusted(name, path)),
+      onKeyEvent: () => undefined,
+    });
+    const { message } = await failureOf(server);
+    expect(message).toBe(
+      [
+        "Keys are unavailable.",
+        `https://down.example: ${issuer.url}/down answered 404.`,
+        `https://none.example: ${issuer.url}/empty holds no key that can be used.`,
+        `https://odd.example: ${issuer.url}/text answered no JSON.`,
+      ].join(" "),
+    );
+    expect(Object.values(paths).map((path) => issuer.asked(path))).toEqual([1, 1, 1, 1]);
+    await server.close();
+  });
+});

@@ -1,0 +1,83 @@
+/** What a client gets to see when nobody can tell whether its token is good. */
+import { createServer as createHttpServer, type Server } from "node:http";
+import express from "express";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type ResourceServer } from "scopegate";
+import { protect as protectExpress } from "scopegate/express";
+import { protect } from "scopegate/node";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+
+let issuer: FaultServer;
+beforeEach(async () => (issuer = await createFaultServer()));
+afterEach(() => issuer.stop());
+
+const applications: readonly (readonly [string, (server: ResourceServer) => Server])[] = [
+  [
+    "node",
+    (server) => {
+      const guard = protect(server);
+      return createHttpServer(
+        (request, response) => void guard(request, response).then((may) => may && response.end("[]")),
+      );
+    },
+  ],
+  [
+    "express",
+    (server) => {
+      const app = express();
+      app.use(protectExpress(server));
+      app.get("/agents", (_request, response) => void response.json([]));
+      return createHttpServer((request, response) => void app(request, response));
+    },
+  ],
+];
+
+describe.each(applications)("%s, in an outage of the issuer past its bound", (_, createApplication) => {
+  it("answers 503 with Retry-After and no challenge, and names neither the issuer nor the cause", async () => {
+    issuer.answer("/canary-jwks", behave.json(setOf(first)));
+    const { server, pass, events, whenTold } = createRemote({ jwksUri: `${issuer.url}/canary-jwks` });
+    const { port, close } = await listen(createApplication(server));
+    const token = await first.token({ scopes: ["agents:read"] });
+    const get = () => ask(port, { path: "/agents", token });
+
+    expect((await get()).status).toBe(200);
+    await issuer.stop();
+    pass(MAX_AGE);
+    expect((await get()).status).toBe(200);
+    pass(STALE);
+    const { status, headers, body, text } = await get();
+    expect(status).toBe(503);
+    expect(headers["retry-after"]).toMatch(/^[1-9]\d*$/);
+    expect(headers).not.toHaveProperty("www-authenticate");
+    expect(headers["content-type"]).toMatch(/^application\/problem\+json/);
+    expect(body).toMatchObject({ status: 503, code: "keys_unavailable" });
+    const shown = text + JSON.stringify(headers);
+    for (const inside of ["canary", "127.0.0.1", "ECONNREFUSED", "jwks", "fetch", "stale"])
+      expect(shown).not.toContain(inside);
+    expect(JSON.stringify(events)).toContain("ECONNREFUSED");
+
+    await issuer.start();
+    pass(COOLDOWN);
+    expect((await get()).status).toBe(200);
+    await whenTold("fetched", 2);
+    await close();
+  });
+});
+
+it("hands the cause to onDecision, for the log of the operator", async () => {
+  const decisions: unknown[] = [];
+  const onDecision = (decision: unknown) => void decisions.push(decision);
+  const { server } = createRemote({ jwksUri: `${issuer.url}/jwks` }, { onDecision });
+  await server.check({
+    method: "GET",
+    target: "/agents",
+    authorization: `Bearer ${await first.token({ scopes: ["agents:read"] })}`,
+  });
+  const message = `${issuer.url}/jwks answered 404.`;
+  expect(decisions).toMatchObject([{ reason: "keys_unavailable", cause: { name: "FetchError", message } }]);
+});
