@@ -1,0 +1,197 @@
+/** An issuer that answers badly: no token is judged by what it sends, and nothing of it stays open. */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type KeyEvent, type KeyFetch } from "scopegate";
+import { type Behaviour, behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf, TIMEOUT } from "../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+const SET = setOf(first);
+const MIB = 2 ** 20;
+/** The query may hold a secret, and is to be seen nowhere. */
+const PATH = "/jwks?key=canary";
+
+let issuer: FaultServer;
+let other: FaultServer;
+beforeEach(async () => {
+  [issuer, other] = [await createFaultServer(), await createFaultServer()];
+  for (const server of [issuer, other]) server.answer("/moved", behave.json(SET));
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await Promise.all([issuer.stop(), other.stop()]);
+});
+
+/** The platform gives a code, which differs from version to version. */
+const UNREADABLE = "cannot be read (CODE).";
+const NO_JSON = "answered no JSON.";
+const NO_SET = "answered no JWK Set.";
+const ELSEWHERE = "redirects to another origin, which is not followed.";
+const TOO_LONG = "answered more than 524288 bytes.";
+
+type Fault = readonly [name: string, behaviour: () => Behaviour, message: string];
+
+const faults: readonly Fault[] = [
+  ["is cut off", () => behave.cutOff(SET), UNREADABLE],
+  ["is a TCP reset", () => behave.reset(), UNREADABLE],
+  [
+    "is no HTTP",
+    () =>
+      ({ socket }) =>
+        void socket.end("canary\r\n\r\n"),
+    UNREADABLE,
+  ],
+  ["has an unknown coding", () => behave.json(SET, { headers: { "content-encoding": "gzip" } }), UNREADABLE],
+  ["is a 500", () => behave.json(SET, { status: 500 }), "answered 500."],
+  ["is a 404", () => behave.status(404), "answered 404."],
+  ["is a 204", () => behave.status(204), "answered 204."],
+  ["is a 203", () => behave.json(SET, { status: 203 }), "answered 203."],
+  ["is a 304", () => behave.status(304), "answered 304."],
+  ["is empty", () => behave.text(""), NO_JSON],
+  ["is a page", () => behave.text("<!doctype html><title>canary</title>", "text/html"), NO_JSON],
+  ["is malformed JSON", () => behave.text(JSON.stringify(SET).slice(0, -1), "application/json"), NO_JSON],
+  ["is two documents", () => behave.text(JSON.stringify(SET).repeat(2), "application/json"), NO_JSON],
+  ["is null", () => behave.json(null), NO_SET],
+  ["is a list of keys", () => behave.json(SET.keys), NO_SET],
+  ["is a key", () => behave.json(first.publicJwk), NO_SET],
+  ["has keys by name", () => behave.json({ keys: { first: first.publicJwk } }), NO_SET],
+  ["redirects to another port", () => behave.redirect(`${other.url}/moved`), ELSEWHERE],
+  ["redirects to another port without a scheme", () => behave.redirect(other.url.slice(5)), ELSEWHERE],
+  [
+    "redirects to another name of its host",
+    () => behave.redirect(`${other.url.replace("127.0.0.1", "localhost")}/moved`),
+    ELSEWHERE,
+  ],
+  ["redirects to https", () => behave.redirect(`${issuer.url.replace("http", "https")}/moved`), ELSEWHERE],
+  ["redirects to data", () => behave.redirect(`data:application/json,${JSON.stringify(SET)}`), ELSEWHERE],
+  ["redirects to a file", () => behave.redirect("file:///etc/canary"), ELSEWHERE],
+  ["redirects to no URL", () => behave.redirect("http://["), ELSEWHERE],
+  ["redirects nowhere", () => behave.status(302), ELSEWHERE],
+  ["redirects to itself", () => behave.redirect(PATH), "redirects more than 3 times."],
+  ["is enormous", () => behave.enormous(64 * MIB, SET), TOO_LONG],
+  ["is a little too long", () => behave.enormous(MIB / 2 + 1, SET), TOO_LONG],
+  ["is enormous once it is decompressed", () => behave.gzipBomb(10 * MIB, SET), TOO_LONG],
+];
+
+const slow: readonly (readonly [...Fault, begins: boolean])[] = [
+  ["never comes", () => behave.never(), "gave no answer in time.", false],
+  ["comes byte by byte", () => behave.drip(SET, 1), "gave no answer in time.", true],
+  ["stops before its end", () => behave.enormousDeclared(10 * MIB, SET), "gave no answer in time.", true],
+];
+
+const expectFailure = (events: readonly KeyEvent[], message: string) => {
+  const source = `${issuer.url}/jwks`;
+  const told = events.map((event) => ({
+    ...event,
+    message: event.message?.replace(/\([A-Z_]+\)/, "(CODE)"),
+  }));
+  expect(told).toEqual([{ type: "failed", source, message: `${source} ${message}` }]);
+};
+
+describe.each(faults)("an answer that %s", (_, behaviour, message) => {
+  it("gives no verdict, is told of in fixed words, and leaves no connection", async () => {
+    issuer.answer(PATH, behaviour());
+    const { verdict, events } = createRemote({ jwksUri: issuer.url + PATH });
+    expect(await verdict(await first.token())).toBe("unavailable");
+    expectFailure(events, message);
+    await issuer.whenIdle();
+    expect(other.asked("/moved")).toBe(0);
+  });
+
+  it("leaves the good keys of before in use", async () => {
+    issuer.answer(PATH, behave.json(SET));
+    const { verdict, events, pass } = createRemote({ jwksUri: issuer.url + PATH });
+    await verdict(await first.token());
+    issuer.answer(PATH, behaviour());
+    pass(MAX_AGE);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expectFailure(events.slice(1, 2), message);
+  });
+});
+
+describe.each(slow)("an answer that %s", (_, behaviour, message, begins) => {
+  /** The platform's `fetch`, and when it had its answer: what comes later is the body. */
+  const watched = () => {
+    let begun = (): void => undefined;
+    const whenBegun = new Promise<void>((resolve) => (begun = resolve));
+    const fetch: KeyFetch = async (url, init) => {
+      const response = await globalThis.fetch(url, init);
+      begun();
+      return response;
+    };
+    return { fetch, whenBegun };
+  };
+  const fakeTimers = () => vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+
+  it("gives no verdict, is told of in fixed words, and leaves no connection", async () => {
+    fakeTimers();
+    issuer.answer(PATH, behaviour());
+    const { fetch, whenBegun } = watched();
+    const { verdict, events } = createRemote({ jwksUri: issuer.url + PATH, fetch });
+    const waiting = verdict(await first.token());
+    await (begins ? whenBegun : issuer.whenAsked(PATH, 1));
+    await vi.advanceTimersByTimeAsync(TIMEOUT);
+    expect(await waiting).toBe("unavailable");
+    expectFailure(events, message);
+    await issuer.whenIdle();
+  });
+
+  it("leaves the good keys of before in use", async () => {
+    fakeTimers();
+    issuer.answer(PATH, behave.json(SET));
+    const { verdict, events, pass } = createRemote({ jwksUri: issuer.url + PATH });
+    await verdict(await first.token());
+    issuer.answer(PATH, behaviour());
+    pass(MAX_AGE);
+    const waiting = verdict(await first.token());
+    await issuer.whenAsked(PATH, 2);
+    await vi.advanceTimersByTimeAsync(TIMEOUT);
+    expect(await waiting).toBe("accepted");
+    expectFailure(events.slice(1, 2), message);
+    await issuer.whenIdle();
+  });
+});
+
+describe("an answer", () => {
+  it("may be led to by three redirects within its origin", async () => {
+    for (const [from, to] of [
+      [PATH, "/a"],
+      ["/a", "./b?c"],
+      ["/b?c", `${issuer.url}/moved`],
+    ] as const)
+      issuer.answer(from, behave.redirect(to, 307));
+    const { verdict, events } = createRemote({ jwksUri: issuer.url + PATH });
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(events).toEqual([{ type: "fetched", source: `${issuer.url}/jwks` }]);
+    await issuer.whenIdle();
+  });
+
+  it("may be 512 KiB long, compressed, and of any type", async () => {
+    issuer.answer(PATH, behave.gzipBomb(MIB / 2, SET));
+    issuer.answer("/text", behave.text(JSON.stringify(SET)));
+    for (const path of [PATH, "/text"])
+      expect(await createRemote({ jwksUri: issuer.url + path }).verdict(await first.token())).toBe(
+        "accepted",
+      );
+  });
+
+  it("that is enormous is not read to its end", async () => {
+    const enormous = behave.enormous(64 * MIB, SET);
+    issuer.answer(PATH, enormous);
+    await createRemote({ jwksUri: issuer.url + PATH }).verdict(await first.token());
+    await issuer.whenIdle();
+    expect(enormous.sent()).toBeLessThan(32 * MIB);
+  });
+
+  it("that is good again ends the fault", async () => {
+    issuer.answer(PATH, behave.sequence(behave.reset(), behave.status(500), behave.json(SET)));
+    const { verdict, pass, types } = createRemote({ jwksUri: issuer.url + PATH });
+    const verdicts: string[] = [];
+    for (let turn = 0; turn < 3; turn += 1) {
+      verdicts.push(await verdict(await first.token()));
+      pass(COOLDOWN);
+    }
+    expect(verdicts).toEqual(["unavailable", "unavailable", "accepted"]);
+    expect(types()).toEqual(["failed", "failed", "fetched"]);
+  });
+});
