@@ -1,3 +1,4 @@
+import { attempt } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { importJwk } from "./import-key.ts";
 import {
@@ -35,7 +36,12 @@ export function importRemoteJwks(
       complain(objection);
       continue;
     }
-    const text = JSON.stringify(jwk);
+    // What could be parsed may be nested too deep to be written again.
+    const text = attempt(() => JSON.stringify(jwk));
+    if (text === undefined) {
+      complain("is not a JWK that can be read.");
+      continue;
+    }
     const key = known.get(text) ?? importJwk(jwk, algorithms);
     if (!isVerificationKey(key)) {
       // Published for something else, encryption perhaps: that is as it should be.

@@ -6,13 +6,12 @@ export function isSecureUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password } = new URL(text);
   if (username !== "" || password !== "") return false;
-  return protocol === "https:" || isLoopbackUrl(text);
+  return protocol === "https:" || (protocol === "http:" && isLoopbackUrl(text));
 }
 
-/** Whether a URL is http on this machine. A name such as `127.0.0.1.example.com` is not. */
+/** Whether a URL leads to this machine. A name such as `127.0.0.1.example.com` does not. */
 export function isLoopbackUrl(text: string): boolean {
-  const { protocol, hostname } = new URL(text);
-  return protocol === "http:" && /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+  return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(text).hostname);
 }
 
 /** A URL as logs and events show it: queries may hold secrets. */
