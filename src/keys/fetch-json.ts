@@ -115,7 +115,9 @@ function discard(body: Response["body"]): void {
 }
 
 function unreachable(url: string, cause: unknown): FetchError {
-  const code = codeOf(cause) ?? codeOf((cause as { readonly cause?: unknown } | null)?.cause);
+  const code = attempt(
+    () => codeOf(cause) ?? codeOf((cause as { readonly cause?: unknown } | null | undefined)?.cause),
+  );
   return new FetchError(url, `cannot be read${code === undefined ? "" : ` (${code})`}.`, { cause });
 }
 

@@ -1,0 +1,171 @@
+/** Whatever stands in for `fetch` may do: the limits are kept, and what it says is not passed on. */
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type KeyFetch } from "scopegate";
+import { fetchJson, FetchError } from "../../src/keys/fetch-json.ts";
+import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
+
+const URL = "https://issuer.example/jwks?key=canary";
+const PLACE = "https://issuer.example/jwks";
+
+async function failureOf(fetch: unknown, signal = new AbortController().signal): Promise<FetchError> {
+  const error: unknown = await fetchJson(URL, fetch as KeyFetch, signal).catch((thrown: unknown) => thrown);
+  if (error instanceof FetchError) return error;
+  throw new Error("It did not fail as it should.", { cause: error });
+}
+
+const throwing = (value: unknown) => () => {
+  throw value;
+};
+const answering = (response: unknown) => () => Promise.resolve(response);
+const streaming = (chunk: unknown) =>
+  answering(
+    new Response(new ReadableStream<never>({ pull: (controller) => controller.enqueue(chunk as never) })),
+  );
+/** A response that says where it came from, as one does after redirects that were followed. */
+const from = (url: string, response = Response.json({ keys: [] })) =>
+  Object.defineProperty(response, "url", { value: url });
+const withCode = (code: unknown) => Object.assign(new Error("canary"), { code });
+const odd = {
+  get code(): string {
+    throw new Error("canary");
+  },
+};
+
+describe("a fetch that fails", () => {
+  it.each<readonly [string, unknown, string]>([
+    ["with an error", new TypeError("canary"), "cannot be read."],
+    ["with a code", withCode("ECONNREFUSED"), "cannot be read (ECONNREFUSED)."],
+    [
+      "with a code in its cause",
+      new Error("canary", { cause: withCode("EPIPE") }),
+      "cannot be read (EPIPE).",
+    ],
+    ["with a number for a code", withCode(20), "cannot be read."],
+    ["with a text for a code", withCode("canary at /home"), "cannot be read."],
+    ["with a code of great length", withCode("E".repeat(1_000)), "cannot be read."],
+    ["with a code that cannot be had", odd, "cannot be read."],
+    ["with a code in its cause that cannot be had", new Error("canary", { cause: odd }), "cannot be read."],
+    ["with a text", "canary", "cannot be read."],
+    ["with null", null, "cannot be read."],
+    ["with nothing", undefined, "cannot be read."],
+  ])("%s is told of in fixed words, and its error is the cause", async (_, value, message) => {
+    for (const fetch of [() => Promise.resolve().then(throwing(value)), throwing(value)]) {
+      const error = await failureOf(fetch);
+      expect([error.message, error.cause, error.status]).toEqual([`${PLACE} ${message}`, value, undefined]);
+    }
+  });
+});
+
+describe("a fetch that answers", () => {
+  it.each<readonly [string, unknown, string]>([
+    ["nothing", undefined, "cannot be read."],
+    ["a text", "{}", "cannot be read (ERR_INVALID_URL)."],
+    ["a plain object", { status: 200, url: "", headers: new Headers() }, "answered no JSON."],
+    ["a body of another kind", { status: 200, url: "", body: { pipe: () => 0 } }, "cannot be read."],
+    ["a response without a body", new Response(), "answered no JSON."],
+    ["a response of a URL that is none", from("canary"), "cannot be read (ERR_INVALID_URL)."],
+    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be read."],
+    ["an error of its own", Response.error(), "answered 0."],
+  ])("%s gives no document", async (_, response, message) => {
+    expect((await failureOf(answering(response))).message).toBe(`${PLACE} ${message}`);
+  });
+
+  it("a response that was read gives no document", async () => {
+    const [read, locked] = [Response.json({}), Response.json({})];
+    await read.text();
+    locked.body?.getReader();
+    for (const response of [read, locked])
+      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be read( \(\w+\))?\.$/);
+  });
+
+  it("texts without end gives no document either", async () => {
+    const { message } = await failureOf(streaming("a".repeat(1_000)));
+    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+  });
+
+  it("anything else in place of bytes gives no document", async () => {
+    expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be read/);
+  });
+
+  it("from another place of the same origin gives the document", async () => {
+    const fetch = answering(from("https://issuer.example/moved")) as KeyFetch;
+    expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
+  });
+
+  it.each([
+    "https://else.example/jwks",
+    "http://issuer.example/jwks",
+    "https://issuer.example:8443/jwks",
+    "data:,{}",
+  ])("from another origin, as it followed redirects by itself, gives none: %s", async (url) => {
+    const { message } = await failureOf(answering(from(url)));
+    expect(message).toBe(`${PLACE} redirects to another origin, which is not followed.`);
+  });
+
+  it("from another origin is left unread, and so are statuses and redirects", async () => {
+    let left = 0;
+    const body = () => new ReadableStream({ cancel: () => void (left += 1) });
+    const headers = { location: "https://else.example" };
+    for (const response of [
+      from("https://else.example/jwks", new Response(body())),
+      new Response(body(), { status: 500 }),
+      new Response(body(), { status: 302, headers }),
+    ])
+      await failureOf(answering(response));
+    expect(left).toBe(3);
+  });
+});
+
+describe("a fetch that does not heed its signal", () => {
+  let server: FaultServer;
+  beforeEach(async () => (server = await createFaultServer()));
+  afterEach(() => server.stop());
+
+  /** The platform's `fetch` without the signal, and when it had its answer. */
+  const deaf = () => {
+    let begun = (): void => undefined;
+    const whenBegun = new Promise<void>((resolve) => (begun = resolve));
+    const fetch: KeyFetch = async (url, { signal: _signal, ...init }) => {
+      const response = await globalThis.fetch(url, init);
+      begun();
+      return response;
+    };
+    return { fetch, whenBegun };
+  };
+
+  it("reads nothing on once it is aborted, and leaves no connection", async () => {
+    server.answer("/jwks", behave.drip({ keys: [] }, 1));
+    const { fetch, whenBegun } = deaf();
+    const client = new AbortController();
+    const reading = fetchJson(`${server.url}/jwks`, fetch, client.signal);
+    await whenBegun;
+    client.abort();
+    await expect(reading).rejects.toBeInstanceOf(FetchError);
+    await server.whenIdle();
+  });
+
+  it("reads nothing at all of an answer that comes after that", async () => {
+    const gate = behave.held(behave.drip({ keys: [] }, 1));
+    server.answer("/jwks", gate);
+    const client = new AbortController();
+    const reading = fetchJson(`${server.url}/jwks`, deaf().fetch, client.signal);
+    await server.whenAsked("/jwks", 1);
+    client.abort();
+    gate.release();
+    await expect(reading).rejects.toBeInstanceOf(FetchError);
+    await server.whenIdle();
+  });
+
+  it("is not called once it is aborted, for a redirect or at all", async () => {
+    server.answer("/jwks", behave.redirect("/moved"));
+    const client = new AbortController();
+    const fetch: KeyFetch = async (url, { signal: _signal, ...init }) => {
+      const response = await globalThis.fetch(url, init);
+      client.abort();
+      return response;
+    };
+    for (let turn = 0; turn < 2; turn += 1)
+      await expect(fetchJson(`${server.url}/jwks`, fetch, client.signal)).rejects.toBeInstanceOf(FetchError);
+    expect([server.asked("/jwks"), server.asked("/moved")]).toEqual([1, 0]);
+  });
+});
