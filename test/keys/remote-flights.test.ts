@@ -100,19 +100,28 @@ describe("unknown kids", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("cost nothing just after the keys were read for another reason", async () => {
+  it("cost one fetch and no more just after the keys were read for another reason", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
     expect(asked()).toBe(1);
     pass(MAX_AGE);
     await verdict(await first.token());
     for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
+    expect(asked()).toBe(3);
+  });
+
+  it("are accepted at once where the issuer published their key just after a regular reading", async () => {
+    const { server, verdict } = createRemote({ jwksUri });
+    await server.ready();
+    publish(first, second);
+    expect(await verdict(await second.token())).toBe("accepted");
     expect(asked()).toBe(2);
   });
 
   it("have the cooldown that the options say", async () => {
     const { verdict, pass } = createRemote({ jwksUri, cooldownMs: 1_000 });
     await verdict(await first.token());
+    expect(await verdict(await second.token())).toBe("key");
     publish(first, second);
     pass(999);
     expect(await verdict(await second.token())).toBe("key");
