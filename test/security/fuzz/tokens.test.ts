@@ -84,6 +84,7 @@ describe("the token pre-checks", () => {
         const text = Buffer.from(segments[0] ?? "", "base64url").toString("utf8");
         const parsed = JSON.parse(text) as Record<string, unknown>;
         expect(read).toEqual({
+          encoded: token,
           header: Object.fromEntries(
             ["alg", "kid", "typ"]
               .filter((name) => Object.hasOwn(parsed, name))
