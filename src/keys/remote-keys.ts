@@ -94,7 +94,7 @@ export class RemoteKeys implements KeyResolver {
 
   /** For a token whose key is not there: asks the source, unless it has been asked just now. */
   async #findAgain(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    if (this.#flight || this.#isRested() || (!this.#failure && !this.#isFresh())) await this.#fetch();
+    if (this.#flight || this.#isRested()) await this.#fetch();
     const list = this.#usable();
     const found = list && selectKeys(list, query);
     if (list && found && isAnswer(found, list, query)) return found;

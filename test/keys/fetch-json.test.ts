@@ -102,17 +102,25 @@ describe("a fetch that answers", () => {
     expect(message).toBe(`${PLACE} redirects to another origin, which is not followed.`);
   });
 
-  it("from another origin is left unread, and so are statuses and redirects", async () => {
-    let left = 0;
-    const body = () => new ReadableStream({ cancel: () => void (left += 1) });
-    const headers = { location: "https://else.example" };
-    for (const response of [
-      from("https://else.example/jwks", new Response(body())),
-      new Response(body(), { status: 500 }),
-      new Response(body(), { status: 302, headers }),
-    ])
-      await failureOf(answering(response));
-    expect(left).toBe(3);
+  it("what is not read to its end has it cancelled: no connection waits for somebody to read it", async () => {
+    const cancelled: string[] = [];
+    const body = (name: string, chunk = "") =>
+      new ReadableStream({
+        pull: (controller) => controller.enqueue(Buffer.from(chunk)),
+        cancel: () => void cancelled.push(name),
+      });
+    const moved = (name: string, location: string) =>
+      new Response(body(name), { status: 302, headers: { location } });
+    const responses = [
+      from("https://else.example/jwks", new Response(body("followed elsewhere"))),
+      moved("elsewhere", "https://else.example"),
+      moved("here", "/moved"),
+      new Response(body("failed"), { status: 500 }),
+      new Response(body("too long", "a".repeat(100_000))),
+    ];
+    const fetch = () => Promise.resolve(responses.shift());
+    for (let turn = 0; turn < 4; turn += 1) await failureOf(fetch);
+    expect(cancelled).toEqual(["followed elsewhere", "elsewhere", "here", "failed", "too long"]);
   });
 });
 
@@ -142,6 +150,21 @@ describe("a fetch that does not heed its signal", () => {
     client.abort();
     await expect(reading).rejects.toBeInstanceOf(FetchError);
     await server.whenIdle();
+  });
+
+  it("has what it answered cancelled while it is read, however long its next part takes", async () => {
+    const client = new AbortController();
+    let [pulled, cancelled] = [0, 0];
+    const body = new ReadableStream({
+      pull: (controller) => {
+        pulled += 1;
+        if (pulled === 1) controller.enqueue(Buffer.from(" "));
+        else client.abort();
+      },
+      cancel: () => void (cancelled += 1),
+    });
+    await failureOf(answering(new Response(body)), client.signal);
+    expect([pulled, cancelled]).toEqual([2, 1]);
   });
 
   it("reads nothing at all of an answer that comes after that", async () => {

@@ -153,16 +153,13 @@ describe.each(slow)("an answer that %s", (_, behaviour, message, begins) => {
 });
 
 describe("an answer", () => {
-  it("may be led to by three redirects within its origin", async () => {
-    for (const [from, to] of [
-      [PATH, "/a"],
-      ["/a", "./b?c"],
-      ["/b?c", `${issuer.url}/moved`],
-    ] as const)
-      issuer.answer(from, behave.redirect(to, 307));
-    const { verdict, events } = createRemote({ jwksUri: issuer.url + PATH });
-    expect(await verdict(await first.token())).toBe("accepted");
-    expect(events).toEqual([{ type: "fetched", source: `${issuer.url}/jwks` }]);
+  it("may be led to by three redirects within its origin, and not by four", async () => {
+    const way = ["/more", PATH, "/a", "/b?c", `${issuer.url}/moved`];
+    for (const [step, to] of way.slice(1).entries()) issuer.answer(way[step] ?? "", behave.redirect(to, 307));
+    const [three, four] = [PATH, "/more"].map((path) => createRemote({ jwksUri: issuer.url + path }));
+    expect(await three?.verdict(await first.token())).toBe("accepted");
+    expect(three?.events).toEqual([{ type: "fetched", source: `${issuer.url}/jwks` }]);
+    expect(await four?.verdict(await first.token())).toBe("unavailable");
     await issuer.whenIdle();
   });
 

@@ -1,8 +1,10 @@
 /** How often, and by whom, an issuer of remote keys can be made to answer. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf, type Signers, withKid } from "../support/remote-keys.ts";
+import { verdictOf } from "../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
 const second = createIssuer({ kid: "second" });
@@ -151,10 +153,42 @@ describe("unknown kids", () => {
     expect(asked()).toBe(2);
   });
 
+  it.each([undefined, "first"])("and kids in general ask again where the set has no key: %j", async (kid) => {
+    publish();
+    const { verdict, pass } = createRemote({ jwksUri });
+    const token = await first.token({}, { kid });
+    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("key");
+    pass(COOLDOWN);
+    issuer.answer("/jwks", behave.status(500));
+    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("unavailable");
+    pass(COOLDOWN);
+    publish(first);
+    expect(await verdict(token)).toBe("accepted");
+    expect(asked()).toBe(3);
+  });
+
   it("of a key for another algorithm are unknown", async () => {
     const elliptic = createIssuer({ algorithm: "ES256", kid: "first" });
     const { verdict } = createRemote({ jwksUri }, { algorithms: ["RS256", "ES256"] });
     expect(await verdict(await elliptic.token())).toBe("key");
     expect(await verdict(await first.token())).toBe("accepted");
+  });
+});
+
+describe("several issuers", () => {
+  it("fly on their own: the outage of one says nothing of the tokens of another", async () => {
+    const [up, down] = ["https://up.example", "https://down.example"];
+    const trusted = (name: string, uri: string) =>
+      ({ issuer: name, keys: { jwksUri: uri }, algorithms: ["RS256"] }) as const;
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      issuers: [trusted(up, jwksUri), trusted(down, `${issuer.url}/down`)],
+      onKeyEvent: () => undefined,
+    });
+    expect(await verdictOf(server, await first.token({ iss: down }))).toBe("unavailable");
+    expect(await verdictOf(server, await first.token({ iss: up }))).toBe("accepted");
+    expect(await verdictOf(server, await first.token({ iss: "https://else.example" }))).toBe("issuer");
+    expect([asked(), issuer.asked("/down")]).toEqual([1, 1]);
+    await server.close();
   });
 });

@@ -122,9 +122,12 @@ describe("the age of a remote JWK Set", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("is as the options say", async () => {
-    const { verdict, pass } = createRemote({ jwksUri, maxAgeMs: 1_000 });
+  it("is as the options say, however long the cooldown is", async () => {
+    const { verdict, pass, whenTold } = createRemote({ jwksUri, maxAgeMs: 1_000 });
     await verdict(await first.token());
+    pass(750);
+    expect(await verdict(await first.token())).toBe("accepted");
+    await whenTold("fetched", 2);
     publish(second);
     pass(1_000);
     expect(await verdict(await first.token())).toBe("key");

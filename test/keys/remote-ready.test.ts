@@ -38,6 +38,7 @@ describe("ready()", () => {
     issuer.answer("/jwks", behave.json(setOf(second)));
     pass(MAX_AGE);
     await server.ready();
+    expect(issuer.asked("/jwks")).toBe(2);
     expect(await verdict(await first.token())).toBe("key");
   });
 
