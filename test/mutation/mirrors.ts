@@ -5,7 +5,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "audit-findings": ["audit"],
   "audit-report": ["audit"],
+  "fetch-json": ["fetch-json", "remote-faults"],
   "pattern-dialects": ["pattern", "plain-pattern"],
+  "remote-keys": ["remote-keys", "remote-flights", "remote-outage", "remote-background", "remote-ready"],
   "route-coverage": ["audit"],
   "route-weakness": ["audit"],
   rule: ["route-index"],
