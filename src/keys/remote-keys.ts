@@ -87,7 +87,8 @@ export class RemoteKeys implements KeyResolver {
     const age = this.#sinceThen(this.#set.loadedAt);
     if (age >= maxAgeMs * REFRESH_AT && (!this.#failure || this.#isRested())) void this.#fetch();
     if (age < maxAgeMs) return this.#set.list;
-    if (!this.#failure || !(age < maxAgeMs + staleMs)) return undefined;
+    // A source that is not read because of `close` has not failed: it may have withdrawn a key.
+    if (!this.#failure || this.#closing.signal.aborted || !(age < maxAgeMs + staleMs)) return undefined;
     this.#tellStale(this.#failure);
     return this.#set.list;
   }

@@ -182,6 +182,10 @@ describe("close()", () => {
     pass(COOLDOWN);
     expect(await verdict(await second.token())).toBe("unavailable");
     expect(await verdict(await first.token())).toBe("accepted");
+    pass(MAX_AGE - COOLDOWN - 1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    pass(1);
+    expect(await verdict(await first.token())).toBe("unavailable");
     expect([fetch.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
