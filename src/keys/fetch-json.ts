@@ -90,7 +90,8 @@ async function send(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<
 async function readText(url: string, { body }: Response, signal: AbortSignal): Promise<string> {
   if (!body) return "";
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
-  const leave = (): void => void reader.cancel().catch(() => undefined);
+  // In a listener of the signal a throw would end the process.
+  const leave = (): void => attempt(() => void reader.cancel().catch(() => undefined));
   // A `fetch` that does not heed the signal would let a slow answer go on for ever.
   if (signal.aborted) leave();
   signal.addEventListener("abort", leave);
@@ -98,10 +99,13 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
     const chunks: Uint8Array[] = [];
     let size = 0;
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
-      size += Buffer.byteLength(part.value);
+      // An empty part counts as well: parts without end that come at once would let no timer run.
+      size += Math.max(Buffer.byteLength(part.value), 1);
       if (size > MAX_BYTES) throw new FetchError(url, `answered more than ${MAX_BYTES} bytes.`);
       chunks.push(part.value);
     }
+    // Whoever left early has a part of the document, which may read like a whole one.
+    signal.throwIfAborted();
     return Buffer.concat(chunks).toString("utf8");
   } finally {
     signal.removeEventListener("abort", leave);
@@ -111,7 +115,7 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
 
 /** Frees the connection of an answer that nobody reads. */
 function discard(body: Response["body"]): void {
-  body?.cancel().catch(() => undefined);
+  attempt(() => void body?.cancel().catch(() => undefined));
 }
 
 function unreachable(url: string, cause: unknown): FetchError {

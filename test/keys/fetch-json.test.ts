@@ -83,6 +83,24 @@ describe("a fetch that answers", () => {
     expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
   });
 
+  it("empty parts without end gives no document, and hangs nothing", async () => {
+    const { message } = await failureOf(streaming(new Uint8Array()));
+    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+  });
+
+  it.each([
+    ["throws", throwing(new Error("canary"))],
+    ["answers nothing", () => undefined],
+  ])("a body whose cancel() %s is left without harm", async (_, cancel) => {
+    const client = new AbortController();
+    const read = () => new Promise((_resolve, reject) => setTimeout(reject, 5));
+    const body = { cancel, getReader: () => ({ read, cancel }) };
+    const reading = failureOf(answering({ status: 200, url: "", body }), client.signal);
+    setTimeout(() => client.abort(), 1);
+    expect((await reading).message).toBe(`${PLACE} cannot be read.`);
+    expect((await failureOf(answering({ status: 500, url: "", body }))).status).toBe(500);
+  });
+
   it("anything else in place of bytes gives no document", async () => {
     expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be read/);
   });
@@ -165,6 +183,14 @@ describe("a fetch that does not heed its signal", () => {
     });
     await failureOf(answering(new Response(body)), client.signal);
     expect([pulled, cancelled]).toEqual([2, 1]);
+  });
+
+  it("takes no part for the whole, not even one that reads like it", async () => {
+    const client = new AbortController();
+    const begin = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.from("{}"));
+    const reading = failureOf(answering(new Response(new ReadableStream({ start: begin }))), client.signal);
+    setTimeout(() => client.abort(), 1);
+    expect((await reading).message).toMatch(/jwks cannot be read/);
   });
 
   it("reads nothing at all of an answer that comes after that", async () => {
