@@ -64,3 +64,7 @@ function objectionTo(jwk: JsonWebKey | null): string | undefined {
     return "is of an unknown type.";
   return undefined;
 }
+
+/** Whether two sets hold the same keys, in whatever order. */
+export const hasSameMembers = (one: RemoteJwks["keys"], other: RemoteJwks["keys"]): boolean =>
+  one.size === other.size && [...one.keys()].every((text) => other.has(text));

@@ -1,8 +1,14 @@
 import { attempt } from "../errors.ts";
 import { withinLimit } from "../time-limit.ts";
 import { type KeyEvent } from "./key-event.ts";
-import { type RemoteJwks } from "./remote-jwks.ts";
-import { type KeyQuery, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
+import { hasSameMembers, type RemoteJwks } from "./remote-jwks.ts";
+import {
+  isAnswer,
+  type KeyQuery,
+  type KeyResolver,
+  selectKeys,
+  type VerificationKey,
+} from "./verification-key.ts";
 
 /** When a remote set is read, and for how long it is used. All in milliseconds. */
 export interface RemoteTiming {
@@ -51,6 +57,8 @@ export class RemoteKeys implements KeyResolver {
   #set: LoadedSet | undefined;
   /** Why the last attempt failed; `undefined` when it did not. */
   #failure: Error | undefined;
+  /** Whether it is the source that failed; that the server was closed does not make old keys good. */
+  #isDown = false;
   /** Since when the source is left alone: it failed, or did not have a key that it was asked for. */
   #restsSince: number | undefined;
   #flight: Promise<void> | undefined;
@@ -87,8 +95,7 @@ export class RemoteKeys implements KeyResolver {
     const age = this.#sinceThen(this.#set.loadedAt);
     if (age >= maxAgeMs * REFRESH_AT && (!this.#failure || this.#isRested())) void this.#fetch();
     if (age < maxAgeMs) return this.#set.list;
-    // A source that is not read because of `close` has not failed: it may have withdrawn a key.
-    if (!this.#failure || this.#closing.signal.aborted || !(age < maxAgeMs + staleMs)) return undefined;
+    if (!this.#failure || !this.#isDown || !(age < maxAgeMs + staleMs)) return undefined;
     this.#tellStale(this.#failure);
     return this.#set.list;
   }
@@ -107,9 +114,11 @@ export class RemoteKeys implements KeyResolver {
     throw this.#failure ?? new Error(`${this.#rules.source} has not been read.`);
   }
 
-  /** Never rejects: what went wrong is `#failure`. */
+  /** Never rejects: what went wrong is `#failure`. Begins once `#flight` is set: the clock and hooks may ask again. */
   #fetch(): Promise<void> {
-    return (this.#flight ??= this.#attempt().finally(() => (this.#flight = undefined)));
+    return (this.#flight ??= Promise.resolve()
+      .then(() => this.#attempt())
+      .finally(() => (this.#flight = undefined)));
   }
 
   async #attempt(): Promise<void> {
@@ -140,6 +149,7 @@ export class RemoteKeys implements KeyResolver {
     const isNews = complaint !== "" && complaint !== this.#complaint;
     this.#set = { keys, list: [...keys.values()], loadedAt };
     this.#failure = undefined;
+    this.#isDown = false;
     this.#isStaleTold = false;
     this.#complaint = complaint;
     tell({ type: "fetched" });
@@ -152,7 +162,9 @@ export class RemoteKeys implements KeyResolver {
     this.#failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
     // Counted from the end: whoever waited for an answer that did not come is not made to wait again at once.
     this.#restsSince = attempt(now) ?? this.#restsSince;
-    if (!this.#closing.signal.aborted) tell({ type: "failed", message: this.#failure.message });
+    if (this.#closing.signal.aborted) return;
+    this.#isDown = true;
+    tell({ type: "failed", message: this.#failure.message });
   }
 
   /** Keeps the set fresh while nobody asks, and notices by itself when its source is back. */
@@ -183,16 +195,3 @@ export class RemoteKeys implements KeyResolver {
     return Math.abs(this.#rules.now() - then);
   }
 }
-
-/** Whether these keys settle a token: it names one of them, or nothing in the set has a name. */
-function isAnswer(
-  found: readonly VerificationKey[],
-  list: readonly VerificationKey[],
-  { kid }: KeyQuery,
-): boolean {
-  if (found.length === 0 || kid === undefined) return found.length > 0;
-  return found[0]?.kid === kid || list.every((key) => key.kid === undefined);
-}
-
-const hasSameMembers = (one: RemoteJwks["keys"], other: RemoteJwks["keys"]): boolean =>
-  one.size === other.size && [...one.keys()].every((text) => other.has(text));

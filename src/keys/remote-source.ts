@@ -1,3 +1,4 @@
+import { readClock } from "../clock.ts";
 import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";
@@ -62,7 +63,7 @@ export function createRemoteResolver(
     ...DEFAULT_TIMING,
     ...options,
     source: place,
-    now,
+    now: () => readClock(now).getTime(),
     tell: (event) => onKeyEvent({ ...event, source: place, ...(use.issuer !== undefined && { issuer }) }),
     load: async (known, signal) => {
       const jwksUri = await locate(signal);

@@ -73,6 +73,16 @@ export function selectKeys(
   return named.length > 0 ? named : fit.filter((key) => key.kid === undefined);
 }
 
+/** Whether these keys settle a token: it names one of them, or nothing in the set has a name. */
+export function isAnswer(
+  found: readonly VerificationKey[],
+  list: readonly VerificationKey[],
+  { kid }: KeyQuery,
+): boolean {
+  if (found.length === 0 || kid === undefined) return found.length > 0;
+  return found[0]?.kid === kid || list.every((key) => key.kid === undefined);
+}
+
 /** The keys that may have signed a token, ready to verify with. Throws when no answer can be had in time. */
 export async function findKeyMaterial(keys: KeyResolver, query: KeyQuery): Promise<readonly KeyMaterial[]> {
   const found = await keys.find(query);

@@ -6,6 +6,7 @@ import {
   JWTInvalid,
 } from "jose/errors";
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
+import { readClock } from "../clock.ts";
 import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import { findKeyMaterial, type KeyMaterial, type KeyResolver } from "../keys/verification-key.ts";
@@ -119,15 +120,6 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
   if (claim === "aud") return reject("audience");
   if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return reject("not_yet_valid");
   return { kind: "rejected", rejection: "claims", claim };
-}
-
-/** A clock that tells nonsense must not let an expired token through. */
-function readClock(now: () => number): Date {
-  const time: unknown = now();
-  const date = new Date(typeof time === "number" ? time : Number.NaN);
-  if (Number.isNaN(date.getTime()))
-    throw new TypeError("The `now` option must return milliseconds since the epoch.");
-  return date;
 }
 
 /** RFC 7515 section 4.1.9: compared without case, `application/` may be left out. */

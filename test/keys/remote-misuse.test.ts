@@ -1,0 +1,67 @@
+/** Remote keys beside a clock that fails, hooks that ask again, and a server that was closed. */
+import { expect, it, vi } from "vitest";
+import { type KeyFetch, type ResourceServer } from "scopegate";
+import { createIssuer } from "../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../support/remote-keys.ts";
+import { NOW } from "../support/resource-servers.ts";
+
+const first = createIssuer({ kid: "first" });
+const jwksUri = "https://issuer.example/jwks";
+const fetchOf = () => vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(first))));
+const throwing = () => {
+  throw new Error("canary");
+};
+
+it.each<readonly [string, () => number]>([
+  ["tells no time", () => Number.NaN],
+  ["throws", throwing],
+])("a clock that %s costs no fetch, and nothing once it goes right", async (_, broken) => {
+  const fetch = fetchOf();
+  let now = broken;
+  const { verdict } = createRemote({ jwksUri, fetch }, { now: () => now() });
+  const token = await first.token();
+  for (let turn = 0; turn < 3; turn += 1) expect(await verdict(token)).toBe("unavailable");
+  expect(fetch).not.toHaveBeenCalled();
+  now = () => NOW * 1000;
+  expect(await verdict(token)).toBe("accepted");
+});
+
+it("a hook that asks again joins the flight that it is told of", async () => {
+  const told = vi.fn();
+  const onKeyEvent = () => {
+    told();
+    void server.ready().catch(() => undefined);
+  };
+  const { server }: { server: ResourceServer } = createRemote(
+    { jwksUri, fetch: fetchOf() },
+    { now: throwing, onKeyEvent },
+  );
+  await expect(server.ready()).rejects.toThrow("canary");
+  expect(told).toHaveBeenCalledOnce();
+});
+
+it("a closed server uses no key beyond maxAgeMs: its issuer is not known to be down", async () => {
+  const { server, verdict, pass } = createRemote({ jwksUri, fetch: fetchOf() });
+  await server.ready();
+  await server.close();
+  pass(MAX_AGE - 1);
+  expect(await verdict(await first.token())).toBe("accepted");
+  pass(1);
+  expect(await verdict(await first.token())).toBe("unavailable");
+  pass(COOLDOWN);
+  expect(await verdict(await first.token())).toBe("unavailable");
+});
+
+it("a server that is closed while its issuer is down uses them for staleMs", async () => {
+  const fetch = fetchOf();
+  const { server, verdict, pass } = createRemote({ jwksUri, fetch });
+  await server.ready();
+  fetch.mockImplementation(() => Promise.reject(new TypeError("fetch failed")));
+  pass(MAX_AGE);
+  expect(await verdict(await first.token())).toBe("accepted");
+  await server.close();
+  pass(STALE - 1);
+  expect(await verdict(await first.token())).toBe("accepted");
+  pass(1);
+  expect(await verdict(await first.token())).toBe("unavailable");
+});
