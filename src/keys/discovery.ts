@@ -1,5 +1,5 @@
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
-import { isLoopbackUrl, isSecureUrl } from "./secure-url.ts";
+import { isLoopbackUrl, isSecureUrl, leadsHere } from "./secure-url.ts";
 
 /**
  * Finds the address of an issuer's key set in its metadata (OpenID Connect Discovery 1.0, RFC 8414). The metadata must
@@ -24,7 +24,7 @@ export async function discoverJwksUri(
     throw new FetchError(url, "names no `jwks_uri` that is an https URL.");
   }
   // Metadata from elsewhere must not make this machine ask itself.
-  if (isLoopbackUrl(jwksUri) && !isLoopbackUrl(url)) {
+  if (leadsHere(jwksUri) && !isLoopbackUrl(url)) {
     throw new FetchError(url, "names a `jwks_uri` on this machine.");
   }
   return jwksUri;
@@ -64,5 +64,8 @@ async function fetchMetadata(
 const isNotThere = (error: unknown): boolean =>
   error instanceof FetchError && [400, 401, 403, 404, 405, 410].includes(error.status ?? 0);
 
+/** Printable ASCII: what an issuer writes must not steer the terminal that shows a log, or look like other text. */
 const show = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(value.slice(0, 200)) : "none";
+  typeof value === "string" ? JSON.stringify(value.slice(0, 200)).replaceAll(/[^ -~]/g, escape) : "none";
+
+const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

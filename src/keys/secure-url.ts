@@ -14,6 +14,17 @@ export function isLoopbackUrl(text: string): boolean {
   return /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(new URL(text).hostname);
 }
 
+/**
+ * Whether the host of a URL stands for this machine in any way of writing: mapped to IPv6, as the unspecified address, as
+ * a name of RFC 6761 section 6.3. More than may be fetched from over http.
+ */
+export function leadsHere(text: string): boolean {
+  const { hostname } = new URL(text);
+  return /^(?:(?:.+\.)?localhost\.?|(?:127|0)(?:\.\d{1,3}){3}|\[::1?\]|\[::ffff:(?:7f[\da-f]{2}|0):[\da-f]{1,4}\])$/.test(
+    hostname,
+  );
+}
+
 /** A URL as logs and events show it: queries may hold secrets. */
 export function displayUrl(text: string): string {
   const { origin, pathname } = new URL(text);

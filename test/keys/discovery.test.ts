@@ -109,6 +109,13 @@ describe("the metadata of an issuer", () => {
     ["is on this machine, by name", "http://localhost/jwks"],
     ["is on this machine, over https", "https://127.0.0.1:8080/jwks"],
     ["is on this machine, over https and by name", "https://localhost/jwks"],
+    ["is on this machine, by a name with a dot", "https://localhost./jwks"],
+    ["is on this machine, by a name below", "https://keys.localhost/jwks"],
+    ["is on this machine, unspecified", "https://0.0.0.0/jwks"],
+    ["is on this machine, unspecified in IPv6", "https://[::]/jwks"],
+    ["is on this machine, in IPv6", "https://[::1]/jwks"],
+    ["is on this machine, mapped to IPv6", "https://[::ffff:127.0.0.1]/jwks"],
+    ["is on this machine, unspecified and mapped", "https://[::ffff:0.0.0.0]/jwks"],
   ])("leads nowhere when its jwks_uri %s", async (_, jwksUri) => {
     const { verdictOfFirst, asked, events } = remoteOf(HOST, {
       [HOST + OPENID]: { issuer: HOST, jwks_uri: jwksUri },
@@ -119,6 +126,14 @@ describe("the metadata of an issuer", () => {
       /^https:\/\/issuer\.example\/\.well-known\/openid-configuration names (?:no|a) `jwks_uri` /,
     );
     expect(JSON.stringify(events)).not.toContain("canary");
+  });
+
+  it("is told of in printable ASCII when it names another issuer", async () => {
+    const { verdictOfFirst, events } = remoteOf(HOST, {
+      [HOST + OPENID]: metadataOf("\u001b[31m\n\u009b2J\u202e\u2028\u007fé"),
+    });
+    expect(await verdictOfFirst()).toBe("unavailable");
+    expect(events[0]?.message).toContain('"\\u001b[31m\\n\\u009b2J\\u202e\\u2028\\u007f\\u00e9"');
   });
 
   it.each([null, [], "metadata", true, {}])("leads nowhere when it is %j", async (metadata) => {
