@@ -25,8 +25,8 @@ export function leadsHere(text: string): boolean {
   );
 }
 
-/** A URL as logs and events show it: queries may hold secrets. */
+/** A URL as logs and events show it: queries may hold secrets, and metadata may name one of any length. */
 export function displayUrl(text: string): string {
   const { origin, pathname } = new URL(text);
-  return origin + pathname;
+  return (origin + pathname).slice(0, 1_000);
 }

@@ -80,7 +80,8 @@ it.each([
   ["https://issuer.example/jwks?key=canary#canary", "https://issuer.example/jwks"],
   ["https://me:canary@issuer.example:8443/jwks", "https://issuer.example:8443/jwks"],
   ["HTTPS://ISSUER.example:443", "https://issuer.example/"],
+  [`https://issuer.example/${"a".repeat(400_000)}`, `https://issuer.example/${"a".repeat(977)}`],
   ["https://issuer.example/a\nb", "https://issuer.example/ab"],
-])("%j is shown without what may be a secret", (url, shown) => {
+])("is shown without what may be a secret, and not at any length (%#)", (url, shown) => {
   expect(displayUrl(url)).toBe(shown);
 });
