@@ -52,13 +52,17 @@ async function fetchMetadata(
   fetch: KeyFetch,
   signal: AbortSignal,
 ): Promise<{ readonly url: string; readonly metadata: unknown }> {
-  const [url = "", ...others] = urls;
-  try {
-    return { url, metadata: await fetchJson(url, fetch, signal) };
-  } catch (error) {
-    if (others.length === 0 || !isNotThere(error)) throw error;
+  let first: unknown;
+  for (const url of urls) {
+    try {
+      return { url, metadata: await fetchJson(url, fetch, signal) };
+    } catch (error) {
+      if (!isNotThere(error)) throw error;
+      first ??= error;
+    }
   }
-  return fetchMetadata(others, fetch, signal);
+  // The first place is the one that most issuers use: its address tells a wrong issuer best.
+  throw first as FetchError;
 }
 
 const isNotThere = (error: unknown): boolean =>

@@ -64,8 +64,8 @@ async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promis
   let place = url;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const response = await send(place, fetch, signal);
-    // A `fetch` that follows redirects by itself must not lead elsewhere either.
-    if (response.url !== "" && new URL(response.url).origin !== origin) return refuseRedirect(url, response);
+    // A `fetch` that follows redirects by itself must not lead elsewhere either; one that goes a way of its own may.
+    if (response.redirected && new URL(response.url).origin !== origin) return refuseRedirect(url, response);
     if (!REDIRECTS.has(response.status)) return response;
     discard(response.body);
     const location = response.headers.get("location");
@@ -84,7 +84,9 @@ function refuseRedirect(url: string, { body }: Response): never {
 async function send(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
   const headers = { accept: "application/json, application/jwk-set+json" };
   signal.throwIfAborted();
-  return fetch(url, { method: "GET", headers, redirect: "manual", signal });
+  const response = await fetch(url, { method: "GET", headers, redirect: "manual", signal });
+  if (typeof (response.status as unknown) !== "number") throw new TypeError("No response was answered.");
+  return response;
 }
 
 async function readText(url: string, { body }: Response, signal: AbortSignal): Promise<string> {

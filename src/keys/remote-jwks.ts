@@ -53,6 +53,7 @@ export function importRemoteJwks(
     if (key.kid !== undefined) kids.add(key.kid);
     keys.set(text, key);
   }
+  if (keys.size === 0) complaints.push(`There is no key for ${algorithms.join(", ")}.`);
   if (set.keys.length > MAX_KEYS) complaints.push(`Only the first ${MAX_KEYS} keys are used.`);
   return { keys, complaints };
 }

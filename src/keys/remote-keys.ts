@@ -80,7 +80,8 @@ export class RemoteKeys implements KeyResolver {
   async ready(): Promise<void> {
     if (this.#failure || !this.#isFresh()) await this.#fetch();
     if (this.#failure) throw this.#failure;
-    if (this.#set?.list.length === 0) throw new Error(`${this.#rules.source} holds no key that can be used.`);
+    if (this.#set?.list.length === 0)
+      throw new Error(`${this.#rules.source} is of no use. ${this.#complaint}`);
   }
 
   close(): void {

@@ -41,7 +41,7 @@ function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
       path: [...path, name],
       message: `received unknown option \`${name}\`.`,
       hint:
-        (path.length === 0 && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined) ??
+        aliasAt(path, name) ??
         suggest(name, namesAt(path), "Remove it, or look its name up in the table of options."),
     }));
   }
@@ -59,6 +59,13 @@ function namesAt(path: readonly (string | number)[]): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
+/** What a name stands for that is known elsewhere: in another library, or in another place of the options. */
+function aliasAt(path: readonly (string | number)[], name: string): string | undefined {
+  const aliases =
+    path.length === 0 ? ALIASES : path.length === 2 && path[0] === "issuers" ? ENTRY_ALIASES : {};
+  return Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+}
+
 /** Names that other libraries have for an option. */
 const ALIASES: Readonly<Record<string, string>> = {
   key: "Write `verificationKeys: [key]`.",
@@ -73,6 +80,16 @@ const ALIASES: Readonly<Record<string, string>> = {
   issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
   aud: "Write `serviceId` or `audience`.",
   iss: "Write `issuer`.",
+};
+
+const ENTRY_ALIASES: Readonly<Record<string, string>> = {
+  verificationKeys: "Write `keys: { verificationKeys }`.",
+  jwks: "Write `keys: { jwks }`.",
+  jwksFile: "Write `keys: { jwksFile }`.",
+  jwksUri: "Write `keys: { jwksUri }`.",
+  discovery: "Write `keys: { discovery }`.",
+  algorithm: "Write `algorithms: [algorithm]`.",
+  serviceId: "Write `audience`.",
 };
 
 const isRecord = (value: unknown): value is Readonly<Record<string | number, unknown>> =>

@@ -59,11 +59,15 @@ describe("a fetch that fails", () => {
 describe("a fetch that answers", () => {
   it.each<readonly [string, unknown, string]>([
     ["nothing", undefined, "cannot be read."],
-    ["a text", "{}", "cannot be read (ERR_INVALID_URL)."],
+    ["a text", "{}", "cannot be read."],
     ["a plain object", { status: 200, url: "", headers: new Headers() }, "answered no JSON."],
     ["a body of another kind", { status: 200, url: "", body: { pipe: () => 0 } }, "cannot be read."],
     ["a response without a body", new Response(), "answered no JSON."],
-    ["a response of a URL that is none", from("canary"), "cannot be read (ERR_INVALID_URL)."],
+    [
+      "a redirected response of a URL that is none",
+      Object.defineProperty(from("canary"), "redirected", { value: true }),
+      "cannot be read (ERR_INVALID_URL).",
+    ],
     ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be read."],
     ["an error of its own", Response.error(), "answered 0."],
   ])("%s gives no document", async (_, response, message) => {
@@ -105,6 +109,11 @@ describe("a fetch that answers", () => {
     expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be read/);
   });
 
+  it("by a way of its own gives the document, wherever that leads", async () => {
+    const fetch = answering(from("http://127.0.0.1:8080/jwks")) as KeyFetch;
+    expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
+  });
+
   it("from another place of the same origin gives the document", async () => {
     const fetch = answering(from("https://issuer.example/moved")) as KeyFetch;
     expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
@@ -116,7 +125,8 @@ describe("a fetch that answers", () => {
     "https://issuer.example:8443/jwks",
     "data:,{}",
   ])("from another origin, as it followed redirects by itself, gives none: %s", async (url) => {
-    const { message } = await failureOf(answering(from(url)));
+    const response = Object.defineProperty(from(url), "redirected", { value: true });
+    const { message } = await failureOf(answering(response));
     expect(message).toBe(`${PLACE} redirects to another origin, which is not followed.`);
   });
 

@@ -188,7 +188,7 @@ describe("a rotation", () => {
     publish();
     pass(MAX_AGE);
     for (const kid of ["first", undefined]) expect(await verdict(await first.token({}, { kid }))).toBe("key");
-    expect(types()).toEqual(["fetched", "fetched", "rotated"]);
-    await expect(server.ready()).rejects.toThrow(`${jwksUri} holds no key that can be used.`);
+    expect(types()).toEqual(["fetched", "fetched", "rotated", "failed"]);
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} is of no use. There is no key for RS256.`);
   });
 });

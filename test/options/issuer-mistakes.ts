@@ -75,14 +75,14 @@ export const MISTAKES: readonly (readonly [string, unknown, string, readonly (st
       ["clockToleranceSeconds"],
       "0 or more",
     ],
-    ["serviceId", { ...B, serviceId: "x" }, "option_unknown", ["serviceId"], "table of options"],
+    ["serviceId", { ...B, serviceId: "x" }, "option_unknown", ["serviceId"], "Write `audience`"],
     ["isRevoked", { ...B, isRevoked: () => true }, "option_unknown", ["isRevoked"], "table of options"],
     [
       "verificationKeys",
       { ...B, verificationKeys: [] },
       "option_unknown",
       ["verificationKeys"],
-      "table of options",
+      "`keys: { verificationKeys }`",
     ],
     [
       "requiredClaim",

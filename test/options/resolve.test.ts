@@ -72,7 +72,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
     issuersOf([{ ...TRUSTED, algorithm: "RS256" }]),
     "option_unknown",
     ["issuers", 0, "algorithm"],
-    "Did you mean `algorithms`?",
+    "Write `algorithms: [algorithm]`",
   ],
   [
     issuersOf([{ keys: REMOTE, algorithms: ["RS256"] }]),

@@ -39,7 +39,7 @@ describe("ready", () => {
     const reasons = [
       `${faults().url}/bad answered 500.`,
       `${faults().url}/text answered no JSON.`,
-      `${faults().url}/none holds no key that can be used.`,
+      `${faults().url}/none is of no use. There is no key for RS256.`,
     ];
     expect(message).toBe(
       `Keys are unavailable. ${bad}: ${reasons[0]} ${text}: ${reasons[1]} ${none}: ${reasons[2]}`,
