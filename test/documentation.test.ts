@@ -5,7 +5,8 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
 import { ask } from "./support/http.ts";
 import { createIssuer } from "./support/issuer.ts";
@@ -24,7 +25,10 @@ const snippets = blocksOf(readme).map((code, index) => ({
   code,
 }));
 const servers = snippets.filter(({ code }) => code.includes(".listen("));
-const programs = snippets.filter(({ code }) => !code.includes(".listen("));
+const configurations = snippets.filter(({ code }) => code.includes("export const server"));
+const programs = snippets.filter(
+  (snippet) => !servers.includes(snippet) && !configurations.includes(snippet),
+);
 
 const examples = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
   .filter((file) => file.endsWith(".ts"))
@@ -66,6 +70,7 @@ describe("the documentation", () => {
   it("has the blocks that these tests are about", () => {
     expect(servers.length).toBeGreaterThanOrEqual(6);
     expect(programs.length).toBeGreaterThanOrEqual(3);
+    expect(configurations.length).toBeGreaterThanOrEqual(7);
     expect(examples.length).toBeGreaterThanOrEqual(7);
   });
 
@@ -106,6 +111,14 @@ describe("the documentation", () => {
       child.kill();
       await once(child, "close");
     }
+  });
+
+  it.each(configurations)("configures a server with $file", async ({ file }) => {
+    vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+    const { server } = (await import(file)) as { readonly server: ResourceServer };
+    vi.unstubAllEnvs();
+    expect([...server.routes].length).toBeGreaterThan(0);
+    await server.close();
   });
 
   it.concurrent.each(programs)("runs $file to its end", async ({ file, code }) => {
