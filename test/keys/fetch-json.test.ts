@@ -97,10 +97,10 @@ describe("a fetch that answers", () => {
     ["answers nothing", () => undefined],
   ])("a body whose cancel() %s is left without harm", async (_, cancel) => {
     const client = new AbortController();
-    const read = () => new Promise((_resolve, reject) => setTimeout(reject, 5));
+    const read = () => new Promise((_resolve, reject) => setImmediate(() => setImmediate(reject)));
     const body = { cancel, getReader: () => ({ read, cancel }) };
     const reading = failureOf(answering({ status: 200, url: "", body }), client.signal);
-    setTimeout(() => client.abort(), 1);
+    setImmediate(() => client.abort());
     expect((await reading).message).toBe(`${PLACE} cannot be read.`);
     expect((await failureOf(answering({ status: 500, url: "", body }))).status).toBe(500);
   });
@@ -199,7 +199,7 @@ describe("a fetch that does not heed its signal", () => {
     const client = new AbortController();
     const begin = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.from("{}"));
     const reading = failureOf(answering(new Response(new ReadableStream({ start: begin }))), client.signal);
-    setTimeout(() => client.abort(), 1);
+    setImmediate(() => client.abort());
     expect((await reading).message).toMatch(/jwks cannot be read/);
   });
 
