@@ -61,6 +61,7 @@ export function createJwksFileResolver(
 
   return {
     find: async (query) => selectKeys(await withinLimit(refresh(), file), query),
+    holds: (key) => stateOf(file) === state && keys.includes(key),
     ready: async () => importMaterial(await withinLimit(refresh(), file)),
     close: () => undefined,
   };

@@ -57,6 +57,7 @@ function importKeys(
 function createStaticResolver(keys: readonly VerificationKey[]): KeyResolver {
   return {
     find: (query) => selectKeys(keys, query),
+    holds: (key) => keys.includes(key),
     ready: () => importMaterial(keys),
     close: () => undefined,
   };

@@ -77,6 +77,10 @@ export class RemoteKeys implements KeyResolver {
     return list && found && isAnswer(found, list, query) ? found : this.#findAgain(query);
   }
 
+  holds(key: VerificationKey): boolean {
+    return this.#usable()?.includes(key) ?? false;
+  }
+
   async ready(): Promise<void> {
     if (this.#failure || !this.#isFresh()) await this.#fetch();
     if (this.#failure) throw this.#failure;

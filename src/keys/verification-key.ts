@@ -50,6 +50,8 @@ export interface KeyQuery {
 export interface KeyResolver {
   /** Throws when no answer can be had. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /** Whether a key that was found is in use still; `false` where that cannot be told without waiting. */
+  holds(key: VerificationKey): boolean;
   /** Loads and imports everything now. */
   ready(): Promise<void>;
   /** Ends background work. */
@@ -83,14 +85,11 @@ export function isAnswer(
   return found[0]?.kid === kid || list.every((key) => key.kid === undefined);
 }
 
-/** The keys that may have signed a token, ready to verify with. Throws when no answer can be had in time. */
-export async function findKeyMaterial(keys: KeyResolver, query: KeyQuery): Promise<readonly KeyMaterial[]> {
-  const found = await keys.find(query);
-  const materials = found.map(({ material }) => material(query.algorithm));
+/** A key as jose takes it, for one of its algorithms. Throws when its import takes too long. */
+export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMaterial | Promise<KeyMaterial> {
+  const material = key.material(algorithm);
   // What is there already needs no timer.
-  return materials.some((material) => material instanceof Promise)
-    ? withinLimit(Promise.all(materials.map((material) => Promise.resolve(material))), "The import of a key")
-    : (materials as readonly KeyMaterial[]);
+  return material instanceof Promise ? withinLimit(material, "The import of a key") : material;
 }
 
 /** Imports every key for every algorithm it serves, so that the first request does not have to. */

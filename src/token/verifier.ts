@@ -9,7 +9,13 @@ import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { readClock } from "../clock.ts";
 import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
-import { findKeyMaterial, type KeyMaterial, type KeyResolver } from "../keys/verification-key.ts";
+import {
+  type KeyMaterial,
+  type KeyQuery,
+  type KeyResolver,
+  materialOf,
+  type VerificationKey,
+} from "../keys/verification-key.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 
 /** What a token must be to be accepted. */
@@ -28,7 +34,11 @@ export interface TokenRules {
 
 /** The outcome for one token. `unavailable` says that nobody could tell: that is no verdict on the token. */
 export type Verification =
-  | { readonly kind: "verified"; readonly claims: Readonly<Record<string, unknown>> }
+  | {
+      readonly kind: "verified";
+      readonly claims: Readonly<Record<string, unknown>>;
+      readonly key: VerificationKey;
+    }
   | Rejected
   | { readonly kind: "unavailable"; readonly cause: unknown };
 
@@ -60,33 +70,43 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     if (!algorithm) return reject("algorithm");
     if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
 
-    let candidates: readonly KeyMaterial[];
+    let candidates: readonly Candidate[];
     try {
-      candidates = await findKeyMaterial(keys, { algorithm, kid });
+      candidates = await findCandidates(keys, { algorithm, kid });
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
-
-    const rejected = await verifyWithAny(candidates, jwt.encoded, {
-      ...options,
-      currentDate: readClock(rules.now),
-    });
-    if (rejected) return rejected;
+    const date = readClock(rules.now);
+    const signer = await verifyWithAny(candidates, jwt.encoded, { ...options, currentDate: date });
+    if ("kind" in signer) return signer;
     const claims = readJsonSegment(jwt.payload);
-    return claims ? { kind: "verified", claims } : reject("malformed");
+    return claims ? { kind: "verified", claims, key: signer } : reject("malformed");
   };
+}
+
+/** A key that may have signed a token, as jose takes it. */
+interface Candidate {
+  readonly key: VerificationKey;
+  readonly material: KeyMaterial;
+}
+
+async function findCandidates(keys: KeyResolver, query: KeyQuery): Promise<readonly Candidate[]> {
+  const candidates: Candidate[] = [];
+  for (const key of await keys.find(query))
+    candidates.push({ key, material: await materialOf(key, query.algorithm) });
+  return candidates;
 }
 
 /** Tries each key until one signature fits; what is wrong with the claims then is final. */
 async function verifyWithAny(
-  candidates: readonly KeyMaterial[],
+  candidates: readonly Candidate[],
   token: string,
   options: JWTVerifyOptions,
-): Promise<Rejected | undefined> {
+): Promise<VerificationKey | Rejected> {
   let rejected = reject("key");
-  for (const key of candidates) {
-    const outcome = await verifyWith(key, token, options);
-    if (outcome?.rejection !== "signature") return outcome;
+  for (const { key, material } of candidates) {
+    const outcome = await verifyWith(material, token, options);
+    if (outcome?.rejection !== "signature") return outcome ?? key;
     rejected = outcome;
   }
   return rejected;
