@@ -1,7 +1,8 @@
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "./errors.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { checkShape } from "./options/schema.ts";
-import { KEY_SOURCE_NAMES, TRUSTED_ISSUER_NAMES } from "./options/shape.ts";
+import { KEY_SOURCE_NAMES } from "./options/key-source-shape.ts";
+import { TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./options/shape.ts";
 
 /** The options that JSON can hold; the others are functions. */
 const SERIALISABLE = [
@@ -29,6 +30,7 @@ const SERIALISABLE = [
   "maxTokenAgeSeconds",
   "maxTokenBytes",
   "tokenSources",
+  "tokenCache",
   "realm",
   "resourceMetadataUrl",
 ] as const satisfies readonly (keyof ResourceServerOptions)[];
@@ -44,6 +46,7 @@ const byNameInJson = (names: readonly string[]): ReadonlyMap<string, string> =>
 const OPTIONS = byNameInJson(SERIALISABLE);
 const KEY_SOURCE_MEMBERS = byNameInJson(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
 const ISSUER_MEMBERS = byNameInJson(TRUSTED_ISSUER_NAMES);
+const TOKEN_CACHE_MEMBERS = byNameInJson(TOKEN_CACHE_NAMES);
 const REQUIREMENT_MEMBERS = byNameInJson(["anyOf", "filtered"]);
 
 /**
@@ -83,6 +86,8 @@ function readMembers(option: string, value: unknown, path: Path, report: Report)
   switch (option) {
     case "keys":
       return rename(value, KEY_SOURCE_MEMBERS, path, report);
+    case "tokenCache":
+      return rename(value, TOKEN_CACHE_MEMBERS, path, report);
     case "issuers":
       return Array.isArray(value)
         ? value.map((issuer: unknown, index) => readIssuer(issuer, [...path, index], report))

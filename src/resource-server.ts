@@ -1,5 +1,5 @@
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
-import { createIdentifier } from "./identification.ts";
+import { createIdentifier, type Identified } from "./identification.ts";
 import { notify } from "./notify.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
@@ -16,6 +16,7 @@ import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, type PathReading, readTarget, withoutCredentials } from "./request.ts";
 import { createRefusal, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
+import { TokenCache } from "./token/token-cache.ts";
 import { createTrust } from "./trust.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
@@ -89,13 +90,14 @@ export interface ResourceServer {
  * ```
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
-  const { trusted, rules, tokenSources, maxTokenBytes, scopeRules, challenge, ...policy } =
+  const { trusted, rules, tokenSources, maxTokenBytes, tokenCache, now, scopeRules, challenge, ...policy } =
     resolveOptions(options);
   const finder = new RouteFinder(rules);
   const weighed = policy.authorization ? scopeRules : null;
   const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
   const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
-  const identify = createIdentifier(trust, maxTokenBytes, policy.isRevoked);
+  const cache = tokenCache && new TokenCache<Identified>(tokenCache, now);
+  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: policy.isRevoked });
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {

@@ -14,6 +14,7 @@ export interface TrustedParty {
 
 /** What one party's tokens are verified and read with. */
 export interface Authority {
+  readonly keys: KeyResolver;
   readonly verify: TokenVerifier;
   readonly principal: PrincipalRules;
 }
@@ -39,6 +40,7 @@ export function createTrust(
   const authorities = parties.map(({ keys, token, principal }): Authority => {
     // A copy: who made the options may change a list in them later.
     return {
+      keys,
       verify: createTokenVerifier(token, keys),
       principal: { ...structuredClone(principal), scopeRules },
     };

@@ -7,6 +7,7 @@ import { type ScopeMappings } from "../policy/requirement.ts";
 import { type ClaimPath, type Principal } from "../principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
+import { type TokenCacheRules } from "../token/token-cache.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** A request as hooks see it: no credential, and the target without its query, where clients leave tokens. */
@@ -72,6 +73,11 @@ export interface ResourceServerOptions {
   readonly maxTokenBytes?: number;
   /** Where a token may stand. More than one credential in a request is refused. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
+  /**
+   * How many accepted tokens are remembered, and for how long at most; never past their `exp`, nor when their key is in use
+   * no more. Scopes and `isRevoked` are asked every time. `false`: none. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
+   */
+  readonly tokenCache?: Partial<TokenCacheRules> | false;
   /** Asked for every verified token. `true` rejects it; an error, any answer but a boolean, or none within five seconds is a 503. Default: none. */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /** Told of every decision. Never waited for; what it throws is dropped. It never sees the token. Default: none. */
@@ -100,4 +106,5 @@ export const DEFAULTS = {
   clockToleranceSeconds: 0,
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
+  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
 } as const satisfies ResourceServerOptions;

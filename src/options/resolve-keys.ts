@@ -2,7 +2,7 @@ import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { createKeyResolver, type KeySource } from "../keys/key-source.ts";
 import { type KeyUse } from "../keys/key-use.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
-import { KEY_SOURCE_HINT, KEY_SOURCES } from "./shape.ts";
+import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
 
 /** A source as the schema lets it through: any of the members of all kinds of sources. */
 type GivenSource = Readonly<Record<string, unknown>>;

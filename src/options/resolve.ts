@@ -7,6 +7,7 @@ import { type ChallengeRules } from "../response/refusal.ts";
 import { type ScopeRules } from "../scope.ts";
 import { resolveScopeRules } from "../scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
+import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
 import { checkShape } from "./schema.ts";
@@ -17,6 +18,8 @@ export interface ResolvedOptions {
   readonly trusted: ResolvedTrust;
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
+  readonly tokenCache: TokenCacheRules | undefined;
+  readonly now: () => number;
   readonly scopeRules: ScopeRules;
   readonly rules: readonly CompiledRule[];
   readonly authorization: boolean;
@@ -61,6 +64,9 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     trusted,
     tokenSources: [...settings.tokenSources],
     maxTokenBytes: settings.maxTokenBytes,
+    tokenCache:
+      settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
+    now: options.now ?? Date.now,
     scopeRules,
     rules,
     authorization: settings.authorization,

@@ -1,9 +1,10 @@
 import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
 import {
-  KEY_SOURCE_NAMES,
   OPTION_NAMES,
   optionsSchema,
   type ShapeIssue,
+  TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
 } from "./shape.ts";
 
@@ -56,6 +57,7 @@ function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
 /** The names that could have been meant at a place. */
 function namesAt(path: readonly (string | number)[]): readonly string[] {
   if (path.at(-1) === "keys") return KEY_SOURCE_NAMES;
+  if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 

@@ -1,33 +1,9 @@
 /** The shape of every option, and what to write instead. What options mean together is `resolve.ts`. */
-import { types } from "node:util";
 import * as z from "zod/mini";
-import { suggest } from "../errors.ts";
-import { ALGORITHMS } from "../keys/algorithm.ts";
-import { isJwks } from "../keys/jwks.ts";
-import { type KeySource } from "../keys/key-source.ts";
-import { isSecureUrl } from "../keys/secure-url.ts";
+import { keys, verificationKeys } from "./key-source-shape.ts";
 import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
-
-const text = (expected: string) => z.string({ error: expected }).check(z.minLength(1, { error: expected }));
-const texts = (expected: string) => z.array(text(expected), { error: expected });
-const flag = z.boolean({ error: "Write true or false." });
-const seconds = z
-  .number({ error: "Write a number of seconds, 0 or more." })
-  .check(z.gte(0, { error: "Write a number of seconds, 0 or more." }));
-const callback = (expected: string) =>
-  z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
-const table = (value: z.core.$ZodType, expected: string) => z.record(z.string(), value, { error: expected });
-
-const algorithm = z.enum(ALGORITHMS, {
-  error: ({ input }) =>
-    typeof input === "string"
-      ? suggest(input, ALGORITHMS, `Write one of ${ALGORITHMS.join(", ")}.`)
-      : `Write one of ${ALGORITHMS.join(", ")}.`,
-});
-
-const CLAIM = 'Write a claim name, or the path to it as a list: ["realm_access", "roles"].';
-const claim = z.union([text(CLAIM), texts(CLAIM).check(z.minLength(1, { error: CLAIM }))], { error: CLAIM });
+import { algorithm, callback, claim, flag, printable, seconds, table, text, texts } from "./values.ts";
 
 const REQUIREMENT =
   'Write a list of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".';
@@ -42,50 +18,6 @@ const requirement = z.union(
 );
 const scopeMappings = table(requirement, "Write an object of `METHOD /pattern` to what the route asks.");
 
-const KEY = "Write a PEM, a JWK, a KeyObject or a CryptoKey; with HS* the secret.";
-const verificationKey = z.custom(
-  (value) =>
-    (typeof value === "string" && value !== "") ||
-    types.isKeyObject(value) ||
-    types.isCryptoKey(value) ||
-    (typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string"),
-  { error: KEY },
-);
-const verificationKeys = z.array(verificationKey, { error: "Write a list of keys." });
-
-const JWKS = "Write a JWK Set: { keys: [{ kty, ... }] }.";
-const SECURE_URL = "Write an absolute https URL; http is for this machine alone.";
-const secureUrl = text(SECURE_URL).check(z.refine(isSecureUrl, { error: SECURE_URL }));
-const DISCOVERY = "Write true, or the https URL of the issuer's metadata.";
-const DAY_MS = 86_400_000;
-const milliseconds = (least: number) => {
-  const error = `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`;
-  return z.number({ error }).check(z.gte(least, { error }), z.lte(DAY_MS, { error }));
-};
-
-type KeySourceMember = KeySource extends infer Source
-  ? Source extends unknown
-    ? keyof Source
-    : never
-  : never;
-
-const keySource = {
-  verificationKeys,
-  jwks: z.custom(isJwks, { error: JWKS }),
-  jwksFile: text("Write the path of a file."),
-  jwksUri: secureUrl,
-  discovery: z.union([z.literal(true), secureUrl], { error: DISCOVERY }),
-  timeoutMs: milliseconds(1),
-  cooldownMs: milliseconds(0),
-  maxAgeMs: milliseconds(1),
-  staleMs: milliseconds(0),
-  fetch: callback("Write a function that is called like `fetch`."),
-} satisfies Record<KeySourceMember, z.core.$ZodType>;
-/** The members that say where keys come from; the others say how those are fetched. */
-export const KEY_SOURCES = ["verificationKeys", "jwks", "jwksFile", "jwksUri", "discovery"];
-export const KEY_SOURCE_HINT = `Write one of ${KEY_SOURCES.map((name) => `{ ${name} }`).join(", ")}.`;
-const keys = z.partial(z.strictObject(keySource, { error: KEY_SOURCE_HINT }));
-
 const SOURCE =
   'Write { header: "authorization" } or { cookie: "name" }; other headers and the query are never read.';
 const tokenSource = z.union(
@@ -96,7 +28,20 @@ const tokenSource = z.union(
   { error: SOURCE },
 );
 
-const printable = (expected: string) => text(expected).check(z.regex(/^[\x20-\x7e]+$/, { error: expected }));
+const TOKEN_CACHE = "Write false, or { maxEntries, maxAgeSeconds }.";
+const ENTRIES = "Write a whole number from 1 to 1000000.";
+const AGE = "Write a number of seconds from 0 to 3600.";
+const cacheRules = {
+  maxEntries: z
+    .int({ error: ENTRIES })
+    .check(z.gte(1, { error: ENTRIES }), z.lte(1_000_000, { error: ENTRIES })),
+  maxAgeSeconds: z.number({ error: AGE }).check(z.gte(0, { error: AGE }), z.lte(3600, { error: AGE })),
+};
+const tokenCache = z.union(
+  [z.literal(false), z.partial(z.strictObject(cacheRules, { error: TOKEN_CACHE }))],
+  { error: TOKEN_CACHE },
+);
+
 const AUDIENCE = "Write the expected `aud`, or a list of at least one.";
 const METADATA_URL = "Write an absolute https URL.";
 
@@ -166,6 +111,7 @@ const shape = {
   maxTokenBytes: z
     .int({ error: "Write a whole number of bytes, 1 or more." })
     .check(z.gte(1, { error: "Write a whole number of bytes, 1 or more." })),
+  tokenCache,
   tokenSources: z
     .array(tokenSource, { error: "Write a list of token sources." })
     .check(z.minLength(1, { error: "Name at least one token source." })),
@@ -191,7 +137,7 @@ export function isPlainObject(value: unknown): boolean {
 
 /** The names that are known in each place. */
 export const OPTION_NAMES = Object.keys(shape);
-export const KEY_SOURCE_NAMES = Object.keys(keySource);
+export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** Why an option has the wrong shape, as zod tells it. */

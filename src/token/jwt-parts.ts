@@ -18,15 +18,24 @@ export interface JwtParts {
 const BASE64URL = /^[\w-]+$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Cuts a token and reads its header, or says why it is refused before any key is touched. */
-export function readJwt(token: string, maxTokenBytes: number): JwtParts | Rejection {
+/** What is wrong with the form of a token, told from its length and its dots alone. */
+export function formMistakeOf(
+  token: string,
+  maxTokenBytes: number,
+): Extract<Rejection, "malformed" | "too_large"> | undefined {
   // A program may hand over what a client left out.
   if (typeof (token as unknown) !== "string") return "malformed";
   if (token.length > maxTokenBytes) return "too_large";
-  const [encodedHeader, payload, signature, ...more] = token.split(".", 4);
-  if (encodedHeader === undefined || payload === undefined || signature === undefined || more.length > 0) {
-    return "malformed";
-  }
+  const first = token.indexOf(".");
+  const second = token.indexOf(".", first + 1);
+  return first > 0 && second > first + 1 && !token.includes(".", second + 1) ? undefined : "malformed";
+}
+
+/** Cuts a token and reads its header, or says why it is refused before any key is touched. */
+export function readJwt(token: string, maxTokenBytes: number): JwtParts | Rejection {
+  const mistake = formMistakeOf(token, maxTokenBytes);
+  if (mistake) return mistake;
+  const [encodedHeader = "", payload = "", signature = ""] = token.split(".");
   const header = readJsonSegment(encodedHeader);
   if (!header || !isCanonicalBase64Url(payload)) return "malformed";
   // Own members only: a polluted prototype must not name a key.

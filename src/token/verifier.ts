@@ -38,6 +38,8 @@ export type Verification =
       readonly kind: "verified";
       readonly claims: Readonly<Record<string, unknown>>;
       readonly key: VerificationKey;
+      /** When it stops being good by its own account, in milliseconds since the epoch. */
+      readonly endsAt: number;
     }
   | Rejected
   | { readonly kind: "unavailable"; readonly cause: unknown };
@@ -80,7 +82,9 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     const signer = await verifyWithAny(candidates, jwt.encoded, { ...options, currentDate: date });
     if ("kind" in signer) return signer;
     const claims = readJsonSegment(jwt.payload);
-    return claims ? { kind: "verified", claims, key: signer } : reject("malformed");
+    return claims
+      ? { kind: "verified", claims, key: signer, endsAt: endOf(claims, rules.maxTokenAgeSeconds) }
+      : reject("malformed");
   };
 }
 
@@ -140,6 +144,12 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
   if (claim === "aud") return reject("audience");
   if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return reject("not_yet_valid");
   return { kind: "rejected", rejection: "claims", claim };
+}
+
+/** The tolerance for clocks is left out: what is near its end is verified anew. */
+function endOf({ exp, iat }: Readonly<Record<string, unknown>>, maxTokenAgeSeconds = Infinity): number {
+  const seconds = (value: unknown): number => (typeof value === "number" ? value : Infinity);
+  return Math.min(seconds(exp), seconds(iat) + maxTokenAgeSeconds) * 1000;
 }
 
 /** RFC 7515 section 4.1.9: compared without case, `application/` may be left out. */

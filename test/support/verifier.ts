@@ -7,7 +7,12 @@ export function createVerifier(
   rules: TokenRules,
   find: KeyResolver["find"],
 ): (token: string) => Promise<Verification> {
-  const verify = createTokenVerifier(rules, { find, ready: () => Promise.resolve(), close: () => undefined });
+  const verify = createTokenVerifier(rules, {
+    find,
+    holds: () => true,
+    ready: () => Promise.resolve(),
+    close: () => undefined,
+  });
   return (token) => {
     const jwt = readJwt(token, 16_384);
     return typeof jwt === "string" ? Promise.resolve({ kind: "rejected", rejection: jwt }) : verify(jwt);
