@@ -44,6 +44,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
   ["max_token_bytes", "maxTokenBytes", 4096],
   ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
 ];
@@ -62,6 +63,14 @@ describe("parseConfiguration", () => {
   it.each(names)("reads %s to the option %s", (name, option, value) => {
     const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
     expect(parseConfiguration(json)).toEqual({ [option]: value });
+  });
+
+  it("reads the members of token_cache, and tells a misspelt one by the names of the JSON", () => {
+    const json = { token_cache: { max_entries: 5, max_age_seconds: 6 } };
+    expect(parseConfiguration(json)).toEqual({ tokenCache: { maxEntries: 5, maxAgeSeconds: 6 } });
+    expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
+      { code: "option_unknown", path: ["token_cache", "max_entrys"], hint: "Did you mean `max_entries`?" },
+    ]);
   });
 
   it("knows a name for every option that JSON can hold", () => {

@@ -6,7 +6,8 @@ import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { isJwks } from "./jwks.ts";
 import { type KeyUse } from "./key-use.ts";
 import { importRemoteJwks } from "./remote-jwks.ts";
-import { RemoteKeys, type RemoteTiming } from "./remote-keys.ts";
+import { RemoteKeys } from "./remote-keys.ts";
+import { DEFAULT_TIMING, type RemoteTiming } from "./remote-timing.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
 import { type KeyResolver } from "./verification-key.ts";
 
@@ -32,13 +33,6 @@ export interface JwksUriSource extends RemoteOptions {
 export interface DiscoverySource extends RemoteOptions {
   readonly discovery: true | string;
 }
-
-const DEFAULT_TIMING: RemoteTiming = {
-  timeoutMs: 5_000,
-  cooldownMs: 30_000,
-  maxAgeMs: 600_000,
-  staleMs: 3_600_000,
-};
 
 /** Looked up on every call: what instruments or replaces it may come later. */
 const platformFetch: KeyFetch = (url, init) => globalThis.fetch(url, init);

@@ -307,6 +307,7 @@ describe("the options left out", () => {
       clockToleranceSeconds: 0,
       maxTokenBytes: 16_384,
       tokenSources: [{ header: "authorization" }],
+      tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
     });
     const server = createResourceServer(REQUIRED);
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");

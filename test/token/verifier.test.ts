@@ -636,10 +636,36 @@ describe("createTokenVerifier", () => {
   it("hands on the claims of a verified token, and nothing of its header", async () => {
     const find = () => [{ algorithms: new Set(["RS256"] as const), material: () => issuer.publicKey }];
     const verify = createVerifier(rules, find);
-    expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toEqual({
+    expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toMatchObject({
       kind: "verified",
       claims: { scopes: [], aud: "agents-prod", sub: "user-1", tenant: { id: 7 } },
     });
+  });
+
+  it.each([
+    [{}, undefined, Infinity],
+    [{ exp: NOW + 5 }, undefined, NOW + 5],
+    [{ exp: NOW + 5, iat: NOW - 1 }, undefined, NOW + 5],
+    [{ exp: NOW + 5, iat: NOW - 1 }, 2, NOW + 1],
+    [{ iat: NOW - 1 }, 60, NOW + 59],
+  ])(
+    "tells when a token with %j ends, accepted for %j seconds from iat on: %d",
+    async (claims, maxAge, end) => {
+      const verify = createVerifier({ ...rules, maxTokenAgeSeconds: maxAge }, keysOf(issuer.publicKey));
+      expect(await verify(await issuer.token(claims))).toMatchObject({
+        kind: "verified",
+        endsAt: end * 1000,
+      });
+    },
+  );
+
+  it("tells which key a token was signed with", async () => {
+    const keys = [stranger, issuer].map(({ publicKey }) => ({
+      algorithms: new Set(["RS256"] as const),
+      material: () => publicKey,
+    }));
+    const verification = await createVerifier(rules, () => keys)(await issuer.token());
+    expect(verification.kind === "verified" && verification.key).toBe(keys[1]);
   });
 
   it.each([
