@@ -1,4 +1,5 @@
-import { GrantedScopes, isScopeToken, type Satisfaction, type ScopeRules, splitScope } from "./scope.ts";
+import { type GrantedScopes, type ScopeRules } from "./scope.ts";
+import { scopeSetOf } from "./scope-sets.ts";
 
 /** A claim's name, or the path to it through nested objects: `["realm_access", "roles"]`. */
 export type ClaimPath = string | readonly string[];
@@ -34,17 +35,12 @@ export interface Principal {
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
-/** How a required scope is covered; kept beside the principal, so that its public face stays small. */
-const grantedScopes = new WeakMap<Principal, GrantedScopes>();
-
 /**
  * The scopes of a principal, indexed for the rules of a server. One that another server made, or a test by hand, is
  * judged by its list of scopes alone.
  */
-export function grantedScopesOf(principal: Principal, rules: ScopeRules): GrantedScopes {
-  const granted = grantedScopes.get(principal);
-  return granted?.rules === rules ? granted : new GrantedScopes(principal.scopes, rules);
-}
+export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
+  scopeSetOf(principal.scopes, rules).granted;
 
 /** A principal, or the name of a claim that is missing or of the wrong type. */
 export type ReadPrincipal =
@@ -98,22 +94,15 @@ export function createPrincipal(
   values: Omit<Principal, "has" | "resourceIds">,
   rules: ScopeRules,
 ): Principal {
-  const granted = new GrantedScopes(values.scopes, rules);
-  const principal: Principal = Object.freeze({
+  const { scopes, has, resourceIds } = scopeSetOf(values.scopes, rules);
+  return Object.freeze({
     ...values,
-    scopes: Object.freeze([...values.scopes]),
+    scopes,
     audience: Object.freeze([...values.audience]),
     claims: deepFreeze(values.claims),
-    has: (scope: string) => findScope(granted, scope) !== undefined,
-    resourceIds: (resource: string, action: string) => granted.resourceIds(resource, action),
+    has,
+    resourceIds,
   });
-  grantedScopes.set(principal, granted);
-  return principal;
-}
-
-function findScope(granted: GrantedScopes, scope: string): Satisfaction | undefined {
-  const parts = splitScope(scope);
-  return isScopeToken(scope) && !parts.includes("") ? granted.find(parts, scope) : undefined;
 }
 
 /** A claim by name or path. Own members only: a polluted prototype grants nothing. */

@@ -1,0 +1,42 @@
+import { describe, expect, it } from "vitest";
+import { scopeSetOf } from "../src/scope-sets.ts";
+import { scopeRulesOf } from "./support/policy.ts";
+
+const rules = scopeRulesOf({});
+
+describe("a set of scopes", () => {
+  it("is made once for all who are granted the same", () => {
+    expect(scopeSetOf(["agents:read"], rules)).toBe(scopeSetOf(["agents:read"], rules));
+  });
+
+  it.each<readonly [readonly string[], readonly string[]]>([
+    [["a b"], ["a", "b"]],
+    [["a,b"], ["a", "b"]],
+    [['a","b'], ["a", "b"]],
+    [["a\n"], ["a"]],
+    [
+      ["a", "b"],
+      ["b", "a"],
+    ],
+    [[], [""]],
+  ])("is another one for another list: %j and %j", (one, other) => {
+    expect(scopeSetOf(one, rules)).not.toBe(scopeSetOf(other, rules));
+    expect(scopeSetOf(one, rules).scopes).toEqual(one);
+    expect(scopeSetOf(other, rules).scopes).toEqual(other);
+  });
+
+  it("is another one by the rules of another server", () => {
+    const [own, other] = [scopeSetOf(["root"], rules), scopeSetOf(["root"], scopeRulesOf({}, "root"))];
+    expect([own.has("agents:read"), other.has("agents:read")]).toEqual([false, true]);
+    expect(scopeSetOf(own.scopes, scopeRulesOf({}, "root")).has("agents:read")).toBe(true);
+  });
+
+  it("does not change with the list that it was made of", () => {
+    const list = ["agents:read"];
+    const set = scopeSetOf(list, rules);
+    list.push("platform:admin");
+    expect([set.scopes, set.has("teams:read")]).toEqual([["agents:read"], false]);
+    expect(scopeSetOf(list, rules).has("teams:read")).toBe(true);
+    expect(Object.isFrozen(set) && Object.isFrozen(set.scopes)).toBe(true);
+  });
+});
