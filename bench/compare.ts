@@ -1,0 +1,127 @@
+/**
+ * CPU time per call of several contestants, in turn: each round measures every one of them, so that whatever else the
+ * machine does meets them alike. All threads of the process count, those of WebCrypto and of the garbage collector too.
+ */
+import { type Row } from "./benchmark.ts";
+
+export interface Contestant {
+  readonly name: string;
+  readonly run: (calls: number) => void | Promise<void>;
+  readonly note?: string;
+}
+
+export interface Rounds {
+  readonly count: number;
+  /** How much CPU time one round of one contestant takes, in microseconds. */
+  readonly us: number;
+  /** How much CPU time goes by before the first round: a function is compiled when it has run often enough. */
+  readonly warmUpUs: number;
+}
+
+/** Microseconds per call, round by round. */
+export interface Measured {
+  readonly name: string;
+  readonly samples: readonly number[];
+  readonly note?: string | undefined;
+}
+
+/** Makes a contestant of a function that answers at once; `call` counts up, to choose an input by. */
+export const contestant = (name: string, once: (call: number) => unknown, note?: string): Contestant => ({
+  name,
+  run: (calls) => {
+    for (let call = 0; call < calls; call += 1) once(call);
+  },
+  ...(note !== undefined && { note }),
+});
+
+/** Makes a contestant of a function that promises its answer; `atOnce` of its calls are on their way together. */
+export const awaited = (
+  name: string,
+  once: (call: number) => Promise<unknown>,
+  { atOnce = 1, note }: { readonly atOnce?: number; readonly note?: string } = {},
+): Contestant => ({
+  name,
+  run: async (calls) => {
+    if (atOnce === 1) {
+      for (let call = 0; call < calls; call += 1) await once(call);
+      return;
+    }
+    for (let call = 0; call < calls; call += atOnce)
+      await Promise.all(Array.from({ length: Math.min(atOnce, calls - call) }, (_, own) => once(call + own)));
+  },
+  ...(note !== undefined && { note }),
+});
+
+/** Measures all of them, warmed up, in interleaved rounds. */
+export async function compare(
+  contestants: readonly Contestant[],
+  rounds: Rounds,
+): Promise<readonly Measured[]> {
+  const calls = new Map<Contestant, number>();
+  for (const one of contestants) calls.set(one, await callsPerRound(one, rounds));
+  const samples = new Map(contestants.map((one) => [one, [] as number[]]));
+  for (let round = 0; round < rounds.count; round += 1) {
+    for (const one of contestants) {
+      const count = calls.get(one) ?? 1;
+      samples.get(one)?.push((await cpuTime(one, count)) / count);
+    }
+  }
+  return contestants.map((one) => ({ name: one.name, note: one.note, samples: samples.get(one) ?? [] }));
+}
+
+async function callsPerRound(one: Contestant, { us, warmUpUs }: Rounds): Promise<number> {
+  let calls = 1;
+  let spent = 0;
+  for (let total = 0; total < warmUpUs; total += spent) {
+    if (spent < us / 2) calls *= 2;
+    spent = await cpuTime(one, calls);
+  }
+  return Math.max(1, Math.round((calls * us) / spent));
+}
+
+async function cpuTime({ run }: Contestant, calls: number): Promise<number> {
+  const before = process.cpuUsage();
+  const running = run(calls);
+  if (running) await running;
+  const { user, system } = process.cpuUsage(before);
+  return user + system;
+}
+
+/** The value that a share of the samples lies below. */
+export function quantile(samples: readonly number[], share: number): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
+}
+
+export const medianOf = (samples: readonly number[]): number => quantile(samples, 0.5);
+
+/** The median of the ratios of each round. */
+export const ratioOf = (one: Measured, other: Measured): number =>
+  medianOf(one.samples.map((sample, round) => sample / (other.samples[round] ?? Number.NaN)));
+
+export function findMeasured(measured: readonly Measured[], name: string): Measured {
+  const found = measured.find((one) => one.name === name);
+  if (!found) throw new Error(`There is no contestant \`${name}\`.`);
+  return found;
+}
+
+/** A line for each contestant, with its ratio to one of them. */
+export function toRows(
+  group: string,
+  measured: readonly Measured[],
+  reference: string,
+  unit: "us" | "ns" = "us",
+): readonly Row[] {
+  const base = findMeasured(measured, reference);
+  const scale = unit === "ns" ? 1000 : 1;
+  return measured.map((one) => ({
+    group,
+    name: one.name,
+    value: medianOf(one.samples) * scale,
+    unit,
+    low: quantile(one.samples, 0.25) * scale,
+    high: quantile(one.samples, 0.75) * scale,
+    ratio: ratioOf(one, base),
+    ...(one.note !== undefined && { note: one.note }),
+  }));
+}

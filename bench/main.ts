@@ -1,0 +1,70 @@
+/**
+ * Runs the benchmarks, prints a table and the budgets of each, and writes them to `bench/results`.
+ *
+ *     npm run bench                       all of them, some minutes
+ *     npm run bench -- --quick            less than one; the spread is wider
+ *     npm run bench -- verify routes      these
+ *     npm run bench -- --check            against jose and find-my-way alone; exits with 1 beyond 1.5 times a budget
+ */
+import { fork } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
+import { BENCHMARKS } from "./benchmarks.ts";
+import { isRegression, renderBudget, renderTable, TOLERANCE } from "./print.ts";
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { quick: { type: "boolean", default: false }, check: { type: "boolean", default: false } },
+});
+const unknown = positionals.find((name) => !BENCHMARKS.some((one) => one.name === name));
+if (unknown !== undefined) {
+  throw new TypeError(
+    `There is no benchmark \`${unknown}\`: ${BENCHMARKS.map(({ name }) => name).join(", ")}.`,
+  );
+}
+
+/** In a process of its own. */
+function run({ name }: Benchmark, options: BenchmarkOptions): Promise<BenchmarkResult> {
+  const program = fileURLToPath(new URL("one.ts", import.meta.url));
+  const execArgv = [...process.execArgv, "--expose-gc"];
+  return new Promise((resolve, reject) => {
+    const child = fork(program, [name, JSON.stringify(options)], { execArgv });
+    child.once("message", (result) => resolve(result as BenchmarkResult));
+    child.once("exit", (code) =>
+      reject(new Error(`The benchmark \`${name}\` ended with ${code ?? "a signal"}.`)),
+    );
+  });
+}
+
+function write({ name, title }: Benchmark, options: BenchmarkOptions, result: BenchmarkResult): void {
+  const kind = options.check ? "-check" : options.quick ? "-quick" : "";
+  const file = `results/${name}-node${process.versions.node.split(".")[0] ?? ""}${kind}.json`;
+  const machine = { node: process.version, arch: process.arch, cores: availableParallelism() };
+  mkdirSync(new URL("results/", import.meta.url), { recursive: true });
+  writeFileSync(
+    new URL(file, import.meta.url),
+    `${JSON.stringify({ name, title, ...machine, ...result }, undefined, 2)}\n`,
+  );
+}
+
+const chosen = BENCHMARKS.filter(({ name, isGuard }) =>
+  positionals.length > 0 ? positionals.includes(name) : isGuard || !values.check,
+);
+let regressions = 0;
+for (const benchmark of chosen) {
+  const started = performance.now();
+  const result = await run(benchmark, values);
+  write(benchmark, values, result);
+  const seconds = ((performance.now() - started) / 1000).toFixed(0);
+  console.log(`\n${benchmark.title} (median, quartiles; ${seconds} s)\n`);
+  if (result.rows.length > 0) console.log(`${renderTable(result.rows)}\n`);
+  for (const budget of result.budgets) console.log(renderBudget(budget));
+  regressions += result.budgets.filter(isRegression).length;
+}
+if (values.check) {
+  console.log(`\n${regressions} measured beyond ${TOLERANCE} times their budget.`);
+  if (regressions > 0) process.exitCode = 1;
+}

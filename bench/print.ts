@@ -1,0 +1,40 @@
+/** Tables and budgets as text. */
+import { type Budget, type Row } from "./benchmark.ts";
+
+/** How far beyond a budget counts as a regression rather than as a busy machine. */
+export const TOLERANCE = 1.5;
+
+export function renderTable(rows: readonly Row[]): string {
+  const width = Math.max(...rows.map(({ name }) => name.length));
+  const lines: string[] = [];
+  let group: string | undefined;
+  for (const row of rows) {
+    if (row.group !== group) lines.push(`  ${row.group}`);
+    ({ group } = row);
+    const spread = row.low === undefined ? "" : `${format(row.low)} - ${format(row.high ?? row.low)}`;
+    const ratio = row.ratio === undefined ? "" : `${format(row.ratio)}x`;
+    const cells = [
+      row.name.padEnd(width),
+      format(row.value).padStart(9),
+      row.unit.padEnd(5),
+      spread.padStart(17),
+    ];
+    lines.push(`    ${[...cells, ratio.padStart(9), row.note ?? ""].join("  ")}`.trimEnd());
+  }
+  return lines.join("\n");
+}
+
+export const renderBudget = ({ what, limit, measured, unit, met }: Budget): string =>
+  `  ${met ? "met   " : "MISSED"}  ${what}: ${withUnit(measured, unit)}, at most ${withUnit(limit, unit)}`;
+
+export const isRegression = ({ measured, limit }: Budget): boolean => !(measured <= limit * TOLERANCE);
+
+const withUnit = (value: number, unit: string): string =>
+  unit === "x" ? `${format(value)}x` : `${format(value)} ${unit}`;
+
+/** Three digits that mean something, and thousands told apart. */
+function format(value: number): string {
+  if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
+  if (value === 0) return "0";
+  return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(Math.abs(value) >= 0.1 ? 2 : 3);
+}
