@@ -1,5 +1,9 @@
 import { type Benchmark } from "./benchmark.ts";
+import { footprint } from "./footprint.ts";
+import { hostile } from "./hostile.ts";
+import { memory } from "./memory.ts";
+import { routes } from "./routes.ts";
 import { verify } from "./verify.ts";
 
 /** Every benchmark, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [verify];
+export const BENCHMARKS: readonly Benchmark[] = [verify, routes, hostile, memory, footprint];

@@ -1,0 +1,89 @@
+/** Requests that try to make the guard work: credentials and paths of great length, and of awkward form. */
+import { createHmac, randomBytes } from "node:crypto";
+import { type AccessRequest, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { createResourceServer } from "./built.ts";
+
+const secret = randomBytes(32).toString("hex");
+const MB = 1_000_000;
+
+const encode = (text: string): string => Buffer.from(text).toString("base64url");
+
+function sign(payload: string): string {
+  const input = `${encode('{"alg":"HS256"}')}.${encode(payload)}`;
+  return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
+}
+
+function create(more: Partial<ResourceServerOptions> = {}): ResourceServer {
+  return createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [secret],
+    algorithm: "HS256",
+    scopeMappings: {
+      "GET /files/*path/meta/:id": [],
+      "GET /:tenant/*rest": [],
+      "GET /:a/*rest/:from-:to/end": [],
+      "GET /ranges/:from-:to/:a.:b.:c": [],
+      "GET /ranges/:from-:to/x-:a-:b": [],
+      "GET /a/*rest/b/c/d": [],
+      "GET /:a/:b/:c/:d/*rest": [],
+    },
+    ...more,
+  });
+}
+
+type Request = AccessRequest;
+
+const withToken = (token: string): Request => ({
+  method: "GET",
+  target: "/agents",
+  authorization: `Bearer ${token}`,
+});
+const withCookie = (cookie: string): Request => ({ method: "GET", target: "/agents", cookie });
+export const withPath = (target: string): Request => ({ method: "GET", target });
+
+export const header = create();
+const cookie = create({ tokenSources: [{ cookie: "access_token" }] });
+const roomy = create({ maxTokenBytes: 100 * MB });
+const nested = `{"scopes":[],"aud":"agents-prod","n":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+
+/** What is refused by its length; the last two are read to the end because the limit was raised, for comparison. */
+export const tokens: readonly (readonly [string, ResourceServer, Request])[] = [
+  ["an honest token, refused for its scopes", header, withToken(sign('{"scopes":[],"aud":"agents-prod"}'))],
+  ["garbage", header, withToken("garbage")],
+  ["10 MB token", header, withToken("a".repeat(10 * MB))],
+  ["10 MB of dots", header, withToken(".".repeat(10 * MB))],
+  ["10 MB of spaces", header, withToken(" ".repeat(10 * MB))],
+  ["10 MB that is no token68", header, withToken(`${"a".repeat(10 * MB)}"`)],
+  ["10 MB of another scheme", header, { ...withToken(""), authorization: `Basic ${"a".repeat(10 * MB)}` }],
+  ["10 MB without a space", header, { ...withToken(""), authorization: "a".repeat(10 * MB) }],
+  ["100,000 dots", header, withToken(".".repeat(100_000))],
+  ["a payload nested 100,000 deep", header, withToken(sign(nested))],
+  ["10 MB token in a cookie", cookie, withCookie(`access_token=${"a".repeat(10 * MB)}`)],
+  ["10 MB of empty cookies", cookie, withCookie(";".repeat(10 * MB))],
+  ["100 kB of empty cookies", cookie, withCookie(";".repeat(100_000))],
+  ["100,000 dots, read (maxTokenBytes raised)", roomy, withToken(".".repeat(100_000))],
+  ["a payload nested 100,000 deep, read", roomy, withToken(sign(nested))],
+];
+
+/** Paths of a length, most of them for a table whose wildcards and mixed segments have to look at all of it. */
+export const paths: readonly (readonly [string, (length: number) => string])[] = [
+  ["slashes", (length) => "/".repeat(length)],
+  ["short segments", (length) => "/a".repeat(length / 2)],
+  ["short segments, slash at the end", (length) => `${"/a".repeat(length / 2)}/`],
+  ["one long segment", (length) => `/${"a".repeat(length)}`],
+  ["dots", (length) => `/${".".repeat(length)}`],
+  ["dot-like segments", (length) => "/...".repeat(length / 4)],
+  ["percent signs", (length) => `/${"%".repeat(length)}`],
+  ["percent-encoded letters", (length) => `/${"%61".repeat(length / 3)}`],
+  ["bad UTF-8 at the end", (length) => `/${"%61".repeat(length / 3)}%ff`],
+  ["upper case", (length) => "/AGENTS".repeat(length / 7)],
+  ["encoded texts of the table", (length) => "/%61gents".repeat(length / 9)],
+  ["parameters of a segment", (length) => "/agents;v=1".repeat(length / 11)],
+  ["mixed segment: separators", (length) => `/ranges/${"-".repeat(length)}`],
+  ["mixed segment: nearly", (length) => `/ranges/${"a-".repeat(length / 2)}/${"a.".repeat(length / 2)}`],
+  ["mixed segments behind a wildcard", (length) => `/x${"/a-b".repeat(length / 4)}`],
+  ["inner wildcard", (length) => `/files${"/meta".repeat(length / 5)}/x`],
+  ["inner wildcard, nearly", (length) => `/a${"/b/c".repeat(length / 4)}`],
+  ["absolute form, long authority", (length) => `http://${"a".repeat(length)}`],
+  ["query", (length) => `/agents?${"a/%".repeat(length / 3)}`],
+];

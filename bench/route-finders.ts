@@ -1,0 +1,52 @@
+/** From a path to its route: ours and other routers. Each finder answers whether there is one. */
+import findMyWay from "find-my-way";
+import { match } from "path-to-regexp";
+import { addRoute, createRouter, findRoute } from "rou3";
+import type * as compileRules from "../src/policy/compile-rules.ts";
+import type * as routeTable from "../src/policy/route-table.ts";
+import type * as request from "../src/request.ts";
+import { importInternal } from "./built.ts";
+
+export interface Finder {
+  readonly name: string;
+  readonly has: (path: string) => boolean;
+}
+
+const { compileRules: compile } = await importInternal<typeof compileRules>("policy/compile-rules.ts");
+const { RouteFinder } = await importInternal<typeof routeTable>("policy/route-table.ts");
+const { readTarget } = await importInternal<typeof request>("request.ts");
+
+const fail = () => {
+  throw new Error("A pattern of the benchmark is none.");
+};
+
+/** As `server.check` does: the target is read and refused where routers disagree, and every spelling is looked for. */
+export function createOurs(patterns: readonly string[]): Finder {
+  const table = Object.fromEntries(patterns.map((pattern) => [`GET ${pattern}`, []]));
+  const finder = new RouteFinder(compile({}, table, fail));
+  return {
+    name: "scopegate",
+    has: (target) => {
+      const path = readTarget(target);
+      return path !== undefined && typeof finder.find({ method: "GET", target }, path) !== "string";
+    },
+  };
+}
+
+export function createFindMyWay(patterns: readonly string[]): Finder {
+  const router = findMyWay();
+  for (const pattern of patterns) router.on("GET", pattern, () => undefined);
+  return { name: "find-my-way", has: (path) => router.find("GET", path) !== null };
+}
+
+export function createRou3(patterns: readonly string[]): Finder {
+  const router = createRouter<string>();
+  for (const pattern of patterns) addRoute(router, "GET", pattern, pattern);
+  return { name: "rou3", has: (path) => findRoute(router, "GET", path) !== undefined };
+}
+
+/** One pattern after another, as Express and Koa's router do. */
+export function createPathToRegexp(patterns: readonly string[]): Finder {
+  const matchers = patterns.map((pattern) => match(pattern));
+  return { name: "path-to-regexp", has: (path) => matchers.some((matcher) => matcher(path) !== false) };
+}
