@@ -65,8 +65,13 @@ export class RouteFinder {
 
   /** What the readings of a path lead to, the best reading first and each decision once. */
   #findAll(method: string, path: PathSegments, reading: PathReading): readonly Found[] | undefined {
-    const found = new Map<string, Found>();
     const spellings = this.#spellings.of(path, reading);
+    const [only, another] = spellings ?? [];
+    if (only && !another) {
+      const match = this.#index.find(method, only.compared, only.path);
+      return match ? [{ match, kind: only.kind }] : [];
+    }
+    const found = new Map<string, Found>();
     for (const { compared, path: spelled, kind } of spellings ?? []) {
       const match = this.#index.find(method, compared, spelled);
       if (match && !found.has(match.compiled.meaning)) found.set(match.compiled.meaning, { match, kind });

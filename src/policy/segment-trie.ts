@@ -22,6 +22,9 @@ interface Capture {
   readonly isCertain: boolean;
 }
 
+/** What the walk has taken on its way; a way that leads nowhere takes back what it added. */
+type Taken = Capture[];
+
 interface Node<Leaf> {
   readonly statics: Map<string, Node<Leaf>>;
   readonly mixed: { readonly identity: string; readonly match: MixedMatcher; readonly node: Node<Leaf> }[];
@@ -50,45 +53,63 @@ export class SegmentTrie<Leaf> {
 function walk<Leaf>(
   node: Node<Leaf>,
   index: number,
-  captures: readonly Capture[],
+  taken: Taken,
   compared: PathSegments,
   path: PathSegments,
 ): TrieMatch<Leaf> | undefined {
   const text = compared[index];
   const segment = path[index];
   if (text === undefined || segment === undefined) {
-    return node.leaf === undefined ? undefined : toMatch(node.leaf, captures, path);
+    return node.leaf === undefined ? undefined : toMatch(node.leaf, taken, path);
   }
-  const go = (next: Node<Leaf> | undefined, end: number, ...taken: readonly Capture[]) =>
-    next && walk(next, end, [...captures, ...taken], compared, path);
-
-  const found = go(node.statics.get(text), index + 1);
+  const next = node.statics.get(text);
+  const found = next && walk(next, index + 1, taken, compared, path);
   // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
   if (found || segment === "") return found;
+  const length = taken.length;
   for (const edge of node.mixed) {
     const mixed = edge.match(segment);
     if (!mixed) continue;
-    const taken = mixed.captures.map((capture) => ({ text: capture, isCertain: mixed.isCertain }));
-    const behind = go(edge.node, index + 1, ...taken);
+    const { captures, isCertain } = mixed;
+    for (const capture of captures) taken.push({ text: capture, isCertain });
+    const behind = walk(edge.node, index + 1, taken, compared, path);
     if (behind) return behind;
+    taken.length = length;
   }
-  const behind = go(node.parameter, index + 1, { text: segment, isCertain: true });
-  if (behind || !node.wildcard) return behind;
-  const { wildcard } = node;
+  if (node.parameter) {
+    taken.push({ text: segment, isCertain: true });
+    const behind = walk(node.parameter, index + 1, taken, compared, path);
+    if (behind) return behind;
+    taken.length = length;
+  }
+  return node.wildcard && walkWildcard(node.wildcard, index, taken, compared, path);
+}
+
+/** A wildcard takes one segment or more; where the pattern goes on behind it, as few as it can. */
+function walkWildcard<Leaf>(
+  wildcard: Node<Leaf>,
+  start: number,
+  taken: Taken,
+  compared: PathSegments,
+  path: PathSegments,
+): TrieMatch<Leaf> | undefined {
+  const length = taken.length;
   const isInner = wildcard.statics.size > 0 || wildcard.mixed.length > 0 || wildcard.parameter !== undefined;
-  for (let end = isInner ? index + 1 : path.length; end <= path.length; end += 1) {
-    const last = go(wildcard, end, { text: { start: index, end }, isCertain: true });
+  for (let end = isInner ? start + 1 : path.length; end <= path.length; end += 1) {
+    taken.push({ text: { start, end }, isCertain: true });
+    const last = walk(wildcard, end, taken, compared, path);
     if (last) return last;
+    taken.length = length;
   }
   return undefined;
 }
 
-const toMatch = <Leaf>(leaf: Leaf, captures: readonly Capture[], path: PathSegments): TrieMatch<Leaf> => ({
+const toMatch = <Leaf>(leaf: Leaf, taken: readonly Capture[], path: PathSegments): TrieMatch<Leaf> => ({
   leaf,
-  captures: captures.map(({ text }) =>
+  captures: taken.map(({ text }) =>
     typeof text === "string" ? text : path.slice(text.start, text.end).join("/"),
   ),
-  isCertain: captures.every(({ isCertain }) => isCertain),
+  isCertain: taken.every(({ isCertain }) => isCertain),
 });
 
 const createNode = <Leaf>(): Node<Leaf> => ({ statics: new Map(), mixed: [] });

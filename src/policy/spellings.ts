@@ -18,6 +18,8 @@ interface Choice {
 
 const KINDS = ["exact", "declared", "foreign"] as const;
 
+const PLAIN = /^[^%;A-Z]+$/;
+
 /** More than an honest path has: each of its segments would have to be written in another case than the table's. */
 const MAX_SPELLINGS = 64;
 
@@ -90,4 +92,4 @@ const plain = (segment: string): string => (decodeSegment(segment) ?? segment).s
 export const loosen = (segment: string): string => plain(segment).toLowerCase();
 
 /** A segment that every router spells the same way. */
-const isPlain = (segment: string): boolean => /^[^%;A-Z]+$/.test(segment);
+const isPlain = (segment: string): boolean => PLAIN.test(segment);
