@@ -108,16 +108,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
     const credential = readCredential(request, tokenSources, maxTokenBytes);
     if (credential.kind === "malformed") return refuse("credential_malformed", facts);
-    if (credential.kind === "too_large")
-      return refuse("token_rejected", { ...facts, rejection: "too_large" });
+    if (credential.kind === "too_large") return refuse("token_rejected", { rejection: "too_large" }, facts);
     if (credential.kind === "missing") {
       return asks === "a good token or none" ? allow(facts) : refuse("credential_missing", facts);
     }
 
     const identified = await identify(credential.token);
-    if (identified.kind === "refused") {
-      return refuse(identified.refusal.reason, { ...identified.refusal, ...facts });
-    }
+    if (identified.kind === "refused") return refuse(identified.refusal.reason, identified.refusal, facts);
     return decideFor(identified.principal, route);
   }
 
@@ -133,7 +130,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   function decideFor(principal: Principal, { matches, facts }: Route): Decision {
     const asked = policy.authorization ? matches : [];
     const [first, ...others] = asked.map((match) => decideByScopes(match, principal, scopeRules));
-    return first ? combine([first, ...others]) : allow({ ...facts, principal });
+    return first ? combine([first, ...others]) : allow({ principal, ...facts });
   }
 
   function decideAnonymous(request: AccessRequest): Decision {
