@@ -32,6 +32,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "node:fs/promises": ["keys/jwks-file.ts"],
   "node:crypto": [
     "keys/algorithm.ts",
+    "keys/hmac-material.ts",
     "keys/import-key.ts",
     "keys/public-material.ts",
     "keys/verification-key.ts",

@@ -3,10 +3,11 @@ import {
   createSecretKey,
   type JsonWebKey as CryptoJsonWebKey,
   KeyObject,
-  webcrypto,
+  type webcrypto,
 } from "node:crypto";
 import { types } from "node:util";
 import { attempt } from "../errors.ts";
+import { createHmacMaterial } from "./hmac-material.ts";
 import { isPublicMaterial } from "./public-material.ts";
 import { type Algorithm, hashBytes, isSymmetric, suits } from "./algorithm.ts";
 import {
@@ -103,13 +104,7 @@ function importSecretKey(key: KeyObject, algorithms: readonly Algorithm[]): Veri
       hint: `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`,
     };
   }
-  const imported = new Map<Algorithm, Promise<webcrypto.CryptoKey>>();
-  const material = (algorithm: Algorithm) => {
-    const known = imported.get(algorithm) ?? importHmac(key, algorithm);
-    imported.set(algorithm, known);
-    return known;
-  };
-  return { algorithms: new Set(own), material };
+  return { algorithms: new Set(own), material: createHmacMaterial(key) };
 }
 
 function importCryptoKey(
@@ -158,11 +153,6 @@ function weakness(key: KeyObject): KeyMistake | undefined {
     };
   }
   return undefined;
-}
-
-function importHmac(key: KeyObject, algorithm: Algorithm): Promise<webcrypto.CryptoKey> {
-  const hmac = { name: "HMAC", hash: `SHA-${algorithm.slice(2)}` };
-  return webcrypto.subtle.importKey("raw", key.export(), hmac, false, ["verify"]);
 }
 
 function secretOf(jwk: JsonWebKey): KeyObject {
