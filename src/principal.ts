@@ -56,11 +56,9 @@ export function readPrincipal(
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = claimAt(claims, rules.userIdClaim);
   const sessionId = claimAt(claims, rules.sessionIdClaim);
-  const [issuer, tokenId, expiresAt] = [
-    claimAt(claims, "iss"),
-    claimAt(claims, "jti"),
-    claimAt(claims, "exp"),
-  ];
+  const issuer = claimAt(claims, "iss");
+  const tokenId = claimAt(claims, "jti");
+  const expiresAt = claimAt(claims, "exp");
   if (!scopes) return mistake(nameOf(rules.scopesClaim));
   if (!audience) return mistake("aud");
   if (!isText(userId)) return mistake(nameOf(rules.userIdClaim));
@@ -71,10 +69,10 @@ export function readPrincipal(
   if (date !== undefined) return mistake(date);
   const principal = createPrincipal(
     {
-      ...(userId !== undefined && { userId }),
-      ...(sessionId !== undefined && { sessionId }),
       scopes,
       audience,
+      ...(userId !== undefined && { userId }),
+      ...(sessionId !== undefined && { sessionId }),
       ...(issuer !== undefined && { issuer }),
       ...(tokenId !== undefined && { tokenId }),
       ...(typeof expiresAt === "number" && { expiresAt }),
@@ -95,11 +93,12 @@ export function createPrincipal(
   rules: ScopeRules,
 ): Principal {
   const { scopes, has, resourceIds } = scopeSetOf(values.scopes, rules);
+  const { audience, claims, ...others } = values;
   return Object.freeze({
-    ...values,
+    ...others,
     scopes,
-    audience: Object.freeze([...values.audience]),
-    claims: deepFreeze(values.claims),
+    audience: Object.freeze([...audience]),
+    claims: deepFreeze(claims),
     has,
     resourceIds,
   });
@@ -107,8 +106,9 @@ export function createPrincipal(
 
 /** A claim by name or path. Own members only: a polluted prototype grants nothing. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
+  if (typeof path === "string") return Object.hasOwn(claims, path) ? claims[path] : undefined;
   let value: unknown = claims;
-  for (const name of typeof path === "string" ? [path] : path) {
+  for (const name of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
     value = (value as Readonly<Record<string, unknown>>)[name];
   }

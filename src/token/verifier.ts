@@ -79,7 +79,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       return { kind: "unavailable", cause };
     }
     const date = readClock(rules.now);
-    const signer = await verifyWithAny(candidates, jwt.encoded, { ...options, currentDate: date });
+    const signer = await verifyWithAny(candidates, jwt.encoded, { currentDate: date, ...options });
     if ("kind" in signer) return signer;
     const claims = readJsonSegment(jwt.payload);
     return claims
