@@ -3,7 +3,8 @@ import { footprint } from "./footprint.ts";
 import { hostile } from "./hostile.ts";
 import { memory } from "./memory.ts";
 import { routes } from "./routes.ts";
+import { servers } from "./servers.ts";
 import { verify } from "./verify.ts";
 
 /** Every benchmark, in the order in which they run. */
-export const BENCHMARKS: readonly Benchmark[] = [verify, routes, hostile, memory, footprint];
+export const BENCHMARKS: readonly Benchmark[] = [verify, routes, hostile, servers, memory, footprint];

@@ -1,0 +1,57 @@
+/**
+ * What authentication adds to the CPU time of a request: servers in processes of their own, the same token, the same
+ * route and the same handler, without auth, with scopegate and with others.
+ */
+import { type Benchmark, type BenchmarkResult } from "./benchmark.ts";
+import { verifyAnswers } from "./servers/drive.ts";
+import { createLoads } from "./servers/loads.ts";
+import { measure, type Plan } from "./servers/measure.ts";
+import { judge, toServerRows } from "./servers/results.ts";
+import { compileServers, type Framework, type ServerProcess, startServer } from "./servers/server-process.ts";
+import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
+
+const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
+  ["express", ["no auth", "scopegate", "express-jwt", "express-oauth2-jwt-bearer"]],
+  ["koa", ["no auth", "scopegate", "koa-jwt"]],
+  ["fastify", ["no auth", "scopegate", "@fastify/jwt", "@fastify/jwt, cache"]],
+];
+
+const FULL: Plan = {
+  rounds: 7,
+  warmUp: { connections: 8, requests: 2000 },
+  remember: { connections: 8, requests: 15_000 },
+  cpu: { connections: 8, requests: 1500 },
+  latency: { connections: 1, requests: 300 },
+};
+
+const QUICK: Plan = {
+  rounds: 3,
+  warmUp: { connections: 8, requests: 1000 },
+  remember: { connections: 8, requests: 0 },
+  cpu: { connections: 8, requests: 600 },
+  latency: { connections: 1, requests: 100 },
+};
+
+async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {
+  await compileServers();
+  const signer = createSigner("RS256");
+  const loads = createLoads(signer, { withManyTokens: !quick });
+  const trust = { publicKey: signer.text, issuer: ISSUER, audience: AUDIENCE };
+  const servers: ServerProcess[] = [];
+  try {
+    for (const [framework, variants] of VARIANTS)
+      for (const variant of variants) servers.push(await startServer(framework, variant, trust));
+    for (const server of servers) await verifyAnswers(server, loads);
+    const rows = toServerRows(await measure(servers, loads, quick ? QUICK : FULL));
+    return { rows, budgets: judge(rows) };
+  } finally {
+    for (const server of servers) server.stop();
+  }
+}
+
+export const servers: Benchmark = {
+  name: "servers",
+  title: "Servers: CPU time that authentication adds to a request",
+  isGuard: false,
+  run,
+};

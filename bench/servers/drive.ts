@@ -1,0 +1,69 @@
+/** Sends a bounded number of requests to a server, and sees to it that each is answered as it should be. */
+import autocannon from "autocannon";
+import { type Load } from "./loads.ts";
+import { type ServerProcess } from "./server-process.ts";
+
+export const TARGET = "/agents/web";
+
+/** Each connection sends its next request when the last one was answered. */
+export interface Drive {
+  readonly connections: number;
+  readonly requests: number;
+}
+
+/** How long each answer took, in milliseconds. */
+export async function drive(
+  server: ServerProcess,
+  load: Load,
+  { connections, requests }: Drive,
+): Promise<readonly number[]> {
+  const durations: number[] = [];
+  const result = await new Promise<autocannon.Result>((resolve, reject) => {
+    const instance = autocannon(
+      {
+        url: `${server.origin}${TARGET}`,
+        connections,
+        amount: requests,
+        // How often it looks whether all of them were answered.
+        sampleInt: 10,
+        requests: [
+          {
+            setupRequest: (request) => ({ ...request, headers: { authorization: load.authorization() } }),
+          },
+        ],
+      },
+      (error: unknown, done) => {
+        if (error) reject(new Error("The load failed.", { cause: error }));
+        else resolve(done);
+      },
+    );
+    instance.on("response", (_client, _status, _bytes, duration) => durations.push(duration));
+  });
+  const expected = server.variant === "no auth" ? 200 : load.status;
+  const answered = result.statusCodeStats?.[`${expected}`]?.count ?? 0;
+  if (answered !== requests || result.errors > 0) {
+    const what = JSON.stringify(result.statusCodeStats);
+    throw new Error(`${server.framework}, ${server.variant}, ${load.name}: not ${expected} but ${what}`);
+  }
+  return durations;
+}
+
+/** Sees to it that a server lets in whom it should, and nobody else. */
+export async function verifyAnswers(server: ServerProcess, loads: readonly Load[]): Promise<void> {
+  const ask = async (headers: Record<string, string>) => {
+    const response = await fetch(`${server.origin}${TARGET}`, { headers });
+    return { status: response.status, body: await response.text() };
+  };
+  const isOpen = server.variant === "no auth";
+  const fail = (what: string, status: number) => {
+    throw new Error(`${server.framework}, ${server.variant} answers ${status} to ${what}.`);
+  };
+  const { status } = await ask({});
+  if (status !== (isOpen ? 200 : 401)) fail("a request without a token", status);
+  for (const load of loads) {
+    const answer = await ask({ authorization: load.authorization() });
+    const expected = isOpen ? 200 : load.status;
+    if (answer.status !== expected) fail(load.name, answer.status);
+    if (expected === 200 && answer.body !== '{"agent":"web","status":"idle"}') fail(answer.body, 200);
+  }
+}

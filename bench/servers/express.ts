@@ -1,0 +1,35 @@
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from "express";
+import { expressjwt } from "express-jwt";
+import { auth } from "express-oauth2-jwt-bearer";
+import { createPublicKey } from "node:crypto";
+import { createResourceServer } from "scopegate";
+import { protect } from "scopegate/express";
+import { answer, PATTERN, serve } from "./serve.ts";
+
+/** Without one, Express writes the stack of every refusal to the log. */
+const refuse: ErrorRequestHandler = (error: { status?: number; headers?: object }, _req, res, _next) => {
+  res
+    .status(error.status ?? 500)
+    .set(error.headers ?? {})
+    .json({ error: "refused" });
+};
+
+function create(...guards: readonly RequestHandler[]): Express {
+  const app = express();
+  for (const guard of guards) app.use(guard);
+  app.get(PATTERN, (req, res) => {
+    res.json(answer(req.params.agent_id));
+  });
+  app.use(refuse);
+  return app;
+}
+
+await serve({
+  "no auth": () => create(),
+  scopegate: ({ publicKey, issuer, audience }) =>
+    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+  "express-jwt": ({ publicKey, issuer, audience }) =>
+    create(expressjwt({ secret: createPublicKey(publicKey), algorithms: ["RS256"], audience, issuer })),
+  "express-oauth2-jwt-bearer": ({ publicKey, issuer, audience }) =>
+    create(auth({ publicKey, tokenSigningAlg: "RS256", issuer, audience })),
+});
