@@ -19,17 +19,15 @@ const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
 const FULL: Plan = {
   rounds: 7,
   warmUp: { connections: 8, requests: 2000 },
-  remember: { connections: 8, requests: 15_000 },
-  cpu: { connections: 8, requests: 1500 },
-  latency: { connections: 1, requests: 300 },
+  remember: { connections: 8, requests: 12_000 },
+  counted: { connections: 1, requests: 1200 },
 };
 
 const QUICK: Plan = {
   rounds: 3,
-  warmUp: { connections: 8, requests: 1000 },
+  warmUp: { connections: 8, requests: 800 },
   remember: { connections: 8, requests: 0 },
-  cpu: { connections: 8, requests: 600 },
-  latency: { connections: 1, requests: 100 },
+  counted: { connections: 1, requests: 500 },
 };
 
 async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {

@@ -9,9 +9,11 @@ export interface Plan {
   readonly warmUp: Drive;
   /** Before a load that is remembered, in each round: what was remembered the last time has ended. */
   readonly remember: Drive;
-  readonly cpu: Drive;
-  /** One request at a time, so that none of them waits for another. */
-  readonly latency: Drive;
+  /**
+   * One request at a time: none waits for another, and every answer wakes a client that waits for it. With more, the
+   * client of a slow server sleeps where that of a fast one does not, and waking it is charged to the server's write.
+   */
+  readonly counted: Drive;
 }
 
 export interface Measurement {
@@ -36,9 +38,9 @@ export async function measure(
     for (const { server, load, cpuUs, latencyMs } of all) {
       if (load.isRemembered && remembers(server)) await drive(server, load, plan.remember);
       const before = await server.cpuTime();
-      await drive(server, load, plan.cpu);
-      cpuUs.push(((await server.cpuTime()) - before) / plan.cpu.requests);
-      latencyMs.push(...(await drive(server, load, plan.latency)));
+      const durations = await drive(server, load, plan.counted);
+      cpuUs.push(((await server.cpuTime()) - before) / plan.counted.requests);
+      latencyMs.push(...durations);
     }
   }
   return all;
