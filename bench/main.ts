@@ -8,11 +8,11 @@
  */
 import { fork } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { availableParallelism } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
+import { describeMachine } from "./machine.ts";
 import { isRegression, renderBudget, renderTable, TOLERANCE } from "./print.ts";
 
 const { values, positionals } = parseArgs({
@@ -42,11 +42,10 @@ function run({ name }: Benchmark, options: BenchmarkOptions): Promise<BenchmarkR
 function write({ name, title }: Benchmark, options: BenchmarkOptions, result: BenchmarkResult): void {
   const kind = options.check ? "-check" : options.quick ? "-quick" : "";
   const file = `results/${name}-node${process.versions.node.split(".")[0] ?? ""}${kind}.json`;
-  const machine = { node: process.version, arch: process.arch, cores: availableParallelism() };
   mkdirSync(new URL("results/", import.meta.url), { recursive: true });
   writeFileSync(
     new URL(file, import.meta.url),
-    `${JSON.stringify({ name, title, ...machine, ...result }, undefined, 2)}\n`,
+    `${JSON.stringify({ name, title, ...describeMachine(), ...result }, undefined, 2)}\n`,
   );
 }
 

@@ -11,11 +11,12 @@ export function renderTable(rows: readonly Row[]): string {
   for (const row of rows) {
     if (row.group !== group) lines.push(`  ${row.group}`);
     ({ group } = row);
-    const spread = row.low === undefined ? "" : `${format(row.low)} - ${format(row.high ?? row.low)}`;
-    const ratio = row.ratio === undefined ? "" : `${format(row.ratio)}x`;
+    const spread =
+      row.low === undefined ? "" : `${formatNumber(row.low)} - ${formatNumber(row.high ?? row.low)}`;
+    const ratio = row.ratio === undefined ? "" : `${formatNumber(row.ratio)}x`;
     const cells = [
       row.name.padEnd(width),
-      format(row.value).padStart(9),
+      formatNumber(row.value).padStart(9),
       row.unit.padEnd(5),
       spread.padStart(17),
     ];
@@ -29,11 +30,11 @@ export const renderBudget = ({ what, limit, measured, unit, met }: Budget): stri
 
 export const isRegression = ({ measured, limit }: Budget): boolean => !(measured <= limit * TOLERANCE);
 
-const withUnit = (value: number, unit: string): string =>
-  unit === "x" ? `${format(value)}x` : `${format(value)} ${unit}`;
+export const withUnit = (value: number, unit: string): string =>
+  unit === "x" ? `${formatNumber(value)}x` : `${formatNumber(value)} ${unit}`;
 
 /** Three digits that mean something, and thousands told apart. */
-function format(value: number): string {
+export function formatNumber(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
   if (value === 0) return "0";
   return Math.abs(value) >= 10 ? value.toFixed(1) : value.toFixed(Math.abs(value) >= 0.1 ? 2 : 3);

@@ -1,0 +1,56 @@
+/**
+ * Writes `docs/benchmarks.md` and its figures from what the last runs left in `bench/results`.
+ *
+ *     npm run bench:report                of whole runs
+ *     npm run bench:report -- --quick     of quick ones, to see what it looks like
+ */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { format, resolveConfig } from "prettier";
+import { fileURLToPath } from "node:url";
+import { BENCHMARKS } from "./benchmarks.ts";
+import { renderBudgets, renderMachines, renderRows } from "./report/markdown.ts";
+import { METHOD } from "./report/method.ts";
+import { drawRoutes, drawServers } from "./report/plots.ts";
+import { readSeries, type Series, type StoredResult } from "./report/results.ts";
+
+interface Figure {
+  readonly caption: string;
+  readonly draw: (result: StoredResult) => string;
+}
+
+const FIGURES: Readonly<Partial<Record<string, Figure>>> = {
+  servers: { caption: "CPU time that authentication adds to a request", draw: drawServers },
+  routes: { caption: "CPU time of a route look-up by the size of the table", draw: drawRoutes },
+};
+
+const docs = new URL("../docs/", import.meta.url);
+const target = fileURLToPath(new URL("benchmarks.md", docs));
+
+/** Of the newest Node version that was measured. */
+function writeFigure({ name, results }: Series): string {
+  const figure = FIGURES[name];
+  const newest = results.at(-1);
+  if (!figure || !newest) return "";
+  mkdirSync(new URL("benchmarks/", docs), { recursive: true });
+  writeFileSync(new URL(`benchmarks/${name}.svg`, docs), figure.draw(newest));
+  return `![${figure.caption}](benchmarks/${name}.svg)\n\n${figure.caption}, Node ${newest.major}.\n\n`;
+}
+
+const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });
+const all = readSeries(
+  BENCHMARKS.map(({ name }) => name),
+  values.quick,
+);
+if (all.length === 0) throw new Error("There are no results yet: `npm run bench` makes them.");
+const sections = all.map((series) => `## ${series.title}\n\n${writeFigure(series)}${renderRows(series)}\n`);
+const text = [
+  "# Benchmarks\n",
+  "`npm run bench:matrix` measures, `npm run bench:report` writes this page.\n",
+  `## Budgets\n\n${renderBudgets(all)}\n`,
+  `## Machine\n\n${renderMachines(all)}\n`,
+  METHOD,
+  ...sections,
+].join("\n");
+const options = { ...(await resolveConfig(target)), filepath: target };
+writeFileSync(target, await format(text, options));

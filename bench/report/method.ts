@@ -1,0 +1,16 @@
+/** How the figures of the report were made. */
+export const METHOD = `## Method
+
+- CPU time of the process (user and system, all threads), not wall time: whatever else the machine does meets all alike.
+- Rounds are interleaved: each measures every library in turn. A figure is the median of the rounds, with the lower and the
+  upper quartile in brackets, then its ratio to the reference of the group. A budget is a ratio of one and the same run.
+- The built package is measured. Every benchmark runs in a process of its own.
+- One token for all: twelve claims, eight scopes.
+- Servers run in processes of their own, in production mode, with the same route and handler. autocannon sends from another
+  process over loopback and one connection: none waits for another, so p50 and p99 are those of a server below saturation. CPU
+  time is asked of the server before and after the counted requests, and every answer is checked for its status. The figure of
+  a server without authentication is all that it uses (\`us\`), that of the others what they add to it (\`us+\`).
+- Peers check signature, algorithm, issuer and audience with a key that is imported once; scopegate decides by the scopes of the
+  route as well. Both caches hold 10,000 tokens. \`10,000 tokens\` come in random order, after 12,000 requests of the same kind
+  for those that remember.
+`;

@@ -1,0 +1,78 @@
+/** The figures of a report, as SVG. */
+import * as Plot from "@observablehq/plot";
+import { parseHTML } from "linkedom";
+import { type StoredResult, type StoredRow } from "./results.ts";
+
+const OURS = "#1f6feb";
+const OTHERS = "#8b949e";
+
+// The types of both libraries need those of a browser.
+const plot = Plot.plot as unknown as (options: object) => { readonly outerHTML: string };
+const parse = parseHTML as unknown as (html: string) => { readonly document: object };
+
+function draw(options: object): string {
+  const { document } = parse("<html><body></body></html>");
+  const svg = plot({
+    document,
+    style: { background: "white", color: "#1f2328", fontFamily: "sans-serif", fontSize: "12px" },
+    ...options,
+  }).outerHTML;
+  return `${svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
+}
+
+/** What authentication adds to a request, a column for each load and a bar for each library. */
+export function drawServers({ rows }: StoredResult): string {
+  const bars = rows
+    .filter(({ isBaseline }) => isBaseline === false)
+    .map((row) => ({ ...row, label: `${row.framework ?? ""}: ${row.name}` }));
+  const labels = [...new Set(bars.map(({ label }) => label))];
+  const loads = [...new Set(bars.map(({ load }) => load))];
+  return draw({
+    width: 240 + 190 * loads.length,
+    height: 70 + 24 * labels.length,
+    marginLeft: 220,
+    x: { label: "added CPU time per request, us", grid: true, ticks: 4 },
+    y: { domain: labels, label: null },
+    fx: { domain: loads, label: null },
+    marks: [
+      Plot.barX(bars, {
+        x: "value",
+        y: "label",
+        fx: "load",
+        fill: (row: StoredRow) => colorOf(row.name),
+      }),
+      Plot.ruleY(bars, { x1: "low", x2: "high", y: "label", fx: "load" }),
+      Plot.ruleX([0]),
+    ],
+  });
+}
+
+/** What a look-up costs with growing tables, a column for hits and one for misses. */
+export function drawRoutes({ rows }: StoredResult): string {
+  const points = rows.flatMap((row) => {
+    const [, kind, size] = /^(\w+), ([\d,]+) mappings$/.exec(row.group) ?? [];
+    return size === undefined ? [] : [{ ...row, kind, size: Number(size.replaceAll(",", "")) }];
+  });
+  const widest = Math.max(...points.map(({ size }) => size));
+  const channels = { x: "size", y: "value", fx: "kind" };
+  const stroke = (row: StoredRow) => colorOf(row.name);
+  return draw({
+    width: 900,
+    height: 380,
+    marginLeft: 60,
+    marginRight: 100,
+    x: { type: "log", label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
+    y: { type: "log", label: "ns per look-up", grid: true, tickFormat: "," },
+    fx: { label: null },
+    marks: [
+      Plot.line(points, { ...channels, z: "name", stroke, strokeWidth: 2 }),
+      Plot.dot(points, { ...channels, fill: stroke }),
+      Plot.text(
+        points.filter(({ size }) => size === widest),
+        { ...channels, text: "name", textAnchor: "start", dx: 8 },
+      ),
+    ],
+  });
+}
+
+const colorOf = (name: string): string => (name === "scopegate" ? OURS : OTHERS);

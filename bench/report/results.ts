@@ -1,0 +1,42 @@
+/** The results that were written to `bench/results`, by benchmark and Node version. */
+import { readdirSync, readFileSync } from "node:fs";
+import { type BenchmarkResult, type Row } from "../benchmark.ts";
+import { type Machine } from "../machine.ts";
+import { type ServerRow } from "../servers/results.ts";
+
+export type StoredRow = Row & Partial<Omit<ServerRow, keyof Row>>;
+
+export interface StoredResult extends BenchmarkResult, Machine {
+  readonly name: string;
+  readonly title: string;
+  readonly major: number;
+  readonly rows: readonly StoredRow[];
+}
+
+/** One benchmark in every Node version that it ran with, oldest first. */
+export interface Series {
+  readonly name: string;
+  readonly title: string;
+  readonly results: readonly StoredResult[];
+}
+
+const FOLDER = new URL("../results/", import.meta.url);
+
+/** Those of the benchmarks named, in their order; of whole runs, or of quick ones. */
+export function readSeries(names: readonly string[], isQuick: boolean): readonly Series[] {
+  const results = readdirSync(FOLDER)
+    .flatMap((file) => readResult(file, isQuick) ?? [])
+    .sort((a, b) => a.major - b.major);
+  return names.flatMap((name) => {
+    const own = results.filter((result) => result.name === name);
+    const [first] = own;
+    return first ? [{ name, title: first.title, results: own }] : [];
+  });
+}
+
+function readResult(file: string, isQuick: boolean): StoredResult | undefined {
+  const [, major, kind] = /-node(\d+)(-\w+)?\.json$/.exec(file) ?? [];
+  if (major === undefined || kind !== (isQuick ? "-quick" : undefined)) return undefined;
+  const stored = JSON.parse(readFileSync(new URL(file, FOLDER), "utf8")) as Omit<StoredResult, "major">;
+  return { ...stored, major: Number(major) };
+}
