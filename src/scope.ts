@@ -24,7 +24,8 @@ interface Grant {
 interface ActionGrants {
   wide?: Grant;
   wildcard?: Grant;
-  readonly ids: Map<string, Grant>;
+  /** Made with the first id: most actions have none, and a principal is remembered. */
+  ids?: Map<string, Grant>;
 }
 
 /** The rules beyond the grammar: the scope that implies all, and the transitive closure of implied scopes. */
@@ -94,7 +95,7 @@ export class GrantedScopes {
   findSome(resource: string, action: string, required: string): Satisfaction | undefined {
     const all = this.find([resource, action], required);
     if (all) return all;
-    const [grant] = this.#resources.get(resource)?.get(action)?.ids.values() ?? [];
+    const [grant] = this.#resources.get(resource)?.get(action)?.ids?.values() ?? [];
     return (
       grant && Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : "some-ids" })
     );
@@ -103,13 +104,13 @@ export class GrantedScopes {
   /** The ids for which an action on a resource is granted: `"all"`, or exactly these. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
     if (this.find([resource, action], "")) return "all";
-    return new Set(this.#resources.get(resource)?.get(action)?.ids.keys());
+    return new Set(this.#resources.get(resource)?.get(action)?.ids?.keys());
   }
 
   #findStructured({ resource, id, action }: Structure): readonly [Grant, SatisfiedBy] | undefined {
     const grants = this.#resources.get(resource)?.get(action);
     if (!grants) return undefined;
-    const exact = id === undefined ? grants.wide : grants.ids.get(id);
+    const exact = id === undefined ? grants.wide : grants.ids?.get(id);
     if (exact) return [exact, "exact"];
     if (grants.wildcard) return [grants.wildcard, "wildcard"];
     return grants.wide && [grants.wide, "resource-wide"];
@@ -134,7 +135,7 @@ export class GrantedScopes {
     const grants = this.#actionGrants(resource, action);
     if (id === undefined) grants.wide ??= grant;
     else if (id === "*") grants.wildcard ??= grant;
-    else if (!grants.ids.has(id)) grants.ids.set(id, grant);
+    else if (!grants.ids?.has(id)) (grants.ids ??= new Map<string, Grant>()).set(id, grant);
   }
 
   #addImplied(scope: string): void {
@@ -167,7 +168,7 @@ export class GrantedScopes {
   #actionGrants(resource: string, action: string): ActionGrants {
     const actions = this.#resources.get(resource) ?? new Map<string, ActionGrants>();
     this.#resources.set(resource, actions);
-    const grants = actions.get(action) ?? { ids: new Map<string, Grant>() };
+    const grants = actions.get(action) ?? {};
     actions.set(action, grants);
     return grants;
   }
