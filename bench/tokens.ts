@@ -71,7 +71,7 @@ export function claimsOf(caller = 1): object {
     jti: `5f0c2b1e-8a4d-4c6f-9b7e-${String(caller).padStart(12, "0")}`,
     session_id: `s-${caller}`,
     client_id: "console-web",
-    tenant: "tenant-eu-central-1-a",
+    tenant: "tenant-europe-central-01-aa",
     auth_time: now - 30,
     scopes: [
       "agents:read",
