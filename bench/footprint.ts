@@ -30,7 +30,7 @@ export const footprint: Benchmark = {
   async run({ quick }) {
     const entries = [...OURS, ...PEERS];
     const samples = new Map(entries.map((entry) => [entry, [] as number[]]));
-    for (let round = 0; round < (quick ? 3 : 15); round += 1)
+    for (let round = 0; round < (quick ? 3 : 9); round += 1)
       for (const entry of entries) samples.get(entry)?.push(importTime(entry));
     const rows: Row[] = entries.map((name) => {
       const times = samples.get(name) ?? [];
