@@ -27,7 +27,7 @@ const QUICK: Plan = {
   rounds: 3,
   warmUp: { connections: 8, requests: 800 },
   remember: { connections: 8, requests: 0 },
-  counted: { connections: 1, requests: 500 },
+  counted: { connections: 1, requests: 400 },
 };
 
 async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {

@@ -28,9 +28,9 @@ export function drawServers({ rows }: StoredResult): string {
   const labels = [...new Set(bars.map(({ label }) => label))];
   const loads = [...new Set(bars.map(({ load }) => load))];
   return draw({
-    width: 240 + 190 * loads.length,
+    width: 260 + 190 * loads.length,
     height: 70 + 24 * labels.length,
-    marginLeft: 220,
+    marginLeft: 240,
     x: { label: "added CPU time per request, us", grid: true, ticks: 4 },
     y: { domain: labels, label: null },
     fx: { domain: loads, label: null },
@@ -54,25 +54,36 @@ export function drawRoutes({ rows }: StoredResult): string {
     return size === undefined ? [] : [{ ...row, kind, size: Number(size.replaceAll(",", "")) }];
   });
   const widest = Math.max(...points.map(({ size }) => size));
+  const ends = [...new Set(points.map(({ kind }) => kind))].flatMap((kind) =>
+    spread(points.filter((point) => point.kind === kind && point.size === widest)),
+  );
   const channels = { x: "size", y: "value", fx: "kind" };
   const stroke = (row: StoredRow) => colorOf(row.name);
   return draw({
     width: 900,
     height: 380,
     marginLeft: 60,
-    marginRight: 100,
-    x: { type: "log", label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
+    x: { type: "log", insetRight: 100, label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
     y: { type: "log", label: "ns per look-up", grid: true, tickFormat: "," },
     fx: { label: null },
     marks: [
       Plot.line(points, { ...channels, z: "name", stroke, strokeWidth: 2 }),
       Plot.dot(points, { ...channels, fill: stroke }),
-      Plot.text(
-        points.filter(({ size }) => size === widest),
-        { ...channels, text: "name", textAnchor: "start", dx: 8 },
-      ),
+      Plot.text(ends, { ...channels, text: "name", textAnchor: "start", dx: 8 }),
     ],
   });
+}
+
+/** As far apart, on a logarithmic scale, as their labels need. */
+function spread<Point extends { readonly value: number }>(points: readonly Point[]): readonly Point[] {
+  let least = 0;
+  return points
+    .toSorted((a, b) => a.value - b.value)
+    .map((point) => {
+      const value = Math.max(point.value, least);
+      least = value * 1.5;
+      return { ...point, value };
+    });
 }
 
 const colorOf = (name: string): string => (name === "scopegate" ? OURS : OTHERS);
