@@ -1,4 +1,4 @@
-import { GenerationMap } from "./generation-map.ts";
+import { RecencyMap } from "./recency-map.ts";
 import { GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
 
 /** What a list of granted scopes covers; frozen, and the same object for every token that grants the same. */
@@ -12,14 +12,14 @@ export interface ScopeSet {
 /** Callers have few roles: more lists than this are rare, and then only cost the making of their index. */
 const MAX_SETS = 1_000;
 
-const setsByRules = new WeakMap<ScopeRules, GenerationMap<string, ScopeSet>>();
+const setsByRules = new WeakMap<ScopeRules, RecencyMap<string, ScopeSet>>();
 const setsByList = new WeakMap<readonly string[], ScopeSet>();
 
 /** The set of a list of scopes, made once for the rules of a server. */
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
   const known = setsByList.get(scopes);
   if (known?.granted.rules === rules) return known;
-  const sets = setsByRules.get(rules) ?? new GenerationMap<string, ScopeSet>(MAX_SETS);
+  const sets = setsByRules.get(rules) ?? new RecencyMap<string, ScopeSet>(MAX_SETS);
   setsByRules.set(rules, sets);
   // No separator: any text may be a scope of a token, and two lists must not share a name.
   const name = JSON.stringify(scopes);

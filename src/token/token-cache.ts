@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { GenerationMap } from "../generation-map.ts";
+import { RecencyMap } from "../recency-map.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
 /** How many accepted tokens are remembered, and for how long at most. */
@@ -27,12 +27,12 @@ interface Entry<Value> extends Acceptance {
  * signature that was exchanged is another token.
  */
 export class TokenCache<Value> {
-  readonly #entries: GenerationMap<string, Entry<Value>>;
+  readonly #entries: RecencyMap<string, Entry<Value>>;
   readonly #maxAgeMs: number;
   readonly #now: () => number;
 
   constructor({ maxEntries, maxAgeSeconds }: TokenCacheRules, now: () => number) {
-    this.#entries = new GenerationMap(maxEntries);
+    this.#entries = new RecencyMap(maxEntries);
     this.#maxAgeMs = maxAgeSeconds * 1000;
     this.#now = now;
   }

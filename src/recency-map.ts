@@ -1,0 +1,35 @@
+/** A map of bounded size that forgets first what was asked for or set longest ago. */
+export class RecencyMap<Key, Value> {
+  readonly #maxEntries: number;
+  /** In the order of last use: a map keeps the order in which keys were added. */
+  readonly #entries = new Map<Key, Value>();
+
+  /** `maxEntries` is a whole number from 1 on. */
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries;
+  }
+
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  get(key: Key): Value | undefined {
+    const value = this.#entries.get(key);
+    if (value === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    return value;
+  }
+
+  set(key: Key, value: Value): void {
+    this.#entries.delete(key);
+    this.#entries.set(key, value);
+    if (this.#entries.size <= this.#maxEntries) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  delete(key: Key): void {
+    this.#entries.delete(key);
+  }
+}

@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { RecencyMap } from "../src/recency-map.ts";
+
+describe("a map by recency", () => {
+  it("answers what was set last, and nothing for what was not", () => {
+    const map = new RecencyMap<string, number>(3);
+    map.set("a", 1);
+    map.set("a", 2);
+    expect([map.get("a"), map.get("b"), map.size]).toEqual([2, undefined, 1]);
+  });
+
+  it.each([1, 2, 5])("holds %i entries and no more: the ones used last", (maxEntries) => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.boolean(), fc.integer({ min: 0, max: 9 }))), (uses) => {
+        const map = new RecencyMap<number, string>(maxEntries);
+        let recent: number[] = [];
+        for (const [isSet, key] of uses) {
+          const isKnown = recent.includes(key);
+          if (isSet) map.set(key, `value ${key}`);
+          else expect(map.get(key)).toBe(isKnown ? `value ${key}` : undefined);
+          if (isSet || isKnown) recent = [key, ...recent.filter((one) => one !== key)].slice(0, maxEntries);
+        }
+        expect(map.size).toBe(recent.length);
+      }),
+    );
+  });
+
+  it("forgets what is deleted", () => {
+    const map = new RecencyMap<string, number>(3);
+    map.set("a", 1);
+    map.delete("a");
+    expect([map.get("a"), map.size]).toEqual([undefined, 0]);
+  });
+});
