@@ -14,6 +14,8 @@ export default defineConfig({
     include: ["test/**/*.test.ts"],
     // The library has no state of its own to leak from file to file; loading the frameworks once saves a third of the time.
     isolate: false,
+    // One worker fewer than there are cores would be one on a small machine.
+    maxWorkers: "100%",
     // Programs of their own start slowly on a loaded machine.
     testTimeout: 30_000,
     hookTimeout: 60_000,
