@@ -46,12 +46,14 @@ export async function guard(
   }
   const others = statesOf(raw).filter((one) => one.server !== server);
   // Whoever goes on in spite of a fault is still behind this guard.
-  const pending = { server, request, decision: refuse("request_ambiguous"), met: new Set<Rule>() };
-  guarded.set(raw, [...others, pending]);
+  guarded.set(raw, [...others, { server, request, decision: UNDECIDED, met: NO_RULES }]);
   const found = await decide(server, raw, request);
   guarded.set(raw, [...others, found]);
   return refusalOf(found);
 }
+
+const UNDECIDED = refuse("request_ambiguous");
+const NO_RULES: ReadonlySet<Rule> = new Set();
 
 /** What the guards of a request have found; a request that is derived from it is the same to handlers. */
 function statesOf(raw: object): readonly Guarded[] {
@@ -135,11 +137,13 @@ const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
 async function decide(
   server: ResourceServer,
   raw: NodeRequest,
-  request: Omit<AccessRequest, "authorization" | "cookie">,
+  { method, target, matchedPattern, params, reading }: Omit<AccessRequest, "authorization" | "cookie">,
 ): Promise<Guarded> {
-  const accessRequest = { ...request, authorization: readAuthorization(raw), cookie: raw.headers.cookie };
-  const decision = await server.check(accessRequest).catch(throwFault);
-  return { server, request: accessRequest, decision, met: new Set(decision.rule && [decision.rule]) };
+  const authorization = readAuthorization(raw);
+  const { cookie } = raw.headers;
+  const request = { method, target, matchedPattern, params, reading, authorization, cookie };
+  const decision = await server.check(request).catch(throwFault);
+  return { server, request, decision, met: decision.rule ? new Set([decision.rule]) : NO_RULES };
 }
 
 /** Frameworks take a fault that is no error for no fault, and go on. */
@@ -179,9 +183,11 @@ function readAuthorization({
   rawHeaders = [],
 }: NodeRequest): string | readonly string[] | undefined {
   if (headers.authorization === undefined) return undefined;
-  const fields = rawHeaders.filter((_, index) => isAuthorization(rawHeaders, index));
+  const fields: string[] = [];
+  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
+    if (isAuthorization(rawHeaders[index] ?? "")) fields.push(rawHeaders[index + 1] ?? "");
   return fields.length > 1 ? fields : headers.authorization;
 }
 
-const isAuthorization = (rawHeaders: readonly string[], index: number): boolean =>
-  index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === "authorization";
+const NAME = "authorization";
+const isAuthorization = (name: string): boolean => name.length === NAME.length && name.toLowerCase() === NAME;

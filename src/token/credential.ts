@@ -34,23 +34,28 @@ export function readCredential(
   sources: readonly TokenSource[],
   maxTokenBytes: number,
 ): Credential {
-  const found = sources.flatMap((source) =>
-    "cookie" in source
-      ? readCookie(ownMember(request, "cookie"), source.cookie, maxTokenBytes)
-      : readAuthorization(ownMember(request, "authorization"), maxTokenBytes),
-  );
-  const present = found.filter(({ kind }) => kind !== "missing");
-  return present.length > 1 ? MALFORMED : (present[0] ?? MISSING);
+  let found = MISSING;
+  for (const source of sources) {
+    const credential =
+      "cookie" in source
+        ? readCookie(ownMember(request, "cookie"), source.cookie, maxTokenBytes)
+        : readAuthorization(ownMember(request, "authorization"), maxTokenBytes);
+    if (credential.kind === "missing") continue;
+    if (found.kind !== "missing") return MALFORMED;
+    found = credential;
+  }
+  return found;
 }
 
 function readAuthorization(
   fields: string | readonly string[] | undefined,
   maxTokenBytes: number,
-): readonly Credential[] {
-  if (fields === undefined) return [];
-  const list = typeof fields === "string" ? [fields] : fields;
+): Credential {
+  if (typeof fields === "string") return readField(fields, maxTokenBytes);
+  const [field, ...others] = fields ?? [];
   // Whatever their schemes: the next hop may read the other one.
-  return list.length > 1 ? [MALFORMED] : list.map((field) => readField(field, maxTokenBytes));
+  if (others.length > 0) return MALFORMED;
+  return field === undefined ? MISSING : readField(field, maxTokenBytes);
 }
 
 /** A scheme other than Bearer is no credential for this server (RFC 6750 section 3.1): it is answered like none. */
@@ -63,18 +68,17 @@ function readField(field: string, maxTokenBytes: number): Credential {
 }
 
 /** Every cookie of the name (RFC 6265 section 4.2.1): a second one may be planted from a sibling domain. */
-function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): readonly Credential[] {
-  if (cookie === undefined) return [];
-  if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return [TOO_LARGE];
+function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
+  if (cookie === undefined) return MISSING;
+  if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
   const values = cookie.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
     const isNamed = separator >= 0 && pair.slice(0, separator).trim() === name;
     return isNamed ? [pair.slice(separator + 1).trim()] : [];
   });
-  if (values.length > 1) return [MALFORMED];
+  const [token = "", ...others] = values;
+  if (others.length > 0) return MALFORMED;
   // A cookie that was cleared is left with an empty value.
-  return values.map((token) => {
-    if (token === "") return MISSING;
-    return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token };
-  });
+  if (token === "") return MISSING;
+  return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token };
 }
