@@ -92,15 +92,16 @@ export function createPrincipal(
   values: Omit<Principal, "has" | "resourceIds">,
   rules: ScopeRules,
 ): Principal {
-  const { scopes, has, resourceIds } = scopeSetOf(values.scopes, rules);
-  const { audience, claims, ...others } = values;
+  const { scopes: given, audience, claims, ...others } = values;
+  const { scopes, has, resourceIds } = scopeSetOf(given, rules);
+  // The spread last: an object that begins with one and then grows is slow to make.
   return Object.freeze({
-    ...others,
     scopes,
     audience: Object.freeze([...audience]),
     claims: deepFreeze(claims),
     has,
     resourceIds,
+    ...others,
   });
 }
 

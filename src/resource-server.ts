@@ -14,7 +14,7 @@ import { type Rule } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, type PathReading, readTarget, withoutCredentials } from "./request.ts";
-import { createRefusal, type Refusal } from "./response/refusal.ts";
+import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
 import { createTrust } from "./trust.ts";
@@ -42,7 +42,7 @@ export interface ResourceServer {
    * @throws TypeError for anything but a list of `{ method, pattern }`; a pattern that cannot be read is a finding
    */
   audit(routes: Iterable<ListedRoute>): AuditReport;
-  /** The response for a refusal: status, headers, and the body to be sent as JSON. */
+  /** The response for a refusal: status, headers, and the body to be sent as JSON. Not to be changed: many share it. */
   refuse(refused: Refused): Refusal;
   /**
    * Decides whether the caller of an allowed request holds all of these scopes as well, and tells `onDecision`: what
@@ -172,7 +172,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return explainDecision(query, decision);
     },
     audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
-    refuse: (refused: Refused) => createRefusal(refused, challenge),
+    refuse: createRefuser(challenge),
     ready: trust.ready,
     close: () => {
       trust.close();

@@ -19,6 +19,24 @@ export interface ChallengeRules {
 /** How long a client waits before it asks again after a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
+/**
+ * Makes the responses of a server. Those that depend on nothing but the reason are made once, and frozen: a flood of bad
+ * tokens is answered with the same object.
+ */
+export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
+  const made = new Map<string, Refusal>();
+  return (refused) => {
+    if (refused.reason === "scope_insufficient") return createRefusal(refused, rules);
+    const name = `${refused.reason} ${refused.rejection ?? ""}`;
+    const known = made.get(name);
+    if (known) return known;
+    const { status, headers, body } = createRefusal(refused, rules);
+    const refusal = Object.freeze({ status, headers: Object.freeze(headers), body: Object.freeze(body) });
+    made.set(name, refusal);
+    return refusal;
+  };
+}
+
 /** The response for a refusal: status, `WWW-Authenticate` where one is due, and the problem. */
 export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {
   const body = createProblem(refused);
@@ -44,11 +62,11 @@ function createChallenge(refused: Refused, rules: ChallengeRules): Challenge | u
       return rules;
     case "request_ambiguous":
     case "credential_malformed":
-      return { ...rules, error: "invalid_request", errorDescription };
+      return { error: "invalid_request", errorDescription, ...rules };
     case "token_rejected":
-      return { ...rules, error: "invalid_token", errorDescription };
+      return { error: "invalid_token", errorDescription, ...rules };
     case "scope_insufficient":
-      return { ...rules, error: "insufficient_scope", errorDescription, scopes: refused.required };
+      return { error: "insufficient_scope", errorDescription, scopes: refused.required, ...rules };
     case "route_unmapped":
     case "keys_unavailable":
       return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { refuse, type Refused, type RefusalReason } from "../../src/policy/decision.ts";
-import { createRefusal } from "../../src/response/refusal.ts";
+import { createRefusal, createRefuser } from "../../src/response/refusal.ts";
 
 const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
 const TALKATIVE = { realm: 'the "agents" realm', resourceMetadataUrl: "https://as.example/meta" };
@@ -112,5 +112,33 @@ describe("createRefusal", () => {
       missing: ["canary:missing"],
     };
     expect(JSON.stringify(createRefusal(refused, TALKATIVE))).not.toContain("canary");
+  });
+});
+
+describe("the refuser of a server", () => {
+  const rejected = (rejection: Refused["rejection"]) => refuse("token_rejected", { rejection });
+
+  it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
+    "answers as each refusal is answered for itself: %j",
+    (refused) => {
+      const answer = createRefuser(TALKATIVE);
+      for (let turn = 0; turn < 2; turn += 1)
+        expect(answer(refused)).toEqual(createRefusal(refused, TALKATIVE));
+    },
+  );
+
+  it("makes what depends on the reason alone once, and nobody can change it for others", () => {
+    const answer = createRefuser(SILENT);
+    const { headers, body } = answer(rejected("expired"));
+    expect(answer(rejected("expired")).body).toBe(body);
+    expect(answer(rejected("signature")).body).not.toBe(body);
+    expect(Object.isFrozen(body) && Object.isFrozen(headers)).toBe(true);
+  });
+
+  it("makes what tells the caller's scopes for each", () => {
+    const answer = createRefuser(SILENT);
+    answer(lacking);
+    const other = { ...lacking, required: ["teams:read"], missing: ["teams:read"] };
+    expect(answer(other).body).toMatchObject({ required_scopes: ["teams:read"] });
   });
 });
