@@ -116,7 +116,7 @@ describe("createRefusal", () => {
 });
 
 describe("the refuser of a server", () => {
-  const rejected = (rejection: Refused["rejection"]) => refuse("token_rejected", { rejection });
+  const rejected = (rejection: NonNullable<Refused["rejection"]>) => refuse("token_rejected", { rejection });
 
   it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
     "answers as each refusal is answered for itself: %j",
