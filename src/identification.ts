@@ -15,74 +15,72 @@ export type Identified =
       readonly refusal: Pick<Refused, "reason" | "rejection" | "claim" | "cause" | "principal">;
     };
 
-/** From a token to whom it speaks for. */
-export type Identifier = (token: string) => Promise<Identified>;
+/** From a token to whom it speaks for; at once where it is remembered. */
+export type Identifier = (token: string) => Identified | Promise<Identified>;
 
 export interface IdentificationRules {
   readonly maxTokenBytes: number;
-  readonly cache: TokenCache<Identified> | undefined;
+  readonly cache: TokenCache<Principal> | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
 }
 
 /** Tells whom tokens speak for: by their signature and claims, unless those are remembered, and by what was revoked. */
 export function createIdentifier(trust: Trust, rules: IdentificationRules): Identifier {
   const { maxTokenBytes, cache, isRevoked } = rules;
-  const verify = async (token: string) => verifyToken(token, maxTokenBytes, trust);
-  const identify = cache
-    ? remember(cache, verify)
-    : async (token: string) => (await verify(token)).identified;
-  return async (token) => {
+  const verify: Verify = (token, onAccepted) => verifyToken(token, trust, onAccepted);
+  const identify = cache ? remember(cache, verify) : verify;
+  return (token) => {
     // Before anything looks at all of it.
     const misshapen = formMistakeOf(token, maxTokenBytes);
     if (misshapen) return reject(misshapen);
-    const identified = await identify(token);
-    return isRevoked && identified.kind === "identified"
-      ? askRevocation(identified.principal, isRevoked)
-      : identified;
+    return isRevoked ? askRevocation(identify(token), isRevoked) : identify(token);
   };
 }
 
-/** What a token was found to be, and by which key where it was accepted. */
-interface Verified {
-  readonly identified: Identified;
-  readonly acceptance?: Acceptance;
-}
+/** `onAccepted` is told of a token that was accepted, before anybody else is. */
+type Verify = (
+  token: string,
+  onAccepted?: (principal: Principal, acceptance: Acceptance) => void,
+) => Promise<Identified>;
 
-/** The form, the issuer, the signature and the claims of one token. */
-async function verifyToken(token: string, maxTokenBytes: number, trust: Trust): Promise<Verified> {
-  const jwt = readJwt(token, maxTokenBytes);
-  if (typeof jwt === "string") return { identified: reject(jwt) };
+/** The issuer, the signature and the claims of one token. */
+async function verifyToken(
+  token: string,
+  trust: Trust,
+  onAccepted?: Parameters<Verify>[1],
+): Promise<Identified> {
+  const jwt = readJwt(token);
+  if (typeof jwt === "string") return reject(jwt);
   const authority = trust.authorityOf(jwt);
-  if (typeof authority === "string") return { identified: reject(authority) };
+  if (typeof authority === "string") return reject(authority);
   const verification = await authority.verify(jwt);
-  if (verification.kind === "unavailable") return { identified: unavailable(verification.cause) };
-  if (verification.kind === "rejected")
-    return { identified: reject(verification.rejection, verification.claim) };
+  if (verification.kind === "unavailable") return unavailable(verification.cause);
+  if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
   const read = readPrincipal(verification.claims, authority.principal);
-  if (read.kind === "mistake") return { identified: reject("claims", read.claim) };
+  if (read.kind === "mistake") return reject("claims", read.claim);
   const { key, endsAt } = verification;
-  return {
-    identified: { kind: "identified", principal: read.principal },
-    acceptance: { keys: authority.keys, key, endsAt },
-  };
+  onAccepted?.(read.principal, { keys: authority.keys, key, endsAt });
+  return identified(read.principal);
 }
 
 /** Verifies a token once while it is remembered, and once for all who send it at the same time. */
-function remember(cache: TokenCache<Identified>, verify: (token: string) => Promise<Verified>) {
+function remember(cache: TokenCache<Principal>, verify: Verify): Identifier {
   const flights = new Map<string, Promise<Identified>>();
   const verifyOnce = async (token: string, digest: string): Promise<Identified> => {
     try {
-      const { identified, acceptance } = await verify(token);
-      if (acceptance) cache.set(digest, identified, acceptance);
-      return identified;
+      return await verify(token, (principal, acceptance) => {
+        cache.set(digest, principal, acceptance);
+      });
     } finally {
       flights.delete(digest);
     }
   };
-  return (token: string): Identified | Promise<Identified> => {
+  return (token) => {
     const digest = digestOf(token);
-    const remembered = cache.get(digest) ?? flights.get(digest);
-    if (remembered) return remembered;
+    const principal = cache.get(digest);
+    if (principal) return identified(principal);
+    const started = flights.get(digest);
+    if (started) return started;
     const flight = verifyOnce(token, digest);
     flights.set(digest, flight);
     return flight;
@@ -91,13 +89,17 @@ function remember(cache: TokenCache<Identified>, verify: (token: string) => Prom
 
 /** No answer is not a bad token: whoever cannot tell whether a token is revoked says so, and lets nobody in. */
 async function askRevocation(
-  principal: Principal,
+  answer: Identified | Promise<Identified>,
   isRevoked: NonNullable<ResourceServerOptions["isRevoked"]>,
 ): Promise<Identified> {
+  const outcome = await answer;
+  if (outcome.kind === "refused") return outcome;
+  const { principal } = outcome;
   try {
-    const answer = isRevoked(principal);
-    const revoked: unknown = typeof answer === "boolean" ? answer : await withinLimit(answer, "`isRevoked`");
-    if (revoked === false) return { kind: "identified", principal };
+    const verdict = isRevoked(principal);
+    const revoked: unknown =
+      typeof verdict === "boolean" ? verdict : await withinLimit(verdict, "`isRevoked`");
+    if (revoked === false) return outcome;
     if (revoked === true)
       return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
     throw new TypeError("`isRevoked` must answer true or false.");
@@ -105,6 +107,8 @@ async function askRevocation(
     return unavailable(cause);
   }
 }
+
+const identified = (principal: Principal): Identified => ({ kind: "identified", principal });
 
 const reject = (rejection: Rejection, claim?: string): Identified => ({
   kind: "refused",

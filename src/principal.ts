@@ -47,11 +47,11 @@ export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | { readonly kind: "mistake"; readonly claim: string };
 
-/** Reads the claims of a verified token to a principal, or to the name of a claim that is of the wrong type. */
-export function readPrincipal(
-  claims: Readonly<Record<string, unknown>>,
-  rules: PrincipalRules,
-): ReadPrincipal {
+/**
+ * Reads the claims of a verified token to a principal, or to the name of a claim that is of the wrong type. The claims
+ * become a part of the principal, frozen; their list of scopes is exchanged for the equal one that others share.
+ */
+export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
   const scopes = readScopes(claimAt(claims, rules.scopesClaim));
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = claimAt(claims, rules.userIdClaim);
@@ -65,44 +65,40 @@ export function readPrincipal(
   if (!isText(sessionId)) return mistake(nameOf(rules.sessionIdClaim));
   if (!isText(issuer)) return mistake("iss");
   if (!isText(tokenId)) return mistake("jti");
-  const date = ["exp", "nbf", "iat"].find((name) => !isNumericDate(claimAt(claims, name)));
+  const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (date !== undefined) return mistake(date);
-  const principal = createPrincipal(
-    {
-      scopes,
-      audience,
-      ...(userId !== undefined && { userId }),
-      ...(sessionId !== undefined && { sessionId }),
-      ...(issuer !== undefined && { issuer }),
-      ...(tokenId !== undefined && { tokenId }),
-      ...(typeof expiresAt === "number" && { expiresAt }),
-      claims,
-    },
-    rules.scopeRules,
-  );
-  return { kind: "principal", principal };
+
+  const set = scopeSetOf(scopes, rules.scopeRules);
+  const { scopesClaim } = rules;
+  if (typeof scopesClaim === "string" && claims[scopesClaim] === scopes) claims[scopesClaim] = set.scopes;
+  const values: Writable<PrincipalValues> = { scopes: set.scopes, audience, claims };
+  if (userId !== undefined) values.userId = userId;
+  if (sessionId !== undefined) values.sessionId = sessionId;
+  if (issuer !== undefined) values.issuer = issuer;
+  if (tokenId !== undefined) values.tokenId = tokenId;
+  if (typeof expiresAt === "number") values.expiresAt = expiresAt;
+  return { kind: "principal", principal: createPrincipal(values, rules.scopeRules) };
 }
+
+const NO_AUDIENCE: readonly string[] = Object.freeze([]);
+
+const DATES = ["exp", "nbf", "iat"] as const;
 
 const mistake = (claim: string): ReadPrincipal => ({ kind: "mistake", claim });
 
 const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
+type PrincipalValues = Omit<Principal, "has" | "resourceIds">;
+
+type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+
 /** A principal of these values, frozen to the last claim: handlers of concurrent requests may share it. */
-export function createPrincipal(
-  values: Omit<Principal, "has" | "resourceIds">,
-  rules: ScopeRules,
-): Principal {
-  const { scopes: given, audience, claims, ...others } = values;
-  const { scopes, has, resourceIds } = scopeSetOf(given, rules);
-  // The spread last: an object that begins with one and then grows is slow to make.
-  return Object.freeze({
-    scopes,
-    audience: Object.freeze([...audience]),
-    claims: deepFreeze(claims),
-    has,
-    resourceIds,
-    ...others,
-  });
+export function createPrincipal(values: PrincipalValues, rules: ScopeRules): Principal {
+  const { scopes, has, resourceIds } = scopeSetOf(values.scopes, rules);
+  const audience = Object.isFrozen(values.audience) ? values.audience : Object.freeze([...values.audience]);
+  deepFreeze(values.claims);
+  // The spread last but for what is there already: an object that begins with one and then grows is slow to make.
+  return Object.freeze({ has, resourceIds, ...values, scopes, audience });
 }
 
 /** A claim by name or path. Own members only: a polluted prototype grants nothing. */
@@ -124,9 +120,9 @@ function readScopes(value: unknown): readonly string[] | undefined {
 
 /** RFC 7519 section 4.1.3: one string or a list of them. */
 function readAudience(value: unknown): readonly string[] | undefined {
-  if (value === undefined) return [];
-  if (typeof value === "string") return [value];
-  return isTextList(value) ? value : undefined;
+  if (value === undefined) return NO_AUDIENCE;
+  if (typeof value === "string") return Object.freeze([value]);
+  return isTextList(value) ? Object.freeze(value) : undefined;
 }
 
 const isText = (value: unknown): value is string | undefined =>
@@ -138,12 +134,12 @@ const isTextList = (value: unknown): value is readonly string[] =>
 /** `1e400` is a number that never expires to a comparison; RFC 7519 section 2 knows no infinity. */
 const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
-function deepFreeze<T extends object>(root: T): T {
-  const seen = new Set<object>([root]);
-  for (const next of seen) {
+/** Of a JSON value, which has no circles; not by recursion, since a client may nest deeper than a stack. */
+function deepFreeze(root: object): void {
+  const pending = [root];
+  for (let next = pending.pop(); next; next = pending.pop()) {
     Object.freeze(next);
     for (const value of Object.values(next) as unknown[])
-      if (typeof value === "object" && value) seen.add(value);
+      if (typeof value === "object" && value) pending.push(value);
   }
-  return root;
 }

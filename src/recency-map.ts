@@ -3,6 +3,8 @@ export class RecencyMap<Key, Value> {
   readonly #maxEntries: number;
   /** In the order of last use: a map keeps the order in which keys were added. */
   readonly #entries = new Map<Key, Value>();
+  /** Of the last entry: what is asked for again and again stays where it is. */
+  #newest: Key | undefined;
 
   /** `maxEntries` is a whole number from 1 on. */
   constructor(maxEntries: number) {
@@ -15,15 +17,15 @@ export class RecencyMap<Key, Value> {
 
   get(key: Key): Value | undefined {
     const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
+    if (value === undefined || key === this.#newest) return value;
     this.#entries.delete(key);
-    this.#entries.set(key, value);
+    this.#append(key, value);
     return value;
   }
 
   set(key: Key, value: Value): void {
     this.#entries.delete(key);
-    this.#entries.set(key, value);
+    this.#append(key, value);
     if (this.#entries.size <= this.#maxEntries) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
@@ -31,5 +33,10 @@ export class RecencyMap<Key, Value> {
 
   delete(key: Key): void {
     this.#entries.delete(key);
+  }
+
+  #append(key: Key, value: Value): void {
+    this.#entries.set(key, value);
+    this.#newest = key;
   }
 }

@@ -1,5 +1,5 @@
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
-import { createIdentifier, type Identified } from "./identification.ts";
+import { createIdentifier } from "./identification.ts";
 import { notify } from "./notify.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
@@ -96,7 +96,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const weighed = policy.authorization ? scopeRules : null;
   const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
   const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
-  const cache = tokenCache && new TokenCache<Identified>(tokenCache, now);
+  const cache = tokenCache && new TokenCache<Principal>(tokenCache, now);
   const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: policy.isRevoked });
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */

@@ -313,6 +313,19 @@ describe("a principal", () => {
     ).toBeUndefined();
   });
 
+  it("shares its list of scopes with all that are granted the same, in its claims too", () => {
+    const [one, other] = [1, 2].map((id) => principalOf({ scopes: ["agents:read"], sub: `user-${id}` }));
+    expect(one?.scopes).toBe(other?.scopes);
+    expect(one?.claims["scopes"]).toBe(other?.claims["scopes"]);
+    expect(one?.claims).toEqual({ scopes: ["agents:read"], sub: "user-1" });
+  });
+
+  it("keeps a text of scopes in its claims as the token has it", () => {
+    const { scopes, claims } = principalOf({ scopes: "agents:read  sessions:read" });
+    expect(scopes).toEqual(["agents:read", "sessions:read"]);
+    expect(claims).toEqual({ scopes: "agents:read  sessions:read" });
+  });
+
   it("holds claims nested deeper than a stack, frozen all the way", () => {
     let nested: Record<string, unknown> = {};
     const innermost = nested;

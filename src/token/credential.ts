@@ -71,6 +71,8 @@ function readField(field: string, maxTokenBytes: number): Credential {
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
   if (cookie === undefined) return MISSING;
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
+  // Nothing is cut where nothing can be found: a client may send thousands of others.
+  if (!cookie.includes(name)) return MISSING;
   const values = cookie.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
     const isNamed = separator >= 0 && pair.slice(0, separator).trim() === name;

@@ -1,4 +1,5 @@
 import { attempt, type Rejection } from "../errors.ts";
+import { RecencyMap } from "../recency-map.ts";
 
 /** The header parameters that a verifier may look at before the signature is checked (RFC 7515 section 4.1). */
 export interface JoseHeader {
@@ -12,15 +13,23 @@ export interface JwtParts {
   /** The whole token as it was sent. */
   readonly encoded: string;
   readonly header: JoseHeader;
+  /** Canonical base64url, so much is known. */
   readonly payload: string;
 }
+
+/** All tokens of a key begin with the same header: it is read once. Longer ones and more of them are no issuer's. */
+const MAX_HEADERS = 100;
+const MAX_REMEMBERED_HEADER = 1_000;
+const headers = new RecencyMap<string, JoseHeader>(MAX_HEADERS);
 
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
+/** Its first byte in UTF-8; no JSON text begins with it. */
+const BYTE_ORDER_MARK = 0xef;
 
 const BASE64URL = /^[\w-]+$/;
-const DECODER = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const DECODER = new TextDecoder("utf-8", { fatal: true });
 
 /** What is wrong with the form of a token, told from its length and its dots alone. */
 export function formMistakeOf(
@@ -36,37 +45,42 @@ export function formMistakeOf(
 }
 
 /** Cuts a token and reads its header, or says why it is refused before any key is touched. */
-export function readJwt(token: string, maxTokenBytes: number): JwtParts | Rejection {
-  const mistake = formMistakeOf(token, maxTokenBytes);
-  if (mistake) return mistake;
-  const [encodedHeader = "", payload = "", signature = ""] = token.split(".");
-  const header = readJsonSegment(encodedHeader);
+export function readJwt(token: string): JwtParts | Extract<Rejection, "malformed" | "algorithm"> {
+  const segments = token.split(".");
+  const [encodedHeader = "", payload = "", signature = ""] = segments;
+  if (segments.length !== 3) return "malformed";
+  const header = headers.get(encodedHeader) ?? readHeader(encodedHeader);
   if (!header || !isCanonicalBase64Url(payload)) return "malformed";
-  const [alg, kid, typ] = [ownValue(header, "alg"), ownValue(header, "kid"), ownValue(header, "typ")];
-  if (typeof alg !== "string" || !isAbsentOrText(kid) || !isAbsentOrText(typ)) return "malformed";
   // An unsecured JWT has no signature (RFC 7519 section 6): say that its algorithm is refused.
   if (signature === "") return "algorithm";
+  return isCanonicalBase64Url(signature) ? { encoded: token, header, payload } : "malformed";
+}
+
+function readHeader(segment: string): JoseHeader | undefined {
+  const members = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;
+  if (!members) return undefined;
+  const [alg, kid, typ] = [ownValue(members, "alg"), ownValue(members, "kid"), ownValue(members, "typ")];
+  if (typeof alg !== "string" || !isAbsentOrText(kid) || !isAbsentOrText(typ)) return undefined;
   // Extensions that must be understood (RFC 7515 section 4.1.11), `b64` (RFC 7797) among them: none is.
-  if (!isCanonicalBase64Url(signature) || Object.hasOwn(header, "crit")) return "malformed";
-  if (Object.hasOwn(header, "b64")) return "malformed";
-  return {
-    encoded: token,
-    header: { alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) },
-    payload,
-  };
+  if (Object.hasOwn(members, "crit") || Object.hasOwn(members, "b64")) return undefined;
+  const header = Object.freeze({ alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) });
+  if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(segment, header);
+  return header;
+}
+
+/** The JSON object that a segment in canonical base64url holds, or `undefined` where parsers might read another one. */
+export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
+  const bytes = Buffer.from(segment, "base64url");
+  const value = attempt((): unknown => JSON.parse(DECODER.decode(bytes)));
+  return isObject(value) && isOnlyReading(value, bytes) ? value : undefined;
 }
 
 /**
- * A segment that holds a JSON object, or `undefined`: also for bytes that are no UTF-8, for a byte order mark and for
- * a member that occurs twice, all of which other parsers read as something else (RFC 8725 section 2.4).
+ * Whether an object is all that can be read from its JSON text: not where a byte order mark stands before it, nor where
+ * a member occurs twice, of which other parsers may keep the other one (RFC 8725 section 2.4).
  */
-export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
-  if (!isCanonicalBase64Url(segment)) return undefined;
-  const text = attempt(() => DECODER.decode(Buffer.from(segment, "base64url")));
-  const value = text === undefined ? undefined : attempt((): unknown => JSON.parse(text));
-  if (text === undefined || !isObject(value) || countMembers(value) !== countColons(text)) return undefined;
-  return value;
-}
+export const isOnlyReading = (value: object, json: Buffer): boolean =>
+  json[0] !== BYTE_ORDER_MARK && countMembers(value) === countColons(json);
 
 /** Base64url without padding whose unused bits are zero: one token has one spelling (RFC 4648 section 3.5). */
 function isCanonicalBase64Url(text: string): boolean {
@@ -77,14 +91,14 @@ function isCanonicalBase64Url(text: string): boolean {
 }
 
 /** Every colon outside a string of a JSON text stands for one member; parsing keeps one of two that are spelled alike. */
-function countColons(json: string): number {
+function countColons(json: Buffer): number {
   let colons = 0;
   let isText = false;
   for (let index = 0; index < json.length; index += 1) {
-    const code = json.charCodeAt(index);
-    if (code === QUOTE) isText = !isText;
-    else if (code === BACKSLASH) index += 1;
-    else if (code === COLON && !isText) colons += 1;
+    const byte = json[index];
+    if (byte === QUOTE) isText = !isText;
+    else if (byte === BACKSLASH) index += 1;
+    else if (byte === COLON && !isText) colons += 1;
   }
   return colons;
 }

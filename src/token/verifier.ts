@@ -11,12 +11,11 @@ import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import {
   type KeyMaterial,
-  type KeyQuery,
   type KeyResolver,
   materialOf,
   type VerificationKey,
 } from "../keys/verification-key.ts";
-import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
+import { isOnlyReading, type JwtParts } from "./jwt-parts.ts";
 
 /** What a token must be to be accepted. */
 export interface TokenRules {
@@ -36,7 +35,8 @@ export interface TokenRules {
 export type Verification =
   | {
       readonly kind: "verified";
-      readonly claims: Readonly<Record<string, unknown>>;
+      /** Of this token alone, to be kept or changed. */
+      readonly claims: Record<string, unknown>;
       readonly key: VerificationKey;
       /** When it stops being good by its own account, in milliseconds since the epoch. */
       readonly endsAt: number;
@@ -54,10 +54,15 @@ interface Rejected {
 /** Verifies one token. */
 export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 
+/** As jose takes them; an age only in seconds. */
+interface ClaimOptions extends JWTVerifyOptions {
+  readonly maxTokenAge?: number;
+}
+
 /** Makes the verifier of one issuer's tokens. The signature and the registered claims are jose's to check (RFC 7515, RFC 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
-  const options: JWTVerifyOptions = {
+  const options: ClaimOptions = {
     algorithms: [...rules.algorithms],
     requiredClaims: [...rules.requiredClaims],
     clockTolerance: rules.clockToleranceSeconds,
@@ -72,58 +77,42 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     if (!algorithm) return reject("algorithm");
     if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
 
-    let candidates: readonly Candidate[];
+    let found: readonly VerificationKey[];
     try {
-      candidates = await findCandidates(keys, { algorithm, kid });
+      const answer = keys.find({ algorithm, kid });
+      found = answer instanceof Promise ? await answer : answer;
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
-    const date = readClock(rules.now);
-    const signer = await verifyWithAny(candidates, jwt.encoded, { currentDate: date, ...options });
-    if ("kind" in signer) return signer;
-    const claims = readJsonSegment(jwt.payload);
-    return claims
-      ? { kind: "verified", claims, key: signer, endsAt: endOf(claims, rules.maxTokenAgeSeconds) }
-      : reject("malformed");
+    // After the keys, which may have taken seconds to come.
+    const currentDate = readClock(rules.now);
+    let verification: Verification = reject("key");
+    for (const key of found) {
+      verification = await verifyWith(key, algorithm, jwt, { currentDate, ...options });
+      // Another key may fit; what is wrong with the claims is final.
+      if (verification.kind !== "rejected" || verification.rejection !== "signature") break;
+    }
+    return verification;
   };
 }
 
-/** A key that may have signed a token, as jose takes it. */
-interface Candidate {
-  readonly key: VerificationKey;
-  readonly material: KeyMaterial;
-}
-
-async function findCandidates(keys: KeyResolver, query: KeyQuery): Promise<readonly Candidate[]> {
-  const candidates: Candidate[] = [];
-  for (const key of await keys.find(query))
-    candidates.push({ key, material: await materialOf(key, query.algorithm) });
-  return candidates;
-}
-
-/** Tries each key until one signature fits; what is wrong with the claims then is final. */
-async function verifyWithAny(
-  candidates: readonly Candidate[],
-  token: string,
-  options: JWTVerifyOptions,
-): Promise<VerificationKey | Rejected> {
-  let rejected = reject("key");
-  for (const { key, material } of candidates) {
-    const outcome = await verifyWith(material, token, options);
-    if (outcome?.rejection !== "signature") return outcome ?? key;
-    rejected = outcome;
-  }
-  return rejected;
-}
-
 async function verifyWith(
-  key: KeyMaterial,
-  token: string,
-  options: JWTVerifyOptions,
-): Promise<Rejected | undefined> {
+  key: VerificationKey,
+  algorithm: Algorithm,
+  jwt: JwtParts,
+  options: ClaimOptions,
+): Promise<Verification> {
+  let material: KeyMaterial;
   try {
-    await jwtVerify(token, key, options);
-    return undefined;
+    const answer = materialOf(key, algorithm);
+    material = answer instanceof Promise ? await answer : answer;
+  } catch (cause) {
+    return { kind: "unavailable", cause };
+  }
+  try {
+    const { payload } = await jwtVerify(jwt.encoded, material, options);
+    if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
+    return { kind: "verified", claims: payload, key, endsAt: endOf(payload, options.maxTokenAge) };
   } catch (error) {
     return toRejected(error);
   }

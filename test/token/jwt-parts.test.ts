@@ -353,13 +353,39 @@ describe("readJwt", () => {
     "reads of the header %j what a verifier may look at, and leaves the payload unread",
     (json, expected) => {
       const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
-      expect(readJwt(token, token.length)).toStrictEqual({
+      expect(readJwt(token)).toStrictEqual({
         encoded: token,
         header: expected,
         payload: encode("no JSON"),
       });
     },
   );
+});
+
+describe("a header that was read before", () => {
+  const read = (header: string) => readJwt(`${encode(header)}.${encode(PAYLOAD)}.${signature}`);
+  const kidOf = (outcome: ReturnType<typeof readJwt>) =>
+    typeof outcome === "string" ? outcome : outcome.header.kid;
+
+  it("is read as it was, among any number of others", () => {
+    const header = (kid: number) => `{"alg":"RS256","kid":"${kid}"}`;
+    const kids = Array.from({ length: 300 }, (_, kid) => kid);
+    for (let round = 0; round < 2; round += 1)
+      expect(kids.map((kid) => kidOf(read(header(kid))))).toEqual(kids.map(String));
+  });
+
+  it.each([
+    ["of more than a thousand characters", `{"alg":"RS256","kid":"a","x":"${"y".repeat(1_000)}"}`, "a"],
+    ["that is ambiguous", '{"alg":"RS256","kid":"a","kid":"b"}', "malformed"],
+    ["with an extension that must be understood", '{"alg":"RS256","crit":["b64"]}', "malformed"],
+  ])("is judged again the same: one %s", (_, header, expected) => {
+    expect([kidOf(read(header)), kidOf(read(header))]).toEqual([expected, expected]);
+  });
+
+  it("cannot be changed for the tokens to come", () => {
+    const outcome = read('{"alg":"RS256","kid":"a"}');
+    expect(() => Object.assign((outcome as { header: object }).header, { alg: "none" })).toThrow(TypeError);
+  });
 });
 
 describe("the size of a token", () => {

@@ -76,8 +76,8 @@ describe("the token pre-checks", () => {
   it("let through one spelling of three parts with an unambiguous header, and never fail", () => {
     fc.assert(
       fc.property(tokens, (token) => {
-        const read = readJwt(token, 16_384);
-        if (typeof read === "string") return ["malformed", "too_large", "algorithm"].includes(read);
+        const read = readJwt(token);
+        if (typeof read === "string") return ["malformed", "algorithm"].includes(read);
         const segments = token.split(".");
         expect(segments).toHaveLength(3);
         for (const one of segments) expect(encode(Buffer.from(one, "base64url"))).toBe(one);
