@@ -8,6 +8,7 @@ export default defineConfig({
     alias: [
       { find: /^scopegate$/, replacement: source("index.ts") },
       { find: /^scopegate\/(express|koa|fastify|node)$/, replacement: source("adapters/$1.ts") },
+      { find: /^scopegate\/testing$/, replacement: source("testing/index.ts") },
     ],
   },
   test: {

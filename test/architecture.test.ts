@@ -19,11 +19,13 @@ const ROOMS = [
   ["configuration.ts", "identification.ts", "resource-server.ts"],
   ["adapters/"],
   ["index.ts"],
+  // Behind the main entry, which so cannot hold any of it.
+  ["testing/"],
 ];
 
 /** The files through which each third-party package, and each way to do I/O, enters. */
 const DOORS: Readonly<Record<string, readonly string[]>> = {
-  jose: ["token/verifier.ts"],
+  jose: ["testing/sign-token.ts", "token/verifier.ts"],
   "path-to-regexp": ["policy/pattern.ts"],
   zod: ["options/key-source-shape.ts", "options/shape.ts", "options/values.ts"],
   leven: ["errors.ts"],
@@ -36,9 +38,11 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "keys/import-key.ts",
     "keys/public-material.ts",
     "keys/verification-key.ts",
+    "testing/sign-token.ts",
+    "testing/test-key.ts",
     "token/token-cache.ts",
   ],
-  "node:http": ["policy/route-key.ts"],
+  "node:http": ["policy/route-key.ts", "testing/key-server.ts"],
   "node:util": ["keys/import-key.ts", "options/key-source-shape.ts"],
 };
 
@@ -164,7 +168,8 @@ describe("the architecture", () => {
     const writers = [...sources]
       .filter(([, source]) => stringsOf(source).includes("Bearer"))
       .map(([file]) => file);
-    expect(writers).toEqual(["response/challenge.ts"]);
+    // A test's request carries the scheme as well.
+    expect(writers.sort()).toEqual(["response/challenge.ts", "testing/decide.ts"]);
   });
 
   it("keeps files small", () => {

@@ -1,0 +1,119 @@
+import { describe, expect, it } from "vitest";
+import { createResourceServer, defaultScopeMappings, type ScopeMappings } from "scopegate";
+import { accessMatrix, type AccessMatrixOptions, createTestIssuer, type TestCaller } from "scopegate/testing";
+
+const issuer = createTestIssuer();
+const serverWith = (scopeMappings: ScopeMappings, base: ScopeMappings = {}) =>
+  createResourceServer({ ...issuer.resourceServerOptions, defaultScopeMappings: base, scopeMappings });
+
+const callers: Readonly<Record<string, TestCaller>> = {
+  anonymous: "anonymous",
+  reader: { scopes: ["agents:read"] },
+  "web's owner": issuer.caller({ scopes: ["agents:web:read", "agents:web:run"] }),
+  expired: issuer.caller({ scopes: ["platform:admin"], rejectedAs: "expired" }),
+};
+
+/** The second line of each column, in order. */
+const pathsOf = (cells: readonly { readonly route: string }[]) => [
+  ...new Set(cells.map(({ route }) => route)),
+];
+
+describe("the access matrix", () => {
+  it("shows who may call what", async () => {
+    const server = serverWith({
+      "GET /agents": { filtered: "agents:read" },
+      "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+      "POST /agents/:agent_id/runs": ["agents:<agent_id>:run"],
+      "GET /health": "public",
+    });
+    const routes = ["GET /agents", "GET /agents/web", "POST /agents/web/runs", "GET /health", "GET //x"];
+    const { text } = await accessMatrix(server, { callers, routes, width: 200 });
+    expect(`\n${text}\n`).toBe(`
+             GET                     GET                     POST                    GET      GET
+             /agents                 /agents/web             /agents/web/runs        /health  //x
+anonymous    401 credential_missing  401 credential_missing  401 credential_missing  allowed  400 request_ambiguous
+reader       allowed                 allowed                 403 scope_insufficient  allowed  400 request_ambiguous
+web's owner  allowed                 allowed                 allowed                 allowed  400 request_ambiguous
+expired      401 expired             401 expired             401 expired             allowed  400 request_ambiguous
+`);
+  });
+
+  it("goes on below where it would be too wide", async () => {
+    const server = serverWith({ "GET /a": [], "GET /b": [], "GET /c": [] });
+    const of = (width: number) => accessMatrix(server, { callers: { reader: { scopes: [] } }, width });
+    const wide =
+      "        GET      GET      GET\n        /a       /b       /c\nreader  allowed  allowed  allowed";
+    expect(String(await of(33))).toBe(wide);
+    const first = "        GET      GET\n        /a       /b\nreader  allowed  allowed";
+    expect(String(await of(32))).toBe(`${first}\n\n        GET\n        /c\nreader  allowed`);
+    expect(String(await of(1)).split("\n\n")).toHaveLength(3);
+  });
+
+  it("asks every rule of the table by a path that it decides", async () => {
+    const { cells, unasked } = await accessMatrix(serverWith({}, defaultScopeMappings), {
+      callers: { anonymous: "anonymous" },
+    });
+    expect(cells.map(({ decision }) => decision.rule?.key)).toEqual(Object.keys(defaultScopeMappings));
+    expect(unasked).toEqual([]);
+  });
+
+  it.each<[table: ScopeMappings, params: Readonly<Record<string, string>>, routes: readonly string[]]>([
+    [{ "GET /agents/:agent_id": [] }, {}, ["GET /agents/agent_id"]],
+    [{ "GET /agents/:agent_id": [] }, { agent_id: "a b" }, ["GET /agents/a%20b"]],
+    [{ "GET /a/id": [], "GET /a/:id": ["x:y"] }, {}, ["GET /a/id", "GET /a/id-1"]],
+    [
+      { "GET /files/*path": [], "GET /files/:name": ["x:y"] },
+      {},
+      ["GET /files/path/path", "GET /files/name"],
+    ],
+    [{ "GET /files/*path": [] }, { path: "a/b c" }, ["GET /files/a/b%20c"]],
+    [{ "GET /a{/:b}": [] }, {}, ["GET /a/b"]],
+    [{ "GET /v:major.x": [] }, {}, ["GET /vmajor.x"]],
+    [{ "* /a": [], "GET /a": ["x:y"] }, {}, ["POST /a", "GET /a"]],
+    [{ "DELETE /": [] }, {}, ["DELETE /"]],
+  ])("asks %j with %j as %j", async (table, params, routes) => {
+    const { cells } = await accessMatrix(serverWith(table), { callers: { reader: { scopes: [] } }, params });
+    expect(pathsOf(cells)).toEqual(routes);
+  });
+
+  it("names the rules that it found no path for", async () => {
+    const table: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /a/me": [] };
+    const { unasked, text } = await accessMatrix(serverWith(table), { callers, params: { id: "me" } });
+    expect(unasked).toEqual(["GET /a/:id"]);
+    expect(text).toContain("\n\nnot asked: `GET /a/:id`, no path was found that it decides");
+  });
+
+  it("shows a route without a rule, whatever the scopes", async () => {
+    const { cells } = await accessMatrix(serverWith({}), { callers, routes: ["GET /nothing"] });
+    const answers = cells.map(({ decision }) => !decision.allowed && decision.reason);
+    expect(new Set(answers)).toEqual(new Set(["route_unmapped"]));
+  });
+
+  it("gives the decisions as data", async () => {
+    const { cells } = await accessMatrix(serverWith({ "GET /a": ["a:read"] }), {
+      callers: { reader: { scopes: [] } },
+    });
+    expect(cells).toMatchObject([
+      { caller: "reader", route: "GET /a", decision: { allowed: false, missing: ["a:read"] } },
+    ]);
+  });
+
+  it.each<[what: string, options: object, message: string]>([
+    ["no callers", {}, "accessMatrix.callers: are missing. Name some"],
+    ["an empty list of callers", { callers: {} }, "are missing"],
+    ["an unknown option", { callers, route: [] }, "Did you mean `routes`?"],
+    ["an unknown caller", { callers: { reader: "reader" } }, "is no caller"],
+    ["scopes that grant nothing", { callers: { reader: { scopes: [""] } } }, "reader"],
+    ["a route that is none", { callers, routes: ["/a"] }, "Write `METHOD /path`"],
+    ["a parameter that is none", { callers, params: { agentid: "web" } }, "Did you mean `agent_id`?"],
+    ["an empty parameter", { callers, params: { agent_id: "" } }, "Give a value that a path can hold."],
+  ])("refuses %s", async (_what, options, message) => {
+    const server = serverWith({}, defaultScopeMappings);
+    await expect(accessMatrix(server, options as AccessMatrixOptions)).rejects.toThrow(message);
+  });
+
+  it("fails where the server rejects a good token", async () => {
+    const server = createResourceServer({ ...issuer.resourceServerOptions, audience: "agents-prod" });
+    await expect(accessMatrix(server, { callers })).rejects.toThrow("audience");
+  });
+});
