@@ -6,6 +6,7 @@ export default {
     koa: "src/adapters/koa.ts",
     fastify: "src/adapters/fastify.ts",
     node: "src/adapters/node.ts",
+    testing: "src/testing/index.ts",
   },
   format: ["esm"],
   platform: "node",
