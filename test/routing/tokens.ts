@@ -1,8 +1,7 @@
-import { SignJWT } from "jose";
 import { createResourceServer, type ResourceServer, type ScopeMappings } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
 
-const SECRET = "the routing harness shares this secret with itself";
-const KEY = new TextEncoder().encode(SECRET);
+const issuer = createTestIssuer({ algorithm: "HS256", audience: "routing" });
 
 /** The server under test, with the table below a prefix. */
 export function createRoutingServer(table: ScopeMappings, prefix: string): ResourceServer {
@@ -11,9 +10,7 @@ export function createRoutingServer(table: ScopeMappings, prefix: string): Resou
     return [`${method} ${prefix}${prefix !== "" && pattern === "/" ? "" : pattern}`, value];
   });
   return createResourceServer({
-    serviceId: "routing",
-    algorithm: "HS256",
-    verificationKeys: [SECRET],
+    ...issuer.resourceServerOptions,
     defaultScopeMappings: {},
     scopeMappings: Object.fromEntries(entries),
   });
@@ -24,11 +21,7 @@ const tokens = new Map<string, Promise<string>>();
 /** A token with exactly these scopes; each is signed once. */
 export function tokenWith(scopes: readonly string[]): Promise<string> {
   const key = scopes.join(" ");
-  const token =
-    tokens.get(key) ??
-    new SignJWT({ scopes, aud: "routing", sub: "user-1" })
-      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
-      .sign(KEY);
+  const token = tokens.get(key) ?? issuer.token({ claims: { scopes, exp: undefined } });
   tokens.set(key, token);
   return token;
 }

@@ -1,7 +1,7 @@
-/** An issuer in memory: keys of its own, and tokens signed with them. */
-import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { SignJWT } from "jose";
+/** Issuers as most tests want them: RS256, keys without names, and tokens with a few claims that a test chooses all of. */
+import { type KeyObject } from "node:crypto";
 import { type Algorithm, type JsonWebKey } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
 
 export type IssuerAlgorithm = Exclude<Algorithm, `HS${string}`>;
 
@@ -19,39 +19,36 @@ export interface Issuer {
 }
 
 /** Issuers of one kind of key and one `kid` share a key pair; another `kid` makes another one. */
-const keyPairs = new Map<string, { readonly publicKey: KeyObject; readonly privateKey: KeyObject }>();
+const signingKeys = new Map<string, KeyObject>();
+
+/** What only the tests of these claims give. */
+const UNDATED = { iss: undefined, iat: undefined, exp: undefined };
 
 export function createIssuer({
   algorithm = "RS256",
   kid,
 }: { readonly algorithm?: IssuerAlgorithm; readonly kid?: string } = {}): Issuer {
   const name = `${keyKind(algorithm)} ${kid ?? ""}`;
-  const pair = keyPairs.get(name) ?? generateKeyPair(algorithm);
-  keyPairs.set(name, pair);
-  const { publicKey, privateKey } = pair;
+  const signingKey = signingKeys.get(name);
+  const issuer = createTestIssuer({
+    algorithm,
+    audience: "agents-prod",
+    kid: kid ?? null,
+    ...(signingKey && { signingKey }),
+  });
+  const { verificationKey, publicJwk, publicKey, privateKey } = issuer.key;
+  signingKeys.set(name, privateKey);
+  const { use: _, ...jwk } = publicJwk;
   return {
-    publicPem: publicKey.export({ format: "pem", type: "spki" }).toString(),
-    publicJwk: {
-      ...(publicKey.export({ format: "jwk" }) as JsonWebKey),
-      alg: algorithm,
-      ...(kid !== undefined && { kid }),
-    },
+    publicPem: verificationKey,
+    publicJwk: jwk,
     publicKey,
     privateKey,
-    token: (claims = {}, header = {}) =>
-      new SignJWT({ scopes: [], aud: "agents-prod", sub: "user-1", ...claims })
-        .setProtectedHeader({ alg: algorithm, typ: "JWT", ...(kid !== undefined && { kid }), ...header })
-        .sign(privateKey),
+    token: (claims = {}, header = {}) => issuer.token({ claims: { ...UNDATED, ...claims }, header }),
   };
 }
 
 /** RSA keys serve RS* and PS*, Ed25519 keys both of their names. */
 function keyKind(algorithm: IssuerAlgorithm): string {
   return algorithm.startsWith("ES") ? algorithm : algorithm.startsWith("Ed") ? "ed25519" : "rsa";
-}
-
-function generateKeyPair(algorithm: IssuerAlgorithm) {
-  if (keyKind(algorithm) === "rsa") return generateKeyPairSync("rsa", { modulusLength: 2048 });
-  if (keyKind(algorithm) === "ed25519") return generateKeyPairSync("ed25519");
-  return generateKeyPairSync("ec", { namedCurve: `P-${algorithm.slice(2).replace("512", "521")}` });
 }
