@@ -1,7 +1,7 @@
 /** `npm run demo -- [express|koa|fastify]`: the whole story on a real port; exits 0 only if all came out as told. */
 import { type Decision } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
-import { openControlPlane } from "./control-plane.ts";
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer } from "./development-issuer.ts";
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
@@ -15,9 +15,12 @@ if (!Object.hasOwn(FRAMEWORKS, framework))
 const BACKEND = "https://backend.example";
 
 const backend = openDevelopmentIssuer();
-const controlPlane = await openControlPlane();
 const { verificationKeys = [], algorithm = "RS256", ...options } = loadConfiguration(shippedConfiguration);
 const audience = String(options.serviceId);
+
+/** A control plane in memory, which publishes its keys on loopback. */
+const controlPlane = createTestIssuer({ audience, tokenType: "at+jwt" });
+const published = await controlPlane.listen({ asIssuer: true });
 
 let last: { readonly decision: Decision; readonly line: string } | undefined;
 const service = await startService(
@@ -26,7 +29,7 @@ const service = await startService(
     ...options,
     issuers: [
       { issuer: BACKEND, keys: { verificationKeys }, algorithms: [algorithm] },
-      { issuer: controlPlane.issuer, keys: { jwksUri: controlPlane.jwksUri }, algorithms: ["ES256"] },
+      { ...controlPlane.trustedIssuer, keys: published.keys },
     ],
     onDecision: (decision, request) => (last = { decision, line: renderDecision(decision, request) }),
   },
@@ -34,7 +37,10 @@ const service = await startService(
 );
 const story = createStory({
   backend: (role, claims) => backend.token(role, audience, { iss: BACKEND, ...claims }),
-  controlPlane: { issuer: controlPlane.issuer, token: () => controlPlane.token(audience, ["teams:read"]) },
+  controlPlane: {
+    issuer: controlPlane.issuer,
+    token: () => controlPlane.token({ userId: "control-plane", scopes: ["teams:read"] }),
+  },
 });
 
 let failures = 0;
@@ -43,7 +49,7 @@ for (const [index, scene] of story.entries()) {
   if (!(await play(scene))) failures += 1;
 }
 await service.close();
-await controlPlane.close();
+await published.close();
 console.log(failures === 0 ? "\nAll came out as told." : `\n${failures} scenes came out otherwise.`);
 process.exitCode = failures === 0 ? 0 : 1;
 
