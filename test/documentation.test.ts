@@ -1,7 +1,7 @@
-/** Every code block of the documentation compiles; every block of README.md runs, servers answer as documented. */
+/** Every code block of the documentation compiles; every block of a page runs, servers answer as documented. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
@@ -19,15 +19,22 @@ const PRELOAD = fileURLToPath(new URL("support/report-port.ts", import.meta.url)
 const blocksOf = (markdown: string): readonly string[] =>
   [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
 
-const readme = readFileSync(join(ROOT, "README.md"), "utf8");
-const snippets = blocksOf(readme).map((code, index) => ({
-  file: join(FOLDER, `readme-${index + 1}.ts`),
-  code,
-}));
-const servers = snippets.filter(({ code }) => code.includes(".listen("));
+const PAGES = ["README.md", "docs/testing.md"];
+const pages = new Map(PAGES.map((page) => [page, readFileSync(join(ROOT, page), "utf8")] as const));
+const readme = pages.get("README.md") ?? "";
+const snippets = [...pages].flatMap(([page, text]) =>
+  blocksOf(text).map((code, index) => ({
+    file: join(FOLDER, `${page.replace(/\.md$/, "").replace("/", "-").toLowerCase()}-${index + 1}.ts`),
+    code,
+  })),
+);
+const servers = snippets.filter(({ code }) => /\.listen\((?:3000|\{ port: 3000 \})\)/.test(code));
 const configurations = snippets.filter(({ code }) => code.includes("export const server"));
+const isAssertion = ({ code }: { readonly code: string }) =>
+  code.includes('from "node:assert/strict"') && !code.includes('from "node:test"');
+const assertions = snippets.filter(isAssertion);
 const programs = snippets.filter(
-  (snippet) => !servers.includes(snippet) && !configurations.includes(snippet),
+  (snippet) => !servers.includes(snippet) && !configurations.includes(snippet) && !isAssertion(snippet),
 );
 
 const examples = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
@@ -69,7 +76,8 @@ async function checkUpgrades(port: number): Promise<void> {
 describe("the documentation", () => {
   it("has the blocks that these tests are about", () => {
     expect(servers.length).toBeGreaterThanOrEqual(6);
-    expect(programs.length).toBeGreaterThanOrEqual(3);
+    expect(programs.length).toBeGreaterThanOrEqual(5);
+    expect(assertions.length).toBeGreaterThanOrEqual(5);
     expect(configurations.length).toBeGreaterThanOrEqual(7);
     expect(examples.length).toBeGreaterThanOrEqual(7);
   });
@@ -121,23 +129,43 @@ describe("the documentation", () => {
     await server.close();
   });
 
+  // In this process: it takes a second to start another.
+  it.each(assertions)("holds what $file asserts", async ({ file }) => {
+    await import(file);
+  });
+
   it.concurrent.each(programs)("runs $file to its end", async ({ file, code }) => {
     const child = fork(file, { execArgv: ["--import", "tsx"], env: environment, silent: true });
     let out = "";
     child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
     const [exitCode] = (await once(child, "close")) as [number | null];
-    expect(exitCode).toBe(0);
+    expect(exitCode, out).toBe(0);
     // What a comment says of a printed line is what is printed.
     const told = [...code.matchAll(/^console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
     expect(out.split("\n").slice(0, told.length)).toEqual(told);
   });
 
-  it("names only files that exist", () => {
-    const links = [...readme.matchAll(/\]\((?!https?:|#)([^)]+)\)/g)].map(([, target = ""]) => target);
-    expect(links.length).toBeGreaterThan(2);
-    for (const link of links) expect(() => readdirSync(join(ROOT, link, "..")), link).not.toThrow();
-    for (const link of links)
-      expect(readdirSync(join(ROOT, link, "..")), link).toContain(link.split("/").at(-1));
+  it.each([...pages])("names only files that exist in %s", (page, text) => {
+    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[)#]/g)].map(([, target = ""]) => target);
+    expect(links.length).toBeGreaterThan(0);
+    for (const link of links) expect(existsSync(join(ROOT, page, "..", link)), link).toBe(true);
+  });
+
+  it.each([...pages])("names only sections that exist in %s", (page, text) => {
+    const anchors = [...text.matchAll(/\]\(([^)\s]*)#([\w-]+)\)/g)].filter(
+      ([, at = ""]) => !/^https?:/.test(at),
+    );
+    expect(anchors.length).toBeGreaterThan(0);
+    for (const [, at = "", anchor = ""] of anchors) {
+      const target = at === "" ? text : readFileSync(join(ROOT, page, "..", at), "utf8");
+      const sections = [...target.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+        title
+          .toLowerCase()
+          .replaceAll(/[^\w\s-]/g, "")
+          .replaceAll(" ", "-"),
+      );
+      expect(sections, `${at}#${anchor}`).toContain(anchor);
+    }
   });
 
   it("lists every option, and the default table as it is", async () => {
