@@ -1,6 +1,14 @@
 /** The packed package, as a stranger's project gets it: what is in it, and that it loads and works. */
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -55,7 +63,7 @@ describe("the packed package", () => {
   it("holds the build, its types and its papers, and nothing else", () => {
     const others = packed.filter((path) => !/^dist\/[\w.-]+\.(?:js|d\.ts|js\.map)$/.test(path));
     expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"]);
-    for (const entry of ["index", "express", "koa", "fastify", "node"]) {
+    for (const entry of ["index", "express", "koa", "fastify", "node", "testing"]) {
       expect(packed).toEqual(expect.arrayContaining([`dist/${entry}.js`, `dist/${entry}.d.ts`]));
     }
   });
@@ -72,6 +80,42 @@ describe("the packed package", () => {
       const { ConfigurationError, createResourceServer } = require("scopegate");
       const { protect } = require("scopegate/express");`;
     expect(node("server.cjs", imports + PROGRAM).trim()).toBe("401 Bearer true");
+  });
+
+  it.each([
+    [
+      "issuer.mjs",
+      `import { ConfigurationError, createResourceServer } from "scopegate";
+       import { check, createTestIssuer } from "scopegate/testing";`,
+    ],
+    [
+      "issuer.cjs",
+      `const { ConfigurationError, createResourceServer } = require("scopegate");
+       const { check, createTestIssuer } = require("scopegate/testing");`,
+    ],
+  ])("tests an application from %s, and ends though the keys are published still", (file, imports) => {
+    const program = `
+      (async () => {
+        const issuer = createTestIssuer();
+        const { keys } = await issuer.listen();
+        const server = createResourceServer({ ...issuer.resourceServerOptions, keys });
+        const { allowed } = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"] }));
+        const mistake = await issuer.token({ scope: [] }).catch((error) => error);
+        console.log(allowed, mistake instanceof ConfigurationError);
+      })();`;
+    expect(node(file, imports + program).trim()).toBe("true true");
+  });
+
+  it("keeps what signs tokens out of the other entries, and the types of jose out of all", () => {
+    const files = readdirSync(join(installed, "dist")).filter((file) => file.endsWith(".js"));
+    const signing = files.filter((file) =>
+      readFileSync(join(installed, "dist", file), "utf8").includes("jwt/sign"),
+    );
+    expect(signing).toEqual(["testing.js"]);
+    const types = readdirSync(join(installed, "dist")).filter((file) => file.endsWith(".d.ts"));
+    // The types of an ECMAScript module break the build of a CommonJS consumer.
+    for (const file of types)
+      expect(readFileSync(join(installed, "dist", file), "utf8"), file).not.toMatch(/from ["']jose/);
   });
 
   it("loads no framework: each adapter works where none is installed", () => {
@@ -97,12 +141,19 @@ describe("the packed package", () => {
        import { requireScopes } from "scopegate/fastify";
        import { createServer } from "node:http";
        import { protectUpgrade } from "scopegate/node";
+       import { check, createTestIssuer, type TestCaller } from "scopegate/testing";
        const server = createResourceServer({ ...parseConfiguration({}), serviceId: "s", verificationKeys: ["k"] });
        const decision: Decision = await server.check({ method: "GET", target: "/" });
        if (!decision.allowed) { const status: number = server.refuse(decision).status; console.log(status); }
        const caller: Principal | undefined = principalOf({ req: {} });
        console.log(protect(server), requireScopes("a:b"), caller?.userId, hasScopes([], "a:b"));
        createServer().on("upgrade", (request, socket, head) => void protectUpgrade(server)(request, socket, head));
+       const issuer = createTestIssuer({ algorithm: "EdDSA" });
+       const reader: TestCaller = issuer.caller({ scopes: ["a:b"] });
+       const own = { serviceId: "s", verificationKeys: ["k"], ...issuer.resourceServerOptions };
+       console.log((await check(createResourceServer(own), "GET /agents", reader)).allowed);
+       await using published = await issuer.listen();
+       console.log(published.requests.jwks);
        // @ts-expect-error -- a decision is not changed
        decision.allowed = true;
        // @ts-expect-error -- an option that does not exist
