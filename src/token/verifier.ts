@@ -79,8 +79,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 
     let found: readonly VerificationKey[];
     try {
-      const answer = keys.find({ algorithm, kid });
-      found = answer instanceof Promise ? await answer : answer;
+      found = [...(await keys.find({ algorithm, kid }))];
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
@@ -104,8 +103,7 @@ async function verifyWith(
 ): Promise<Verification> {
   let material: KeyMaterial;
   try {
-    const answer = materialOf(key, algorithm);
-    material = answer instanceof Promise ? await answer : answer;
+    material = await materialOf(key, algorithm);
   } catch (cause) {
     return { kind: "unavailable", cause };
   }
