@@ -1,0 +1,5 @@
+/** `npm run docs:pictures`: writes the pictures of the documentation beside this file. */
+import { writeFileSync } from "node:fs";
+import { pictures } from "./pictures.ts";
+
+for (const [name, draw] of Object.entries(pictures)) writeFileSync(new URL(name, import.meta.url), draw());
