@@ -40,6 +40,7 @@ export type ConfigurationIssueCode =
 
 /** One mistake in a configuration: what was found, where, and what to write instead. */
 export interface ConfigurationIssue {
+  /** What kind of mistake it is; stable. */
   readonly code: ConfigurationIssueCode;
   /** Where it stands, as keys and indexes from the options object down. */
   readonly path: readonly (string | number)[];
@@ -54,8 +55,11 @@ export type Report = (issue: ConfigurationIssue) => void;
 
 /** Thrown at construction when the options are wrong. Lists every mistake found, not only the first. */
 export class ConfigurationError extends Error {
+  /** The name of the class. */
   override readonly name = "ConfigurationError";
+  /** Stable, so that it may be compared. */
   readonly code = "configuration_invalid";
+  /** Every mistake that was found. */
   readonly issues: readonly ConfigurationIssue[];
 
   constructor(issues: readonly ConfigurationIssue[]) {
@@ -66,8 +70,11 @@ export class ConfigurationError extends Error {
 
 /** Thrown by `authenticate` for a token that is not accepted. Its text is fixed and never quotes the token. */
 export class TokenRejectedError extends Error {
+  /** The name of the class. */
   override readonly name = "TokenRejectedError";
+  /** Stable, so that it may be compared. */
   readonly code = "token_rejected";
+  /** Why the token was rejected. */
   readonly rejection: Rejection;
 
   constructor(rejection: Rejection) {
@@ -82,7 +89,9 @@ export class TokenRejectedError extends Error {
  * it never reaches a client.
  */
 export class KeysUnavailableError extends Error {
+  /** The name of the class. */
   override readonly name = "KeysUnavailableError";
+  /** Stable, so that it may be compared. */
   readonly code = "keys_unavailable";
 
   constructor(cause?: unknown, message = "The access token cannot be checked at the moment.") {
@@ -92,7 +101,9 @@ export class KeysUnavailableError extends Error {
 
 /** Thrown by `orThrow` of an audit report with errors. The message is the report's text. */
 export class AuditError extends Error {
+  /** The name of the class. */
   override readonly name = "AuditError";
+  /** Stable, so that it may be compared. */
   readonly code = "audit_failed";
 }
 

@@ -28,6 +28,7 @@ export interface Principal {
   readonly tokenId?: string;
   /** `exp`, in seconds since the epoch. */
   readonly expiresAt?: number;
+  /** All claims of the token, verified; check the type of what you read. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** Whether the granted scopes cover one, the admin scope and implied scopes included. */
   has(scope: string): boolean;

@@ -10,8 +10,11 @@ export type SatisfiedBy = "exact" | "wildcard" | "resource-wide" | "some-ids" | 
 
 /** Which granted scope satisfied which required one, and how. */
 export interface Satisfaction {
+  /** The scope that was asked for, parameters filled in. */
   readonly required: string;
+  /** The scope of the token that satisfied it. */
   readonly granted: string;
+  /** How. */
   readonly by: SatisfiedBy;
 }
 

@@ -8,11 +8,15 @@ import { type NodeResponse } from "./node-response.ts";
  * the place of the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
+  /** As it was sent, or as a middleware in front has set it. */
   readonly method: string;
+  /** The target; a mounted router has cut its prefix off. */
   readonly url: string;
+  /** The target as it was sent. */
   readonly originalUrl: string;
   /** The mount; @fastify/middie knows none. */
   readonly baseUrl?: string;
+  /** The application, whose settings are read. */
   readonly app?: { enabled(setting: string): boolean };
 }
 

@@ -4,14 +4,19 @@ import { listRoutes, type Registration, unquote } from "./listed-routes.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
+  /** The routes as a text; asked whether there is one already. */
   printRoutes(): string;
+  /** Adds a hook that is told of each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
+  /** Adds a hook that is told when all routes are there. */
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
 
 /** A route, as Fastify tells its `onRoute` hooks. */
 export interface FastifyRoute {
+  /** One method or several. */
   readonly method: string | readonly string[];
+  /** The whole path in Fastify's syntax. */
   readonly url: string;
 }
 

@@ -12,10 +12,15 @@ export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./fasti
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
+  /** Node's own request. */
   readonly raw: NodeRequest;
+  /** As it was sent. */
   readonly method: string;
+  /** The target, rewritten where `rewriteUrl` does that. */
   readonly url: string;
+  /** The decoded parameters of the route. */
   readonly params: unknown;
+  /** The route that was matched; without `url` none was. */
   readonly routeOptions: { readonly url?: string | undefined };
   /** The instance of the route. */
   readonly server: object;
@@ -23,8 +28,11 @@ export interface FastifyRequest {
 
 /** The part of Fastify's reply that a refusal is written to. */
 export interface FastifyReply {
+  /** Sets the status. */
   code(status: number): unknown;
+  /** Sets header fields. */
   headers(headers: Record<string, string>): unknown;
+  /** Sends the body. */
   send(body: Buffer): unknown;
 }
 
@@ -35,6 +43,7 @@ export type FastifyHook = (request: FastifyRequest, reply: FastifyReply) => Prom
 export interface FastifyInstance {
   /** The options that the instance was made with; version 5 has those of its router in a group of their own. */
   readonly initialConfig: RouterOptions & { readonly routerOptions?: RouterOptions };
+  /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
 }
 

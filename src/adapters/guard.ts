@@ -9,7 +9,9 @@ import { type Refusal } from "../response/refusal.ts";
 
 /** Node's own request, under every framework's. */
 export interface NodeRequest {
+  /** The fields that a credential is read from. */
   readonly headers: { readonly authorization?: string | undefined; readonly cookie?: string | undefined };
+  /** All fields as they were sent: names and values in turn. */
   readonly rawHeaders?: readonly string[];
 }
 

@@ -6,10 +6,15 @@ import { type NodeRequest } from "./guard.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
+  /** Node's own request. */
   readonly req: NodeRequest;
+  /** As it was sent, or as a middleware in front has set it. */
   readonly method: string;
+  /** The target. */
   readonly url: string;
+  /** The path of the target; koa-mount has cut its prefix off. */
   readonly path: string;
+  /** The target as it was sent. */
   readonly originalUrl: string;
   /** Set by koa-mount. */
   readonly mountPath?: string;
@@ -23,27 +28,38 @@ export interface KoaContext {
   readonly routerPath?: string | RegExp | undefined;
   /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
+  /** The status of the response. */
   status: number;
+  /** The body of the response. */
   body: unknown;
+  /** Sets header fields of the response. */
   set(headers: Record<string, string>): unknown;
 }
 
 /** The part of @koa/router that is read. */
 export interface KoaRouter {
+  /** What the router was made with. */
   readonly opts: {
+    /** Whether letter case counts. */
     readonly sensitive?: boolean | undefined;
+    /** Whether a trailing slash counts. */
     readonly strict?: boolean | undefined;
     /** A path that is routed by in place of the request's. */
     readonly routerPath?: string | undefined;
   };
+  /** Its routes and middleware, in order. */
   readonly stack: readonly KoaLayer[];
 }
 
 /** A route of a router; a middleware of it has no methods. */
 export interface KoaLayer {
+  /** Its pattern, prefixes included, or an expression. */
   readonly path: string | RegExp;
+  /** In upper case. */
   readonly methods: readonly string[];
+  /** Its handlers. */
   readonly stack: readonly unknown[];
+  /** What the path was compiled to. */
   readonly regexp?: RegExp;
 }
 

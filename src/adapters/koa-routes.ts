@@ -4,6 +4,7 @@ import { listRoutes, type Registration, toWrittenPatterns } from "./listed-route
 
 /** The part of a Koa application (2 and 3) whose routes are listed. */
 export interface KoaApplication {
+  /** What was given to `app.use`, in order. */
   readonly middleware: readonly unknown[];
 }
 

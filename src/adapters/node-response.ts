@@ -2,9 +2,13 @@ import { type Refusal } from "../response/refusal.ts";
 
 /** The part of Node's response, which Express's is as well, that a refusal is written to. */
 export interface NodeResponse {
+  /** Set before the body is sent. */
   statusCode: number;
+  /** Whether somebody has answered already. */
   readonly headersSent: boolean;
+  /** Sets one header field. */
   setHeader(name: string, value: string): unknown;
+  /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
 

@@ -11,7 +11,9 @@ export { type NodeResponse, type UpgradeSocket };
 
 /** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
 export interface NodeServerRequest extends NodeRequest {
+  /** Absent in the types of Node only. */
   readonly method?: string | undefined;
+  /** The target; absent in the types of Node only. */
   readonly url?: string | undefined;
 }
 

@@ -2,16 +2,25 @@ import { type Refusal } from "../response/refusal.ts";
 
 /** The part of an upgraded connection that is read and written: a socket of `node:net` or `node:tls`. */
 export interface UpgradeSocket {
+  /** Whether the connection is gone. */
   readonly destroyed: boolean;
+  /** Whether the client may still send. */
   readonly readable: boolean;
+  /** Whether an answer can still be written. */
   readonly writable: boolean;
   /** `true` as soon as somebody takes what arrives. */
   readonly readableFlowing: boolean | null;
+  /** Listens for errors while the check is pending. */
   on(event: "error", listener: () => void): unknown;
+  /** Takes that listener away. */
   off(event: "error", listener: () => void): unknown;
+  /** Listens for the end of the connection. */
   once(event: "close", listener: () => void): unknown;
+  /** Writes the answer and ends the connection. */
   end(bytes: Uint8Array): unknown;
+  /** Drops what the client still sends. */
   resume(): unknown;
+  /** Cuts the connection off. */
   destroy(): unknown;
 }
 

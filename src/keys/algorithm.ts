@@ -18,6 +18,7 @@ export const ALGORITHMS = [
   "HS512",
 ] as const;
 
+/** A signature algorithm, by its name in JOSE. */
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWith("HS");

@@ -22,6 +22,7 @@ export interface RemoteOptions extends Partial<RemoteTiming> {
 
 /** The URL of a published JWK Set: https, or http on this machine. */
 export interface JwksUriSource extends RemoteOptions {
+  /** Where the set stands. */
   readonly jwksUri: string;
 }
 
@@ -31,6 +32,7 @@ export interface JwksUriSource extends RemoteOptions {
  * URL. Either way the metadata must name the configured issuer.
  */
 export interface DiscoverySource extends RemoteOptions {
+  /** Where the metadata stands. */
   readonly discovery: true | string;
 }
 

@@ -7,15 +7,21 @@ import { type Algorithm } from "./algorithm.ts";
 export interface JsonWebKey {
   /** Required; checked at construction. */
   readonly kty?: string | undefined;
+  /** The key's name; a token names its key by it. */
   readonly kid?: string | undefined;
+  /** The one algorithm that the key is for, where it says so. */
   readonly alg?: string | undefined;
+  /** `"sig"`, or left out: other keys verify nothing. */
   readonly use?: string | undefined;
+  /** Has `"verify"`, or is left out. */
   readonly key_ops?: readonly string[] | undefined;
+  /** The secret of an `oct` key, in base64url. */
   readonly k?: string | undefined;
 }
 
 /** A JWK Set (RFC 7517 section 5). */
 export interface JsonWebKeySet {
+  /** Public keys; a private one is a mistake. */
   readonly keys: readonly JsonWebKey[];
 }
 

@@ -19,10 +19,16 @@ export interface TrustedIssuer {
   readonly verifyAudience?: boolean;
   /** The claim in which it writes scopes. */
   readonly scopesClaim?: ClaimPath;
+  /** The claim that becomes `principal.userId`. */
   readonly userIdClaim?: ClaimPath;
+  /** The claim that becomes `principal.sessionId`. */
   readonly sessionIdClaim?: ClaimPath;
+  /** Claims that its tokens must have, on top of the scopes. */
   readonly requiredClaims?: readonly string[];
+  /** The accepted `typ` header values; `null` for none. */
   readonly tokenTypes?: readonly (string | null)[];
+  /** How far its clock may be off, in seconds. */
   readonly clockToleranceSeconds?: number;
+  /** How old its tokens may be, counted from `iat`, in seconds. */
   readonly maxTokenAgeSeconds?: number;
 }

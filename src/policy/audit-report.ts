@@ -12,7 +12,9 @@ export interface AuditedRoute extends ListedRoute {
 
 /** What every finding says. Errors make a report fail; warnings and notes do not. */
 export interface AuditRemark {
+  /** How bad it is. */
   readonly severity: "error" | "warning" | "note";
+  /** What was found. */
   readonly message: string;
   /** What to write instead. */
   readonly hint: string;

@@ -30,12 +30,17 @@ export interface DecisionFacts {
   readonly satisfied: readonly Satisfaction[];
 }
 
+/** A request that may go on. */
 export interface Allowed extends DecisionFacts {
+  /** The request may go on. */
   readonly allowed: true;
 }
 
+/** A request that may not go on, and why. */
 export interface Refused extends DecisionFacts {
+  /** The request is answered by `server.refuse(decision)`. */
   readonly allowed: false;
+  /** Why; it decides the status of the answer. */
   readonly reason: RefusalReason;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;

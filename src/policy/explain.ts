@@ -8,14 +8,19 @@ export interface ExplainQuery extends Pick<
   AccessRequest,
   "method" | "matchedPattern" | "params" | "reading"
 > {
+  /** The target, read exactly as it is spelled. */
   readonly path: string;
+  /** What an imagined caller is granted; left out: one without a token. */
   readonly scopes?: readonly string[];
 }
 
 /** How a request is decided, as data and as text. */
 export interface Explanation {
+  /** As it was asked. */
   readonly method: string;
+  /** As it was asked. */
   readonly path: string;
+  /** What would be decided. */
   readonly decision: Decision;
   /** For a terminal: the rule, what it asks, what satisfied it and what is missing. */
   readonly text: string;

@@ -8,9 +8,13 @@ export type RuleSource = "default" | "custom" | "override";
 export interface Rule {
   /** `METHOD /pattern`, as it was written. */
   readonly key: string;
+  /** Upper case, or `*` for every method. */
   readonly method: string;
+  /** In path-to-regexp's syntax, as it was written. */
   readonly pattern: string;
+  /** What it asks. */
   readonly requirement: Requirement;
+  /** Which table it comes from. */
   readonly source: RuleSource;
 }
 

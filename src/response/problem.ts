@@ -4,12 +4,17 @@ import { type Refused } from "../policy/decision.ts";
 export interface Problem {
   /** `about:blank`: `title` is the meaning of the status, `code` tells the cases apart. */
   readonly type: "about:blank";
+  /** What the status means, in words. */
   readonly title: string;
+  /** The status of the response. */
   readonly status: number;
+  /** What a client can be told; a fixed text. */
   readonly detail: string;
   /** The `reason` of the decision. */
   readonly code: Refused["reason"];
+  /** The scopes asked for, where scopes are missing. */
   readonly required_scopes?: readonly string[];
+  /** Those of them that the token does not grant. */
   readonly missing_scopes?: readonly string[];
 }
 

@@ -4,7 +4,9 @@ import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 
 /** A refusal as an HTTP response, for an adapter to send as it is. */
 export interface Refusal {
+  /** 400, 401, 403 or 503. */
   readonly status: number;
+  /** To be sent as they are, the challenge among them. */
   readonly headers: Readonly<Record<string, string>>;
   /** To be sent as JSON. */
   readonly body: Problem;

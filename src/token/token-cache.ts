@@ -4,7 +4,9 @@ import { type KeyResolver, type VerificationKey } from "../keys/verification-key
 
 /** How many accepted tokens are remembered, and for how long at most. */
 export interface TokenCacheRules {
+  /** How many; the one that was used longest ago goes first. */
   readonly maxEntries: number;
+  /** For how long at most, in seconds. */
   readonly maxAgeSeconds: number;
 }
 
