@@ -1,59 +1,118 @@
-/** Every code block of the documentation compiles; every block of a page runs, servers answer as documented. */
-import { fork } from "node:child_process";
+/** Every code block of the documentation compiles, and runs where it can; what a page says is answered is answered. */
+import { fork, execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import ts from "typescript";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type ResourceServer } from "scopegate";
+import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
-import { ask } from "./support/http.ts";
+import { compileAll, exportedNames, mistakesOf, peerOptions } from "./documentation/compile.ts";
+import { type Block, pageOf, pages, ROOT } from "./documentation/markdown.ts";
+import { run, send, serve } from "./documentation/serve.ts";
+import { type Mint, isCommand, type Request, requestsOf } from "./documentation/shell.ts";
+import {
+  examples,
+  FOLDER,
+  removeSnippets,
+  roleOf,
+  type Snippet,
+  snippets,
+  writeSnippets,
+} from "./documentation/snippets.ts";
 import { createIssuer } from "./support/issuer.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
-// Inside the project, so that a snippet finds the packages that it imports.
-const FOLDER = join(ROOT, "test/.snippets");
 const PRELOAD = fileURLToPath(new URL("support/report-port.ts", import.meta.url));
-
-const blocksOf = (markdown: string): readonly string[] =>
-  [...markdown.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""]) => code);
-
-const PAGES = ["README.md", "docs/testing.md"];
-const pages = new Map(PAGES.map((page) => [page, readFileSync(join(ROOT, page), "utf8")] as const));
-const readme = pages.get("README.md") ?? "";
-const snippets = [...pages].flatMap(([page, text]) =>
-  blocksOf(text).map((code, index) => ({
-    file: join(FOLDER, `${page.replace(/\.md$/, "").replace("/", "-").toLowerCase()}-${index + 1}.ts`),
-    code,
-  })),
-);
-const servers = snippets.filter(({ code }) => /\.listen\((?:3000|\{ port: 3000 \})\)/.test(code));
-const configurations = snippets.filter(({ code }) => code.includes("export const server"));
-const isAssertion = ({ code }: { readonly code: string }) =>
-  code.includes('from "node:assert/strict"') && !code.includes('from "node:test"');
-const assertions = snippets.filter(isAssertion);
-const programs = snippets.filter(
-  (snippet) => !servers.includes(snippet) && !configurations.includes(snippet) && !isAssertion(snippet),
-);
-
-const examples = readdirSync(join(ROOT, "src"), { recursive: true, encoding: "utf8" })
-  .filter((file) => file.endsWith(".ts"))
-  .flatMap((file) => {
-    const comments = readFileSync(join(ROOT, "src", file), "utf8").replaceAll(/^ *\* ?/gm, "");
-    const name = file.replaceAll(/[/.]/g, "-");
-    return blocksOf(comments).map((code, index) => ({ file: join(FOLDER, `${name}-${index + 1}.ts`), code }));
-  });
+const QUICK_START = "README.md";
 
 const issuer = createIssuer();
-const environment = { ...process.env, JWT_PUBLIC_KEY: issuer.publicPem };
+const blocks = pages.flatMap((page) => page.blocks);
+const ofLanguage = (...languages: readonly string[]): readonly Block[] =>
+  blocks.filter(({ language }) => languages.includes(language));
+const withRole = (role: ReturnType<typeof roleOf>): readonly Snippet[] =>
+  snippets.filter((snippet) => snippet.block?.language === "ts" && roleOf(snippet) === role);
+
+/** What `token.mjs` of README.md prints for its arguments. */
+const mint: Mint = (args) => {
+  const now = Math.floor(Date.now() / 1000);
+  const claims = args.filter((arg) => arg.includes("=")).map((arg) => arg.split("=", 2));
+  return issuer.token({
+    sub: "user-7",
+    iat: now,
+    exp: now + 3600,
+    scopes: args.filter((arg) => !arg.includes("=")),
+    ...Object.fromEntries(claims.map(([name = "", value = ""]) => [name, Number(value) || value])),
+  });
+};
+
+const realFetch = globalThis.fetch;
+
+/** Answers as `https://login.example/` does, without leaving this process. */
+const answerAsIssuer = (url: string, init?: RequestInit): Promise<Response> =>
+  url.startsWith("https://login.example/")
+    ? Promise.resolve(
+        Response.json(
+          url.includes("/.well-known/")
+            ? { issuer: "https://login.example/", jwks_uri: "https://login.example/keys" }
+            : { keys: [issuer.publicJwk] },
+        ),
+      )
+    : realFetch(url, init);
 
 beforeAll(() => {
-  mkdirSync(FOLDER, { recursive: true });
-  // A snippet is a module of its own even where it imports nothing.
-  for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
+  writeSnippets();
+  vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+  vi.stubGlobal("fetch", answerAsIssuer);
 });
-afterAll(() => rmSync(FOLDER, { recursive: true, force: true }));
+afterAll(() => {
+  vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
+  removeSnippets();
+});
+
+/** The blocks of a section: what is below one heading of the second level. */
+const besides = ({ page, section }: Block, ...languages: readonly string[]): readonly Block[] =>
+  blocks.filter((one) => one.page === page && one.section === section && languages.includes(one.language));
+
+/** The requests that a section shows, with the tokens that the page has made so far. */
+async function requestsBelow(block: Block): Promise<readonly Request[]> {
+  const shell = besides(block, "sh");
+  const above = blocks.filter(({ page, language, line }) => {
+    return page === block.page && language === "sh" && line < (shell[0]?.line ?? 0);
+  });
+  const earlier = await requestsOf(above, mint);
+  return (await requestsOf([...above, ...shell], mint)).slice(earlier.length);
+}
+
+/** Asks each server of a section everything that the section shows; of two the first is what the second replaces. */
+async function checkAnswers(files: readonly string[], block: Block, ports: readonly number[]): Promise<void> {
+  const requests = await requestsBelow(block);
+  expect(requests.length, `${block.page}:${block.line} shows no request`).toBeGreaterThan(0);
+  const heads: string[] = [];
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  for (const request of requests) {
+    const { statuses, body, printed } = request.expected;
+    for (const [index, port] of ports.entries()) {
+      const answer = await send(port, request);
+      const about = `${files[index] ?? ""}: ${request.text} ${answer.text}`;
+      expect(answer.status, about).toBe(statuses[index] ?? statuses[0]);
+      const isNew = index === ports.length - 1;
+      if (isNew && body !== undefined) expect(JSON.parse(answer.text) as unknown, about).toEqual(body);
+      if (isNew && printed !== undefined) expect(log.mock.lastCall, about).toEqual([printed]);
+      heads.push(`${answer.head.toLowerCase()}\n${answer.text}`);
+    }
+  }
+  log.mockRestore();
+  for (const { code, page, line } of besides(block, "http")) {
+    const lines = code.trim().split("\n");
+    const isSaid = (answer: string) =>
+      lines.every((one) => one === "" || answer.includes(one) || answer.includes(lowerName(one)));
+    expect(heads.some(isSaid), `${page}:${line} is answered`).toBe(true);
+  }
+}
+
+/** A header field as it is compared. */
+const lowerName = (line: string): string => line.toLowerCase();
 
 /** A documented WebSocket answers who may have it, and only below its path. */
 async function checkUpgrades(port: number): Promise<void> {
@@ -73,113 +132,181 @@ async function checkUpgrades(port: number): Promise<void> {
   expect(await open("/agents/web", "agents:web:read")).toBe("closed");
 }
 
-describe("the documentation", () => {
-  it("has the blocks that these tests are about", () => {
-    expect(servers.length).toBeGreaterThanOrEqual(6);
-    expect(programs.length).toBeGreaterThanOrEqual(5);
-    expect(assertions.length).toBeGreaterThanOrEqual(5);
-    expect(configurations.length).toBeGreaterThanOrEqual(7);
+describe("the code of the documentation", () => {
+  it("is of a kind that is checked here", () => {
+    const known = ["ts", "js", "json", "sh", "http", "text"];
+    const others = blocks.filter(({ language }) => !known.includes(language));
+    expect(others.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+    expect(withRole("server").length).toBeGreaterThanOrEqual(12);
+    expect(withRole("program").length).toBeGreaterThanOrEqual(5);
+    expect(withRole("configuration").length).toBeGreaterThanOrEqual(10);
     expect(examples.length).toBeGreaterThanOrEqual(7);
   });
 
-  it("compiles, every block of it", () => {
-    const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as {
-      config: object;
-    };
-    const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-    const program = ts.createProgram(
-      [...snippets, ...examples].map(({ file }) => file),
-      // As most users have it: `process.env.NAME`.
-      { ...options, noPropertyAccessFromIndexSignature: false },
-    );
-    const diagnostics = ts.getPreEmitDiagnostics(program).map(({ file, messageText }) => {
-      return `${file?.fileName ?? ""}: ${ts.flattenDiagnosticMessageText(messageText, "\n")}`;
-    });
-    expect(diagnostics).toEqual([]);
+  it("compiles, every block of it and every example in a comment", () => {
+    expect(mistakesOf(compileAll())).toEqual([]);
   }, 60_000);
 
-  it.concurrent.each(servers)("serves with $file", async ({ file, code }) => {
-    const child = fork(file, {
-      execArgv: ["--import", "tsx", "--import", PRELOAD],
-      env: environment,
+  it("leaves no name that is exported without a word", () => {
+    const names = exportedNames(compileAll());
+    expect([...names].filter(([, comment]) => comment === "").map(([name]) => name)).toEqual([]);
+    expect(names.size).toBeGreaterThan(200);
+  });
+
+  it("compares with every option of the libraries that people come from", () => {
+    const forgotten = [...peerOptions(compileAll())].flatMap(([page, options]) => {
+      const { prose } = pageOf(page);
+      const isTold = (name: string) => new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``).test(prose);
+      return options.filter((name) => !isTold(name)).map((name) => `${page}: ${name}`);
+    });
+    expect(forgotten).toEqual([]);
+  });
+
+  it("is JSON where it says so, and a configuration or a payload that is accepted", async () => {
+    for (const { code, page, line } of ofLanguage("json")) {
+      const value = JSON.parse(code) as Record<string, unknown>;
+      const about = `${page}:${line}`;
+      if ("service_id" in value)
+        expect(
+          () => createResourceServer({ verificationKeys: [issuer.publicPem], ...parseConfiguration(value) }),
+          about,
+        ).not.toThrow();
+      if (typeof value["iat"] !== "number") continue;
+      const now = (value["iat"] + 1) * 1000;
+      const server = createResourceServer({
+        serviceId: "agents-prod",
+        verificationKeys: [issuer.publicPem],
+        now: () => now,
+      });
+      const principal = await server.authenticate(await issuer.token(value));
+      expect(principal.claims, about).toEqual(value);
+    }
+  });
+
+  it("has commands that exist", () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      readonly name: string;
+      readonly scripts: object;
+      readonly dependencies: object;
+      readonly devDependencies: object;
+    };
+    const packages = [
+      manifest.name,
+      ...Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }),
+    ];
+    const known = {
+      packages: new Set(packages),
+      scripts: new Set(Object.keys(manifest.scripts)),
+      hasPath: (path: string) => existsSync(join(ROOT, path)),
+    };
+    const mistakes = ofLanguage("sh").flatMap(({ code, page, line }) =>
+      code
+        .replaceAll("\\\n", " ")
+        .split("\n")
+        .filter((command) => !isCommand(command, known))
+        .map((command) => `${page}:${line}: ${command}`),
+    );
+    expect(mistakes).toEqual([]);
+  });
+});
+
+describe("the first screen of README.md", () => {
+  const [server, token] = pageOf(QUICK_START).blocks.filter(({ language }) => language === "js");
+
+  it("serves as it says, with the key and the tokens of its own script", async () => {
+    const place = mkdtempSync(join(FOLDER, "quick-start-"));
+    writeFileSync(join(place, "server.mjs"), server?.code ?? "");
+    writeFileSync(join(place, "token.mjs"), token?.code ?? "");
+    const make: Mint = (args) =>
+      Promise.resolve(
+        execFileSync(process.execPath, ["token.mjs", ...args], { cwd: place, encoding: "utf8" }).trim(),
+      );
+    await make([]);
+    const child = fork("server.mjs", {
+      cwd: place,
+      execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
+      env: { ...process.env, TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json") },
       silent: true,
     });
-    const [port] = (await once(child, "message")) as [number];
     try {
-      const path = "/agents/web";
-      const refused = await ask(port, { path });
-      expect(refused.status).toBe(401);
-      expect(refused.headers["www-authenticate"]).toBe("Bearer");
-      const allowed = await ask(port, { path, token: await issuer.token({ scopes: ["agents:web:read"] }) });
-      expect(allowed.status).toBe(200);
-      const other = await ask(port, { path, token: await issuer.token({ scopes: ["agents:api:read"] }) });
-      expect(other.status).toBe(403);
-      if (code.includes('"upgrade"')) await checkUpgrades(port);
+      const [port] = (await once(child, "message")) as [number];
+      const shell = pageOf(QUICK_START).blocks.filter(
+        ({ language, section }) => language === "sh" && section === "",
+      );
+      const requests = await requestsOf(shell, make);
+      expect(requests.length).toBeGreaterThanOrEqual(4);
+      for (const request of requests) {
+        const answer = await send(port, request);
+        expect(answer.status, request.text).toBe(request.expected.statuses[0]);
+        if (request.expected.body !== undefined)
+          expect(JSON.parse(answer.text)).toEqual(request.expected.body);
+      }
     } finally {
       child.kill();
       await once(child, "close");
     }
   });
+});
 
-  it.each(configurations)("configures a server with $file", async ({ file }) => {
-    vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
-    const { server } = (await import(file)) as { readonly server: ResourceServer };
-    vi.unstubAllEnvs();
-    expect([...server.routes].length).toBeGreaterThan(0);
-    await server.close();
-  });
+describe("a documented server", () => {
+  const servers = withRole("server").flatMap((snippet) =>
+    snippet.block ? [{ ...snippet, block: snippet.block }] : [],
+  );
+  const nameOf = ({ page, section }: Block): string => `${page} # ${section}`;
+  const sections = [...new Set(servers.map(({ block }) => nameOf(block)))].map(
+    (name) => [name, servers.filter(({ block }) => nameOf(block) === name)] as const,
+  );
 
-  // In this process: it takes a second to start another.
-  it.each(assertions)("holds what $file asserts", async ({ file }) => {
-    await import(file);
-  });
-
-  it.concurrent.each(programs)("runs $file to its end", async ({ file, code }) => {
-    const child = fork(file, { execArgv: ["--import", "tsx"], env: environment, silent: true });
-    let out = "";
-    child.stdout?.on("data", (chunk: Buffer) => (out += chunk.toString()));
-    const [exitCode] = (await once(child, "close")) as [number | null];
-    expect(exitCode, out).toBe(0);
-    // What a comment says of a printed line is what is printed.
-    const told = [...code.matchAll(/^console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
-    expect(out.split("\n").slice(0, told.length)).toEqual(told);
-  });
-
-  it.each([...pages])("names only files that exist in %s", (page, text) => {
-    const links = [...text.matchAll(/\]\((?!https?:|#)([^)#]+)[)#]/g)].map(([, target = ""]) => target);
-    expect(links.length).toBeGreaterThan(0);
-    for (const link of links) expect(existsSync(join(ROOT, page, "..", link)), link).toBe(true);
-  });
-
-  it.each([...pages])("names only sections that exist in %s", (page, text) => {
-    const anchors = [...text.matchAll(/\]\(([^)\s]*)#([\w-]+)\)/g)].filter(
-      ([, at = ""]) => !/^https?:/.test(at),
-    );
-    expect(anchors.length).toBeGreaterThan(0);
-    for (const [, at = "", anchor = ""] of anchors) {
-      const target = at === "" ? text : readFileSync(join(ROOT, page, "..", at), "utf8");
-      const sections = [...target.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
-        title
-          .toLowerCase()
-          .replaceAll(/[^\w\s-]/g, "")
-          .replaceAll(" ", "-"),
+  it.each(sections)("answers as it is said: %s", async (_name, members) => {
+    const [first] = members;
+    if (!first) return;
+    const served = [];
+    try {
+      for (const { file } of members) served.push(await serve(pathToFileURL(file).href));
+      const ports = served.map(({ port }) => port);
+      await checkAnswers(
+        members.map(({ name }) => name),
+        first.block,
+        ports,
       );
-      expect(sections, `${at}#${anchor}`).toContain(anchor);
+      for (const [index, { code }] of members.entries())
+        if (code.includes('"upgrade"')) await checkUpgrades(ports[index] ?? 0);
+    } finally {
+      for (const { close } of served) await close();
     }
   });
+});
 
-  it("lists every option, and the default table as it is", async () => {
-    const { OPTION_NAMES } = await import("../src/options/shape.ts");
-    const { defaultScopeMappings } = await import("scopegate");
-    for (const name of OPTION_NAMES) expect(readme, name).toContain(`\`${name}\``);
-    const rows = [...readme.matchAll(/^\| `([A-Z]+ \/\S*)` +\| `(.+?)` +\|$/gm)].map(([, key, value]) => [
-      key,
-      value,
-    ]);
-    const render = (value: unknown): string =>
-      JSON.stringify(value)
-        .replace(/^\{"(\w+)":/, "{ $1: ")
-        .replace(/\}$/, " }");
-    expect(rows).toEqual(Object.entries(defaultScopeMappings).map(([key, value]) => [key, render(value)]));
+describe("a documented configuration", () => {
+  it.each(withRole("configuration"))("makes a server: $name", async ({ file }) => {
+    const made = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+    for (const one of Object.values(made)) {
+      if (typeof one !== "object" || one === null || !("routes" in one)) continue;
+      const server = one as ResourceServer;
+      expect([...server.routes].length).toBeGreaterThan(0);
+      await server.close();
+    }
   });
+});
+
+describe("a documented program", () => {
+  it.each(withRole("program"))(
+    "runs to its end, and prints what is said: $name",
+    async ({ file, code, block }) => {
+      const out = await run(pathToFileURL(file).href);
+      const told = [...code.matchAll(/^ *console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
+      expect(out.split("\n").slice(0, told.length)).toEqual(told);
+      const [shown] = block ? besides(block, "text").filter(({ line }) => line > block.line) : [];
+      if (shown) expect(out).toContain(shown.code.trim());
+    },
+  );
+
+  it.each(withRole("test").filter(({ code }) => code.includes('"node:test"')))(
+    "passes as a test: $name",
+    async ({ file }) => {
+      const child = fork(file, { execArgv: ["--import", "tsx"], silent: true });
+      const [exitCode] = (await once(child, "close")) as [number | null];
+      expect(exitCode).toBe(0);
+    },
+  );
 });

@@ -1,4 +1,4 @@
-/** The configurations for well-known providers in README.md, each with a token as that provider writes it. */
+/** The configurations for well-known providers in docs/providers.md, each with a token as that provider writes it. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ import { verdictOf } from "./support/resource-servers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FOLDER = join(ROOT, "test/.providers");
-const readme = readFileSync(join(ROOT, "README.md"), "utf8");
+const page = readFileSync(join(ROOT, "docs/providers.md"), "utf8");
 const signer = createIssuer({ kid: "provider-key" });
 
 beforeAll(() => mkdirSync(FOLDER, { recursive: true }));
@@ -105,9 +105,9 @@ const providers: readonly Provider[] = [
   },
 ];
 
-/** The server that README.md configures under a heading. */
+/** The server that the page configures under a heading. */
 async function documentedServer(name: string): Promise<ResourceServer> {
-  const section = readme.split(`\n### ${name}\n`)[1] ?? "";
+  const section = page.split(`\n## ${name}\n`)[1] ?? "";
   const code = /^```ts\n(.*?)^```$/ms.exec(section)?.[1] ?? "";
   const file = join(FOLDER, `${name.replaceAll(" ", "-")}.ts`);
   writeFileSync(file, code);

@@ -7,6 +7,7 @@ import { mistake, requireNames } from "./mistakes.ts";
 import { requireParams, type SampleParams, sampleOf } from "./sample-route.ts";
 import { renderTable } from "./text-table.ts";
 
+/** What `accessMatrix` asks, and how wide it shows it. */
 export interface AccessMatrixOptions {
   /** The rows: each caller by the name that the table shows. */
   readonly callers: Readonly<Record<string, TestCaller>>;
@@ -22,6 +23,7 @@ export interface AccessMatrixOptions {
 export interface AccessMatrix {
   /** The table, to be read and to be kept as a snapshot. */
   readonly text: string;
+  /** The answers as data, route by route. */
   readonly cells: readonly AccessCell[];
   /** The keys of rules without a column: no path was found that they decide. */
   readonly unasked: readonly string[];
@@ -29,10 +31,13 @@ export interface AccessMatrix {
   toString(): string;
 }
 
+/** The answer for one caller and one route. */
 export interface AccessCell {
+  /** Its name in `callers`. */
   readonly caller: string;
   /** `METHOD /path`. */
   readonly route: string;
+  /** What the server decided. */
   readonly decision: Decision;
 }
 

@@ -3,9 +3,11 @@ import { mistake, requireGrantable, requireNames } from "./mistakes.ts";
 
 /** A caller whose scopes are known, and who needs no token: the table alone decides. */
 export interface ScopedCaller {
+  /** What it was granted. */
   readonly scopes: readonly string[];
   /** Default: `"user-1"`. */
   readonly userId?: string;
+  /** Default: none. */
   readonly sessionId?: string;
   /** The claims of the principal. Default: none. */
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -13,6 +15,7 @@ export interface ScopedCaller {
 
 /** A caller who sends a token, which goes through the whole pipeline. */
 export interface TokenCaller {
+  /** The token, or what makes one for each request. */
   readonly token: string | (() => Promise<string>);
   /** The cookie to send it in. Default: none, it is sent as `Authorization`. */
   readonly cookie?: string;

@@ -30,6 +30,7 @@ export const testRejections = Object.freeze([
   "claims",
 ] as const);
 
+/** A rejection that a token can be made for. */
 export type TestRejection = (typeof testRejections)[number];
 
 /** What is done to a good token; claims that are `undefined` are left out. */

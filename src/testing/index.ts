@@ -10,11 +10,7 @@ export { check } from "./check.ts";
 export { type TestRejection, testRejections } from "./flaws.ts";
 export { type TestKeyServer } from "./key-server.ts";
 export { type SampleParams } from "./sample-route.ts";
-export {
-  createTestIssuer,
-  type TestIssuer,
-  type TestIssuerOptions,
-  type TestTrustOptions,
-} from "./test-issuer.ts";
+export { createTestIssuer, type TestIssuer, type TestIssuerOptions } from "./test-issuer.ts";
 export { type SigningKey, type TestKey } from "./test-key.ts";
 export { type TestTokenOptions } from "./token-options.ts";
+export { type TestTrustOptions } from "./trust-options.ts";

@@ -8,6 +8,7 @@ import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, secretsAreNotPublished, type TestKeyServer } from "./key-server.ts";
 import { mistake, requireNames } from "./mistakes.ts";
 import { type SigningKey, type TestKey } from "./test-key.ts";
+import { type TestTrustOptions } from "./trust-options.ts";
 import { claimsOf, isGood, requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
 import { issueToken } from "./issue-token.ts";
 
@@ -23,9 +24,11 @@ export interface TestIssuerOptions {
   readonly kid?: string | null;
   /** Its first key: a private key, or the text of a secret for HS*. Default: a new one. */
   readonly signingKey?: SigningKey;
-  /** The claims in which it writes, as the option of the server says. Default: as that of the server. */
+  /** Where it writes the scopes, as the option of the server says. Default: `"scopes"`. */
   readonly scopesClaim?: ClaimPath;
+  /** Where it writes the user. Default: `"sub"`. */
   readonly userIdClaim?: ClaimPath;
+  /** Where it writes the session. Default: `"session_id"`. */
   readonly sessionIdClaim?: ClaimPath;
   /** Further claims of each of its tokens. Default: none. */
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -35,23 +38,13 @@ export interface TestIssuerOptions {
   readonly now?: () => number;
 }
 
-/** The options of a server that trusts the issuer. They may stand behind others, whose keys they replace. */
-export interface TestTrustOptions {
-  readonly issuer: string;
-  readonly audience: string | readonly string[];
-  readonly algorithm: Algorithm;
-  readonly keys: KeySource;
-  readonly scopesClaim?: ClaimPath;
-  readonly userIdClaim?: ClaimPath;
-  readonly sessionIdClaim?: ClaimPath;
-  readonly now?: () => number;
-}
-
 /** An issuer in memory, for tests: never trust one in a service that somebody uses. */
 export interface TestIssuer {
   /** The `iss` of its tokens. */
   readonly issuer: string;
+  /** The `aud` of its tokens. */
   readonly audience: string | readonly string[];
+  /** What it signs with. */
   readonly algorithm: Algorithm;
   /** The newest key, which signs. */
   readonly key: TestKey;

@@ -19,7 +19,9 @@ export interface TestKey {
   readonly verificationKey: string;
   /** With `alg`, `use` and the `kid`. */
   readonly publicJwk: JsonWebKey;
+  /** What verifies its tokens. */
   readonly publicKey: KeyObject;
+  /** What signs them. */
   readonly privateKey: KeyObject;
 }
 

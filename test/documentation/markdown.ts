@@ -1,0 +1,84 @@
+/** The pages of the documentation, cut into headings, links and code blocks. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+export interface Block {
+  readonly page: string;
+  readonly line: number;
+  /** The first word behind the fence. */
+  readonly language: string;
+  readonly code: string;
+  /** The heading of the second level above the block: blocks below one heading belong together. */
+  readonly section: string;
+}
+
+export interface Page {
+  /** From the root of the repository. */
+  readonly path: string;
+  readonly text: string;
+  /** The text without code blocks. */
+  readonly prose: string;
+  readonly blocks: readonly Block[];
+  /** As links name them. */
+  readonly anchors: ReadonlySet<string>;
+  /** The targets of links and pictures. */
+  readonly links: readonly string[];
+}
+
+const FENCED = /^( *)```(\w*)(?: [^\n]*)?\n(.*?)^\1```$/gms;
+
+const inFolder = (folder: string, options: { readonly recursive: boolean }): readonly string[] =>
+  readdirSync(join(ROOT, folder), { ...options, encoding: "utf8" })
+    .filter((file) => file.endsWith(".md"))
+    .map((file) => join(folder, file))
+    .sort();
+
+export function pageOf(path: string): Page {
+  const page = pages.find((one) => one.path === path);
+  if (!page) throw new Error(`There is no page ${path}.`);
+  return page;
+}
+
+/** What stands below a heading, up to the next of its level or above. */
+export function sectionOf({ path, text }: Page, heading: string): string {
+  const [, level = "", body = ""] =
+    new RegExp(`^(#+) ${heading.replaceAll(/[^\w ]/g, "\\$&")}\\n(.*)`, "ms").exec(text) ?? [];
+  if (level === "") throw new Error(`${path} has no section ${heading}.`);
+  return body.split(new RegExp(`^#{1,${level.length}} `, "m"))[0] ?? "";
+}
+
+function readPage(path: string): Page {
+  const text = readFileSync(join(ROOT, path), "utf8");
+  const blocks = [...text.matchAll(FENCED)].map(({ index, 2: language = "", 3: code = "" }): Block => {
+    const above = text.slice(0, index).replaceAll(FENCED, "");
+    const section = [...above.matchAll(/^## (.*)$/gm)].at(-1)?.[1] ?? "";
+    return { page: path, line: text.slice(0, index).split("\n").length, language, code, section };
+  });
+  const prose = text.replaceAll(FENCED, "");
+  const headings = [...prose.matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => slugOf(heading));
+  const links = [...prose.replaceAll(/`[^`\n]*`/g, "").matchAll(/\]\(([^)\s]+)\)/g)].map(([, to = ""]) => to);
+  return { path, text, prose, blocks, anchors: new Set(withNumbers(headings)), links };
+}
+
+/** What a heading is called in a link on GitHub. */
+const slugOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+    .replaceAll(" ", "-");
+
+/** A heading that occurs again is numbered. */
+const withNumbers = (slugs: readonly string[]): readonly string[] =>
+  slugs.map((slug, index) => {
+    const before = slugs.slice(0, index).filter((one) => one === slug).length;
+    return before === 0 ? slug : `${slug}-${before}`;
+  });
+
+/** The generated reference is no page of ours. */
+export const pages: readonly Page[] = [
+  ...inFolder(".", { recursive: false }),
+  ...inFolder("docs", { recursive: true }).filter((path) => !path.startsWith("docs/api/")),
+].map(readPage);

@@ -1,0 +1,197 @@
+/** What the pages say, compared with the source: links, names, tables and pictures. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { runInNewContext } from "node:vm";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import * as scopegate from "scopegate";
+import { type RefusalReason, type Refused, type Rejection } from "scopegate";
+import { pictures } from "../../docs/pictures/pictures.ts";
+import { OPTION_NAMES } from "../../src/options/shape.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { createServer, issuesOf } from "../support/resource-servers.ts";
+import { pageOf, pages, ROOT, sectionOf } from "./markdown.ts";
+
+/** The texts of a union type, as its file declares it. */
+function unionOf(file: string, name: string): readonly string[] {
+  const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest);
+  const texts: string[] = [];
+  const collect = (node: ts.Node): void => {
+    if (ts.isStringLiteral(node)) texts.push(node.text);
+    ts.forEachChild(node, collect);
+  };
+  for (const statement of source.statements)
+    if (ts.isTypeAliasDeclaration(statement) && statement.name.text === name) collect(statement.type);
+  if (texts.length === 0) throw new Error(`${file} has no union ${name}.`);
+  return texts;
+}
+
+const REASONS = unionOf("src/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
+const REJECTIONS = unionOf("src/errors.ts", "Rejection") as readonly Rejection[];
+const ISSUE_CODES = unionOf("src/errors.ts", "ConfigurationIssueCode");
+
+/** The rows of all tables of a text, as lists of cells. */
+const rowsOf = (text: string): readonly (readonly string[])[] =>
+  [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) =>
+    row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
+  );
+
+const unquoted = (cell: string): string => cell.replaceAll("`", "");
+
+describe("links", () => {
+  /** Written by others, or made by a command. */
+
+  it.each(pages)("of $path lead somewhere", ({ path, links, anchors }) => {
+    for (const link of links.filter((one) => !/^[a-z]+:/.test(one))) {
+      const [file = "", anchor] = link.split("#");
+      const target = file === "" ? path : relative(ROOT, join(ROOT, dirname(path), file));
+      expect(existsSync(join(ROOT, target)), `${path}: ${link}`).toBe(true);
+      if (anchor === undefined) continue;
+      const known = file === "" ? anchors : pageOf(target).anchors;
+      expect([...known], `${path}: ${link}`).toContain(anchor);
+    }
+  });
+
+  it("of README.md lead to every page", () => {
+    const linked = new Set(pageOf("README.md").links.map((link) => link.split("#")[0]));
+    const others = pages
+      .map(({ path }) => path)
+      .filter((path) => path !== "README.md" && !path.startsWith("docs/decisions/"));
+    expect(others.filter((path) => !linked.has(path))).toEqual([]);
+  });
+});
+
+describe("docs/options.md", () => {
+  it("lists every option", () => {
+    const listed = rowsOf(pageOf("docs/options.md").text).flatMap(([cell = ""]) =>
+      [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
+    );
+    expect(OPTION_NAMES.filter((name) => !listed.includes(name))).toEqual([]);
+    expect(listed.filter((name) => name !== "option" && !OPTION_NAMES.includes(name))).toEqual([]);
+  });
+});
+
+describe("docs/policy-table.md", () => {
+  it("has the default table as it is", () => {
+    const rows = rowsOf(sectionOf(pageOf("docs/policy-table.md"), "The default table")).slice(2);
+    const render = (value: unknown): string =>
+      JSON.stringify(value)
+        .replace(/^\{"(\w+)":/, "{ $1: ")
+        .replace(/\}$/, " }");
+    const table = Object.entries(scopegate.defaultScopeMappings);
+    expect(rows.map((row) => row.map(unquoted))).toEqual(table.map(([key, value]) => [key, render(value)]));
+  });
+
+  it.each(Object.entries(pictures))(
+    "shows %s as the library decides: npm run docs:pictures",
+    (name, draw) => {
+      expect(readFileSync(join(ROOT, "docs/pictures", name), "utf8")).toBe(draw());
+    },
+  );
+});
+
+describe("docs/troubleshooting.md", () => {
+  const section = sectionOf(pageOf("docs/troubleshooting.md"), "Each refusal");
+
+  it("has every reason and every rejection once, each with its cause, its cure and a request that shows it", () => {
+    const parts = section.split(/^### /m).slice(1);
+    const names = parts.map((part) => /^`(\w+)`\n/.exec(part)?.[1]);
+    // `token_rejected` is told by its rejections.
+    const expected = [...REASONS.filter((reason) => reason !== "token_rejected"), ...REJECTIONS];
+    expect([...names].sort()).toEqual(expected.sort());
+    for (const [index, part] of parts.entries()) {
+      expect(part).toContain("**Cause:**");
+      expect(part).toContain("**Cure:**");
+      // What the server printed is checked where the blocks are run.
+      expect(part).toMatch(new RegExp(`# \\d{3} ${String(names[index])}$`, "m"));
+    }
+  });
+});
+
+describe("docs/errors.md", () => {
+  const page = pageOf("docs/errors.md");
+  const server = createServer();
+  const refused = (reason: RefusalReason, rejection?: Rejection): Refused => ({
+    allowed: false,
+    reason,
+    required: ["agents:web:run"],
+    granted: [],
+    missing: ["agents:web:run"],
+    satisfied: [],
+    ...(rejection && { rejection }),
+  });
+
+  it("tells what each reason, and each rejection, is answered by", () => {
+    const rows = rowsOf(sectionOf(page, "What is answered"))
+      .slice(2)
+      .map((row) => row.map(unquoted));
+    const told = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
+    const rowFor = (reason: RefusalReason, rejection: string) =>
+      rows.find((row) => row[0] === reason && row[1] === rejection);
+    for (const reason of REASONS) {
+      for (const rejection of reason === "token_rejected" ? REJECTIONS : [undefined]) {
+        const name = rejection === undefined ? "" : told.includes(rejection) ? rejection : "every other";
+        const { status, body, headers } = server.refuse(refused(reason, rejection));
+        const row = rowFor(reason, name) ?? [];
+        expect(row.slice(2, 4), `${reason} ${name}`).toEqual([String(status), body.detail]);
+        const challenge = headers["WWW-Authenticate"];
+        const error =
+          /error="\w+"/.exec(challenge ?? "")?.[0] ?? (challenge === undefined ? "none" : "Bearer");
+        expect(row[4], `${reason} ${name}`).toContain(error);
+      }
+    }
+    expect(rows.length).toBe(REASONS.length + told.length);
+    for (const rejection of REJECTIONS) expect(page.text, rejection).toContain(`\`${rejection}\``);
+  });
+
+  it("shows the body of a refusal as it is", () => {
+    const [json] = page.blocks.filter(({ language }) => language === "json");
+    expect(JSON.parse(json?.code ?? "")).toEqual(server.refuse(refused("scope_insufficient")).body);
+  });
+
+  it("has every code of a configuration mistake, with an example that is one", () => {
+    const rows = rowsOf(sectionOf(page, "ConfigurationError")).slice(2);
+    expect(rows.map(([code = ""]) => unquoted(code)).sort()).toEqual([...ISSUE_CODES].sort());
+    const { publicPem, privateKey } = createIssuer();
+    const privatePem = privateKey.export({ format: "pem", type: "pkcs8" });
+    for (const [code = "", example = ""] of rows) {
+      const options = runInNewContext(`({ ${unquoted(example)} })`, { privatePem }) as object;
+      const given = { serviceId: "agents-prod", verificationKeys: [publicPem], ...options };
+      expect(
+        issuesOf(given).map((issue) => issue.code),
+        example,
+      ).toContain(unquoted(code));
+    }
+  });
+
+  it("has every class that is exported to be caught", () => {
+    const classes = Object.entries(scopegate).filter(
+      ([, value]) => value instanceof Function && value.prototype instanceof Error,
+    );
+    for (const [name] of classes) expect(page.text).toContain(`\`${name}\``);
+    expect(classes.length).toBeGreaterThanOrEqual(4);
+  });
+});
+
+describe("the other tables", () => {
+  it("have every finding of an audit, every way to satisfy a scope and every event of keys", () => {
+    const source = readFileSync(join(ROOT, "src/policy/audit-report.ts"), "utf8");
+    const kinds = [...source.matchAll(/"((?:rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
+    expect(new Set(kinds).size).toBeGreaterThanOrEqual(7);
+    for (const kind of kinds) expect(pageOf("docs/audit.md").text).toContain(`\`${kind}\``);
+    for (const by of unionOf("src/scope.ts", "SatisfiedBy"))
+      expect(sectionOf(pageOf("docs/server.md"), "Principals"), by).toContain(`\`${by}\``);
+    for (const type of ["fetched", "rotated", "failed", "stale"])
+      expect(pageOf("docs/tokens-and-keys.md").text).toContain(`\`${type}\``);
+  });
+
+  it("of CONTRIBUTING.md have every room, and name only files that exist", () => {
+    const { text } = pageOf("CONTRIBUTING.md");
+    for (const entry of readdirSync(join(ROOT, "src"), { withFileTypes: true }))
+      if (entry.isDirectory()) expect(text).toContain(`\`${entry.name}/\``);
+    const named = [...text.matchAll(/`((?:src|test|docs)\/[\w./-]+)`/g)].map(([, path = ""]) => path);
+    expect(named.length).toBeGreaterThan(10);
+    for (const path of named.filter((one) => !one.includes("NAME") && one !== "docs/api"))
+      expect(existsSync(join(ROOT, path)), path).toBe(true);
+  });
+});

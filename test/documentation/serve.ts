@@ -1,0 +1,86 @@
+/** Runs documented programs in this process: servers on a port that the system chooses, the others to their end. */
+import { once } from "node:events";
+import { request as httpRequest, type IncomingMessage, type Server as HttpServer } from "node:http";
+import { type AddressInfo, type ListenOptions, Server } from "node:net";
+import { format } from "node:util";
+import { vi } from "vitest";
+import { type Request } from "./shell.ts";
+
+type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;
+
+export interface Served {
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+/** Imports a program that listens, with 0 for the port that it names. */
+export async function serve(file: string): Promise<Served> {
+  const prototype = Server.prototype as unknown as { listen: Listen };
+  const { listen } = prototype;
+  const servers: Server[] = [];
+  const listening = new Promise<number>((resolve) => {
+    prototype.listen = function (where, ...rest) {
+      servers.push(this);
+      this.once("listening", () => resolve((this.address() as AddressInfo).port));
+      return listen.call(this, typeof where === "number" ? 0 : { ...where, port: 0 }, ...rest);
+    };
+  });
+  try {
+    await import(file);
+    const port = await listening;
+    return { port, close: () => stopAll(servers) };
+  } finally {
+    prototype.listen = listen;
+  }
+}
+
+async function stopAll(servers: readonly Server[]): Promise<void> {
+  for (const server of servers) await stop(server);
+}
+
+async function stop(server: Server): Promise<void> {
+  if (!server.listening) return;
+  (server as Partial<HttpServer>).closeAllConnections?.();
+  const closed = once(server, "close");
+  server.close();
+  await closed;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly head: string;
+  readonly text: string;
+}
+
+/** Sends one documented request as it is written. */
+export async function send(port: number, { asked }: Request): Promise<Answered> {
+  const { method = "GET", path, headers = [], content } = asked;
+  const length = content === undefined ? [] : [["content-length", String(Buffer.byteLength(content))]];
+  const fields = [["host", `127.0.0.1:${port}`], ...headers, ...length].flat();
+  const sent = httpRequest({ port, host: "127.0.0.1", method, path, agent: false, headers: fields });
+  sent.end(content);
+  const [response] = (await once(sent, "response")) as [IncomingMessage];
+  const chunks: Buffer[] = [];
+  for await (const chunk of response) chunks.push(chunk as Buffer);
+  const { statusCode = 0, statusMessage = "", rawHeaders } = response;
+  const lines = rawHeaders.flatMap((name, index) =>
+    index % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[index + 1] ?? ""}`] : [],
+  );
+  return {
+    status: statusCode,
+    head: [`http/1.1 ${statusCode} ${statusMessage}`, ...lines].join("\n"),
+    text: Buffer.concat(chunks).toString("utf8"),
+  };
+}
+
+/** Imports a program that comes to its end, and gives back what it printed. */
+export async function run(file: string): Promise<string> {
+  const lines: string[] = [];
+  const log = vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(format(...values)));
+  try {
+    await import(file);
+  } finally {
+    log.mockRestore();
+  }
+  return lines.join("\n");
+}

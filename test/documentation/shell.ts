@@ -1,0 +1,118 @@
+/** The shell blocks of a page: the requests that they send, and what the page says is answered. */
+import { type Asked } from "../support/http.ts";
+import { type Block } from "./markdown.ts";
+
+/** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for what an old and a new program answer. */
+export interface Expected {
+  readonly statuses: readonly number[];
+  /** The body, where it is written down: it must be the same JSON. */
+  readonly body?: unknown;
+  /** `# 401 expired`: the last line that the server printed. */
+  readonly printed?: string;
+}
+
+export interface Request {
+  readonly text: string;
+  readonly asked: Omit<Asked, "token"> & { readonly content?: string };
+  readonly expected: Expected;
+}
+
+/** The arguments of `token.mjs`: scopes, and claims as `name=value`. */
+export type Mint = (args: readonly string[]) => Promise<string>;
+
+/** Makes the requests of some blocks of one page, in order; variables hold tokens. */
+export async function requestsOf(blocks: readonly Block[], mint: Mint): Promise<readonly Request[]> {
+  const tokens = new Map<string, string>();
+  const requests: Request[] = [];
+  for (const { code } of blocks) {
+    for (const line of code.replaceAll("\\\n", " ").split("\n")) {
+      const [, name, args] = /^(\w+)=\$\(node token\.mjs ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
+      if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
+      if (line.startsWith("curl ")) requests.push(readCurl(line, tokens));
+    }
+  }
+  return requests;
+}
+
+function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
+  const [command = "", comment = ""] = line.split(" # ");
+  const filled = command.replaceAll(/\$(\w+)/g, (_, name: string) => {
+    const token = tokens.get(name);
+    if (token === undefined) throw new Error(`$${name} is not set above ${line}`);
+    return token;
+  });
+  const words = wordsOf(filled).slice(1);
+  let method: string | undefined;
+  let path: string | undefined;
+  let content: string | undefined;
+  const headers: (readonly [string, string])[] = [];
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    if (word === "-X") method = words.shift();
+    else if (word === "-d") content = words.shift() ?? "";
+    else if (word === "-H") headers.push(readField(words.shift() ?? ""));
+    else if (word.startsWith("http://localhost:3000/")) path = word.slice("http://localhost:3000".length);
+    else if (!["-i", "-s", "--path-as-is"].includes(word)) throw new Error(`curl has no ${word}: ${line}`);
+  }
+  if (path === undefined) throw new Error(`No URL: ${line}`);
+  const asked = { method: method ?? (content === undefined ? "GET" : "POST"), path, headers };
+  return {
+    text: command,
+    asked: { ...asked, ...(content !== undefined && { content }) },
+    expected: readExpected(comment, line),
+  };
+}
+
+function readField(field: string): readonly [string, string] {
+  const colon = field.indexOf(":");
+  return [field.slice(0, colon), field.slice(colon + 1).trim()];
+}
+
+function readExpected(comment: string, line: string): Expected {
+  const [, statuses, rest = ""] = /^(\d{3}(?: -> \d{3})?)(?!\d)(.*)$/.exec(comment) ?? [];
+  if (statuses === undefined) throw new Error(`No status is told: ${line}`);
+  const body = /^ ([{["].*)$/.exec(rest)?.[1];
+  const printed = /^ (\w+)$/.exec(rest)?.[1];
+  return {
+    statuses: statuses.split(" -> ").map(Number),
+    ...(printed !== undefined && { printed }),
+    ...(body !== undefined && { body: JSON.parse(body) as unknown }),
+  };
+}
+
+const wordsOf = (text: string): string[] =>
+  [...text.matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)].map(([, double, single, bare]) => {
+    return double ?? single ?? bare ?? "";
+  });
+
+/** What else may stand in a shell block, and what it names that has to exist. */
+const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) => boolean)?])[] = [
+  [/^curl /],
+  [/^\w+=\$\(node token\.mjs(?: [^)]+)?\)$/],
+  [/^node token\.mjs > \/dev\/null$/],
+  [/^export JWT_PUBLIC_KEY="\$\(cat public\.pem\)"$/],
+  [/^node server\.mjs &$/],
+  [/^npx tsx server\.mts$/],
+  [/^npm (?:ci|test|start|owner ls scopegate)$/],
+  [
+    /^npm install (.+)$/,
+    (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),
+  ],
+  [/^npm (?:ci && npm )?run ([\w:]+)(?: -- .+)?$/, (script, { scripts }) => scripts.has(script)],
+  [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
+];
+
+export interface KnownNames {
+  readonly packages: ReadonlySet<string>;
+  readonly scripts: ReadonlySet<string>;
+  readonly hasPath: (path: string) => boolean;
+}
+
+/** Whether a command is known, and what it names exists. */
+export function isCommand(line: string, known: KnownNames): boolean {
+  const [command = ""] = line.split("#");
+  if (command.trim() === "") return true;
+  return COMMANDS.some(([pattern, exists]) => {
+    const match = pattern.exec(command.trim());
+    return match !== null && (exists?.(match[1] ?? "", known) ?? true);
+  });
+}

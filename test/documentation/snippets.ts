@@ -1,0 +1,57 @@
+/** The code blocks of pages and of comments in `src`, each written to a file of its own. */
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Block, pages, ROOT } from "./markdown.ts";
+
+/** Inside of the project, so that a snippet finds the packages that it imports. */
+export const FOLDER = join(ROOT, "test/.snippets");
+
+export interface Snippet {
+  /** Where it stands. */
+  readonly name: string;
+  readonly file: string;
+  readonly code: string;
+  /** Absent for an example in a comment. */
+  readonly block?: Block;
+}
+
+export const snippets: readonly Snippet[] = pages
+  .flatMap(({ blocks }) => blocks)
+  .filter(({ language }) => language === "ts" || language === "js")
+  .map((block) => {
+    const { page, line, code, language } = block;
+    const name = `${page}:${line}`;
+    const extension = language === "ts" ? "ts" : "mjs";
+    return { name, file: join(FOLDER, `${name.replaceAll(/[/.:]/g, "-")}.${extension}`), code, block };
+  });
+
+export const examples: readonly Snippet[] = readdirSync(join(ROOT, "src"), {
+  recursive: true,
+  encoding: "utf8",
+})
+  .filter((file) => file.endsWith(".ts"))
+  .flatMap((file) => {
+    const comments = readFileSync(join(ROOT, "src", file), "utf8").replaceAll(/^ *\* ?/gm, "");
+    return [...comments.matchAll(/^```ts\n(.*?)^```$/gms)].map(([, code = ""], index) => {
+      const name = `src-${file.replaceAll(/[/.]/g, "-")}-${index + 1}`;
+      return { name, file: join(FOLDER, `${name}.ts`), code };
+    });
+  });
+
+/** What the test of a snippet does with it, told by what it does. */
+export type Role = "server" | "configuration" | "test" | "program";
+
+export function roleOf({ code }: Snippet): Role {
+  if (/from "(?:node:test|vitest)"/.test(code)) return "test";
+  // What asserts its own answers shows no requests.
+  if (code.includes(".listen(") && !code.includes('"node:assert/strict"')) return "server";
+  return /^export const /m.test(code) ? "configuration" : "program";
+}
+
+export function writeSnippets(): void {
+  mkdirSync(FOLDER, { recursive: true });
+  // A snippet is a module of its own even where it imports nothing.
+  for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
+}
+
+export const removeSnippets = (): void => rmSync(FOLDER, { recursive: true, force: true });
