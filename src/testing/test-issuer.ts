@@ -1,5 +1,4 @@
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../keys/algorithm.ts";
-import { type KeySource } from "../keys/key-source.ts";
 import { type JsonWebKeySet } from "../keys/verification-key.ts";
 import { type TrustedIssuer } from "../options/trusted-issuer.ts";
 import { type ClaimPath } from "../principal.ts";
