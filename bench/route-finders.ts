@@ -14,7 +14,7 @@ export interface Finder {
 
 const { compileRules: compile } = await importInternal<typeof compileRules>("policy/compile-rules.ts");
 const { RouteFinder } = await importInternal<typeof routeTable>("policy/route-table.ts");
-const { readTarget } = await importInternal<typeof request>("request.ts");
+const { readPath } = await importInternal<typeof request>("request.ts");
 
 const fail = () => {
   throw new Error("A pattern of the benchmark is none.");
@@ -27,7 +27,7 @@ export function createOurs(patterns: readonly string[]): Finder {
   return {
     name: "scopegate",
     has: (target) => {
-      const path = readTarget(target);
+      const path = readPath(target);
       return path !== undefined && typeof finder.find({ method: "GET", target }, path) !== "string";
     },
   };

@@ -1,4 +1,4 @@
-import { attempt } from "./errors.ts";
+import { type Path, readOriginForm } from "./path.ts";
 
 /** One request as strings, so that the core serves every framework and none. */
 export interface AccessRequest {
@@ -44,17 +44,8 @@ export type PathSegments = readonly string[];
 /** RFC 9112 section 3.2.2. A looser authority is where parsers disagree about where the path begins. */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
-/** Characters that a URI path may hold (RFC 3986 section 3.3); leaves out controls, `\`, `#` and raw non-ASCII. */
-const PATH = /^\/[\w\-.~!$&'()*+,;=:@%/"<>[\]^`{|}]*$/;
-
 /** Characters that Node's legacy URL parser, which routers use for the absolute form only, writes percent-encoded. */
 const ESCAPED_IN_URLS = /[{}|^`<>"']/g;
-
-/** Encoded slash, backslash or NUL, or another control character: routers disagree whether they are structure. */
-const ENCODED_STRUCTURE = /%(?:2f|5c|[01][0-9a-f]|7f)/i;
-
-/** A segment that is `.` or `..`, each dot raw or encoded (RFC 3986 section 5.2.4). */
-const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?=\/|$)/i;
 
 /** The target without its query. */
 export function pathOf(target: string): string {
@@ -84,35 +75,19 @@ export function originForm(target: string): string | undefined {
 }
 
 /**
- * Reads a target to the segments of its path, or `undefined` when no honest client sends it: one that routers read
- * in different ways would be checked as one path and served as another.
+ * Reads a target to its path, or to `undefined` when no honest client sends it: one that routers read in different ways
+ * would be checked as one path and served as another.
  */
+export function readPath(target: string): Path | undefined {
+  if (target.startsWith("/")) return readOriginForm(target);
+  const origin = target.includes("#") ? undefined : originForm(target);
+  return origin === undefined ? undefined : readOriginForm(origin);
+}
+
+/** The same, cut to segments. */
 export function readTarget(target: string): PathSegments | undefined {
-  if (target.includes("#")) return undefined;
-  const origin = originForm(target);
-  if (origin === undefined) return undefined;
-  const path = pathOf(origin);
-  if (!PATH.test(path)) return undefined;
-  if (path.includes("%") && (ENCODED_STRUCTURE.test(path) || decodeSegment(path) === undefined))
-    return undefined;
-  // Before it is cut: an empty segment is only ever the one behind a trailing slash.
-  if (path.includes("//") || DOT_SEGMENT.test(path)) return undefined;
-  return path === "/" ? [] : cutAtSlashes(path);
+  const path = readPath(target);
+  return path && segmentsOf(path);
 }
 
-/** What `split` does, faster for the few segments that paths have. */
-function cutAtSlashes(path: string): PathSegments {
-  const segments: string[] = [];
-  let start = 1;
-  for (let end = path.indexOf("/", start); end >= 0; end = path.indexOf("/", start)) {
-    segments.push(path.slice(start, end));
-    start = end + 1;
-  }
-  segments.push(path.slice(start));
-  return segments;
-}
-
-/** A segment as a handler sees it, or `undefined` when its percent-encoding is not valid UTF-8. */
-export function decodeSegment(segment: string): string | undefined {
-  return segment.includes("%") ? attempt(() => decodeURIComponent(segment)) : segment;
-}
+export const segmentsOf = ({ text }: Path): PathSegments => (text === "/" ? [] : text.slice(1).split("/"));

@@ -13,7 +13,7 @@ import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
-import { type AccessRequest, type PathReading, readTarget, withoutCredentials } from "./request.ts";
+import { type AccessRequest, type PathReading, readPath, withoutCredentials } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
@@ -120,7 +120,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   /** What the table asks of a request; a refusal where it has no rule and must have one, or cannot tell which. */
   function findRoute(request: AccessRequest): Route | NoRoute {
-    const path = readTarget(request.target);
+    const path = readPath(request.target);
     const answer = path ? finder.find(request, path) : "ambiguous";
     if (answer === "ambiguous") return { kind: "refused", refused: refuse("request_ambiguous") };
     if (answer !== "unmapped") return toRoute(answer);

@@ -9,7 +9,7 @@ const SRC = fileURLToPath(new URL("../src", import.meta.url));
 /** The order in which data flows: a file imports from its own room and from rooms to the left only. */
 const ROOMS = [
   ["errors.ts", "notify.ts", "clock.ts", "time-limit.ts", "recency-map.ts"],
-  ["scope.ts", "scope-rules.ts", "scope-sets.ts", "request.ts"],
+  ["scope.ts", "scope-rules.ts", "scope-sets.ts", "path.ts", "request.ts"],
   ["keys/"],
   ["token/"],
   ["principal.ts", "trust.ts"],

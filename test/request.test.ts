@@ -2,14 +2,15 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   type AccessRequest,
-  decodeSegment,
   observableTarget,
   originForm,
   ownMember,
   pathOf,
+  readPath,
   readTarget,
   withoutCredentials,
 } from "../src/request.ts";
+import { decodeSegment } from "../src/path.ts";
 import { anyCharacter } from "./support/text.ts";
 
 describe("readTarget", () => {
@@ -173,6 +174,21 @@ describe("readTarget", () => {
       }),
       { numRuns: 200 },
     );
+  });
+});
+
+describe("readPath", () => {
+  it.each([
+    ["/agents?x=A%", "/agents", true],
+    ["/", "/", true],
+    ["/agents/", "/agents/", true],
+    ["/.well-known/a..b", "/.well-known/a..b", true],
+    ["http://HOST/agents", "/agents", true],
+    ["/Agents", "/Agents", false],
+    ["/a%20b", "/a%20b", false],
+    ["/a;v=1", "/a;v=1", false],
+  ])("reads of %j the path %j, and whether it has one spelling only: %j", (target, text, isPlain) => {
+    expect(readPath(target)).toEqual({ text, isPlain });
   });
 });
 

@@ -1,9 +1,11 @@
-import { type AccessRequest, decodeSegment, type PathSegments } from "../request.ts";
+import { decodeSegment, endOfSegment, type Path } from "../path.ts";
+import { type AccessRequest, type PathSegments, segmentsOf } from "../request.ts";
 import { type Alternative, compareNarrowness, type Filling, findFilling } from "./containment.ts";
 import { isPattern, parsePattern, type Pattern, type SegmentPart } from "./pattern.ts";
 import { inLowerCase } from "./plain-pattern.ts";
 import { RouteIndex } from "./route-index.ts";
 import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
+import { type Replacements } from "./segment-trie.ts";
 
 type Params = NonNullable<AccessRequest["params"]>;
 
@@ -24,7 +26,7 @@ interface RouteFilling {
 /** A route that a framework matched, and the rule that decides for all of it. */
 export interface MatchedRoute {
   readonly compiled: CompiledRule;
-  readonly match: (params: Params | undefined, path: PathSegments) => RuleMatch;
+  readonly match: (params: Params | undefined, path: Path) => RuleMatch;
   /** Whether another rule is for a part of the route: each of its paths is one of the route's. */
   readonly contains: (other: CompiledRule) => boolean;
 }
@@ -61,7 +63,7 @@ export function findMatchedRoute(
       ),
     match: (params, path) => ({
       compiled: coverage.compiled,
-      parameter: (name) => fillParameter(coverage, path, params ?? reader(path), name),
+      parameter: (name) => fillParameter(coverage, segmentsOf(path), params ?? reader(path.text), name),
     }),
   };
 }
@@ -146,16 +148,27 @@ function createParamsReader(
   compiled: CompiledRule,
   pattern: Pattern,
   ignoreCase: boolean,
-): (path: PathSegments) => Params {
-  const fold = (text: string) => (ignoreCase ? text.toLowerCase() : text);
+): (path: string) => Params {
   const alternatives = ignoreCase ? pattern.alternatives.map(inLowerCase) : pattern.alternatives;
   const rule = { ...compiled.rule, method: "*" };
   const index = new RouteIndex([{ ...compiled, rule, pattern: { ...pattern, alternatives } }]);
-  const find = (path: PathSegments) => index.find("*", path.map(fold), path);
+  const find = (path: string) => index.find("*", path, ignoreCase ? segmentsInLowerCase(path) : undefined);
   return (path) => {
-    const match = find(path) ?? (path.at(-1) === "" ? find(path.slice(0, -1)) : undefined);
+    const hasSlash = path !== "/" && path.endsWith("/");
+    const match = find(path) ?? (hasSlash ? find(path.slice(0, -1)) : undefined);
     // What routers cut in different places is nobody's parameter.
     const read = match?.isCertain ? match.parameter : () => undefined;
     return Object.fromEntries([...pattern.parameters].map((name) => [name, read(name)]));
   };
+}
+
+/** Only what is compared: parameters keep their letter case. */
+function segmentsInLowerCase(path: string): Replacements {
+  const replacements = new Map<number, string>();
+  for (let slash = 0; slash < path.length;) {
+    const end = endOfSegment(path, slash + 1);
+    replacements.set(slash, path.slice(slash + 1, end).toLowerCase());
+    slash = end;
+  }
+  return replacements;
 }

@@ -1,4 +1,4 @@
-import { decodeSegment } from "../request.ts";
+import { decodeSegment } from "../path.ts";
 import { type SegmentPart } from "./pattern.ts";
 
 /** What the parameters of a mixed segment (`:from-:to`, `:id.json`) take of a text. */
@@ -23,13 +23,17 @@ export function createMixedMatcher(parts: readonly SegmentPart[]): MixedMatcher 
     if (shortest) {
       const longest = cutFromTheRight(segment, texts);
       const isOneCut = shortest.every((capture, index) => capture === longest?.[index]);
-      const isClean = !shortest.some((capture) => separators.some((text) => loosen(capture).includes(text)));
-      return { captures: shortest, isCertain: isOneCut && isClean };
+      return { captures: shortest, isCertain: isOneCut && shortest.every((capture) => isClean(capture)) };
     }
     // To a router that ignores case, or decodes before it matches, this may be the segment all the same.
     const lenient = cut(loosen(segment), loose);
     return lenient && { captures: lenient, isCertain: false };
   };
+
+  function isClean(capture: string): boolean {
+    const text = loosen(capture);
+    return !separators.some((separator) => text.includes(separator));
+  }
 }
 
 /** The texts before, between and behind the parameters; empty where two are side by side. */
@@ -59,10 +63,19 @@ function cut(segment: string, texts: readonly string[]): readonly string[] | und
   return [...captures, segment.slice(position, end)];
 }
 
+/** The cut with the shortest captures from the right. */
 function cutFromTheRight(segment: string, texts: readonly string[]): readonly string[] | undefined {
-  return cut(reverse(segment), texts.toReversed().map(reverse))?.map(reverse).toReversed();
+  const [first = "", ...rest] = texts;
+  const last = rest.pop() ?? "";
+  const captures: string[] = [];
+  let position = segment.length - last.length;
+  for (const text of rest.toReversed()) {
+    const next = segment.lastIndexOf(text, position - 1 - text.length);
+    if (next <= first.length) return undefined;
+    captures.unshift(segment.slice(next + text.length, position));
+    position = next;
+  }
+  return [segment.slice(first.length, position), ...captures];
 }
 
 const loosen = (text: string): string => (decodeSegment(text) ?? text).toLowerCase();
-
-const reverse = (text: string): string => Array.from(text).toReversed().join("");

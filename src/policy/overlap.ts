@@ -1,7 +1,7 @@
 /** Pattern overlap: whether some path is one of both patterns, in the loosest spelling that any router reads. */
 import { type Alternative } from "./containment.ts";
+import { loosen } from "./loose-texts.ts";
 import { type PatternSegment } from "./pattern.ts";
-import { loosen } from "./spellings.ts";
 
 /** A character, or a parameter: one character or more. */
 type Step = string | { readonly any: true };

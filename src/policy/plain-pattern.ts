@@ -71,7 +71,7 @@ export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\
 function createFinder(alternative: Alternative): (path: PathSegments) => boolean {
   const trie = new SegmentTrie<true>();
   trie.insert(alternative.map(toStep), true);
-  return (path) => trie.find(path, path) !== undefined;
+  return (path) => trie.find(`/${path.join("/")}`) !== undefined;
 }
 
 /** With a trailing slash where there is none, and without it. */

@@ -1,44 +1,49 @@
-import { decodeSegment, type PathSegments } from "../request.ts";
+import { decodeSegment } from "../path.ts";
+import { readCaptures } from "./captures.ts";
 import { createMixedMatcher } from "./mixed-segment.ts";
 import { type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { type CompiledRule, methodsAsked, type RuleMatch } from "./rule.ts";
-import { SegmentTrie, type TrieMatch, type TrieStep } from "./segment-trie.ts";
+import { type Replacements, SegmentTrie, type TrieStep } from "./segment-trie.ts";
 
 /** A rule that was found, and whether every router would capture the same parameters. */
 export interface IndexMatch extends RuleMatch {
   readonly isCertain: boolean;
 }
 
-interface Leaf {
-  readonly compiled: CompiledRule;
-  /** The parameter names of this rule, in the order of the captures. */
-  readonly names: readonly string[];
-}
+/** What is found at the end of a path: how to make its match. */
+type Leaf = (path: string) => IndexMatch;
 
 /** The rules of a table: a trie for each method. Paths are compared exactly as they are spelled. */
 export class RouteIndex {
-  readonly #tries = new Map<string, SegmentTrie<Leaf>>();
+  /** The tries that decide a method, in order. Every other method has those of `*`. */
+  readonly #tries = new Map<string, readonly SegmentTrie<Leaf>[]>();
+  readonly #others: readonly SegmentTrie<Leaf>[];
 
   constructor(rules: readonly CompiledRule[]) {
+    const own = new Map<string, SegmentTrie<Leaf>>();
     for (const compiled of rules) {
       const { method } = compiled.rule;
-      const trie = this.#tries.get(method) ?? new SegmentTrie<Leaf>();
-      this.#tries.set(method, trie);
+      const trie = own.get(method) ?? new SegmentTrie<Leaf>();
+      own.set(method, trie);
       for (const segments of compiled.pattern.alternatives) {
-        const names = segments.flatMap(parameterNames);
-        trie.insert(segments.map(toStep), { compiled, names });
+        const steps = segments.map(toStep);
+        trie.insert(steps, createLeaf(compiled, segments.flatMap(parameterNames), steps));
       }
     }
+    const triesOf = (method: string) =>
+      [...new Set(methodsAsked(method))].flatMap((asked) => own.get(asked) ?? []);
+    for (const method of ["HEAD", ...own.keys()]) this.#tries.set(method, triesOf(method));
+    this.#others = triesOf("*");
   }
 
   /**
-   * The narrowest rule for a path: of the exact method first, then of every method. `compared` are the segments in the
-   * spelling that is looked for, `path` as the client spelled them.
+   * The narrowest rule for a path: of the exact method first, then of every method. Segments may be compared as other texts;
+   * parameters are as the client spelled them.
    */
-  find(method: string, compared: PathSegments, path: PathSegments = compared): IndexMatch | undefined {
-    for (const asked of methodsAsked(method)) {
-      const found = this.#tries.get(asked)?.find(compared, path);
-      if (found) return toIndexMatch(found);
+  find(method: string, path: string, replacements?: Replacements): IndexMatch | undefined {
+    for (const trie of this.#tries.get(method) ?? this.#others) {
+      const leaf = trie.find(path, replacements);
+      if (leaf) return leaf(path);
     }
     return undefined;
   }
@@ -62,13 +67,21 @@ function parameterNames(segment: PatternSegment): readonly string[] {
   return segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
 }
 
-function toIndexMatch({ leaf, captures, isCertain }: TrieMatch<Leaf>): IndexMatch {
-  return {
-    compiled: leaf.compiled,
-    isCertain,
-    parameter(name) {
-      const captured = captures[leaf.names.indexOf(name)];
+/** `names` are those of the parameters of this rule, in the order of the captures. */
+function createLeaf(compiled: CompiledRule, names: readonly string[], steps: readonly TrieStep[]): Leaf {
+  if (names.length === 0) {
+    const match: IndexMatch = { compiled, isCertain: true, parameter: () => "" };
+    return () => match;
+  }
+  const hasMixed = steps.some(({ kind }) => kind === "mixed");
+  return (path) => ({
+    compiled,
+    isCertain: !hasMixed || readCaptures(steps, path).isCertain,
+    // Few routes ask for them: they are read when they are asked for.
+    parameter: (name) => {
+      const index = names.indexOf(name);
+      const captured = index < 0 ? undefined : readCaptures(steps, path).texts[index];
       return captured === undefined ? "" : (decodeSegment(captured) ?? "");
     },
-  };
+  });
 }

@@ -1,4 +1,5 @@
-import { type AccessRequest, ownMember, type PathReading, type PathSegments } from "../request.ts";
+import { type Path } from "../path.ts";
+import { type AccessRequest, ownMember, type PathReading } from "../request.ts";
 import { findMatchedRoute, type MatchedRoute } from "./matched-route.ts";
 import { type IndexMatch, RouteIndex } from "./route-index.ts";
 import { type CompiledRule, type Rule, type RuleMatch } from "./rule.ts";
@@ -15,6 +16,9 @@ export type RouteAnswer = readonly [RuleMatch, ...RuleMatch[]] | "unmapped" | "a
 
 /** A framework has as many patterns as it has routes; a caller that invents them must not fill the memory. */
 const MAX_MATCHED_ROUTES = 10_000;
+
+/** Of the routers behind the guard nothing is known. */
+const UNKNOWN: PathReading = {};
 
 interface Found {
   readonly match: IndexMatch;
@@ -34,10 +38,13 @@ export class RouteFinder {
     this.#spellings = new Spellings(rules);
   }
 
-  find(request: AccessRequest, path: PathSegments): RouteAnswer {
+  find(request: AccessRequest, path: Path): RouteAnswer {
     const { method } = request;
+    // Neither own nor inherited, which is seen sooner.
+    if (request.matchedPattern === undefined && request.reading === undefined)
+      return this.findByPath(method, path, UNKNOWN);
+    const reading = ownMember(request, "reading") ?? UNKNOWN;
     const matchedPattern = ownMember(request, "matchedPattern");
-    const reading = ownMember(request, "reading") ?? {};
     if (matchedPattern === undefined) return this.findByPath(method, path, reading);
     const route = this.#matchedRoute(method, matchedPattern, reading);
     if (!route) return "unmapped";
@@ -55,7 +62,12 @@ export class RouteFinder {
   }
 
   /** The narrowest rule for a path that every reading of the path leads to. */
-  findByPath(method: string, path: PathSegments, reading: PathReading): RouteAnswer {
+  findByPath(method: string, path: Path, reading: PathReading): RouteAnswer {
+    if (this.#spellings.isOnlyOne(path)) {
+      const match = this.#index.find(method, path.text);
+      if (!match) return "unmapped";
+      return match.isCertain ? [match] : "ambiguous";
+    }
     const found = this.#findAll(method, path, reading);
     if (!found || found.length > 1) return "ambiguous";
     const [only] = found;
@@ -64,16 +76,11 @@ export class RouteFinder {
   }
 
   /** What the readings of a path lead to, the best reading first and each decision once. */
-  #findAll(method: string, path: PathSegments, reading: PathReading): readonly Found[] | undefined {
+  #findAll(method: string, path: Path, reading: PathReading): readonly Found[] | undefined {
     const spellings = this.#spellings.of(path, reading);
-    const [only, another] = spellings ?? [];
-    if (only && !another) {
-      const match = this.#index.find(method, only.compared, only.path);
-      return match ? [{ match, kind: only.kind }] : [];
-    }
     const found = new Map<string, Found>();
-    for (const { compared, path: spelled, kind } of spellings ?? []) {
-      const match = this.#index.find(method, compared, spelled);
+    for (const { path: spelled, replacements, kind } of spellings ?? []) {
+      const match = this.#index.find(method, spelled, replacements);
       if (match && !found.has(match.compiled.meaning)) found.set(match.compiled.meaning, { match, kind });
     }
     return spellings && [...found.values()];

@@ -1,4 +1,4 @@
-import { type PathSegments } from "../request.ts";
+import { endOfSegment, endWithout } from "../path.ts";
 import { type MixedMatcher } from "./mixed-segment.ts";
 
 /** One step of a pattern through the trie. */
@@ -8,29 +8,27 @@ export type TrieStep =
   | { readonly kind: "parameter" }
   | { readonly kind: "wildcard" };
 
-/** What a walk reached, with the text of each parameter on the way, in order. */
-export interface TrieMatch<Leaf> {
-  readonly leaf: Leaf;
-  readonly captures: readonly string[];
-  /** Whether every router would capture the same. */
-  readonly isCertain: boolean;
-}
-
-/** A captured text, or the segments that a wildcard took: joined once, at the end, to stay linear in the path. */
-interface Capture {
-  readonly text: string | { readonly start: number; readonly end: number };
-  readonly isCertain: boolean;
-}
-
-/** What the walk has taken on its way; a way that leads nowhere takes back what it added. */
-type Taken = Capture[];
+/** Texts that segments of a path are taken for, by the place of the slash in front of each. */
+export type Replacements = ReadonlyMap<number, string>;
 
 interface Node<Leaf> {
-  readonly statics: Map<string, Node<Leaf>>;
-  readonly mixed: { readonly identity: string; readonly match: MixedMatcher; readonly node: Node<Leaf> }[];
-  parameter?: Node<Leaf>;
-  wildcard?: Node<Leaf>;
-  leaf?: Leaf;
+  statics: Map<string, Node<Leaf>> | undefined;
+  mixed: MixedEdge<Leaf>[] | undefined;
+  parameter: Node<Leaf> | undefined;
+  wildcard: Wildcard<Leaf> | undefined;
+  leaf: Leaf | undefined;
+}
+
+interface MixedEdge<Leaf> {
+  readonly identity: string;
+  readonly match: MixedMatcher;
+  readonly node: Node<Leaf>;
+}
+
+interface Wildcard<Leaf> {
+  readonly node: Node<Leaf>;
+  /** How many segments the patterns have behind it, the most first. */
+  lengths: readonly number[];
 }
 
 /** A trie of path segments whose walk tries the narrowest step first, so that the first leaf is the narrowest. */
@@ -40,99 +38,114 @@ export class SegmentTrie<Leaf> {
   /** Adds a leaf; of two with the same steps the first stays. At most one step is a wildcard. */
   insert(steps: readonly TrieStep[], leaf: Leaf): void {
     let node = this.#root;
-    for (const step of steps) node = descend(node, step);
+    for (const [index, step] of steps.entries()) node = descend(node, step, steps.length - index - 1);
     node.leaf ??= leaf;
   }
 
-  /** Walks `compared`, and captures from `path`, which has the same segments as the client spelled them. */
-  find(compared: PathSegments, path: PathSegments): TrieMatch<Leaf> | undefined {
-    return walk(this.#root, 0, [], compared, path);
+  /** Walks a path to the leaf that takes it the narrowest way. */
+  find(path: string, replacements?: Replacements): Leaf | undefined {
+    return walk(this.#root, path === "/" ? 1 : 0, path, replacements);
   }
 }
 
+/**
+ * Walks on from the slash in front of a segment. Of a long path it looks at few segments: at most one for each step of the
+ * table from the left, and those that stand behind a wildcard. The last way on is not come back from, so it is no call.
+ */
 function walk<Leaf>(
-  node: Node<Leaf>,
-  index: number,
-  taken: Taken,
-  compared: PathSegments,
-  path: PathSegments,
-): TrieMatch<Leaf> | undefined {
-  const text = compared[index];
-  const segment = path[index];
-  if (text === undefined || segment === undefined) {
-    return node.leaf === undefined ? undefined : toMatch(node.leaf, taken, path);
+  from: Node<Leaf>,
+  at: number,
+  path: string,
+  replacements: Replacements | undefined,
+): Leaf | undefined {
+  let node: Node<Leaf> | undefined = from;
+  for (let slash = at; node && slash < path.length;) {
+    const end = endOfSegment(path, slash + 1);
+    const next: Node<Leaf> | undefined = node.statics?.get(
+      replacements?.get(slash) ?? path.slice(slash + 1, end),
+    );
+    const { mixed, parameter, wildcard }: Node<Leaf> = node;
+    // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
+    const isFork: boolean = (mixed ?? parameter ?? wildcard) !== undefined && end > slash + 1;
+    if (isFork) {
+      const narrower =
+        (next && walk(next, end, path, replacements)) ??
+        (mixed && walkMixed(mixed, slash, end, path, replacements)) ??
+        (parameter && wildcard && walk(parameter, end, path, replacements));
+      if (narrower !== undefined) return narrower;
+      if (wildcard) return walkWildcard(wildcard, end, path, replacements);
+    }
+    node = isFork ? parameter : next;
+    slash = end;
   }
-  const next = node.statics.get(text);
-  const found = next && walk(next, index + 1, taken, compared, path);
-  // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
-  if (found || segment === "") return found;
-  const length = taken.length;
-  for (const edge of node.mixed) {
-    const mixed = edge.match(segment);
-    if (!mixed) continue;
-    const { captures, isCertain } = mixed;
-    for (const capture of captures) taken.push({ text: capture, isCertain });
-    const behind = walk(edge.node, index + 1, taken, compared, path);
-    if (behind) return behind;
-    taken.length = length;
-  }
-  if (node.parameter) {
-    taken.push({ text: segment, isCertain: true });
-    const behind = walk(node.parameter, index + 1, taken, compared, path);
-    if (behind) return behind;
-    taken.length = length;
-  }
-  return node.wildcard && walkWildcard(node.wildcard, index, taken, compared, path);
+  return node?.leaf;
 }
 
-/** A wildcard takes one segment or more; where the pattern goes on behind it, as few as it can. */
-function walkWildcard<Leaf>(
-  wildcard: Node<Leaf>,
-  start: number,
-  taken: Taken,
-  compared: PathSegments,
-  path: PathSegments,
-): TrieMatch<Leaf> | undefined {
-  const length = taken.length;
-  const isInner = wildcard.statics.size > 0 || wildcard.mixed.length > 0 || wildcard.parameter !== undefined;
-  for (let end = isInner ? start + 1 : path.length; end <= path.length; end += 1) {
-    taken.push({ text: { start, end }, isCertain: true });
-    const last = walk(wildcard, end, taken, compared, path);
-    if (last) return last;
-    taken.length = length;
+function walkMixed<Leaf>(
+  edges: readonly MixedEdge<Leaf>[],
+  slash: number,
+  end: number,
+  path: string,
+  replacements: Replacements | undefined,
+): Leaf | undefined {
+  const segment = path.slice(slash + 1, end);
+  for (const { match, node } of edges) {
+    const found = match(segment) && walk(node, end, path, replacements);
+    if (found !== undefined) return found;
   }
   return undefined;
 }
 
-const toMatch = <Leaf>(leaf: Leaf, taken: readonly Capture[], path: PathSegments): TrieMatch<Leaf> => ({
-  leaf,
-  captures: taken.map(({ text }) =>
-    typeof text === "string" ? text : path.slice(text.start, text.end).join("/"),
-  ),
-  isCertain: taken.every(({ isCertain }) => isCertain),
+/**
+ * A wildcard takes one segment or more; where patterns go on behind it, as few as it can. It ends only where the path has
+ * as many segments left as one of those patterns.
+ */
+function walkWildcard<Leaf>(
+  { node, lengths }: Wildcard<Leaf>,
+  firstEnd: number,
+  path: string,
+  replacements: Replacements | undefined,
+): Leaf | undefined {
+  for (const length of lengths) {
+    const end = endWithout(path, length);
+    const found = end >= firstEnd ? walk(node, end, path, replacements) : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+const createNode = <Leaf>(): Node<Leaf> => ({
+  statics: undefined,
+  mixed: undefined,
+  parameter: undefined,
+  wildcard: undefined,
+  leaf: undefined,
 });
 
-const createNode = <Leaf>(): Node<Leaf> => ({ statics: new Map(), mixed: [] });
-
-function descend<Leaf>(node: Node<Leaf>, step: TrieStep): Node<Leaf> {
+function descend<Leaf>(node: Node<Leaf>, step: TrieStep, behind: number): Node<Leaf> {
   switch (step.kind) {
     case "static": {
-      const known = node.statics.get(step.text) ?? createNode();
-      node.statics.set(step.text, known);
+      const statics = (node.statics ??= new Map<string, Node<Leaf>>());
+      const known = statics.get(step.text) ?? createNode();
+      statics.set(step.text, known);
       return known;
     }
     case "mixed": {
-      const known = node.mixed.find((edge) => edge.identity === step.identity);
+      const edges = (node.mixed ??= []);
+      const known = edges.find((edge) => edge.identity === step.identity);
       if (known) return known.node;
       const edge = { identity: step.identity, match: step.match, node: createNode<Leaf>() };
-      node.mixed.push(edge);
-      node.mixed.sort((a, b) => narrowerFirst(a.identity, b.identity));
+      edges.push(edge);
+      edges.sort((a, b) => narrowerFirst(a.identity, b.identity));
       return edge.node;
     }
     case "parameter":
       return (node.parameter ??= createNode());
-    case "wildcard":
-      return (node.wildcard ??= createNode());
+    case "wildcard": {
+      const wildcard = (node.wildcard ??= { node: createNode(), lengths: [] });
+      wildcard.lengths = [...new Set([...wildcard.lengths, behind])].sort((a, b) => b - a);
+      return wildcard.node;
+    }
   }
 }
 

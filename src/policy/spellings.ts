@@ -1,13 +1,17 @@
-import { decodeSegment, type PathReading, type PathSegments } from "../request.ts";
+import { endOfSegment, type Path } from "../path.ts";
+import { type PathReading } from "../request.ts";
+import { LooseTexts, plain } from "./loose-texts.ts";
 import { type CompiledRule } from "./rule.ts";
+import { type Replacements } from "./segment-trie.ts";
 
 /**
  * One way to read a path: exactly as it is spelled, as the router is known to read it, or as some other router might.
  */
 export interface Spelling {
-  readonly compared: PathSegments;
-  /** The same segments as the client spelled them. */
-  readonly path: PathSegments;
+  /** As the client spelled it, but for a trailing slash. */
+  readonly path: string;
+  /** The texts of the table that segments are taken for. */
+  readonly replacements: Replacements | undefined;
   readonly kind: "exact" | "declared" | "foreign";
 }
 
@@ -16,60 +20,83 @@ interface Choice {
   readonly kind: Spelling["kind"];
 }
 
-const KINDS = ["exact", "declared", "foreign"] as const;
+/** A segment that may be taken for other texts. */
+interface Place {
+  readonly slash: number;
+  readonly choices: readonly Choice[];
+}
 
-const PLAIN = /^[^%;A-Z]+$/;
+const KINDS = ["exact", "declared", "foreign"] as const;
 
 /** More than an honest path has: each of its segments would have to be written in another case than the table's. */
 const MAX_SPELLINGS = 64;
 
-/** The texts of a table, by their loosest spelling: what a segment might be taken for. */
+/** The texts of a table: what the segments of a path might be taken for. */
 export class Spellings {
-  readonly #texts = new Map<string, readonly string[]>();
-  #isPlain = true;
-  #hasTrailingSlash = false;
+  readonly #texts: LooseTexts;
+  readonly #hasTrailingSlash: boolean;
 
   constructor(rules: readonly CompiledRule[]) {
     const segments = rules.flatMap(({ pattern }) => pattern.alternatives.flat());
-    for (const text of new Set(
-      segments.flatMap((segment) => (segment.kind === "static" ? [segment.text] : [])),
-    )) {
-      this.#texts.set(loosen(text), [...(this.#texts.get(loosen(text)) ?? []), text]);
-      if (text === "") this.#hasTrailingSlash = true;
-      else if (!isPlain(text)) this.#isPlain = false;
-    }
+    const texts = new Set(segments.flatMap((segment) => (segment.kind === "static" ? [segment.text] : [])));
+    this.#hasTrailingSlash = texts.delete("");
+    this.#texts = new LooseTexts([...texts]);
+  }
+
+  /** Whether the exact reading of a path is the only one. */
+  isOnlyOne(path: Path): boolean {
+    return !this.#hasTrailingSlash && !path.text.endsWith("/") && this.#texts.hasNoneFor(path);
   }
 
   /** Every reading of a path that could lead to a rule, the exact one first; `undefined` for too many. */
-  of(path: PathSegments, reading: PathReading): readonly Spelling[] | undefined {
-    const exact: Spelling = { compared: path, path, kind: "exact" };
-    if (this.#isPlain && !this.#hasTrailingSlash && path.every(isPlain)) return [exact];
-    let spellings = this.#ends(path, reading);
-    for (const [index, segment] of path.entries()) {
-      const choices = this.#choices(segment, reading);
-      if (choices.length === 0) continue;
-      spellings = spellings.flatMap((spelling) => [
-        spelling,
-        ...choices.map((choice) => choose(spelling, index, choice)),
-      ]);
-      if (spellings.length > MAX_SPELLINGS) return undefined;
+  of(path: Path, reading: PathReading): readonly Spelling[] | undefined {
+    const ends = this.#ends(path.text, reading);
+    if (this.#texts.hasNoneFor(path)) return ends;
+    const places = this.#places(path.text, reading, MAX_SPELLINGS / ends.length);
+    return places
+      ?.reduce(
+        (spellings, place) =>
+          spellings.flatMap((spelling) => [
+            spelling,
+            ...place.choices.map((choice) => choose(spelling, place.slash, choice)),
+          ]),
+        ends,
+      )
+      .toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+  }
+
+  /** The segments that have a choice; `undefined` where they can be combined in too many ways. */
+  #places(path: string, reading: PathReading, limit: number): readonly Place[] | undefined {
+    const places: Place[] = [];
+    let count = 1;
+    let slash = this.#texts.next(path, 0);
+    while (slash < path.length) {
+      const end = endOfSegment(path, slash + 1);
+      const choices = this.#choices(path.slice(slash + 1, end), reading);
+      if (choices.length > 0) places.push({ slash, choices });
+      count *= choices.length + 1;
+      if (count > limit) return undefined;
+      slash = this.#texts.next(path, end);
     }
-    return spellings.toSorted((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+    return places;
   }
 
   /** With and without the trailing slash. */
-  #ends(path: PathSegments, reading: PathReading): readonly Spelling[] {
-    const exact: Spelling = { compared: path, path, kind: "exact" };
-    if (reading.ignoreTrailingSlash === false || path.length === 0) return [exact];
-    const kind = reading.ignoreTrailingSlash ? "declared" : "foreign";
-    if (path.at(-1) === "") return [exact, { compared: path.slice(0, -1), path: path.slice(0, -1), kind }];
-    return this.#hasTrailingSlash ? [exact, { compared: [...path, ""], path: [...path, ""], kind }] : [exact];
+  #ends(path: string, { ignoreTrailingSlash }: PathReading): readonly Spelling[] {
+    const exact: Spelling = { path, replacements: undefined, kind: "exact" };
+    const hasSlash = path.endsWith("/");
+    if (ignoreTrailingSlash === false || path === "/" || !(hasSlash || this.#hasTrailingSlash))
+      return [exact];
+    const other = hasSlash ? path.slice(0, -1) : `${path}/`;
+    return [
+      exact,
+      { path: other, replacements: undefined, kind: ignoreTrailingSlash ? "declared" : "foreign" },
+    ];
   }
 
   /** The other texts of the table that a segment might be taken for. */
   #choices(segment: string, { ignoreCase }: PathReading): readonly Choice[] {
-    if (segment === "") return [];
-    return (this.#texts.get(loosen(segment)) ?? []).flatMap((text): Choice[] => {
+    return this.#texts.of(segment).flatMap((text): Choice[] => {
       if (text === segment) return [];
       const isCaseOnly = text.toLowerCase() === segment.toLowerCase();
       if (isCaseOnly && ignoreCase) return [{ text, kind: "declared" }];
@@ -80,16 +107,11 @@ export class Spellings {
   }
 }
 
-function choose({ compared, path, kind }: Spelling, index: number, choice: Choice): Spelling {
-  const worst = KINDS[Math.max(KINDS.indexOf(kind), KINDS.indexOf(choice.kind))] ?? "foreign";
-  return { compared: compared.with(index, choice.text), path, kind: worst };
+function choose(
+  { path, replacements, kind }: Spelling,
+  slash: number,
+  { text, kind: own }: Choice,
+): Spelling {
+  const worst = KINDS[Math.max(KINDS.indexOf(kind), KINDS.indexOf(own))] ?? "foreign";
+  return { path, replacements: new Map([...(replacements ?? []), [slash, text]]), kind: worst };
 }
-
-/** Decoded, and without a parameter of the segment (`;v=1`). */
-const plain = (segment: string): string => (decodeSegment(segment) ?? segment).split(";", 1)[0] ?? "";
-
-/** In one letter case as well: what the loosest router compares. */
-export const loosen = (segment: string): string => plain(segment).toLowerCase();
-
-/** A segment that every router spells the same way. */
-const isPlain = (segment: string): boolean => PLAIN.test(segment);

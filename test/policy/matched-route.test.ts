@@ -3,8 +3,18 @@ import { describe, expect, it } from "vitest";
 import { findMatchedRoute } from "../../src/policy/matched-route.ts";
 import { type ScopeMappings } from "../../src/policy/requirement.ts";
 import { RouteIndex } from "../../src/policy/route-index.ts";
-import { type AccessRequest, readTarget } from "../../src/request.ts";
-import { getTable, type Kind, kinds, PROPERTY, rulesOf, samplePaths, sourceOf } from "../support/policy.ts";
+import { type AccessRequest, readPath } from "../../src/request.ts";
+import {
+  getTable,
+  type Kind,
+  kinds,
+  pathOf,
+  PROPERTY,
+  rulesOf,
+  samplePaths,
+  sourceOf,
+  textOf,
+} from "../support/policy.ts";
 
 const tableFor = (...keys: readonly string[]): ScopeMappings =>
   Object.fromEntries(keys.map((key) => [key, "public"]));
@@ -18,7 +28,7 @@ function match(
     target = "/",
   }: { method?: string; params?: AccessRequest["params"]; target?: string } = {},
 ) {
-  return findMatchedRoute(rulesOf(table), method, pattern)?.match(params, readTarget(target) ?? []);
+  return findMatchedRoute(rulesOf(table), method, pattern)?.match(params, readPath(target) ?? pathOf([]));
 }
 
 const keyFor = (table: ScopeMappings, pattern: string, method = "GET") =>
@@ -128,10 +138,11 @@ describe("the rule of a matched route", () => {
     fc.assert(
       fc.property(tables, ends(), (table, route) => {
         const rules = rulesOf(getTable(table.map(sourceOf)));
-        const found = findMatchedRoute(rules, "GET", sourceOf(route))?.match(undefined, []);
+        const found = findMatchedRoute(rules, "GET", sourceOf(route))?.match(undefined, pathOf([]));
         if (!found) return;
         const index = new RouteIndex([found.compiled]);
-        for (const path of samplePaths(route)) expect(index.find("GET", path), path.join("/")).toBeDefined();
+        for (const path of samplePaths(route))
+          expect(index.find("GET", textOf(path)), path.join("/")).toBeDefined();
       }),
       { ...PROPERTY, numRuns: 1000 },
     );
@@ -142,8 +153,8 @@ describe("the rule of a matched route", () => {
     fc.assert(
       fc.property(tables, paths, (table, route) => {
         const rules = rulesOf(getTable(table.map(sourceOf)));
-        const byPath = new RouteIndex(rules).find("GET", route);
-        const byPattern = findMatchedRoute(rules, "GET", sourceOf(route))?.match(undefined, route);
+        const byPath = new RouteIndex(rules).find("GET", textOf(route));
+        const byPattern = findMatchedRoute(rules, "GET", sourceOf(route))?.match(undefined, pathOf(route));
         expect(byPattern?.compiled.rule.key).toBe(byPath?.compiled.rule.key);
       }),
       { ...PROPERTY, numRuns: 1000 },
@@ -198,7 +209,8 @@ describe("the other rules for a part of a matched route", () => {
         fc.pre(route.length > 0);
         if (!contains(sourceOf(route), `GET ${sourceOf(other)}`)) return;
         const index = new RouteIndex(rulesOf(getTable([sourceOf(route)])));
-        for (const path of samplePaths(other)) expect(index.find("GET", path), path.join("/")).toBeDefined();
+        for (const path of samplePaths(other))
+          expect(index.find("GET", textOf(path)), path.join("/")).toBeDefined();
       }),
       { ...PROPERTY, numRuns: 1000 },
     );
@@ -229,7 +241,7 @@ describe("the parameters of a matched route", () => {
   it("keep their letter case where that of the route does not count", () => {
     const rules = rulesOf({ "GET /agents/:id": ["agents:<id>:read"] });
     const route = findMatchedRoute(rules, "GET", "/Agents/:id", true);
-    expect(route?.match(undefined, ["AGENTS", "Web"]).parameter("id")).toBe("Web");
+    expect(route?.match(undefined, pathOf(["AGENTS", "Web"])).parameter("id")).toBe("Web");
     expect(findMatchedRoute(rules, "GET", "/Agents/:id", false)).toBeUndefined();
   });
 

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RouteIndex } from "../../src/policy/route-index.ts";
 import { type ScopeMappings } from "../../src/policy/requirement.ts";
-import { readTarget } from "../../src/request.ts";
+import { readPath } from "../../src/request.ts";
 import {
   getTable,
   type Kind,
@@ -14,6 +14,7 @@ import {
   PROPERTY,
   rulesOf,
   sourceOf,
+  textOf,
 } from "../support/policy.ts";
 
 const indexOf = (table: ScopeMappings) => new RouteIndex(rulesOf(table));
@@ -21,14 +22,14 @@ const indexOf = (table: ScopeMappings) => new RouteIndex(rulesOf(table));
 const tableFor = (...keys: readonly string[]): ScopeMappings =>
   Object.fromEntries(keys.map((key) => [key, "public"]));
 
-function segmentsOf(target: string): readonly string[] {
-  const path = readTarget(target);
+function textOfTarget(target: string): string {
+  const path = readPath(target);
   if (!path) throw new Error(`${target} is no readable target.`);
-  return path;
+  return path.text;
 }
 
 const ruleOf = (index: RouteIndex, method: string, target: string): string =>
-  index.find(method, segmentsOf(target))?.compiled.rule.key ?? "none";
+  index.find(method, textOfTarget(target))?.compiled.rule.key ?? "none";
 
 const shuffled = <T>(items: readonly T[]) => fc.shuffledSubarray([...items], { minLength: items.length });
 
@@ -148,7 +149,7 @@ describe("the rule of a path", () => {
 
 describe("the parameters of a path", () => {
   const parametersOf = (key: string, target: string) => {
-    const match = indexOf(tableFor(key)).find("GET", segmentsOf(target));
+    const match = indexOf(tableFor(key)).find("GET", textOfTarget(target));
     const names = match ? [...match.compiled.pattern.parameters] : [];
     return Object.fromEntries(names.map((name) => [name, match?.parameter(name)]));
   };
@@ -174,12 +175,12 @@ describe("the parameters of a path", () => {
   });
 
   it("are empty where the text is no UTF-8, so that only a grant for every id covers them", () => {
-    const match = indexOf(tableFor("GET /agents/:id")).find("GET", ["agents", "%ff"]);
+    const match = indexOf(tableFor("GET /agents/:id")).find("GET", "/agents/%ff");
     expect(match?.parameter("id")).toBe("");
   });
 
   it("are empty for a name that the pattern does not have", () => {
-    const match = indexOf(tableFor("GET /agents/:id")).find("GET", ["agents", "web"]);
+    const match = indexOf(tableFor("GET /agents/:id")).find("GET", "/agents/web");
     for (const name of ["", "ID", "constructor", "__proto__", "0"])
       expect(match?.parameter(name), name).toBe("");
   });
@@ -197,8 +198,12 @@ describe("a path in another spelling", () => {
 
   it("is compared as it is said to be, and its parameters are those that the client spelled", () => {
     const index = indexOf(tableFor("GET /agents/:id/files/*path", "GET /Agents/:id/files/x"));
-    const path = segmentsOf("/AGENTS/W%65B/FILES/A/B");
-    const match = index.find("GET", ["agents", "web", "files", "a", "b"], path);
+    const path = textOfTarget("/AGENTS/W%65B/FILES/A/B");
+    const replacements = new Map([
+      [0, "agents"],
+      [13, "files"],
+    ]);
+    const match = index.find("GET", path, replacements);
     expect(match?.compiled.rule.key).toBe("GET /agents/:id/files/*path");
     expect([match?.parameter("id"), match?.parameter("path")]).toEqual(["WeB", "A/B"]);
     expect(index.find("GET", path)).toBeUndefined();
@@ -207,7 +212,7 @@ describe("a path in another spelling", () => {
 
 describe("whether every router would capture the same", () => {
   const isCertain = (key: string, target: string) =>
-    indexOf(tableFor(key)).find("GET", segmentsOf(target))?.isCertain;
+    indexOf(tableFor(key)).find("GET", textOfTarget(target))?.isCertain;
 
   it.each([
     ["GET /agents/:id", "/agents/a-b-c"],
@@ -241,7 +246,7 @@ describe("RouteIndex", () => {
     fc.assert(
       fc.property(kindsTable(withSlashes), pathSegments, (table, path) => {
         const narrowest = narrowestByHand(table, path);
-        const found = indexOf(getTable(table.map(sourceOf))).find("GET", path);
+        const found = indexOf(getTable(table.map(sourceOf))).find("GET", textOf(path));
         expect(found?.compiled.rule.pattern).toBe(narrowest && sourceOf(narrowest));
       }),
       { ...PROPERTY, numRuns: 2000 },
@@ -252,7 +257,7 @@ describe("RouteIndex", () => {
     fc.assert(
       fc.property(kinds(), pathSegments, (pattern, path) => {
         const expected = paramsByPathToRegexp(sourceOf(pattern), path);
-        const found = indexOf(getTable([sourceOf(pattern)])).find("GET", path);
+        const found = indexOf(getTable([sourceOf(pattern)])).find("GET", textOf(path));
         expect(found !== undefined).toBe(expected !== undefined);
         for (const [name, value] of Object.entries(expected ?? {}))
           expect(found?.parameter(name)).toBe(value);
@@ -266,7 +271,7 @@ describe("RouteIndex", () => {
     fc.assert(
       fc.property(tableInTwoOrders, pathSegments, ([table, other], path) => {
         const [one, two] = [table, other].map((order) =>
-          indexOf(getTable(order.map(sourceOf))).find("GET", path),
+          indexOf(getTable(order.map(sourceOf))).find("GET", textOf(path)),
         );
         expect(two?.compiled.rule.key).toBe(one?.compiled.rule.key);
       }),
@@ -277,7 +282,7 @@ describe("RouteIndex", () => {
   it("finds a rule that matches, whenever one does, for every method", () => {
     fc.assert(
       fc.property(kindsTable(), pathSegments, fc.constantFrom("GET", "HEAD"), (table, path, method) => {
-        const found = indexOf(getTable(table.map(sourceOf))).find(method, path);
+        const found = indexOf(getTable(table.map(sourceOf))).find(method, textOf(path));
         const hasMatch = table.some((pattern) => paramsByPathToRegexp(sourceOf(pattern), path));
         expect(found !== undefined).toBe(hasMatch);
       }),

@@ -16,6 +16,7 @@ import {
   LENIENT,
   matchOf,
   narrowestByHand,
+  pathOf,
   pathSegments,
   PROPERTY,
   rulesOf,
@@ -226,7 +227,7 @@ describe("RouteFinder", () => {
           table.map((pattern, index) => [`GET ${sourceOf(pattern)}`, [`rule${index}:ask`]]),
         );
         fc.pre(tableIssues(customs).length === 0);
-        const key = keyOf(tableOf(customs).findByPath("GET", path, reading));
+        const key = keyOf(tableOf(customs).findByPath("GET", pathOf(path), reading));
         const kind = key.startsWith("GET") ? "rule" : key;
         seen.set(kind, (seen.get(kind) ?? 0) + 1);
         if (key === "ambiguous") return;

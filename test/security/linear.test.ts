@@ -1,6 +1,6 @@
 /**
  * The work for a request grows no faster than the request: counted in steps, because a clock on a busy machine tells
- * nothing. A path that counts its reads stands in for the segments, a matcher that counts characters for the texts.
+ * nothing. A path that counts its reads stands in for the text, a matcher that counts characters for the segments.
  * Regular expressions, whose steps cannot be counted, are kept linear by the lint rules
  * `regexp/no-super-linear-backtracking` and `regexp/no-super-linear-move`; what remains is measured by `bench/hostile.ts`.
  */
@@ -8,24 +8,10 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { RouteIndex } from "../../src/policy/route-index.ts";
 import { SegmentTrie, type TrieStep } from "../../src/policy/segment-trie.ts";
-import { getTable, kinds, kindsTable, rulesOf, sourceOf, tableOf } from "../support/policy.ts";
+import { counting } from "../support/counting.ts";
+import { getTable, kinds, kindsTable, rulesOf, sourceOf, tableOf, textOf } from "../support/policy.ts";
 
 const LENGTHS = [50, 100, 200, 400, 800];
-
-/** A path that counts every read of a segment: to copy it is to read it. */
-function counting(path: readonly string[]): {
-  readonly path: readonly string[];
-  readonly steps: () => number;
-} {
-  let steps = 0;
-  const watched = new Proxy(path, {
-    get(target, member, receiver) {
-      if (typeof member === "string" && /^\d+$/.test(member)) steps += 1;
-      return Reflect.get(target, member, receiver) as unknown;
-    },
-  });
-  return { path: watched, steps: () => steps };
-}
 
 /** Segments that are static in some tables, mixed in others, or neither, in turn: what sends a walk furthest astray. */
 const hostile = fc.array(fc.constantFrom("a", "b", "c", "a-b", "c-b", "A", "%61", "a;v"), {
@@ -51,7 +37,9 @@ describe("the walk through a table", () => {
       fc.property(table, hostile, fc.boolean(), (patterns, segments, hasSlash) => {
         const index = new RouteIndex(rulesOf(getTable(patterns.map(sourceOf))));
         expectLinear((length) => {
-          const { path, steps } = counting([...repeated(segments, length), ...(hasSlash ? [""] : [])]);
+          const { path, steps } = counting(
+            textOf([...repeated(segments, length), ...(hasSlash ? [""] : [])]),
+          );
           index.find("GET", path);
           return steps();
         });
@@ -69,7 +57,7 @@ describe("the walk through a table", () => {
   ])("is linear for %s and paths of %j", (pattern, segments) => {
     const index = new RouteIndex(rulesOf(getTable([pattern])));
     expectLinear((length) => {
-      const { path, steps } = counting(repeated(segments, length));
+      const { path, steps } = counting(textOf(repeated(segments, length)));
       index.find("GET", path);
       return steps();
     });
@@ -94,8 +82,7 @@ describe("the walk through a table", () => {
     );
     expectLinear((length) => {
       characters = 0;
-      const path = repeated(["a-b", "-----"], length);
-      trie.find(path, path);
+      trie.find(textOf(repeated(["a-b", "-----"], length)));
       return characters;
     });
   });
@@ -109,8 +96,10 @@ describe("the readings of a path", () => {
         const finder = tableOf(getTable(patterns.map(sourceOf)));
         const reading = { ignoreCase: isLenient, ignoreTrailingSlash: isLenient };
         expectLinear((length) => {
-          const { path, steps } = counting([...repeated(segments, length), ...(hasSlash ? [""] : [])]);
-          finder.findByPath("GET", path, reading);
+          const { path, steps } = counting(
+            textOf([...repeated(segments, length), ...(hasSlash ? [""] : [])]),
+          );
+          finder.findByPath("GET", { text: path, isPlain: false }, reading);
           return steps();
         });
       }),
@@ -121,8 +110,8 @@ describe("the readings of a path", () => {
   it("stop at the first segment too many that could be taken for another one", () => {
     const finder = tableOf(getTable(["/agents/*rest", "/AGENTS/:id/x"]));
     const cost = (length: number): number => {
-      const { path, steps } = counting(repeated(["Agents"], length));
-      expect(finder.findByPath("GET", path, {})).toBe("ambiguous");
+      const { path, steps } = counting(textOf(repeated(["Agents"], length)));
+      expect(finder.findByPath("GET", { text: path, isPlain: false }, {})).toBe("ambiguous");
       return steps();
     };
     expectLinear(cost);

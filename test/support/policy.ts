@@ -8,7 +8,8 @@ import { type Requirement, type ScopeMappings } from "../../src/policy/requireme
 import { type RouteAnswer, RouteFinder } from "../../src/policy/route-table.ts";
 import { type CompiledRule, type RuleMatch } from "../../src/policy/rule.ts";
 import { createPrincipal, type Principal } from "../../src/principal.ts";
-import { type AccessRequest, type PathReading, readTarget } from "../../src/request.ts";
+import { type Path } from "../../src/path.ts";
+import { type AccessRequest, type PathReading, readPath } from "../../src/request.ts";
 import { type ScopeRules } from "../../src/scope.ts";
 import { resolveScopeRules } from "../../src/scope-rules.ts";
 
@@ -51,7 +52,7 @@ export function answerOf(
   target: string,
   more: Partial<AccessRequest> = {},
 ): RouteAnswer {
-  const path = readTarget(target);
+  const path = readPath(target);
   if (!path) throw new Error(`${target} is no readable target.`);
   return table.find({ method, target, ...more }, path);
 }
@@ -145,6 +146,16 @@ export const getTable = (
   sources: readonly string[],
   requirement: Requirement = "public",
 ): Record<string, Requirement> => Object.fromEntries(sources.map((source) => [`GET ${source}`, requirement]));
+
+/** A path of some segments, as text. */
+export const textOf = (segments: readonly string[]): string => `/${segments.join("/")}`;
+
+/** The same, as it is read. */
+export function pathOf(segments: readonly string[]): Path {
+  const path = readPath(textOf(segments));
+  if (!path) throw new Error(`${textOf(segments)} is no readable path.`);
+  return path;
+}
 
 /** Paths of up to five segments, of texts that are static in some patterns, mixed in others and neither. */
 export const pathSegments: fc.Arbitrary<string[]> = fc
