@@ -26,6 +26,8 @@ interface Place {
   readonly choices: readonly Choice[];
 }
 
+const SLASH = 0x2f;
+
 const KINDS = ["exact", "declared", "foreign"] as const;
 
 /** More than an honest path has: each of its segments would have to be written in another case than the table's. */
@@ -45,7 +47,10 @@ export class Spellings {
 
   /** Whether the exact reading of a path is the only one. */
   isOnlyOne(path: Path): boolean {
-    return !this.#hasTrailingSlash && !path.text.endsWith("/") && this.#texts.hasNoneFor(path);
+    const { text } = path;
+    // A character is compared sooner than a text.
+    const hasSlash = text.charCodeAt(text.length - 1) === SLASH;
+    return !hasSlash && !this.#hasTrailingSlash && this.#texts.hasNoneFor(path);
   }
 
   /** Every reading of a path that could lead to a rule, the exact one first; `undefined` for too many. */
