@@ -12,6 +12,9 @@ export interface Path {
 /** What most paths are, told by one look. */
 const PLAIN = /^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{|}]+)+\/?$/;
 
+/** Of millions of segments the expression would throw, out of stack; those for the parts of a path need none. */
+const MAX_ONE_LOOK = 65_536;
+
 /** A character that no URI path holds (RFC 3986 section 3.3): controls, `\`, `#` and raw non-ASCII. */
 const FOREIGN = /[^\w\-.~!$&'()*+,;=:@%/"<>[\]^`{|}]/;
 
@@ -26,7 +29,7 @@ export function readOriginForm(target: string): Path | undefined {
   const query = target.indexOf("?");
   if (query >= 0 && target.includes("#", query)) return undefined;
   const text = query < 0 ? target : target.slice(0, query);
-  if (PLAIN.test(text)) return { text, isPlain: true };
+  if (text.length <= MAX_ONE_LOOK && PLAIN.test(text)) return { text, isPlain: true };
   if (FOREIGN.test(text) || EMPTY_OR_DOTS.test(text)) return undefined;
   if (text.includes("%") && (BAD_ESCAPE.test(text) || !isUtf8(text))) return undefined;
   return { text, isPlain: !/[%;A-Z]/.test(text) };

@@ -192,6 +192,14 @@ describe("readPath", () => {
   });
 });
 
+it("reads a path of any length, which a service may be told to accept", () => {
+  for (const segment of ["/a", "/%61", "/.a", "a"]) {
+    const text = `/x${segment.repeat(10_000_000 / segment.length)}`;
+    expect(readPath(text)?.text.length).toBe(text.length);
+    expect(readPath(`${text}#`)).toBeUndefined();
+  }
+});
+
 describe("originForm", () => {
   it.each([
     ["/agents?x=1", "/agents?x=1"],
