@@ -1,6 +1,6 @@
 /** How Express shows a request to a middleware. */
 import { originForm, pathOf } from "../request.ts";
-import { type NodeRequest } from "./guard.ts";
+import { type NodeRequest, readMember } from "./node-request.ts";
 import { type NodeResponse } from "./node-response.ts";
 
 /**
@@ -30,15 +30,20 @@ export type ExpressMiddleware = (
   next: (error?: unknown) => void,
 ) => void;
 
+/** The method in the letter case in which Express compares it. */
+export const readMethod = (request: ExpressRequest): string => readMember(request, "method").toUpperCase();
+
 /**
  * The whole path as the routers see it: a mounted router strips its prefix from `url`, and a middleware in front may
  * have rewritten it, which `originalUrl` does not show.
  */
-export function readTarget({ baseUrl, url, originalUrl }: ExpressRequest): string {
+export function readTarget(request: ExpressRequest): string {
+  const url = readMember(request, "url");
+  const baseUrl = readMember(request, "baseUrl");
   if (!baseUrl) return url;
   const rest = originForm(url);
   if (rest === undefined) return url;
   // Express adds the slash to a mount path that was requested without one.
-  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
+  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(request.originalUrl) ?? "") === baseUrl;
   return baseUrl + (isMountPath ? rest.slice(1) : rest);
 }

@@ -10,7 +10,7 @@ import {
   writeOutWidely,
 } from "../policy/plain-pattern.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
-import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
+import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -19,6 +19,7 @@ import {
   toPatterns,
 } from "./express-router.ts";
 import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
+import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
 const pickedRoutes = new WeakMap<object, unknown>();
@@ -39,9 +40,9 @@ const ROUTE: PropertyDescriptor & ThisType<object> = {
 /** Has every route that a request reaches from now on ask the guards of the request. */
 export function watchRoutes(request: object): void {
   const watched: { route?: unknown } = request;
-  const { route } = watched;
+  const route = readMember(watched, "route");
   Object.defineProperty(watched, "route", ROUTE);
-  watched.route = route;
+  if (route !== undefined) watched.route = route;
 }
 
 function guardHandlers({ stack }: ExpressRoute): void {
@@ -72,14 +73,14 @@ function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknow
 
 function readRoute(request: ExpressRequest): PickedRoute {
   const target = readTarget(request);
-  const path = readPath(target);
-  return { method: request.method.toUpperCase(), target, patterns: path ? findPatterns(request, path) : [] };
+  return { method: readMethod(request), target, patterns: findPatterns(request, target) };
 }
 
 /** The patterns of the picked route, from the root of the application down, that a path is one of. */
-function findPatterns(request: ExpressRequest, path: PathSegments): PickedRoute["patterns"] {
+function findPatterns(request: ExpressRequest, target: string): PickedRoute["patterns"] {
   const route = pickedRoutes.get(request);
-  if (!isRoute(route)) return [];
+  const path = isRoute(route) ? readPath(target) : undefined;
+  if (!isRoute(route) || !path) return [];
   const mounts = findMounts(request, route);
   if (mounts === "too many") return "others";
   return mounts.flatMap((mount) => findFirst(patternsOf(route, mount), path)).map(({ source }) => source);

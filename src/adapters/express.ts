@@ -1,10 +1,12 @@
 import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { type ExpressMiddleware, type ExpressRequest, readTarget } from "./express-request.ts";
+import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
 import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
+import { readMember } from "./node-request.ts";
+
 import { send } from "./node-response.ts";
 
 export { type ExpressApplication } from "./express-router.ts";
@@ -42,7 +44,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
   return (request, response, next) => {
     watchRoutes(request);
     guard(server, request, {
-      method: request.method.toUpperCase(),
+      method: readMethod(request),
       target: readTarget(request),
       reading: readReading(request, options),
     })
@@ -74,7 +76,8 @@ export function principalOf(request: object): Principal | undefined {
  * Lenient, as Express is. The settings of an application do not reach its routers: where one is strict, nothing is known of
  * the others unless the options say it.
  */
-function readReading({ app }: ExpressRequest, { caseSensitive, strict }: ProtectOptions): PathReading {
+function readReading(request: ExpressRequest, { caseSensitive, strict }: ProtectOptions): PathReading {
+  const app = readMember(request, "app");
   const isLenient = (setting: string): true | undefined => (app?.enabled(setting) ? undefined : true);
   return {
     ignoreCase: caseSensitive === undefined ? isLenient("case sensitive routing") : !caseSensitive,

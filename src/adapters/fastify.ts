@@ -5,8 +5,9 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { createMiddlewareGuard } from "./fastify-middleware.ts";
 import { toPattern } from "./fastify-pattern.ts";
-import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertResourceServer } from "./misuse.ts";
+import { type NodeRequest } from "./node-request.ts";
 
 export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./fastify-routes.ts";
 
@@ -94,10 +95,8 @@ export function protect(server: ResourceServer): FastifyPlugin {
         method: request.method,
         target: request.url,
         reading: middleware.watch(request.raw, request.server, reading),
-        ...(url !== undefined && {
-          matchedPattern: patternOf(url),
-          params: request.params as AccessRequest["params"],
-        }),
+        matchedPattern: url === undefined ? undefined : patternOf(url),
+        params: url === undefined ? undefined : (request.params as AccessRequest["params"]),
       });
       return refusal && send(reply, refusal);
     };

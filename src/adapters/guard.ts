@@ -1,4 +1,4 @@
-/** What the adapters share: the decision of a request, remembered for its handlers, and its credential fields. */
+/** What the adapters share: the decision of a request, remembered for its handlers. */
 import { type Decision, refuse } from "../policy/decision.ts";
 import { compileScopeList } from "../policy/requirement.ts";
 import { type Principal } from "../principal.ts";
@@ -6,22 +6,15 @@ import { type Rule } from "../policy/rule.ts";
 import { type AccessRequest, originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-
-/** Node's own request, under every framework's. */
-export interface NodeRequest {
-  /** The fields that a credential is read from. */
-  readonly headers: { readonly authorization?: string | undefined; readonly cookie?: string | undefined };
-  /** All fields as they were sent: names and values in turn. */
-  readonly rawHeaders?: readonly string[];
-}
+import { type BareRequest, type NodeRequest, readMember, withCredential } from "./node-request.ts";
 
 /** What one guard found of a request. */
 interface Guarded {
   readonly server: ResourceServer;
-  readonly request: AccessRequest;
+  readonly request: BareRequest;
   readonly decision: Decision;
   /** The rules of the request that its caller has met. */
-  readonly met: ReadonlySet<Rule>;
+  readonly met: readonly Rule[];
 }
 
 /** A route that a router has picked, right before its own handlers run. */
@@ -32,39 +25,42 @@ export interface PickedRoute {
   readonly patterns: readonly string[] | "others";
 }
 
-/** Keyed by Node's request: a framework's own object may be another one in a mounted application. */
-const guarded = new WeakMap<object, readonly Guarded[]>();
+/**
+ * Where Node's request keeps what its guards found: a framework's own object may be another one in a mounted application.
+ * Not in a WeakMap, whose values outlive their keys until a major garbage collection: each minor one copies them.
+ */
+const STATES = Symbol("scopegate");
+
+function remember(raw: object, states: readonly Guarded[]): void {
+  // Not enumerable: whoever logs or copies a request takes no caller with it.
+  Object.defineProperty(raw, STATES, { value: states, configurable: true });
+}
+
+/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
+const statesOf = (raw: object): readonly Guarded[] =>
+  readMember(raw as { readonly [STATES]?: readonly Guarded[] }, STATES) ?? NO_STATES;
+
+const NO_STATES: readonly Guarded[] = [];
 
 /** Decides a request and remembers the decision; answers with the response of a refusal. */
 export async function guard(
   server: ResourceServer,
   raw: NodeRequest,
-  request: Omit<AccessRequest, "authorization" | "cookie">,
+  request: BareRequest,
 ): Promise<Refusal | undefined> {
-  if (!(raw as NodeRequest | undefined)?.headers) {
-    throw new TypeError(
-      "protect was called with the request of another framework: import it from the adapter of this one.",
-    );
-  }
+  const asked = withCredential(raw, request);
   const others = statesOf(raw).filter((one) => one.server !== server);
   // Whoever goes on in spite of a fault is still behind this guard.
-  guarded.set(raw, [...others, { server, request, decision: UNDECIDED, met: NO_RULES }]);
-  const found = await decide(server, raw, request);
-  guarded.set(raw, [...others, found]);
-  return refusalOf(found);
+  remember(raw, [...others, { server, request, decision: UNDECIDED, met: NO_RULES }]);
+  const decision = await server.check(asked).catch(throwFault);
+  remember(raw, [...others, { server, request, decision, met: rulesMetBy(decision) }]);
+  return refusalOf(server, decision);
 }
 
 const UNDECIDED = refuse("request_ambiguous");
-const NO_RULES: ReadonlySet<Rule> = new Set();
+const NO_RULES: readonly Rule[] = [];
 
-/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
-function statesOf(raw: object): readonly Guarded[] {
-  for (let one: object | null = raw; one; one = Object.getPrototypeOf(one) as object | null) {
-    const states = guarded.get(one);
-    if (states) return states;
-  }
-  return [];
-}
+const rulesMetBy = ({ rule }: Decision): readonly Rule[] => (rule ? [rule] : NO_RULES);
 
 export const isGuarded = (raw: object): boolean => statesOf(raw).length > 0;
 
@@ -83,7 +79,7 @@ export const isSettled = (raw: object, route: PickedRoute): boolean =>
  */
 export async function guardRoute(raw: NodeRequest, route: PickedRoute): Promise<Refusal | undefined> {
   const settled = await settleAll(raw, route);
-  guarded.set(raw, settled);
+  remember(raw, settled);
   return firstRefusal(settled);
 }
 
@@ -98,7 +94,7 @@ async function settleAll(raw: NodeRequest, route: PickedRoute): Promise<readonly
 }
 
 const firstRefusal = (states: readonly Guarded[]): Refusal | undefined =>
-  states.map(refusalOf).find((refusal) => refusal !== undefined);
+  states.map(({ server, decision }) => refusalOf(server, decision)).find((refusal) => refusal !== undefined);
 
 async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Promise<Guarded> {
   const { method, target, patterns } = route;
@@ -114,7 +110,7 @@ async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Pro
     settled = {
       ...settled,
       decision: isKnown ? decision : settled.decision,
-      met: new Set([...settled.met, ...met]),
+      met: [...settled.met, ...met],
     };
   }
   return settled;
@@ -130,22 +126,15 @@ const isSamePath = (a: string, b: string): boolean =>
 /** Whether the rule that covers a whole pattern, if one does, was asked already. */
 function isMet({ server, request, met }: Guarded, method: string, pattern: string): boolean {
   const rule = server.ruleFor(method, pattern, request.reading);
-  return rule === undefined || met.has(rule);
+  return rule === undefined || met.includes(rule);
 }
 
-const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
+const refusalOf = (server: ResourceServer, decision: Decision): Refusal | undefined =>
   decision.allowed ? undefined : server.refuse(decision);
 
-async function decide(
-  server: ResourceServer,
-  raw: NodeRequest,
-  { method, target, matchedPattern, params, reading }: Omit<AccessRequest, "authorization" | "cookie">,
-): Promise<Guarded> {
-  const authorization = readAuthorization(raw);
-  const { cookie } = raw.headers;
-  const request = { method, target, matchedPattern, params, reading, authorization, cookie };
-  const decision = await server.check(request).catch(throwFault);
-  return { server, request, decision, met: decision.rule ? new Set([decision.rule]) : NO_RULES };
+async function decide(server: ResourceServer, raw: NodeRequest, request: BareRequest): Promise<Guarded> {
+  const decision = await server.check(withCredential(raw, request)).catch(throwFault);
+  return { server, request, decision, met: rulesMetBy(decision) };
 }
 
 /** Frameworks take a fault that is no error for no fault, and go on. */
@@ -178,18 +167,3 @@ export function createScopeCheck(
     return decision.allowed ? undefined : server.refuse(decision);
   };
 }
-
-/** Node keeps the first of several `Authorization` fields: a proxy in front may have looked at another. */
-function readAuthorization({
-  headers,
-  rawHeaders = [],
-}: NodeRequest): string | readonly string[] | undefined {
-  if (headers.authorization === undefined) return undefined;
-  const fields: string[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
-    if (isAuthorization(rawHeaders[index] ?? "")) fields.push(rawHeaders[index + 1] ?? "");
-  return fields.length > 1 ? fields : headers.authorization;
-}
-
-const NAME = "authorization";
-const isAuthorization = (name: string): boolean => name.length === NAME.length && name.toLowerCase() === NAME;

@@ -2,7 +2,7 @@
 import { attempt } from "../errors.ts";
 import { originForm, pathOf } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { type NodeRequest } from "./guard.ts";
+import { type NodeRequest } from "./node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {

@@ -2,8 +2,9 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { createScopeCheck, findPrincipal, guard, type NodeRequest } from "./guard.ts";
+import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertResourceServer } from "./misuse.ts";
+import { type NodeRequest } from "./node-request.ts";
 import { type NodeResponse, send } from "./node-response.ts";
 import { close, FAULT, toRawResponse, type UpgradeSocket } from "./upgrade-socket.ts";
 
