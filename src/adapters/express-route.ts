@@ -112,8 +112,10 @@ function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[]
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
 
 /** The mounts above a route as they were written, or else as they may have been. */
-function findMounts({ app, baseUrl }: ExpressRequest, route: ExpressRoute): readonly string[] | "too many" {
+function findMounts(request: ExpressRequest, route: ExpressRoute): readonly string[] | "too many" {
+  const baseUrl = readMember(request, "baseUrl");
   if (!baseUrl) return [""];
+  const app = readMember(request, "app");
   const path = readPath(baseUrl) ?? [];
   const written = (app ? readMountsOf(app, route) : [])
     .filter(({ matches }) => matches(path))

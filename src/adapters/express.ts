@@ -6,7 +6,6 @@ import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 import { readMember } from "./node-request.ts";
-
 import { send } from "./node-response.ts";
 
 export { type ExpressApplication } from "./express-router.ts";

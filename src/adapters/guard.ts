@@ -51,10 +51,11 @@ export async function guard(
   const asked = withCredential(raw, request);
   const others = statesOf(raw).filter((one) => one.server !== server);
   // Whoever goes on in spite of a fault is still behind this guard.
-  remember(raw, [...others, { server, request, decision: UNDECIDED, met: NO_RULES }]);
-  const decision = await server.check(asked).catch(throwFault);
-  remember(raw, [...others, { server, request, decision, met: rulesMetBy(decision) }]);
-  return refusalOf(server, decision);
+  const state = { server, request, decision: UNDECIDED as Decision, met: NO_RULES };
+  remember(raw, [...others, state]);
+  state.decision = await server.check(asked).catch(throwFault);
+  state.met = rulesMetBy(state.decision);
+  return refusalOf(state);
 }
 
 const UNDECIDED = refuse("request_ambiguous");
@@ -94,7 +95,7 @@ async function settleAll(raw: NodeRequest, route: PickedRoute): Promise<readonly
 }
 
 const firstRefusal = (states: readonly Guarded[]): Refusal | undefined =>
-  states.map(({ server, decision }) => refusalOf(server, decision)).find((refusal) => refusal !== undefined);
+  states.map(refusalOf).find((refusal) => refusal !== undefined);
 
 async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Promise<Guarded> {
   const { method, target, patterns } = route;
@@ -129,7 +130,7 @@ function isMet({ server, request, met }: Guarded, method: string, pattern: strin
   return rule === undefined || met.includes(rule);
 }
 
-const refusalOf = (server: ResourceServer, decision: Decision): Refusal | undefined =>
+const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
   decision.allowed ? undefined : server.refuse(decision);
 
 async function decide(server: ResourceServer, raw: NodeRequest, request: BareRequest): Promise<Guarded> {

@@ -16,26 +16,31 @@ import {
   send,
 } from "./koa-context.ts";
 
-const routers = new WeakMap<object, unknown>();
+/** Where a context keeps the router that was assigned to it. */
+const ASSIGNED = Symbol("router");
 
-const ROUTER: PropertyDescriptor & ThisType<object> = {
+interface Watched {
+  [ASSIGNED]?: unknown;
+}
+
+const ROUTER: PropertyDescriptor & ThisType<Watched> = {
   configurable: true,
   enumerable: true,
   get() {
-    return routers.get(this);
+    return this[ASSIGNED];
   },
   set(router: unknown) {
-    routers.set(this, router);
+    this[ASSIGNED] = router;
     // The handlers of this request are lined up next, from what was matched.
-    for (const { stack } of findUnchecked(this as KoaContext)) (stack as unknown[]).unshift(checkRoute);
+    for (const { stack } of findUnchecked(this as Watched & KoaContext))
+      (stack as unknown[]).unshift(checkRoute);
   },
 };
 
 /** Has every route that a request reaches from now on ask the guards of the request. */
 export function watchRouters(context: object): void {
-  const watched: { router?: unknown } = context;
-  const { router } = watched;
-  routers.set(context, router);
+  const watched: Watched & { router?: unknown } = context;
+  watched[ASSIGNED] = watched.router;
   Object.defineProperty(watched, "router", ROUTER);
 }
 

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { type Duplex } from "node:stream";
+import { inspect } from "node:util";
 import express from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type ClientOptions, WebSocket, WebSocketServer } from "ws";
@@ -753,6 +754,30 @@ describe("protect of plain Node", () => {
     });
     expect(refused).toMatchObject({ status: 403, body: { missing_scopes: ["logs:web:read"] } });
     expect(ran.length).toBe(1);
+  });
+
+  it("shows neither caller nor token to whoever logs a request, and lets no copy of it pass for checked", async () => {
+    const response = {
+      statusCode: 200,
+      headersSent: false,
+      setHeader: () => undefined,
+      end: () => undefined,
+    };
+    const request = {
+      method: "GET",
+      url: "/items/1",
+      headers: { authorization: await bearer("items:1:read") },
+    };
+    expect(await protect(serverWith())(request, response)).toBe(true);
+    const caller = principalOf(request);
+    expect(caller?.scopes).toEqual(["items:1:read"]);
+    expect(Object.keys(request)).toEqual(["method", "url", "headers"]);
+    expect(inspect({ ...request, headers: {} }, { depth: null })).not.toContain("items:1:read");
+    expect(inspect(request, { depth: null }).replace(request.headers.authorization, "")).not.toContain(
+      "items:1:read",
+    );
+    expect(principalOf({ ...request })).toBeUndefined();
+    expect(principalOf(Object.create(request) as object)).toBe(caller);
   });
 
   it("tells a program that uses requireScopes without protect", () => {
