@@ -10,7 +10,7 @@ import { type Explanation, explainDecision, type ExplainQuery } from "./policy/e
 import { type ListedRoute } from "./policy/route-coverage.ts";
 import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
-import { type Rule } from "./policy/rule.ts";
+import { type Rule, type RuleMatch } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
 import { type AccessRequest, type PathReading, readPath, withoutCredentials } from "./request.ts";
@@ -128,9 +128,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   }
 
   function decideFor(principal: Principal, { matches, facts }: Route): Decision {
-    const asked = policy.authorization ? matches : [];
-    const [first, ...others] = asked.map((match) => decideByScopes(match, principal, scopeRules));
-    return first ? combine([first, ...others]) : allow({ principal, ...facts });
+    const [first, ...others] = policy.authorization ? matches : [];
+    if (!first) return allow({ principal, ...facts });
+    const decisionOf = (match: RuleMatch) => decideByScopes(match, principal, scopeRules);
+    return combine([decisionOf(first), ...others.map(decisionOf)]);
   }
 
   function decideAnonymous(request: AccessRequest): Decision {

@@ -112,10 +112,11 @@ export function decideByScopes(match: RuleMatch, principal: Principal, rules: Sc
 }
 
 /** What several rules of one request decide together: all must be met, and a refusal tells the scopes of all. */
-export function combine([first, ...others]: readonly [Decision, ...Decision[]]): Decision {
-  const decisions = [first, ...others];
+export function combine(decisions: readonly [Decision, ...Decision[]]): Decision {
+  const [first] = decisions;
+  if (decisions.length === 1) return first;
   const refused = decisions.find((decision) => !decision.allowed);
-  if (!refused || others.length === 0) return refused ?? first;
+  if (!refused) return first;
   const union = (read: (decision: Decision) => readonly string[]) =>
     Object.freeze([...new Set(decisions.flatMap(read))]);
   const satisfied = decisions.flatMap((decision) => decision.satisfied);
@@ -146,16 +147,15 @@ function weigh(
   kind: "allOf" | "anyOf",
   facts: Facts,
 ): Decision {
-  const satisfied = required
-    .map(({ parts, text }) => granted.find(parts, text))
-    .filter((satisfaction) => satisfaction !== undefined);
+  const texts: string[] = [];
+  const satisfied: Satisfaction[] = [];
+  for (const { parts, text } of required) {
+    const satisfaction = granted.find(parts, text);
+    if (satisfaction) satisfied.push(satisfaction);
+    texts.push(text);
+  }
   const isMet = kind === "allOf" ? satisfied.length === required.length : satisfied.length > 0;
-  return conclude(
-    required.map(({ text }) => text),
-    satisfied,
-    isMet,
-    facts,
-  );
+  return conclude(texts, satisfied, isMet, facts);
 }
 
 function conclude(

@@ -20,12 +20,12 @@ export const UNMAPPED: Route = { kind: "route", matches: [], facts: {}, asks: "a
 
 /** Of several rules the one that asks for more decides what is asked; the first is the one that decisions name. */
 export function toRoute(matches: readonly [RuleMatch, ...RuleMatch[]]): Route {
-  const kinds = matches.map(({ compiled }) => compiled.requirement.kind);
-  return { kind: "route", matches, facts: { rule: matches[0].compiled.rule }, asks: asksOf(new Set(kinds)) };
-}
-
-function asksOf(kinds: ReadonlySet<string>): Route["asks"] {
-  if (kinds.size === 1 && kinds.has("public")) return "nothing";
-  const isOptional = [...kinds].every((kind) => kind === "public" || kind === "optional");
-  return isOptional ? "a good token or none" : "a good token";
+  let asks: Route["asks"] = "nothing";
+  for (const { compiled } of matches) {
+    const { kind } = compiled.requirement;
+    if (kind === "public") continue;
+    if (kind !== "optional") asks = "a good token";
+    else if (asks === "nothing") asks = "a good token or none";
+  }
+  return { kind: "route", matches, facts: { rule: matches[0].compiled.rule }, asks };
 }
