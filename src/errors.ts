@@ -53,8 +53,27 @@ export interface ConfigurationIssue {
 /** Receives every mistake, so that one error can list them all. */
 export type Report = (issue: ConfigurationIssue) => void;
 
+/**
+ * Lets `instanceof` hold for an error of another copy of this package: a project may load two, of two versions or one of
+ * them bundled. A class that extends one of these is told by its own instances, as ever.
+ */
+function brand(errors: abstract new (...given: never[]) => Error, name: string): void {
+  const mark = Symbol.for(`scopegate.${name}`);
+  Object.defineProperty(errors.prototype, mark, { value: true });
+  Object.defineProperty(errors, Symbol.hasInstance, {
+    value(this: unknown, value: unknown): boolean {
+      if (this !== errors) return Function.prototype[Symbol.hasInstance].call(this, value);
+      return typeof value === "object" && value !== null && mark in value;
+    },
+  });
+}
+
 /** Thrown at construction when the options are wrong. Lists every mistake found, not only the first. */
 export class ConfigurationError extends Error {
+  static {
+    brand(this, "ConfigurationError");
+  }
+
   /** The name of the class. */
   override readonly name = "ConfigurationError";
   /** Stable, so that it may be compared. */
@@ -70,6 +89,10 @@ export class ConfigurationError extends Error {
 
 /** Thrown by `authenticate` for a token that is not accepted. Its text is fixed and never quotes the token. */
 export class TokenRejectedError extends Error {
+  static {
+    brand(this, "TokenRejectedError");
+  }
+
   /** The name of the class. */
   override readonly name = "TokenRejectedError";
   /** Stable, so that it may be compared. */
@@ -89,6 +112,10 @@ export class TokenRejectedError extends Error {
  * it never reaches a client.
  */
 export class KeysUnavailableError extends Error {
+  static {
+    brand(this, "KeysUnavailableError");
+  }
+
   /** The name of the class. */
   override readonly name = "KeysUnavailableError";
   /** Stable, so that it may be compared. */
@@ -101,6 +128,10 @@ export class KeysUnavailableError extends Error {
 
 /** Thrown by `orThrow` of an audit report with errors. The message is the report's text. */
 export class AuditError extends Error {
+  static {
+    brand(this, "AuditError");
+  }
+
   /** The name of the class. */
   override readonly name = "AuditError";
   /** Stable, so that it may be compared. */
