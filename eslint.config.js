@@ -4,7 +4,7 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["dist/", "docs/api/", "coverage/", "reports/", "bench/.build/"] },
+  { ignores: ["dist/", "docs/api/", "coverage/", "reports/", "bench/.build/", "test/package/mistakes/"] },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -26,5 +26,6 @@ export default defineConfig(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
+  { files: ["**/*.cts"], rules: { "@typescript-eslint/no-require-imports": "off" } },
   { files: ["**/*.js"], extends: [tseslint.configs.disableTypeChecked] },
 );

@@ -14,6 +14,7 @@ export default {
   // One shared chunk for the core: an error thrown by `scopegate` stays an instance of the class that
   // `scopegate/express` sees.
   splitting: true,
+  removeNodeProtocol: false,
   clean: true,
   sourcemap: true,
   dts: { compilerOptions: { ignoreDeprecations: "6.0" } },

@@ -13,6 +13,7 @@ export default defineConfig({
   },
   test: {
     include: ["test/**/*.test.ts"],
+    exclude: ["test/package/full/**"],
     // The library has no state of its own to leak from file to file; loading the frameworks once saves a third of the time.
     isolate: false,
     // One worker fewer than there are cores would be one on a small machine.

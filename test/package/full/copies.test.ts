@@ -1,0 +1,43 @@
+/** Two copies of the package in one process, as where two packages of a project have installed one each. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pack, unpack } from "../packed.ts";
+import { serve } from "../server-program.ts";
+
+const project = mkdtempSync(join(tmpdir(), "scopegate-copies-"));
+const other = join(project, "node_modules/other");
+
+beforeAll(() => {
+  const packed = pack(project);
+  unpack(packed, project, "express");
+  unpack(packed, other);
+  const code = `exports.core = require("scopegate"); exports.adapter = require("scopegate/express");`;
+  writeFileSync(join(other, "index.cjs"), code);
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const IMPORTS = `import express from "express";
+  import * as core from "scopegate";
+  import * as adapter from "scopegate/express";
+  import other from "./node_modules/other/index.cjs";
+  if (core.createResourceServer === other.core.createResourceServer) throw new Error("This is one copy.");
+  const { createResourceServer } = core;
+`;
+
+it("keeps the class of an error: a mistake found by one copy is a ConfigurationError of the other", async () => {
+  const code = `const { ConfigurationError } = other.core; const { principalOf, protect, requireScopes } = adapter;`;
+  expect(await serve(project, "errors.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
+});
+
+it("guards with the server of another copy", async () => {
+  const code = `const { ConfigurationError } = core; const { principalOf, protect, requireScopes } = other.adapter;`;
+  expect(await serve(project, "server.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
+});
+
+it("lets nobody in through a requireScopes that does not know the guard of another copy", async () => {
+  const code = `const { ConfigurationError } = core; const { protect } = adapter;
+    const { principalOf, requireScopes } = other.adapter;`;
+  expect(await serve(project, "scopes.mjs", IMPORTS + code)).toBe("401 Bearer\n500 null\ntrue");
+});

@@ -1,0 +1,98 @@
+/** The tarball, installed by npm into the projects of strangers: they compile, without skipLibCheck, and serve. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pack, run } from "../packed.ts";
+import {
+  bundle,
+  compile,
+  type Compiler,
+  COMPILERS,
+  createProject,
+  install,
+  installStrangers,
+  OLDEST_FRAMEWORKS,
+  PROJECTS,
+} from "./strangers.ts";
+
+const root = mkdtempSync(join(tmpdir(), "scopegate-strangers-"));
+const MISTAKES = ["adapters.ts", "decisions.ts", "internals.ts", "options.ts"];
+let said = "";
+beforeAll(() => {
+  said = installStrangers(root, pack(root));
+});
+afterAll(() => rmSync(root, { recursive: true, force: true }));
+
+const line = "401, 200 web for reader, 403";
+const SERVED = ["credential_missing 401 option_missing true", "true", line, line, line, line].join("\n");
+
+it("installs without a word of scripts of ours", () => {
+  expect(said).not.toMatch(/scopegate.*(?:prepare|install)/);
+});
+
+describe.each(Object.keys(COMPILERS) as Compiler[])("TypeScript %s", (compiler) => {
+  const own = Object.entries(PROJECTS).filter(([, { compilers }]) => compilers?.includes(compiler) ?? true);
+
+  it.each(own)("compiles and serves: %s", (name, project) => {
+    const folder = createProject(root, name, project, compiler);
+    expect(compile(root, folder, compiler)).toEqual([]);
+    const file = name === "a bundler" ? "bundle.mjs" : "out/service.js";
+    if (name === "a bundler") bundle(root, join(folder, "out/service.js"), join(folder, file), "esm");
+    expect(readFileSync(join(folder, "out/service.js"), "utf8").includes("require(")).toBe(
+      project.type === "commonjs",
+    );
+    expect(run(folder, file)).toBe(SERVED);
+  });
+});
+
+describe.each(["5.4", "7.0"] as const)("a project of both kinds, TypeScript %s", (compiler) => {
+  it("hands types, classes and functions from one half to the other", () => {
+    const files = ["mixed.mts", "parts.cts"];
+    const project = { type: "module", compilerOptions: { module: "nodenext" }, files } as const;
+    const folder = createProject(root, "both kinds", project, compiler);
+    expect(compile(root, folder, compiler)).toEqual([]);
+    expect(run(folder, "out/mixed.mjs")).toBe("nobody nobody true function,function\ntrue true");
+  });
+});
+
+describe.each(["5.9", "7.0"] as const)("mistakes, TypeScript %s", (compiler) => {
+  it("do not compile, each for its own reason", () => {
+    const compilerOptions = { module: "nodenext", noEmit: true };
+    const project = { type: "module", compilerOptions, folder: "mistakes", files: MISTAKES } as const;
+    const folder = createProject(root, "mistakes", project, compiler);
+    const expected = MISTAKES.flatMap((file) =>
+      readFileSync(join(folder, file), "utf8")
+        .split("\n")
+        .flatMap((text, index) => {
+          const code = /\/\/ (TS\d+)$/.exec(text)?.[1];
+          return code === undefined ? [] : `${file}:${String(index + 1)} ${code}`;
+        }),
+    );
+    const found = compile(root, folder, compiler).map((text) =>
+      text.replace(/^(.*)\((\d+),\d+\): error (TS\d+):.*$/, "$1:$2 $3"),
+    );
+    expect(found.sort()).toEqual(expected.sort());
+  });
+});
+
+describe("what was compiled", () => {
+  const folder = (): string => join(root, "CommonJS-node16-5.9");
+
+  it("serves from a CommonJS bundle, which holds one copy of the package", () => {
+    bundle(root, join(folder(), "out/service.js"), join(folder(), "bundle.cjs"), "cjs");
+    expect(run(folder(), "bundle.cjs")).toBe(SERVED);
+    const code = readFileSync(join(folder(), "bundle.cjs"), "utf8");
+    expect(code.match(/"configuration_invalid"/g)).toHaveLength(1);
+  });
+
+  it(`serves with the oldest frameworks that are allowed: ${OLDEST_FRAMEWORKS.join(", ")}`, () => {
+    install(folder(), OLDEST_FRAMEWORKS);
+    for (const name of OLDEST_FRAMEWORKS) {
+      const [framework = "", version] = name.split("@");
+      const found = readFileSync(join(folder(), "node_modules", framework, "package.json"), "utf8");
+      expect((JSON.parse(found) as { version: string }).version).toBe(version);
+    }
+    expect(run(folder(), "out/service.js")).toBe(SERVED);
+  });
+});

@@ -1,0 +1,127 @@
+/** The projects of strangers: what they install, and how they compile. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { manifest, type Packed } from "../packed.ts";
+
+const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
+
+/** Each TypeScript that strangers may have, installed under its own name. */
+export const COMPILERS = { "5.4": "5.4.5", "5.9": "5.9.3", "6.0": "6.0.3", "7.0": "7.0.2" } as const;
+export type Compiler = keyof typeof COMPILERS;
+
+const LIBRARIES = [
+  "express@5.3.0",
+  "koa@3.3.0",
+  "fastify@5.12.8",
+  "@types/express@5.0.6",
+  "@types/koa@3.0.3",
+  "@types/node@20.19.43",
+  "esbuild@0.27.7",
+];
+
+export interface Project {
+  readonly type: "module" | "commonjs";
+  readonly compilerOptions: object;
+  /** The folder of its files, and those of them that are compiled. Default: the service. */
+  readonly folder?: "programs" | "mistakes";
+  readonly files?: readonly string[];
+  /** Absent: all of them. */
+  readonly compilers?: readonly Compiler[];
+}
+
+export const PROJECTS: Readonly<Record<string, Project>> = {
+  "ECMAScript modules, nodenext": { type: "module", compilerOptions: { module: "nodenext" } },
+  "ECMAScript modules, node16": { type: "module", compilerOptions: { module: "node16" }, compilers: ["5.4"] },
+  "CommonJS, nodenext": {
+    type: "commonjs",
+    compilerOptions: { module: "nodenext" },
+    compilers: ["5.4", "7.0"],
+  },
+  "CommonJS, node16": { type: "commonjs", compilerOptions: { module: "node16" } },
+  "CommonJS, node10": {
+    type: "commonjs",
+    compilerOptions: { module: "commonjs", moduleResolution: "node10" },
+    // Later ones have left it.
+    compilers: ["5.9"],
+  },
+  "a bundler": { type: "module", compilerOptions: { module: "esnext", moduleResolution: "bundler" } },
+};
+
+/** As strict as a stranger may be; declarations of libraries are checked as well. */
+const STRICT = {
+  target: "es2022",
+  strict: true,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  esModuleInterop: true,
+  skipLibCheck: false,
+  types: ["node"],
+  rootDir: ".",
+  outDir: "out",
+};
+
+export function install(folder: string, packages: readonly string[]): string {
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true }));
+  const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
+  const { status, stdout, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
+  if (status !== 0) throw new Error(stderr);
+  return stdout + stderr;
+}
+
+export const installStrangers = (folder: string, { tarball }: Packed): string =>
+  install(folder, [
+    tarball,
+    ...LIBRARIES,
+    ...Object.entries(COMPILERS).map(([name, version]) => `typescript-${name}@npm:typescript@${version}`),
+  ]);
+
+/** The oldest of each framework that the peer dependencies allow. */
+export const OLDEST_FRAMEWORKS = Object.entries(manifest.peerDependencies).map(
+  ([name, range]) => `${name}@${range.split(" ")[0]?.slice(1) ?? ""}`,
+);
+
+/** Makes a project inside of the folder that has everything installed. */
+export function createProject(
+  root: string,
+  name: string,
+  { type, compilerOptions, folder: source = "programs", files = ["service.ts"] }: Project,
+  compiler: Compiler,
+): string {
+  const folder = join(root, `${name.replaceAll(/\W+/g, "-")}-${compiler}`);
+  cpSync(folderOf(source), folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ type }));
+  const tsconfig = { compilerOptions: { ...STRICT, ...compilerOptions }, files };
+  writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(tsconfig));
+  return folder;
+}
+
+/** Compiles a project; the mistakes in its own files and in ours, not those of other libraries. */
+export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
+  const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
+  const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  if (error) throw error;
+  return stdout
+    .split("\n")
+    .filter((line) => line.includes(": error TS"))
+    .filter((line) => !line.includes("node_modules/") || line.includes("node_modules/scopegate/"));
+}
+
+/** Bundles what was compiled into one file, as a stranger's build does. */
+export function bundle(root: string, file: string, outfile: string, format: "esm" | "cjs"): void {
+  // What requires modules of Node itself cannot be put into an ECMAScript module by this bundler.
+  const external = ["express", "koa", "fastify", "fastify-plugin"].map((name) => `--external:${name}`);
+  const options = [
+    "--bundle",
+    "--platform=node",
+    `--format=${format}`,
+    `--outfile=${outfile}`,
+    "--log-level=error",
+  ];
+  execFileSync(join(root, "node_modules/.bin/esbuild"), [file, ...options, ...external]);
+}

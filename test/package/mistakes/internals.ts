@@ -1,0 +1,6 @@
+/** What is not exported cannot be imported. */
+import { createResourceServer } from "scopegate/dist/index.js"; // TS2307
+import { guard } from "scopegate/guard"; // TS2307
+import { createVerifier } from "scopegate"; // TS2305
+
+console.log(createResourceServer, guard, createVerifier);

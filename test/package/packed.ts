@@ -1,0 +1,69 @@
+/** The package as it is published: built, packed, and put where an install would put it. */
+import { execFileSync, spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inject } from "vitest";
+import config from "../../tsup.config.ts";
+
+export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+
+/** What is imported, by the name of its file: `express` is `scopegate/express`. */
+export const ENTRIES: ReadonlyMap<string, string> = new Map(
+  Object.keys(config.entry).map((name) => [name, name === "index" ? "scopegate" : `scopegate/${name}`]),
+);
+
+export interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly peerDependencies: Readonly<Record<string, string>>;
+  readonly scripts: Readonly<Record<string, string>>;
+  readonly exports: Readonly<Record<string, unknown>>;
+  readonly typesVersions: Readonly<Record<"*", object>>;
+}
+
+export const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as Manifest;
+
+export interface Packed {
+  readonly tarball: string;
+  readonly files: readonly string[];
+  readonly unpackedBytes: number;
+}
+
+/** The tarball; one that was packed for all files of a run is not packed again. */
+export const pack = (folder: string): Packed => inject("packed") ?? buildAndPack(folder);
+
+export function buildAndPack(folder: string): Packed {
+  execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: "ignore" });
+  const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
+  const out = execFileSync("npm", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const [{ filename, files, unpackedSize }] = JSON.parse(out) as [
+    { filename: string; files: { path: string }[]; unpackedSize: number },
+  ];
+  return {
+    tarball: join(folder, filename),
+    files: files.map(({ path }) => path),
+    unpackedBytes: unpackedSize,
+  };
+}
+
+/** Installs the tarball without a registry: its dependencies, and what else is named, are those of this project. */
+export function unpack({ tarball }: Packed, project: string, ...others: readonly string[]): void {
+  const folder = join(project, "node_modules/scopegate");
+  mkdirSync(folder, { recursive: true });
+  execFileSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components", "1"]);
+  for (const name of [...Object.keys(manifest.dependencies), ...others]) {
+    mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
+    symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+  }
+}
+
+/** Runs a program of a project; its output, and what went wrong. */
+export function run(project: string, file: string, code?: string, env: Record<string, string> = {}): string {
+  if (code !== undefined) writeFileSync(join(project, file), code);
+  const { stdout, stderr } = spawnSync(process.execPath, [file], {
+    cwd: project,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  });
+  return (stdout + stderr).trim();
+}

@@ -1,0 +1,27 @@
+/** A small server in plain JavaScript, for whatever way of loading the package stands in front of it. */
+import { createIssuer } from "../support/issuer.ts";
+import { run } from "./packed.ts";
+
+const PROGRAM = `
+const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY] });
+let mistake;
+try { createResourceServer({}); } catch (error) { mistake = error; }
+const app = express();
+app.use(protect(server));
+app.get("/agents", requireScopes("agents:run"), (req, res) => res.json(principalOf(req).userId));
+const listening = app.listen(0, async () => {
+  const authorization = "Bearer " + process.env.TOKEN;
+  for (const headers of [{}, { authorization }]) {
+    const answer = await fetch("http://127.0.0.1:" + listening.address().port + "/agents", { headers });
+    console.log(answer.status, answer.ok ? await answer.json() : answer.headers.get("www-authenticate"));
+  }
+  console.log(mistake instanceof ConfigurationError);
+  listening.close();
+});`;
+
+/** What the server answers without a token and with one, and whether a mistake is a `ConfigurationError`, line by line. */
+export async function serve(project: string, file: string, imports: string): Promise<string> {
+  const issuer = createIssuer();
+  const token = await issuer.token({ scopes: ["agents:read", "agents:run"] });
+  return run(project, file, imports + PROGRAM, { JWT_PUBLIC_KEY: issuer.publicPem, TOKEN: token });
+}

@@ -1,0 +1,155 @@
+/** The packed package in plain JavaScript of both kinds. `npm run test:package` looks at the rest of it. */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ENTRIES, manifest, pack, type Packed, run, unpack } from "./packed.ts";
+import { serve } from "./server-program.ts";
+
+const project = mkdtempSync(join(tmpdir(), "scopegate-package-"));
+let packed: Packed;
+
+beforeAll(() => {
+  packed = pack(project);
+  unpack(packed, project, "express");
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+const ADAPTERS = [...ENTRIES].filter(([name]) => ["express", "koa", "fastify", "node"].includes(name));
+
+describe("the tarball", () => {
+  it("holds the build, its types and its papers, and nothing else", () => {
+    const others = packed.files.filter(
+      (path) => !/^dist\/[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)$/.test(path),
+    );
+    expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"]);
+    for (const name of ENTRIES.keys())
+      for (const type of ["js", "d.ts", "cjs", "d.cts"])
+        expect(packed.files).toContain(`dist/${name}.${type}`);
+  });
+
+  it("has each entry for both module systems, with types of its own", () => {
+    const conditions = (name: string) => ({
+      import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
+      require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+    });
+    const entries = [...ENTRIES].map(([name, entry]) => [entry.replace("scopegate", "."), conditions(name)]);
+    expect(manifest.exports).toEqual({
+      ...(Object.fromEntries(entries) as object),
+      "./package.json": "./package.json",
+    });
+    expect(manifest.typesVersions["*"]).toEqual(
+      Object.fromEntries(
+        [...ENTRIES.keys()]
+          .filter((name) => name !== "index")
+          .map((name) => [name, [`./dist/${name}.d.cts`]]),
+      ),
+    );
+  });
+
+  it("runs nothing where it is installed", () => {
+    const names = [
+      "preinstall",
+      "install",
+      "postinstall",
+      "prepublish",
+      "preprepare",
+      "prepare",
+      "postprepare",
+    ];
+    expect(names.filter((name) => name in manifest.scripts)).toEqual([]);
+  });
+});
+
+/** Without a token and with one; and whether a mistake is a `ConfigurationError`. */
+const ANSWERS = "401 Bearer\n200 user-1\ntrue";
+
+describe("the package in plain JavaScript", () => {
+  it("serves from an ECMAScript module", async () => {
+    const code = `import express from "express";
+      import { ConfigurationError, createResourceServer } from "scopegate";
+      import { principalOf, protect, requireScopes } from "scopegate/express";`;
+    expect(await serve(project, "server.mjs", code)).toBe(ANSWERS);
+  });
+
+  it("serves from a CommonJS module", async () => {
+    const code = `const express = require("express");
+      const { ConfigurationError, createResourceServer } = require("scopegate");
+      const { principalOf, protect, requireScopes } = require("scopegate/express");`;
+    expect(await serve(project, "server.cjs", code)).toBe(ANSWERS);
+  });
+
+  it("serves from both at once: a guard of one is known to the handlers of the other", async () => {
+    const parts = `const { ConfigurationError } = require("scopegate");
+      const { principalOf, requireScopes } = require("scopegate/express");
+      module.exports = { ConfigurationError, principalOf, requireScopes };`;
+    writeFileSync(join(project, "parts.cjs"), parts);
+    const code = `import express from "express";
+      import { createResourceServer } from "scopegate";
+      import { protect } from "scopegate/express";
+      import parts from "./parts.cjs";
+      const { ConfigurationError, principalOf, requireScopes } = parts;`;
+    expect(await serve(project, "mixed.mjs", code)).toBe(ANSWERS);
+  });
+
+  it.each(["import first", "require first"])("loads one copy of each entry: %s", (order) => {
+    const code = `const entries = ${JSON.stringify([...ENTRIES.values()])};
+      const loaders = [(entry) => import(entry), (entry) => require(entry)];
+      ${order === "require first" ? "loaders.reverse();" : ""}
+      (async () => {
+        for (const entry of entries) {
+          const [one, other] = [await loaders[0](entry), await loaders[1](entry)];
+          const names = Object.keys(one).filter((name) => name !== "default");
+          console.log(entry, names.length > 0 && names.every((name) => one[name] === other[name]));
+        }
+      })();`;
+    expect(run(project, "copies.cjs", code).split("\n")).toEqual(
+      [...ENTRIES.values()].map((entry) => `${entry} true`),
+    );
+  });
+
+  it.each([
+    [
+      "issuer.mjs",
+      `import { ConfigurationError, createResourceServer } from "scopegate";
+       import { check, createTestIssuer } from "scopegate/testing";`,
+    ],
+    [
+      "issuer.cjs",
+      `const { ConfigurationError, createResourceServer } = require("scopegate");
+       const { check, createTestIssuer } = require("scopegate/testing");`,
+    ],
+  ])("tests an application from %s, and ends though the keys are published still", (file, imports) => {
+    const program = `
+      (async () => {
+        const issuer = createTestIssuer();
+        const { keys } = await issuer.listen();
+        const server = createResourceServer({ ...issuer.resourceServerOptions, keys });
+        const { allowed } = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"] }));
+        const mistake = await issuer.token({ scope: [] }).catch((error) => error);
+        console.log(allowed, mistake instanceof ConfigurationError);
+      })();`;
+    expect(run(project, file, imports + program)).toBe("true true");
+  });
+
+  it("keeps what signs tokens out of the other entries", () => {
+    const signing = packed.files
+      .filter((path) => path.endsWith(".js"))
+      .filter((path) =>
+        readFileSync(join(project, "node_modules/scopegate", path), "utf8").includes("jwt/sign"),
+      );
+    expect(signing).toEqual(["dist/testing.js"]);
+  });
+
+  it("loads no framework: each adapter works where none is installed", () => {
+    const bare = join(project, "bare");
+    unpack(packed, bare);
+    const code = `for (const entry of ${JSON.stringify(ADAPTERS.map(([, entry]) => entry))}) {
+      const { protect, requireScopes, principalOf } = await import(entry);
+      console.log(entry, typeof protect, typeof requireScopes, typeof principalOf);
+    }`;
+    expect(run(bare, "entries.mjs", code).split("\n")).toEqual(
+      ADAPTERS.map(([, entry]) => `${entry} function function function`),
+    );
+  });
+});
