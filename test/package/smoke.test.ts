@@ -47,6 +47,17 @@ describe("the tarball", () => {
     );
   });
 
+  it("has types of its own: they name modules of Node, and no other package", () => {
+    const folder = join(project, "node_modules/scopegate");
+    const types = packed.files.filter((path) => /\.d\.c?ts$/.test(path));
+    const named = types.flatMap((path) => {
+      const code = readFileSync(join(folder, path), "utf8").replaceAll(/\/\*\*.*?\*\//gs, "");
+      return [...code.matchAll(/(?:from|import|import\() ?['"]([^'"]+)['"]/g)].map(([, name = ""]) => name);
+    });
+    expect(named).toContain("node:crypto");
+    expect(named.filter((name) => !/^(?:node:|\.\/)/.test(name))).toEqual([]);
+  });
+
   it("runs nothing where it is installed", () => {
     const names = [
       "preinstall",
