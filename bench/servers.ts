@@ -18,16 +18,17 @@ const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
 
 const FULL: Plan = {
   rounds: 7,
-  warmUp: { connections: 8, requests: 2000 },
+  warmUp: { connections: 8, requests: 4000 },
   remember: { connections: 8, requests: 12_000 },
   counted: { connections: 1, requests: 1200 },
 };
 
+/** Shows that all of it works; too short for a verdict. */
 const QUICK: Plan = {
   rounds: 3,
-  warmUp: { connections: 8, requests: 800 },
+  warmUp: { connections: 8, requests: 600 },
   remember: { connections: 8, requests: 0 },
-  counted: { connections: 1, requests: 400 },
+  counted: { connections: 1, requests: 200 },
 };
 
 async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {
@@ -41,7 +42,7 @@ async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkRes
       for (const variant of variants) servers.push(await startServer(framework, variant, trust));
     for (const server of servers) await verifyAnswers(server, loads);
     const rows = toServerRows(await measure(servers, loads, quick ? QUICK : FULL));
-    return { rows, budgets: judge(rows) };
+    return { rows, budgets: quick ? [] : judge(rows) };
   } finally {
     for (const server of servers) server.stop();
   }
