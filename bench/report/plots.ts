@@ -29,8 +29,9 @@ export function drawServers({ rows }: StoredResult): string {
   const loads = [...new Set(bars.map(({ load }) => load))];
   return draw({
     width: 260 + 190 * loads.length,
-    height: 70 + 24 * labels.length,
+    height: 85 + 24 * labels.length,
     marginLeft: 240,
+    marginBottom: 45,
     x: { label: "added CPU time per request, us", grid: true, ticks: 4 },
     y: { domain: labels, label: null },
     fx: { domain: loads, label: null },
@@ -62,9 +63,10 @@ export function drawRoutes({ rows }: StoredResult): string {
   return draw({
     width: 900,
     height: 380,
-    marginLeft: 60,
+    marginLeft: 80,
+    marginBottom: 45,
     x: { type: "log", insetRight: 100, label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
-    y: { type: "log", label: "ns per look-up", grid: true, tickFormat: "," },
+    y: { type: "log", label: "ns per look-up", grid: true, ticks: 5, tickFormat: "," },
     fx: { label: null },
     marks: [
       Plot.line(points, { ...channels, z: "name", stroke, strokeWidth: 2 }),
