@@ -19,6 +19,7 @@ import {
   toPatterns,
 } from "./express-router.ts";
 import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
+import { inPlaceOf } from "./middleware-marks.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
@@ -50,7 +51,7 @@ function guardHandlers({ stack }: ExpressRoute): void {
     const { handle } = layer;
     // Handlers of errors take one argument more, and run for faults only.
     if (typeof handle !== "function" || handle.length > 3 || guardedHandlers.has(handle)) continue;
-    const guarded = behindGuard(handle as ExpressMiddleware);
+    const guarded = inPlaceOf(handle, behindGuard(handle as ExpressMiddleware));
     guardedHandlers.add(guarded);
     layer.handle = guarded;
   }

@@ -4,6 +4,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
 import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
+import { asGuard, asScopeCheck } from "./middleware-marks.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
@@ -40,7 +41,7 @@ export interface ProtectOptions {
 export function protect(server: ResourceServer, options: ProtectOptions = {}): ExpressMiddleware {
   assertResourceServer(server);
   assertOptions(options, ["caseSensitive", "strict"]);
-  return (request, response, next) => {
+  return asGuard((request, response, next) => {
     watchRoutes(request);
     guard(server, request, {
       method: readMethod(request),
@@ -50,7 +51,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
       .then((refusal) => (refusal ? send(response, refusal) : next()))
       // Express 4 does not look at promises: what is not handed over would end the process.
       .catch(next);
-  };
+  });
 }
 
 /**
@@ -59,11 +60,11 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
  */
 export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
   const check = createScopeCheck(scopes);
-  return (request, response, next) => {
+  return asScopeCheck((request, response, next) => {
     const refusal = check(request, (request as Pick<AccessRequest, "params">).params);
     if (refusal) send(response, refusal);
     else next();
-  };
+  });
 }
 
 /** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */

@@ -6,6 +6,7 @@ import { type Refusal } from "../response/refusal.ts";
 import { createMiddlewareGuard } from "./fastify-middleware.ts";
 import { toPattern } from "./fastify-pattern.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
+import { asScopeCheck } from "./middleware-marks.ts";
 import { assertResourceServer } from "./misuse.ts";
 import { type NodeRequest } from "./node-request.ts";
 
@@ -126,10 +127,10 @@ function readReading({ initialConfig }: FastifyInstance): PathReading {
 export function requireScopes(...scopes: readonly string[]): FastifyHook {
   const check = createScopeCheck(scopes);
   // eslint-disable-next-line @typescript-eslint/require-await -- Fastify takes a hook of two parameters for an async one
-  return async (request, reply) => {
+  return asScopeCheck(async (request, reply) => {
     const refusal = check(request.raw, request.params as AccessRequest["params"]);
     return refusal && send(reply, refusal);
-  };
+  });
 }
 
 /** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */

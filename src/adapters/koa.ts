@@ -4,6 +4,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { isRouter, type KoaMiddleware, type KoaRouter, readTarget, send } from "./koa-context.ts";
 import { findUnchecked, passOnTo, rememberInside, watchRouters } from "./koa-route.ts";
+import { asGuard, asScopeCheck } from "./middleware-marks.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 
 export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./koa-context.ts";
@@ -57,7 +58,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
     else if (unchecked.length > 0) await passOnTo(unchecked, context, next);
     else await next();
   };
-  return protecting;
+  return asGuard(protecting);
 }
 
 /**
@@ -66,11 +67,11 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
  */
 export function requireScopes(...scopes: readonly string[]): KoaMiddleware {
   const check = createScopeCheck(scopes);
-  return async (context, next) => {
+  return asScopeCheck(async (context, next) => {
     const refusal = check(context.req, context.params);
     if (refusal) send(context, refusal);
     else await next();
-  };
+  });
 }
 
 /** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
