@@ -33,7 +33,7 @@ export { defaultScopeMappings } from "./policy/default-scope-mappings.ts";
 export { type Explanation, type ExplainQuery } from "./policy/explain.ts";
 export { hasScopes, type HasScopesOptions } from "./policy/has-scopes.ts";
 export { type Requirement, type ScopeMappings } from "./policy/requirement.ts";
-export { type ListedRoute } from "./policy/route-coverage.ts";
+export { type ListedRoute, type UnguardedPlace } from "./policy/route-coverage.ts";
 export { type RouteTable } from "./policy/route-table.ts";
 export { type Rule, type RuleSource } from "./policy/rule.ts";
 export { type ClaimPath, type Principal } from "./principal.ts";

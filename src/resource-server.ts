@@ -38,7 +38,7 @@ export interface ResourceServer {
   explain(query: ExplainQuery): Explanation;
   /**
    * Compares the table with the routes of an application, which `routesOf` of the adapters lists. It does not see what
-   * answers without a route (static files, upgrades), nor whether `protect` stands in front of the routes.
+   * answers without a route (static files, upgrades); whether `protect` stands in front of the routes it takes from the list.
    * @throws TypeError for anything but a list of `{ method, pattern }`; a pattern that cannot be read is a finding
    */
   audit(routes: Iterable<ListedRoute>): AuditReport;

@@ -10,14 +10,9 @@ import {
   writeOutWidely,
 } from "../policy/plain-pattern.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
+import { toPatterns } from "./express-mounts.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
-import {
-  type ExpressApplication,
-  type ExpressRoute,
-  isRoute,
-  readApplication,
-  toPatterns,
-} from "./express-router.ts";
+import { type ExpressApplication, type ExpressRoute, isRoute, readApplication } from "./express-router.ts";
 import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
 import { inPlaceOf } from "./middleware-marks.ts";
 import { readMember } from "./node-request.ts";

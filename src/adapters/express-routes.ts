@@ -1,11 +1,15 @@
 import { type ListedRoute } from "../policy/route-coverage.ts";
-import { type ExpressApplication, type ExpressRoute, readApplication, toPatterns } from "./express-router.ts";
+import { toPatterns } from "./express-mounts.ts";
+import { type ExpressApplication, type ExpressRoute, readApplication } from "./express-router.ts";
+import { groupByGuard, walkAll } from "./express-unguarded.ts";
 import { listRoutes, toWrittenPatterns } from "./listed-routes.ts";
 
 /**
  * Lists the routes of an Express application (4 and 5) for `server.audit`, those of its nested routers with the mounts above
  * them. Optional groups are written out, a handler for every method is `*`, and HEAD beside GET is part of it; a route or mount whose path is an expression is listed as its text, which the
  * audit reports, and so is a mount that Express 5 does not keep before version 5.3.
+ *
+ * A route that `protect` does not run in front of is told as such, where an application holds `protect` and not only a router.
  *
  * An application that is mounted in another one is not to be found there: name it behind the one that it is mounted in. Handlers
  * given to `app.use(path, handler)` are no routes.
@@ -31,7 +35,8 @@ export function routesOf(
   ...mounted: readonly ExpressApplication[]
 ): readonly ListedRoute[] {
   const named = [...new Set([app, ...mounted])];
-  const applications = named.map(readApplication);
+  const walks = walkAll(named);
+  const applications = named.map((one) => readApplication(one, walks.get(one)));
   if (!applications.every((one) => one !== undefined))
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
   for (const [index, { applicationsAt }] of applications.entries()) {
@@ -42,16 +47,15 @@ export function routesOf(
     );
   }
   return listRoutes(
-    applications.flatMap(({ routes }) =>
-      routes.flatMap(({ route, mounts }) =>
-        patternsOf(route, mounts).map((pattern) => ({ methods: methodsOf(route), pattern })),
+    applications.flatMap(({ routes }, index) =>
+      routes.flatMap((route) =>
+        patternsOf(route.route, route.mounts).flatMap((pattern) =>
+          groupByGuard(route, pattern, walks.get(named[index])).map((group) => ({ ...group, pattern })),
+        ),
       ),
     ),
   );
 }
-
-const methodsOf = ({ methods }: ExpressRoute): readonly string[] =>
-  methods["_all"] ? ["*"] : Object.keys(methods).map((method) => method.toUpperCase());
 
 const patternsOf = (route: ExpressRoute, mounts: readonly string[] = ["unknown mount "]): readonly string[] =>
   mounts.flatMap((mount) =>

@@ -1,6 +1,8 @@
-import { type ListedRoute } from "../policy/route-coverage.ts";
+import { type ListedRoute, type UnguardedPlace } from "../policy/route-coverage.ts";
 import { toPattern } from "./fastify-pattern.ts";
 import { listRoutes, type Registration, unquote } from "./listed-routes.ts";
+import { isScopeCheck } from "./middleware-marks.ts";
+import { describePlace } from "./unguarded.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
@@ -27,7 +29,8 @@ const NO_ROUTES = "(empty tree)";
  * Lists the routes of an instance for `server.audit`, those of its plugins included. It listens to their registration:
  * call it straight after `fastify()`, before any route and before a plugin is awaited, and read the list after `app.ready()`.
  * A handler for every method is `*`, the HEAD route that Fastify adds to a GET route is part of it, and patterns are
- * written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer themselves.
+ * written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer themselves. Where `protect` is registered, a route
+ * outside of its plugin is told as such.
  *
  * @throws Error where the instance has routes already, and where the list is read before the application is ready
  * @example
@@ -51,10 +54,15 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
       "routesOf(app) comes too late: the application has routes that it was not told of. Write `const routes = routesOf(app)` straight after `const app = fastify()`.",
     );
   }
-  const registrations: Registration[] = [];
+  const registered: {
+    readonly instance: object;
+    readonly own: Registration;
+    readonly place: UnguardedPlace;
+  }[] = [];
   let isReady = false;
-  app.addHook("onRoute", ({ method, url }) => {
-    registrations.push({ methods: [method].flat(), pattern: toWrittenPattern(url) });
+  app.addHook("onRoute", function (this: object, route) {
+    const own = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
+    registered.push({ instance: this, own, place: describeOutside(route) });
   });
   app.addHook("onReady", (done) => {
     isReady = true;
@@ -67,10 +75,35 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
           "The routes of plugins are not registered yet. Write `await app.ready()` before server.audit(routes).",
         );
       }
+      // A hook reaches the routes that were there before it: only now it is known.
+      const registrations = registered.map(({ instance, own, place }) =>
+        isKnown(app) && !isGuardedInstance(instance) ? { ...own, unguarded: place } : own,
+      );
       return listRoutes(registrations)[Symbol.iterator]();
     },
   });
 }
+
+const guardedInstances = new WeakSet<object>();
+const holdingInstances = new WeakSet<object>();
+
+/** Remembers where `protect` was registered. A plugin's instance has the one that it was registered on for a prototype. */
+export function rememberGuarded(instance: object): void {
+  guardedInstances.add(instance);
+  for (const one of lineOf(instance)) holdingInstances.add(one);
+}
+
+const isKnown = (app: object): boolean => lineOf(app).some((one) => holdingInstances.has(one));
+const isGuardedInstance = (instance: object): boolean =>
+  lineOf(instance).some((one) => guardedInstances.has(one));
+
+function lineOf(instance: object): readonly object[] {
+  const above = Object.getPrototypeOf(instance) as object | null;
+  return above === null || above === Object.prototype ? [instance] : [instance, ...lineOf(above)];
+}
+
+const describeOutside = (route: FastifyRoute): UnguardedPlace =>
+  describePlace("outside of the plugin", Object.values(route).flat().some(isScopeCheck));
 
 /** In the syntax of the table; the parameter `*` of Fastify's wildcard needs a name there. */
 const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));

@@ -5,6 +5,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { createMiddlewareGuard } from "./fastify-middleware.ts";
 import { toPattern } from "./fastify-pattern.ts";
+import { rememberGuarded } from "./fastify-routes.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { asScopeCheck } from "./middleware-marks.ts";
 import { assertResourceServer } from "./misuse.ts";
@@ -103,6 +104,7 @@ export function protect(server: ResourceServer): FastifyPlugin {
     };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
+      rememberGuarded(instance);
       middleware.attach(instance);
       instance.addHook("onRequest", createHook(readReading(instance)));
       done();

@@ -1,6 +1,8 @@
-import { type ListedRoute } from "../policy/route-coverage.ts";
-import { isRouter, type KoaRouter } from "./koa-context.ts";
+import { type ListedRoute, type UnguardedPlace } from "../policy/route-coverage.ts";
+import { isRouter, type KoaLayer, type KoaRouter } from "./koa-context.ts";
 import { listRoutes, type Registration, toWrittenPatterns } from "./listed-routes.ts";
+import { isGuard, isScopeCheck } from "./middleware-marks.ts";
+import { describePlace } from "./unguarded.ts";
 
 /** The part of a Koa application (2 and 3) whose routes are listed. */
 export interface KoaApplication {
@@ -18,6 +20,8 @@ export interface RoutesOptions {
  * Lists the routes for `server.audit`: of an application whose routers were given to `app.use(router.routes())`, or of one
  * or several routers. Nested routers and prefixes are followed, optional groups are written out, a handler for every method
  * is `*`, and the HEAD of a GET route is part of it. A route whose path is a regular expression is listed as its text, which the audit reports.
+ *
+ * A route that `protect` does not run in front of is told as such, where the application itself is listed and holds `protect`.
  *
  * It cannot look into other middleware: koa-mount, koa-compose and handlers that read `ctx.path` look alike. List a mounted
  * application or router with its mount path, and audit all lists as one.
@@ -49,32 +53,67 @@ export function routesOf(
   if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
     throw new TypeError('The prefix of routesOf is a path: write { prefix: "/api" }.');
   const mount = prefix.replace(/\/$/, "");
-  return listRoutes(routersOf(from).flatMap((router) => registrationsOf(router, mount)));
+  return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
 }
 
-function routersOf(from: unknown): readonly KoaRouter[] {
-  if (isRouter(from)) return [from];
-  if (Array.isArray(from) && from.length > 0 && from.every(isRouter)) return from;
+/** A router, and where the guards of its application stand; of a router alone that is not known. */
+interface UsedRouter {
+  readonly router: KoaRouter;
+  readonly guard: "in front" | "behind" | "elsewhere" | "unknown";
+}
+
+function readRouters(from: unknown): readonly UsedRouter[] {
+  const bare = isRouter(from) ? [from] : from;
+  if (Array.isArray(bare) && bare.length > 0 && bare.every(isRouter))
+    return bare.map((router) => ({ router, guard: "unknown" }));
   const { middleware } = Object(from) as { readonly middleware?: unknown };
   if (!Array.isArray(middleware)) {
     throw new TypeError(
       "routesOf takes a Koa application or routers: write routesOf(app) or routesOf(router).",
     );
   }
-  const routers = middleware
-    .map((one) => (Object(one) as { readonly router?: unknown }).router)
-    .filter(isRouter);
-  if (routers.length === 0) {
+  const routers = middleware.map((one) => (Object(one) as { readonly router?: unknown }).router);
+  if (!routers.some(isRouter)) {
     throw new TypeError(
       "routesOf finds no router in the application. Call it after app.use(router.routes()); where that is mounted or composed, write routesOf(router, { prefix }).",
     );
   }
-  return routers;
+  const first = middleware.findIndex(isGuard);
+  const isInside = routers.some((router) => isRouter(router) && router.stack.some(holdsGuard));
+  const otherwise = isInside ? "elsewhere" : "unknown";
+  return routers.flatMap((router, index) =>
+    isRouter(router)
+      ? [{ router, guard: first < 0 ? otherwise : first < index ? "in front" : "behind" }]
+      : [],
+  );
 }
 
 /** A layer without methods is middleware, and so no route. */
-const registrationsOf = ({ stack }: KoaRouter, mount: string): readonly Registration[] =>
-  stack.flatMap(({ path, methods }) => patternsOf(path, mount).map((pattern) => ({ methods, pattern })));
+const registrationsOf = ({ router, guard }: UsedRouter, mount: string): readonly Registration[] =>
+  router.stack.flatMap((layer) => {
+    const unguarded = findUnguarded(layer, router.stack, guard);
+    return patternsOf(layer.path, mount).map((pattern) => ({ methods: layer.methods, pattern, unguarded }));
+  });
+
+function findUnguarded(
+  layer: KoaLayer,
+  stack: readonly KoaLayer[],
+  guard: UsedRouter["guard"],
+): UnguardedPlace | undefined {
+  if (guard === "in front" || guard === "unknown") return undefined;
+  const running = stack.filter((one) => holdsGuard(one) && runsFor(one, layer));
+  if (running.some((one) => stack.indexOf(one) <= stack.indexOf(layer))) return undefined;
+  const isBefore = guard === "behind" || running.length > 0;
+  return describePlace(isBefore ? "before" : "outside", layer.stack.some(isScopeCheck));
+}
+
+const holdsGuard = ({ stack }: KoaLayer): boolean => stack.some(isGuard);
+
+/** Whether all requests of a route pass another layer as well; an expression is compared with the text of the route's path. */
+const runsFor = (guard: KoaLayer, layer: KoaLayer): boolean =>
+  guard === layer ||
+  ((guard.methods.length === 0 || layer.methods.every((method) => guard.methods.includes(method))) &&
+    (guard.regexp?.test(String(layer.path)) ?? true));
 
 function patternsOf(path: string | RegExp, mount: string): readonly string[] {
   if (typeof path !== "string") return [`RegExp ${mount}${String(path)}`];

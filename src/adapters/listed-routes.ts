@@ -1,30 +1,36 @@
 import { writeOut } from "../policy/plain-pattern.ts";
-import { type ListedRoute } from "../policy/route-coverage.ts";
+import { type ListedRoute, type UnguardedPlace } from "../policy/route-coverage.ts";
 
 /** What a framework registered: one pattern, and the methods that reach its handler. */
 export interface Registration {
   readonly methods: readonly string[];
   readonly pattern: string;
+  /** Where it stands, if it is known that no guard runs in front of it. */
+  readonly unguarded?: UnguardedPlace | undefined;
 }
 
 /** The methods that a handler for every method has in each framework, whatever else Node.js receives. */
 const EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+export const isEveryMethod = (methods: readonly string[]): boolean =>
+  EVERY.every((method) => methods.includes(method));
 
 /**
  * Registrations as an audit reads routes: a handler for every method is one route, and HEAD beside GET is none of its own,
  * because the table decides it with GET.
  */
 export function listRoutes(registrations: readonly Registration[]): readonly ListedRoute[] {
-  const routes = registrations.flatMap(({ methods, pattern }) =>
-    (EVERY.every((method) => methods.includes(method)) ? ["*"] : methods).map((method) => ({
+  const routes = registrations.flatMap(({ methods, pattern, unguarded }) =>
+    (isEveryMethod(methods) ? ["*"] : methods).map((method) => ({
       method,
       pattern,
+      ...(unguarded && { unguarded }),
     })),
   );
-  const places = new Set(routes.map(({ method, pattern }) => placeOf(method, pattern)));
+  const places = new Set(routes.map((route) => placeOf(route.method, route)));
   return Object.freeze(
     routes
-      .filter(({ method, pattern }) => method !== "HEAD" || !places.has(placeOf("GET", pattern)))
+      .filter((route) => route.method !== "HEAD" || !places.has(placeOf("GET", route)))
       .map((route) => Object.freeze(route)),
   );
 }
@@ -42,5 +48,6 @@ export function toWrittenPatterns(pattern: string): readonly string[] {
 export const unquote = (pattern: string): string =>
   pattern.replaceAll(/([:*])"([A-Za-z_]\w*)"(?![\w$\u0080-\uffff])/g, "$1$2");
 
-/** A trailing slash makes no other route. */
-const placeOf = (method: string, pattern: string): string => `${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
+/** A trailing slash makes no other route; what one of two is guarded by is not the other one's guard. */
+const placeOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method">): string =>
+  `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;

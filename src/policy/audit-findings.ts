@@ -3,7 +3,7 @@ import { suggest } from "../errors.ts";
 import { type AuditFinding, renderRoute, renderRules } from "./audit-report.ts";
 import { describeRequirement } from "./explain.ts";
 import { alternativeIdentities, type Pattern } from "./pattern.ts";
-import { type ListedRoute, type RouteCoverage } from "./route-coverage.ts";
+import { type ListedRoute, type RouteCoverage, type UnguardedPlace } from "./route-coverage.ts";
 import { type Weakness } from "./route-weakness.ts";
 import { type CompiledRule, type Rule } from "./rule.ts";
 
@@ -31,13 +31,22 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   });
 }
 
+/** A route that nothing is asked of, whatever its rule says. */
+export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding =>
+  Object.freeze({
+    kind: "route_unguarded",
+    severity: "error",
+    route,
+    message: `\`${renderRoute(route)}\` ${message}`,
+    hint: `${hint} If it is for everybody, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+  });
+
 /** A route that no rule covers as a whole. */
 export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: UnmappedRoutes): AuditFinding {
   const { route, touching } = coverage;
   const name = `\`${renderRoute(route)}\``;
   const line = `Add to scopeMappings: ${lineFor(route, pattern)}`;
-  const consequence =
-    fate === "refused" ? "every request for it is refused" : "any valid token is enough for it";
+  const consequence = consequenceOf(route, fate);
   const lookalike = touching.find((rule) => looksLike(rule, route, pattern));
   if (lookalike) {
     const message = `${name} has no rule, ${consequence}: \`${lookalike.rule.key}\` differs from it in letter case.`;
@@ -67,6 +76,14 @@ export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: Unmapp
   }
   const message = `${name} has no rule: ${consequence}.`;
   return Object.freeze({ kind: "route_unmapped", severity: "error", route, message, hint: line });
+}
+
+function consequenceOf({ unguarded: place }: ListedRoute, fate: UnmappedRoutes): string {
+  if (fate === "open")
+    return place
+      ? "behind protect any valid token would be enough for it"
+      : "any valid token is enough for it";
+  return place ? "behind protect every request for it would be refused" : "every request for it is refused";
 }
 
 export function weaker({ route }: RouteCoverage, pattern: Pattern, weakness: Weakness): AuditFinding {

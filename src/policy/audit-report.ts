@@ -24,7 +24,10 @@ export interface AuditRemark {
 export type AuditFinding = AuditRemark &
   (
     | { readonly kind: "routes_missing" }
-    | { readonly kind: "route_unreadable" | "route_unmapped"; readonly route: ListedRoute }
+    | {
+        readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
+        readonly route: ListedRoute;
+      }
     /** `rules` are those that cover a part of the route. */
     | {
         readonly kind: "route_partly_mapped";
@@ -45,8 +48,8 @@ export type AuditFinding = AuditRemark &
 
 /**
  * What an audit found, as data and as text. Errors are: no route at all (`routes_missing`), a route that no rule covers
- * (`route_unmapped`) or only in parts (`route_partly_mapped`) or that cannot be read (`route_unreadable`), and a custom rule
- * that no route reaches (`rule_unreached`). A route whose rule asks for less than those around it (`route_weaker`) is a
+ * (`route_unmapped`) or only in parts (`route_partly_mapped`) or that cannot be read (`route_unreadable`), one that `protect`
+ * does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`). A route whose rule asks for less than those around it (`route_weaker`) is a
  * warning; default rules without a route, rules that decide nothing because narrower ones do (`rule_shadowed`), and OPTIONS
  * routes without a rule are notes.
  *

@@ -2,6 +2,7 @@ import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditRepo
 import {
   ROUTES_MISSING,
   shadowed,
+  unguarded,
   unmapped,
   type UnmappedRoutes,
   unreached,
@@ -9,7 +10,13 @@ import {
   weaker,
 } from "./audit-findings.ts";
 import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
-import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./route-coverage.ts";
+import {
+  createRouteCoverage,
+  isReachedBy,
+  type ListedRoute,
+  type RouteCoverage,
+  type UnguardedPlace,
+} from "./route-coverage.ts";
 import { findMethodMistake } from "./route-key.ts";
 import { findWeakness, hasOwnRule } from "./route-weakness.ts";
 import { type CompiledRule } from "./rule.ts";
@@ -41,10 +48,18 @@ export function auditRoutes(
   const coverages = read.map(({ coverage }) => coverage);
   for (const { coverage, pattern } of read) {
     const weakness = findWeakness(coverage, coverages);
+    const { route } = coverage;
+    if (route.unguarded && asksSomething(coverage)) findings.push(unguarded(route, route.unguarded));
     if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate));
     else if (weakness) findings.push(weaker(coverage, pattern, weakness));
   }
   return createAuditReport(coverages.map(toAuditedRoute), [...findings, ...findIdleRules(rules, coverages)]);
+}
+
+/** What is public may stand anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
+function asksSomething({ route, rule, deciding }: RouteCoverage): boolean {
+  if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
+  return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 
 /** Rules that decide nothing of the application. */
@@ -87,16 +102,24 @@ function readList(routes: unknown): readonly ListedRoute[] {
   for (const [index, one] of [...(routes as Iterable<unknown>)].entries()) {
     const route = readRoute(one, index);
     const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
-    if (!found.has(identity)) found.set(identity, route);
+    // Of handlers for one route that stand in different places it matters who is not guarded.
+    if (!found.has(identity) || (route.unguarded && !found.get(identity)?.unguarded))
+      found.set(identity, route);
   }
   return [...found.values()];
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
-  const { method, pattern } = Object(route) as { readonly method?: unknown; readonly pattern?: unknown };
+  const { method, pattern, unguarded: place } = Object(route) as Partial<Record<keyof ListedRoute, unknown>>;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }: number ${index + 1} of the list is none.`,
     );
-  return Object.freeze({ method, pattern });
+  if (place === undefined) return Object.freeze({ method, pattern });
+  const { message, hint } = Object(place) as Partial<Record<keyof UnguardedPlace, unknown>>;
+  if (typeof message !== "string" || typeof hint !== "string")
+    throw new TypeError(
+      `audit takes { message, hint } for where a route is unguarded: number ${index + 1} of the list has something else.`,
+    );
+  return Object.freeze({ method, pattern, unguarded: Object.freeze({ message, hint }) });
 }

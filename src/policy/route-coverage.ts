@@ -11,6 +11,16 @@ export interface ListedRoute {
   readonly method: string;
   /** The whole path in path-to-regexp's syntax, mount prefix included. */
   readonly pattern: string;
+  /** Where it stands, if `protect` does not run in front of it. Left out: it does, or nobody knows. */
+  readonly unguarded?: UnguardedPlace;
+}
+
+/** The place of a route that `protect` does not run in front of, as an audit reports it. */
+export interface UnguardedPlace {
+  /** What is said of the route: `is registered before protect.` */
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint: string;
 }
 
 /** A route with the rules that have to do with it. */
