@@ -16,6 +16,8 @@ export interface ExpressRequest extends NodeRequest {
   readonly originalUrl: string;
   /** The mount; @fastify/middie knows none. */
   readonly baseUrl?: string;
+  /** What a body parser in front has read. */
+  readonly body?: unknown;
   /** The application, whose settings are read. */
   readonly app?: { enabled(setting: string): boolean };
 }

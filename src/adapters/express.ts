@@ -1,11 +1,13 @@
 import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
+import { createBodyWarning } from "./body-parser.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
 import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { asGuard, asScopeCheck } from "./middleware-marks.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
+import { readMember } from "./node-request.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
@@ -41,7 +43,9 @@ export interface ProtectOptions {
 export function protect(server: ResourceServer, options: ProtectOptions = {}): ExpressMiddleware {
   assertResourceServer(server);
   assertOptions(options, ["caseSensitive", "strict"]);
+  const warnOfBody = createBodyWarning();
   return asGuard((request, response, next) => {
+    if (readMember(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
     guard(server, request, {
       method: readMethod(request),

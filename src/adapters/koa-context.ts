@@ -8,6 +8,8 @@ import { type NodeRequest } from "./node-request.ts";
 export interface KoaContext {
   /** Node's own request. */
   readonly req: NodeRequest;
+  /** Koa's request, to which body parsers add what they have read. */
+  readonly request?: object;
   /** As it was sent, or as a middleware in front has set it. */
   readonly method: string;
   /** The target. */

@@ -1,6 +1,7 @@
 import { type Principal } from "../principal.ts";
 import { type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
+import { createBodyWarning } from "./body-parser.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { isRouter, type KoaMiddleware, type KoaRouter, readTarget, send } from "./koa-context.ts";
 import { findUnchecked, passOnTo, rememberInside, watchRouters } from "./koa-route.ts";
@@ -45,7 +46,10 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
   assertResourceServer(server);
   assertOptions(options, ["caseSensitive", "strict", "router"]);
   const reading = readReading(options);
+  const warnOfBody = createBodyWarning();
   const protecting: KoaMiddleware = async (context, next) => {
+    if ((context.request as { readonly body?: unknown } | undefined)?.body !== undefined)
+      warnOfBody(context.req);
     rememberInside(context, protecting);
     watchRouters(context);
     const refusal = await guard(server, context.req, {
