@@ -27,8 +27,10 @@ export class RecencyMap<Key, Value> {
     this.#entries.delete(key);
     this.#append(key, value);
     if (this.#entries.size <= this.#maxEntries) return;
-    const [oldest] = this.#entries.keys();
-    if (oldest !== undefined) this.#entries.delete(oldest);
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest);
+      return;
+    }
   }
 
   delete(key: Key): void {

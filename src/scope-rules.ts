@@ -9,13 +9,14 @@ export function resolveScopeRules(
 ): ScopeRules {
   if (adminScope !== null && !isScopeToken(adminScope)) report(notAScope(["adminScope"], adminScope));
   const implied = new Map<string, readonly string[]>();
-  for (const [scope, direct] of Object.entries(impliedScopes)) {
+  const links = new Map(Object.entries(impliedScopes));
+  for (const [scope, direct] of links) {
     const unusable = [scope, ...direct].find((text) => !isScopeToken(text));
     if (unusable !== undefined) {
       report(notAScope(["impliedScopes", scope], unusable));
       continue;
     }
-    const closure = closureOf(scope, impliedScopes);
+    const closure = closureOf(scope, links);
     if (closure.has(scope)) {
       report({
         code: "implied_scopes_cycle",
@@ -36,11 +37,11 @@ const notAScope = (path: readonly string[], text: string): ConfigurationIssue =>
   hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
 });
 
-function closureOf(scope: string, direct: Readonly<Record<string, readonly string[]>>): ReadonlySet<string> {
+function closureOf(scope: string, links: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const reached = new Set<string>();
   const pending = [scope];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const implied of Object.hasOwn(direct, next) ? (direct[next] ?? []) : []) {
+    for (const implied of links.get(next) ?? []) {
       if (reached.has(implied)) continue;
       reached.add(implied);
       pending.push(implied);
