@@ -89,7 +89,8 @@ function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): Veri
 function importSecretKey(key: KeyObject, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
   const own = algorithms.filter(isSymmetric);
   if (own.length === 0) return unusable(`is a secret, which cannot verify ${algorithms.join(", ")}`);
-  if (isPublicMaterial(key.export())) {
+  const secret = key.export();
+  if (isPublicMaterial(secret)) {
     return {
       code: "key_unusable",
       message: `is a PEM, a JWK or another public key where ${own.join(", ")} takes a secret.`,
@@ -97,7 +98,7 @@ function importSecretKey(key: KeyObject, algorithms: readonly Algorithm[]): Veri
     };
   }
   const bytes = Math.max(...own.map(hashBytes));
-  if ((key.symmetricKeySize ?? 0) < bytes) {
+  if (secret.byteLength < bytes) {
     return {
       code: "key_weak",
       message: `is shorter than the hash of ${own.join(", ")}.`,
@@ -137,7 +138,7 @@ function isMeantFor({ alg, use, key_ops: operations }: JsonWebKey, algorithm: Al
 
 /** Keys whose signatures can be forged: a short modulus, and exponents that make RSA the identity or no permutation. */
 function weakness(key: KeyObject): KeyMistake | undefined {
-  const { modulusLength, publicExponent } = key.asymmetricKeyDetails ?? {};
+  const { modulusLength, publicExponent } = { ...key.asymmetricKeyDetails };
   if (modulusLength !== undefined && modulusLength < 2048) {
     return {
       code: "key_weak",

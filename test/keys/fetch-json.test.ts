@@ -1,5 +1,5 @@
 /** Whatever stands in for `fetch` may do: the limits are kept, and what it says is not passed on. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type KeyFetch } from "scopegate";
 import { fetchJson, FetchError } from "../../src/keys/fetch-json.ts";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
@@ -149,6 +149,21 @@ describe("a fetch that answers", () => {
     const fetch = () => Promise.resolve(responses.shift());
     for (let turn = 0; turn < 4; turn += 1) await failureOf(fetch);
     expect(cancelled).toEqual(["followed elsewhere", "elsewhere", "here", "failed", "too long"]);
+  });
+
+  it("what cannot even be cancelled ends no process by a rejection that nobody handles", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    onTestFinished(() => void process.off("unhandledRejection", unhandled));
+    const cancel = vi.fn(() => Promise.reject(new Error("canary")));
+    const { message } = await failureOf(
+      answering(new Response(new ReadableStream({ cancel }), { status: 500 })),
+    );
+    // Rejections are told of before this turn.
+    await new Promise(setImmediate);
+    expect(message).toBe(`${PLACE} answered 500.`);
+    expect(cancel).toHaveBeenCalledOnce();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 });
 

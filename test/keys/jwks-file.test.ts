@@ -176,6 +176,38 @@ describe("a JWK Set in a file", () => {
     expect(events).toMatchObject([{ type: "failed" }, { type: "rotated" }]);
   });
 
+  // On Linux this is a regular file to all who ask, and an error to all who read, root included.
+  it.runIf(process.platform === "linux")(
+    "keeps its old keys when a file that cannot be read takes its place",
+    async () => {
+      const server = create();
+      symlinkSync("/proc/self/mem", join(directory, "next"));
+      renameSync(join(directory, "next"), file);
+      for (let turn = 0; turn < 3; turn += 1)
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+      expect(events).toMatchObject([{ type: "failed", message: `\`${file}\` cannot be read.` }]);
+      rmSync(file);
+      write(setOf(second.publicJwk));
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+    },
+  );
+
+  it("tells of whom its keys are, where the options name the issuer", async () => {
+    const issuer = "https://issuer.example";
+    const server = create({ issuer });
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await second.token({ iss: issuer }))).toBe("accepted");
+    expect(events).toEqual([{ type: "rotated", source: file, issuer }]);
+  });
+
+  it("is held open by nobody: a server that was closed goes on as before", async () => {
+    const server = create();
+    await server.close();
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await first.token())).toBe("key");
+  });
+
   it("says every change of a broken file once", async () => {
     const server = create();
     for (const text of ["{", "[", setOf(second.publicJwk), "{"]) {

@@ -8,13 +8,13 @@ import { NOW } from "../support/resource-servers.ts";
 const first = createIssuer({ kid: "first" });
 const jwksUri = "https://issuer.example/jwks";
 const fetchOf = () => vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(first))));
-const throwing = () => {
-  throw new Error("canary");
+const throwing = (value: unknown) => () => {
+  throw value;
 };
 
 it.each<readonly [string, () => number]>([
   ["tells no time", () => Number.NaN],
-  ["throws", throwing],
+  ["throws", throwing(new Error("canary"))],
 ])("a clock that %s costs no fetch, and nothing once it goes right", async (_, broken) => {
   const fetch = fetchOf();
   let now = broken;
@@ -26,6 +26,27 @@ it.each<readonly [string, () => number]>([
   expect(await verdict(token)).toBe("accepted");
 });
 
+it("a clock that throws what is no error is told of as one, in fixed words", async () => {
+  const { server, events } = createRemote({ jwksUri, fetch: fetchOf() }, { now: throwing("canary") });
+  const reason: unknown = await server.ready().catch((error: unknown) => error);
+  expect(reason).toMatchObject({ message: `Keys are unavailable. ${jwksUri} failed.` });
+  expect(events).toEqual([{ type: "failed", source: jwksUri, message: `${jwksUri} failed.` }]);
+});
+
+it("a set that is too old when it comes, as after a machine slept, is no answer", async () => {
+  const fetch = fetchOf();
+  const { verdict, pass, server } = createRemote({ jwksUri, fetch });
+  fetch.mockImplementationOnce(() => {
+    pass(MAX_AGE);
+    return Promise.resolve(Response.json(setOf(first)));
+  });
+  await expect(server.authenticate(await first.token())).rejects.toMatchObject({
+    code: "keys_unavailable",
+    cause: new Error(`${jwksUri} has not been read.`),
+  });
+  expect(await verdict(await first.token())).toBe("accepted");
+});
+
 it("a hook that asks again joins the flight that it is told of", async () => {
   const told = vi.fn();
   const onKeyEvent = () => {
@@ -34,7 +55,7 @@ it("a hook that asks again joins the flight that it is told of", async () => {
   };
   const { server }: { server: ResourceServer } = createRemote(
     { jwksUri, fetch: fetchOf() },
-    { now: throwing, onKeyEvent },
+    { now: throwing(new Error("canary")), onKeyEvent },
   );
   await expect(server.ready()).rejects.toThrow("canary");
   expect(told).toHaveBeenCalledOnce();
