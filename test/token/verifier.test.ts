@@ -6,7 +6,8 @@ import { createIssuer, type IssuerAlgorithm } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { createServer, issuer, NOW, verdictOf } from "../support/resource-servers.ts";
 import { type KeyResolver } from "../../src/keys/verification-key.ts";
-import { type TokenRules } from "../../src/token/verifier.ts";
+import { readJwt } from "../../src/token/jwt-parts.ts";
+import { createTokenVerifier, type TokenRules } from "../../src/token/verifier.ts";
 import { createVerifier } from "../support/verifier.ts";
 
 const server = createServer();
@@ -621,6 +622,22 @@ describe("createTokenVerifier", () => {
       expect(await verify(token)).toEqual({ kind: "rejected", rejection: "malformed" });
     },
   );
+
+  it("rejects a token that is signed by another algorithm than it was read to have", async () => {
+    const read = readJwt(await issuer.token());
+    const other = createIssuer({ algorithm: "PS256" });
+    if (typeof read === "string") throw new Error(read);
+    const verify = createTokenVerifier(rules, {
+      find: keysOf(other.publicKey),
+      holds: () => true,
+      ready: () => Promise.resolve(),
+      close: () => undefined,
+    });
+    expect(await verify({ ...read, encoded: await other.token() })).toEqual({
+      kind: "rejected",
+      rejection: "algorithm",
+    });
+  });
 
   it("names the claim that is missing or wrong", async () => {
     const verify = createVerifier({ ...rules, requiredClaims: ["exp"] }, keysOf(issuer.publicKey));
