@@ -254,6 +254,7 @@ describe("parseConfiguration", () => {
       "option_invalid",
     ],
     [{ keys: [] }, ["keys"], "option_invalid"],
+    [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
   ])("refuses %j by the names of the JSON", (json, path, code) => {
     const issues = issuesOf({ ...REQUIRED, ...json });
     expect(issues).toHaveLength(1);

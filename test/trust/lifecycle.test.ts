@@ -1,9 +1,12 @@
 /** `ready()` and `close()` are about every issuer. */
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError, type ResourceServer } from "scopegate";
+import { type KeyResolver } from "../../src/keys/verification-key.ts";
+import { resolveOptions } from "../../src/options/resolve.ts";
+import { createTrust } from "../../src/trust.ts";
 import { behave } from "../support/fault-server.ts";
 import { verdictOf } from "../support/resource-servers.ts";
-import { REMOTE, remoteJwks, signedBy } from "./parties.ts";
+import { issuersWith, REMOTE, remoteJwks, signedBy } from "./parties.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
 const { serverOf, answer, asked, whenAsked, fetched, faults } = useRemoteIssuers();
@@ -48,6 +51,28 @@ describe("ready", () => {
     expect((cause as AggregateError).errors.map((error: Error) => error.message)).toEqual(reasons);
     expect(await verdictOf(server, remotes)).toBe("accepted");
     expect(await verdictOf(server, controls)).toBe("accepted");
+  });
+
+  it("fails in fixed words where a source fails with what is no error", async () => {
+    const keys: KeyResolver = {
+      find: () => [],
+      holds: () => true,
+      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
+      ready: () => Promise.reject("canary"),
+      close: () => undefined,
+    };
+    const { trusted, scopeRules } = resolveOptions({
+      serviceId: "agents-prod",
+      issuers: issuersWith({ jwks: remoteJwks }),
+    });
+    const parties = trusted.parties.map((party) =>
+      party.token.issuer === REMOTE.iss ? { ...party, keys } : party,
+    );
+    const error: unknown = await createTrust(parties, true, scopeRules)
+      .ready()
+      .catch((reason: unknown) => reason);
+    expect(error).toBeInstanceOf(KeysUnavailableError);
+    expect((error as Error).message).toBe(`Keys are unavailable. ${REMOTE.iss}: failed.`);
   });
 
   it("is had once the one that failed is back", async () => {
