@@ -1,5 +1,6 @@
 import { type Report } from "../errors.ts";
-import { alternativeIdentities, type Pattern } from "./pattern.ts";
+import { type Alternative } from "./containment.ts";
+import { alternativeIdentity, type Pattern } from "./pattern.ts";
 import {
   type CompiledRequirement,
   compileRequirement,
@@ -7,7 +8,7 @@ import {
   type ScopeMappings,
 } from "./requirement.ts";
 import { parseRouteKey } from "./route-key.ts";
-import { type CompiledRule, type RuleSource } from "./rule.ts";
+import { type CompiledRule, type Rule, type RuleSource } from "./rule.ts";
 
 /** Each route of a table, by its identity; a rule with optional groups has several. */
 type Routes = Map<string, CompiledRule>;
@@ -93,13 +94,15 @@ function reportLookalikes(rules: readonly CompiledRule[], report: Report): void 
 }
 
 const identitiesOf = ({ rule, pattern }: CompiledRule): readonly string[] =>
-  alternativeIdentities(pattern).map((identity) => `${rule.method} ${identity}`);
+  pattern.alternatives.map((alternative) => identityOf(rule, alternative));
+
+const identityOf = ({ method }: Rule, alternative: Alternative): string =>
+  `${method} ${alternativeIdentity(alternative)}`;
 
 /** The rule with the routes that another table does not have, or `undefined` when none is left. */
 function without(compiled: CompiledRule, other: Routes): CompiledRule | undefined {
-  const identities = identitiesOf(compiled);
   const alternatives = compiled.pattern.alternatives.filter(
-    (_, index) => !other.has(identities[index] ?? ""),
+    (alternative) => !other.has(identityOf(compiled.rule, alternative)),
   );
   return alternatives.length === 0
     ? undefined

@@ -95,13 +95,22 @@ function fillSegment(
 
 function fillMixed(parts: readonly SegmentPart[], covered: PatternSegment, same: Same): Entry[] | undefined {
   const names = parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+  const taken = takenByMixed(parts, covered, same);
+  return taken && names.map((name, index) => [name, [taken.slice(index, index + 1)]]);
+}
+
+/** What each parameter of a mixed segment takes of a covered one. */
+function takenByMixed(
+  parts: readonly SegmentPart[],
+  covered: PatternSegment,
+  same: Same,
+): readonly SegmentPart[] | undefined {
   if (covered.kind === "static") {
     const match = createMixedMatcher(parts)(covered.text);
-    return match?.isCertain ? names.map((name, index) => [name, [[match.captures[index] ?? ""]]]) : undefined;
+    return match?.isCertain ? match.captures : undefined;
   }
   if (!same(segmentIdentity({ kind: "mixed", parts }), segmentIdentity(covered))) return undefined;
-  const parameters = partsOf(covered).filter((part) => typeof part !== "string");
-  return names.map((name, index) => [name, [parameters.slice(index, index + 1)]]);
+  return partsOf(covered).filter((part) => typeof part !== "string");
 }
 
 function partsOf(segment: PatternSegment): readonly SegmentPart[] {

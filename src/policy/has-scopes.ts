@@ -1,7 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
-import { GrantedScopes } from "../scope.ts";
+import { GrantedScopes, splitScope } from "../scope.ts";
 import { resolveScopeRules } from "../scope-rules.ts";
-import { bindScope, compileScopeList } from "./requirement.ts";
+import { compileScopeList } from "./requirement.ts";
 
 /** How scopes cover others beyond the grammar; as in the options of a resource server. */
 export interface HasScopesOptions {
@@ -37,9 +37,8 @@ export function hasScopes(
   const scopes = new GrantedScopes(granted, rules);
   const isAnyOf = typeof required === "object" && "anyOf" in required;
   const texts = typeof required === "string" ? [required] : isAnyOf ? required.anyOf : required;
-  const covered = compileScopeList(texts, new Set()).map((scope) => {
-    const { parts, text } = bindScope(scope, () => "");
-    return scopes.find(parts, text) !== undefined;
-  });
+  const covered = compileScopeList(texts, new Set()).map(
+    ({ text }) => scopes.find(splitScope(text), text) !== undefined,
+  );
   return isAnyOf ? covered.includes(true) : !covered.includes(false);
 }

@@ -62,7 +62,11 @@ export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern =
 
 /** The alternatives of a pattern without parameter names: two keys that share one have a route in common. */
 export const alternativeIdentities = (pattern: Pattern): readonly string[] =>
-  pattern.alternatives.map((segments) => segments.map((segment) => `/${segmentIdentity(segment)}`).join(""));
+  pattern.alternatives.map(alternativeIdentity);
+
+/** The identity of one alternative. */
+export const alternativeIdentity = (segments: readonly PatternSegment[]): string =>
+  segments.map((segment) => `/${segmentIdentity(segment)}`).join("");
 
 /** The identity of one segment. Parameters are written as control characters, which no segment can hold. */
 export function segmentIdentity(segment: PatternSegment): string {

@@ -300,6 +300,13 @@ describe("the parameters of a matched route", () => {
     expect(parameter(key, pattern, name, { params })).toBe("");
   });
 
+  it("are empty where the rule cuts a text of the route within a character: that is no id", () => {
+    const key = 'GET /:"id"9';
+    expect(match(tableFor(key), "/%C3%A9")?.compiled.rule.key).toBe(key);
+    expect(parameter(key, "/%C3%A9", "id", { params: {} })).toBe("");
+    expect(parameter(key, "/caf9", "id", { params: {} })).toBe("caf");
+  });
+
   it("are empty for a name that the rule does not have", () => {
     expect(parameter("GET /agents/:id", "/agents/:x", "x", { params: { x: "web" } })).toBe("");
     expect(parameter("GET /agents/:id", "/agents/:x", "toString", { params: { x: "web" } })).toBe("");
