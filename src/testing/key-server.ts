@@ -62,9 +62,9 @@ export async function openKeyServer({ jwks, issuer }: Published): Promise<TestKe
   });
   // A test that forgets to close it still ends.
   server.unref();
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("The server has no port.");
-  url = `http://127.0.0.1:${address.port}`;
+  // Of a server that listens on a port of TCP.
+  const { port } = server.address() as { readonly port: number };
+  url = `http://127.0.0.1:${port}`;
 
   const close = () =>
     new Promise<void>((resolve) => {

@@ -1,5 +1,5 @@
 import { suggest } from "../errors.ts";
-import { isPattern, parsePattern, type PatternSegment } from "../policy/pattern.ts";
+import { isPattern, parsePattern, type Pattern, type PatternSegment } from "../policy/pattern.ts";
 import { type Rule } from "../policy/rule.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Asked } from "./decide.ts";
@@ -16,9 +16,8 @@ const VARIANTS = [0, 1, 2, 3];
 
 /** A request that a rule decides, or `undefined` where none was found. */
 export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParams): Asked | undefined {
-  const pattern = parsePattern(rule.pattern);
   const methods = rule.method === "*" ? METHODS : [rule.method];
-  const alternatives = isPattern(pattern) ? pattern.alternatives : [];
+  const alternatives = patternsOf([rule]).flatMap((pattern) => pattern.alternatives);
   for (const method of methods) {
     for (const variant of VARIANTS) {
       for (const segments of alternatives) {
@@ -32,8 +31,7 @@ export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParam
 
 /** @throws ConfigurationError for a parameter that no route of the table has */
 export function requireParams(call: string, params: SampleParams, rules: Iterable<Rule>): void {
-  const patterns = [...rules].map(({ pattern }) => parsePattern(pattern)).filter(isPattern);
-  const known = new Set(patterns.flatMap(({ parameters }) => [...parameters]));
+  const known = new Set(patternsOf(rules).flatMap(({ parameters }) => [...parameters]));
   for (const [name, value] of Object.entries(params)) {
     const hint = suggest(name, [...known], `The parameters are ${[...known].join(", ")}.`);
     if (!known.has(name)) throw mistake([call, "params", name], "is no parameter of the table.", hint);
@@ -41,6 +39,9 @@ export function requireParams(call: string, params: SampleParams, rules: Iterabl
       throw mistake([call, "params", name], "is empty.", "Give a value that a path can hold.");
   }
 }
+
+const patternsOf = (rules: Iterable<Rule>): readonly Pattern[] =>
+  [...rules].map(({ pattern }) => parsePattern(pattern)).filter(isPattern);
 
 function fill(segment: PatternSegment, params: SampleParams, variant: number): string {
   switch (segment.kind) {

@@ -205,6 +205,25 @@ describe("a token", () => {
       scopes: ["a:b"],
     });
   });
+
+  it.each<[written: string | readonly string[], read: readonly string[]]>([
+    [
+      ["a:b", "c:d"],
+      ["a:b", "c:d"],
+    ],
+    ["a:b  c:d ", ["a:b", "c:d"]],
+    ["", []],
+    [[], []],
+  ])("has the scopes that its caller tells, written as %j", async (scopes, read) => {
+    const caller = issuer.caller({ scopes });
+    const server = serverOf(issuer);
+    expect(caller.scopes).toEqual(read);
+    expect((await server.authenticate(await caller.token())).scopes).toEqual(read);
+  });
+
+  it("without scopes has a caller that tells none", () => {
+    expect([issuer.caller({ scopes: null }).scopes, issuer.caller().scopes]).toEqual([[], []]);
+  });
 });
 
 describe("the keys of a test issuer", () => {
@@ -292,6 +311,12 @@ describe("a mistake in a call says the fix", () => {
       "an unknown way to rotate",
       () => issuer.rotate({ keep: true } as object),
       "received unknown option `keep`",
+    ],
+    ["a key that nobody has", () => issuer.withdraw("other"), "It has key-1. For a name that no key has"],
+    [
+      "a key by name where keys have none",
+      () => createTestIssuer({ kid: null }).withdraw("key-1"),
+      "kid: names no key of this issuer. It has keys without names.",
     ],
     [
       "an unknown fate of the old keys",
