@@ -87,7 +87,8 @@ function findSource(
     report(conflict("verificationKeys", "keys"));
     return undefined;
   }
-  if (keys ?? verificationKeys) return keys ?? { verificationKeys: verificationKeys ?? [] };
+  if (keys) return keys;
+  if (verificationKeys) return { verificationKeys };
   report({
     code: "option_missing",
     path: ["verificationKeys"],
@@ -140,9 +141,8 @@ const repeated = (path: Path, index: number): ConfigurationIssue => ({
 });
 
 /** A key source that fails must be seen by someone, even where nobody asked to be told. */
-function warn({ type, source, message }: KeyEvent): void {
-  if (type === "failed")
-    process.emitWarning(`Keys of ${source}: ${message ?? "failed."}`, "ScopegateWarning");
+function warn({ type, source, message = "failed." }: KeyEvent): void {
+  if (type === "failed") process.emitWarning(`Keys of ${source}: ${message}`, "ScopegateWarning");
   if (type === "stale")
     process.emitWarning(`Keys of ${source} are older than they should be.`, "ScopegateWarning");
 }

@@ -14,25 +14,16 @@ export function checkShape(options: unknown, report: Report): void {
   for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);
 }
 
-/** What kind of value stands at a path: said of the mistake, because the value itself may be a secret. */
-function describeFound(options: unknown, path: readonly (string | number)[]): string {
-  const value = valueAt(options, path);
+/** What kind of value was found: said of the mistake, because the value itself may be a secret. */
+function describeFound(value: unknown): string {
   if (value === undefined || value === null || value === "")
     return value === "" ? "an empty string" : String(value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
   return { string: "this text", object: "this object" }[typeof value as string] ?? `a ${typeof value}`;
 }
 
-function valueAt(options: unknown, path: readonly (string | number)[]): unknown {
-  let value = options;
-  for (const step of path) value = isRecord(value) ? value[step] : undefined;
-  return value;
-}
-
-function isGiven(options: unknown, path: readonly (string | number)[]): boolean {
-  const parent = valueAt(options, path.slice(0, -1));
-  return isRecord(parent) && Object.hasOwn(parent, path.at(-1) ?? "");
-}
+const valueAt = (options: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((value, step) => Reflect.get(toObject(value), step), options);
 
 function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
   const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
@@ -46,11 +37,13 @@ function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
         suggest(name, namesAt(path), "Remove it, or look its name up in the table of options."),
     }));
   }
-  if (path.length > 1 && typeof path.at(-1) === "string" && !isGiven(options, path)) {
+  const parent = toObject(valueAt(options, issue.path.slice(0, -1)));
+  const last = issue.path.at(-1);
+  if (path.length > 1 && typeof last === "string" && !Object.hasOwn(parent, last)) {
     return [{ code: "option_missing", path, message: "is missing.", hint: issue.message }];
   }
   const isEntry = /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1;
-  const message = `cannot be ${describeFound(options, path)}.`;
+  const message = `cannot be ${describeFound(valueAt(options, issue.path))}.`;
   return [{ code: isEntry ? "requirement_invalid" : "option_invalid", path, message, hint: issue.message }];
 }
 
@@ -94,5 +87,5 @@ const ENTRY_ALIASES: Readonly<Record<string, string>> = {
   serviceId: "Write `audience`.",
 };
 
-const isRecord = (value: unknown): value is Readonly<Record<string | number, unknown>> =>
-  typeof value === "object" && value !== null;
+/** Nothing has no members. */
+const toObject = (value: unknown): object => Object(value) as object;

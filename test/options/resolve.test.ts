@@ -117,6 +117,18 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
     ["serviceId"],
     "`verifyAudience: false`",
   ],
+  [
+    { tokenSources: [{ header: "authorization" }, { header: "authorization" }] },
+    "option_invalid",
+    ["tokenSources"],
+    "each source once",
+  ],
+  [
+    { tokenSources: [{ cookie: "a" }, { header: "authorization" }, { cookie: "a" }] },
+    "option_invalid",
+    ["tokenSources"],
+    "each source once",
+  ],
   [{ adminScope: "platform admin" }, "scope_invalid", ["adminScope"], "RFC 6749 section 3.3"],
   [{ adminScope: 'platform:"admin"' }, "scope_invalid", ["adminScope"], "printable ASCII"],
   [{ impliedScopes: { "a b": ["a:b"] } }, "scope_invalid", ["impliedScopes", "a b"], "printable ASCII"],

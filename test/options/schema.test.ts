@@ -211,6 +211,18 @@ describe("an option of the wrong shape", () => {
     }
   });
 
+  it("is refused, and named, where a table has an entry whose key is no text", () => {
+    const entries = { [Symbol("GET /x")]: ["agents:read"] };
+    expect(issuesOf({ ...REQUIRED, scopeMappings: entries })).toEqual([
+      {
+        code: "requirement_invalid",
+        path: ["scopeMappings", "Symbol(GET /x)"],
+        message: "cannot be a list.",
+        hint: "Write an object of `METHOD /pattern` to what the route asks.",
+      },
+    ]);
+  });
+
   it("is refused, and named, where it is an empty realm", () => {
     const issues = issuesOf({ ...REQUIRED, realm: "" });
     expect(issues[0]).toMatchObject({
@@ -265,6 +277,17 @@ describe("an unknown option", () => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
     expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it("of the memory is refused with a guess among its own", () => {
+    expect(issuesOf({ ...REQUIRED, tokenCache: { maxEntrys: 5 } })).toEqual([
+      {
+        code: "option_unknown",
+        path: ["tokenCache", "maxEntrys"],
+        message: "received unknown option `maxEntrys`.",
+        hint: "Did you mean `maxEntries`?",
+      },
+    ]);
   });
 
   it.each(["cache", "x", "0", ""])("%j is refused without a guess where nothing comes near", (name) => {
