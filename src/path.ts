@@ -56,6 +56,9 @@ export function decodeSegment(segment: string): string | undefined {
   return segment.includes("%") ? attempt(() => decodeURIComponent(segment)) : segment;
 }
 
+/** A segment as a handler sees it; what is not valid stays as it is spelled. */
+export const decodeOrKeep = (segment: string): string => decodeSegment(segment) ?? segment;
+
 /** Where the segment that begins at `start` ends. */
 export function endOfSegment(path: string, start: number): number {
   const end = path.indexOf("/", start);

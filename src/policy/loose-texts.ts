@@ -1,7 +1,7 @@
-import { decodeSegment, endOfSegment, octetAt, type Path } from "../path.ts";
+import { decodeOrKeep, endOfSegment, octetAt, type Path } from "../path.ts";
 
 /** Decoded, and without a parameter of the segment (`;v=1`). */
-export const plain = (segment: string): string => (decodeSegment(segment) ?? segment).split(";", 1)[0] ?? "";
+export const plain = (segment: string): string => decodeOrKeep(segment).replace(/;.*/s, "");
 
 /** In one letter case as well: what the loosest router compares. */
 export const loosen = (segment: string): string => plain(segment).toLowerCase();
@@ -9,29 +9,29 @@ export const loosen = (segment: string): string => plain(segment).toLowerCase();
 /** A text that every router spells the same way. */
 const isPlain = (text: string): boolean => !/[%;A-Z]/.test(text);
 
-/** What segments with a hash may be taken for: bits of a mark. */
-const PLAIN_TEXT = 1;
-const OTHER_TEXT = 2;
-
 /**
  * The static texts of a table by their loosest spelling. A path may have thousands of segments of which none is such a text:
  * a hash of each, taken without cutting the path, tells most of them apart.
  */
 export class LooseTexts {
   readonly #texts = new Map<string, readonly string[]>();
-  readonly #marks: Uint8Array;
+  /** Marked at the hash of each text, the plain ones apart from the others. */
+  readonly #plainMarks: Uint8Array;
+  readonly #otherMarks: Uint8Array;
   readonly #arePlain: boolean;
   readonly #longest: number;
 
   constructor(texts: readonly string[]) {
     this.#arePlain = texts.every(isPlain);
     this.#longest = texts.reduce((longest, text) => Math.max(longest, loosen(text).length), 0);
-    this.#marks = new Uint8Array(2 ** Math.ceil(Math.log2(texts.length + 1) + 5));
+    const places = 2 ** Math.ceil(Math.log2(texts.length + 1) + 5);
+    this.#plainMarks = new Uint8Array(places);
+    this.#otherMarks = new Uint8Array(places);
     for (const text of texts) {
       const loose = loosen(text);
       this.#texts.set(loose, [...(this.#texts.get(loose) ?? []), text]);
-      const place = hashOf(loose) & (this.#marks.length - 1);
-      this.#marks[place] = (this.#marks[place] ?? 0) | (isPlain(text) ? PLAIN_TEXT : OTHER_TEXT);
+      const marks = isPlain(text) ? this.#plainMarks : this.#otherMarks;
+      marks[hashOf(loose) & (places - 1)] = 1;
     }
   }
 
@@ -50,8 +50,8 @@ export class LooseTexts {
     for (let index = from + 1; index <= path.length; index += 1) {
       let code = index < path.length ? path.charCodeAt(index) : SLASH;
       if (code === SLASH) {
-        const mark = this.#marks[hash & (this.#marks.length - 1)] ?? 0;
-        if ((isPlain ? mark & OTHER_TEXT : mark) !== 0) return slash;
+        const place = hash & (this.#otherMarks.length - 1);
+        if (this.#otherMarks[place] === 1 || (!isPlain && this.#plainMarks[place] === 1)) return slash;
         slash = index;
         hash = length = 0;
         isPlain = true;
