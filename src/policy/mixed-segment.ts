@@ -1,4 +1,4 @@
-import { decodeSegment } from "../path.ts";
+import { decodeOrKeep } from "../path.ts";
 import { type SegmentPart } from "./pattern.ts";
 
 /** What the parameters of a mixed segment (`:from-:to`, `:id.json`) take of a text. */
@@ -16,13 +16,17 @@ export type MixedMatcher = (segment: string) => MixedMatch | undefined;
 
 export function createMixedMatcher(parts: readonly SegmentPart[]): MixedMatcher {
   const texts = textsAround(parts);
-  const loose = texts.map(loosen);
-  const separators = loose.slice(1).filter((text) => text !== "");
+  const loose: Texts = {
+    first: loosen(texts.first),
+    between: texts.between.map(loosen),
+    last: loosen(texts.last),
+  };
+  const separators = [...loose.between, loose.last].filter((text) => text !== "");
   return (segment) => {
     const shortest = cut(segment, texts);
     if (shortest) {
       const longest = cutFromTheRight(segment, texts);
-      const isOneCut = shortest.every((capture, index) => capture === longest?.[index]);
+      const isOneCut = shortest.every((capture, index) => capture === longest[index]);
       return { captures: shortest, isCertain: isOneCut && shortest.every((capture) => isClean(capture)) };
     }
     // To a router that ignores case, or decodes before it matches, this may be the segment all the same.
@@ -37,24 +41,30 @@ export function createMixedMatcher(parts: readonly SegmentPart[]): MixedMatcher 
 }
 
 /** The texts before, between and behind the parameters; empty where two are side by side. */
-function textsAround(parts: readonly SegmentPart[]): readonly string[] {
-  const texts = [""];
+interface Texts {
+  readonly first: string;
+  readonly between: readonly string[];
+  readonly last: string;
+}
+
+function textsAround(parts: readonly SegmentPart[]): Texts {
+  const inFront: string[] = [];
+  let last = "";
   for (const part of parts) {
-    if (typeof part === "string") texts.splice(-1, 1, part);
-    else texts.push("");
+    if (typeof part !== "string") inFront.push(last);
+    last = typeof part === "string" ? part : "";
   }
-  return texts;
+  const [first = "", ...between] = inFront;
+  return { first, between, last };
 }
 
 /** The cut with the shortest captures from the left: each at least one character, the last one up to the last text. */
-function cut(segment: string, texts: readonly string[]): readonly string[] | undefined {
-  const [first = "", ...rest] = texts;
-  const last = rest.pop() ?? "";
+function cut(segment: string, { first, between, last }: Texts): readonly string[] | undefined {
   const end = segment.length - last.length;
   if (!segment.startsWith(first) || !segment.endsWith(last) || end <= first.length) return undefined;
   const captures: string[] = [];
   let position = first.length;
-  for (const text of rest) {
+  for (const text of between) {
     const next = segment.indexOf(text, position + 1);
     if (next === -1 || next + text.length >= end) return undefined;
     captures.push(segment.slice(position, next));
@@ -63,19 +73,16 @@ function cut(segment: string, texts: readonly string[]): readonly string[] | und
   return [...captures, segment.slice(position, end)];
 }
 
-/** The cut with the shortest captures from the right. */
-function cutFromTheRight(segment: string, texts: readonly string[]): readonly string[] | undefined {
-  const [first = "", ...rest] = texts;
-  const last = rest.pop() ?? "";
+/** The cut with the shortest captures from the right, of what can be cut from the left, and so from the right. */
+function cutFromTheRight(segment: string, { first, between, last }: Texts): readonly string[] {
   const captures: string[] = [];
   let position = segment.length - last.length;
-  for (const text of rest.toReversed()) {
+  for (const text of between.toReversed()) {
     const next = segment.lastIndexOf(text, position - 1 - text.length);
-    if (next <= first.length) return undefined;
     captures.unshift(segment.slice(next + text.length, position));
     position = next;
   }
   return [segment.slice(first.length, position), ...captures];
 }
 
-const loosen = (text: string): string => (decodeSegment(text) ?? text).toLowerCase();
+const loosen = (text: string): string => decodeOrKeep(text).toLowerCase();
