@@ -117,6 +117,6 @@ function choose(
   slash: number,
   { text, kind: own }: Choice,
 ): Spelling {
-  const worst = KINDS[Math.max(KINDS.indexOf(kind), KINDS.indexOf(own))] ?? "foreign";
+  const worst = KINDS.indexOf(own) > KINDS.indexOf(kind) ? own : kind;
   return { path, replacements: new Map([...(replacements ?? []), [slash, text]]), kind: worst };
 }
