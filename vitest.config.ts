@@ -21,6 +21,10 @@ export default defineConfig({
     // Programs of their own start slowly on a loaded machine.
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    coverage: { provider: "v8", include: ["src/**/*.ts"] },
+    coverage: {
+      provider: "v8",
+      include: ["src/**"],
+      thresholds: { lines: 100, branches: 100, functions: 100, statements: 100 },
+    },
   },
 });
