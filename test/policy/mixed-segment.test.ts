@@ -24,6 +24,9 @@ describe("a mixed segment", () => {
     ["/:a.:b-:c", "1.2-3", ["1", "2", "3"]],
     ["/x:a-:b.json", "x1-2.json", ["1", "2"]],
     ["/:a--:b", "1--2", ["1", "2"]],
+    // The text behind is no separator once more.
+    ["/:a-:b-", "1-2-", ["1", "2"]],
+    ["/:a--:b--", "1--2--", ["1", "2"]],
   ])("%s takes %s as %j, as every router does", (source, segment, captures) => {
     expect(matchOf(source, segment)).toEqual({ captures, isCertain: true });
   });
