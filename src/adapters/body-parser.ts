@@ -1,5 +1,5 @@
 /** Tells of a body parser in front of the guard. */
-import { type NodeRequest } from "./guard.ts";
+import { type NodeRequest } from "./node-request.ts";
 
 /** What a guard calls where a request that it has not decided yet has a parsed body: it warns once. */
 export function createBodyWarning(): (raw: NodeRequest) => void {

@@ -8,7 +8,6 @@ import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { asGuard, asScopeCheck } from "./middleware-marks.ts";
 import { assertOptions, assertResourceServer } from "./misuse.ts";
 import { readMember } from "./node-request.ts";
-import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
 export { type ExpressApplication } from "./express-router.ts";
