@@ -12,17 +12,31 @@ export interface Path {
 /** What most paths are, told by one look. */
 const PLAIN = /^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{|}]+)+\/?$/;
 
-/** Of millions of segments the expression would throw, out of stack; those for the parts of a path need none. */
+/** Of millions of segments the expression would throw, out of stack; the one for the parts of a path is used in turns. */
 const MAX_ONE_LOOK = 65_536;
 
-/** A character that no URI path holds (RFC 3986 section 3.3): controls, `\`, `#` and raw non-ASCII. */
-const FOREIGN = /[^\w\-.~!$&'()*+,;=:@%/"<>[\]^`{|}]/;
+/** What a URI path may hold (RFC 3986 section 3.3): no controls, no `\`, `#` or raw non-ASCII; and what clients leave raw. */
+const CHARACTER = /[\w\-.~!$&'()*+,;=:@"<>[\]^`{|}]/;
 
-/** An encoded slash, backslash or control, which routers may take for structure, and what encodes nothing. */
-const BAD_ESCAPE = /%(?![2-9a-f][\da-f])|%(?:2f|5c|7f)/i;
+/** One that begins a segment: neither an empty one, nor `.` or `..`, each dot raw or encoded (RFC 3986 section 5.2.4). */
+const SEPARATOR = /\/(?!\/|(?:\.|%2e){1,2}(?:\/|$))/;
 
-/** An empty segment, or one that is `.` or `..`, each dot raw or encoded (RFC 3986 section 5.2.4). */
-const EMPTY_OR_DOTS = /\/(?:\/|(?:\.|%2e){1,2}(?:\/|$))/i;
+/** Encoded ASCII but for slashes, backslashes and controls, which routers may take for structure. */
+const ENCODED_ASCII = /%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e])/;
+
+/** Encoded UTF-8 beyond ASCII (RFC 3629 section 4). `decodeURIComponent` would throw where it is none, which costs more. */
+const ENCODED_UTF8 = ((tail: string) =>
+  [
+    `%c[2-9a-f]${tail}|%d[\\da-f]${tail}`,
+    `%e0%[ab][\\da-f]${tail}|%e[1-9a-cef]${tail}${tail}|%ed%[89][\\da-f]${tail}`,
+    `%f0%[9ab][\\da-f]${tail}${tail}|%f[1-3]${tail}${tail}${tail}|%f4%8[\\da-f]${tail}${tail}`,
+  ].join("|"))("%[89ab][\\da-f]");
+
+/** As many parts of a path as the stack of an expression is sure to hold. */
+const PARTS = new RegExp(
+  `(?:${[CHARACTER, SEPARATOR, ENCODED_ASCII].map(({ source }) => source).join("|")}|${ENCODED_UTF8}){1,10000}`,
+  "iy",
+);
 
 /** Reads an origin form up to its query; `undefined` for a path that no honest client sends. */
 export function readOriginForm(target: string): Path | undefined {
@@ -30,16 +44,13 @@ export function readOriginForm(target: string): Path | undefined {
   if (query >= 0 && target.includes("#", query)) return undefined;
   const text = query < 0 ? target : target.slice(0, query);
   if (text.length <= MAX_ONE_LOOK && PLAIN.test(text)) return { text, isPlain: true };
-  if (FOREIGN.test(text) || EMPTY_OR_DOTS.test(text)) return undefined;
-  if (text.includes("%") && (BAD_ESCAPE.test(text) || !isUtf8(text))) return undefined;
-  return { text, isPlain: !/[%;A-Z]/.test(text) };
+  return isReadable(text) ? { text, isPlain: !/[%;A-Z]/.test(text) } : undefined;
 }
 
-/** Whether the octets that are encoded are text. */
-function isUtf8(path: string): boolean {
-  // What stands in front is ASCII.
-  const octets = path.search(/%[89a-f]/i);
-  return octets < 0 || decodeSegment(path.slice(octets)) !== undefined;
+function isReadable(path: string): boolean {
+  PARTS.lastIndex = 0;
+  while (PARTS.lastIndex < path.length) if (!PARTS.test(path)) return false;
+  return true;
 }
 
 /** The octet that a `%xx` stands for, which must be one. */

@@ -289,3 +289,16 @@ describe("withoutCredentials", () => {
     });
   });
 });
+
+describe("a path of more parts than are read in one turn", () => {
+  it.each(["%ed%a0%80", "%c3", "%c0%af", "%f4%90%80%80", "%2F", "é", "/", "%2e%2E/x"])(
+    "is read to its end: %s",
+    (bad) => {
+      for (const length of [4_999, 9_998, 9_999, 10_000, 19_999]) {
+        const path = `/${"A".repeat(length)}/`;
+        expect(readTarget(path + bad)).toBeUndefined();
+        expect(readTarget(`${path}%c3%a9`)).toEqual(["A".repeat(length), "%c3%a9"]);
+      }
+    },
+  );
+});
