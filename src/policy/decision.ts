@@ -97,7 +97,7 @@ export function decideByScopes(match: RuleMatch, principal: Principal, rules: Sc
       return allow({ rule, principal });
     case "allOf":
     case "anyOf": {
-      const required = requirement.scopes.map((scope) => bindScope(scope, match.parameter));
+      const required = requirement.scopes.map((scope) => bindScope(scope, (name) => match.parameter(name)));
       return weigh(required, granted, requirement.kind, { rule, principal });
     }
     case "filtered": {

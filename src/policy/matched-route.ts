@@ -157,8 +157,8 @@ function createParamsReader(
     const hasSlash = path !== "/" && path.endsWith("/");
     const match = find(path) ?? (hasSlash ? find(path.slice(0, -1)) : undefined);
     // What routers cut in different places is nobody's parameter.
-    const read = match?.isCertain ? match.parameter : () => undefined;
-    return Object.fromEntries([...pattern.parameters].map((name) => [name, read(name)]));
+    const certain = match?.isCertain ? match : undefined;
+    return Object.fromEntries([...pattern.parameters].map((name) => [name, certain?.parameter(name)]));
   };
 }
 

@@ -10,8 +10,8 @@ export interface IndexMatch extends RuleMatch {
   readonly isCertain: boolean;
 }
 
-/** What is found at the end of a path: how to make its match. */
-type Leaf = (path: string) => IndexMatch;
+/** What is found at the end of a path: a match, or how to make it where the path gives it parameters. */
+type Leaf = IndexMatch | CapturingRoute;
 
 /** The rules of a table: a trie for each method. Paths are compared exactly as they are spelled. */
 export class RouteIndex {
@@ -43,7 +43,7 @@ export class RouteIndex {
   find(method: string, path: string, replacements?: Replacements): IndexMatch | undefined {
     for (const trie of this.#tries.get(method) ?? this.#others) {
       const leaf = trie.find(path, replacements);
-      if (leaf) return leaf(path);
+      if (leaf) return leaf instanceof CapturingRoute ? new CapturedMatch(leaf, path) : leaf;
     }
     return undefined;
   }
@@ -67,21 +67,51 @@ function parameterNames(segment: PatternSegment): readonly string[] {
   return segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
 }
 
-/** `names` are those of the parameters of this rule, in the order of the captures. */
 function createLeaf(compiled: CompiledRule, names: readonly string[], steps: readonly TrieStep[]): Leaf {
-  if (names.length === 0) {
-    const match: IndexMatch = { compiled, isCertain: true, parameter: () => "" };
-    return () => match;
+  if (names.length > 0) return new CapturingRoute(compiled, names, steps);
+  return { compiled, isCertain: true, parameter: () => "" };
+}
+
+class CapturingRoute {
+  readonly compiled: CompiledRule;
+  readonly #hasMixed: boolean;
+  readonly #names: readonly string[];
+  readonly #steps: readonly TrieStep[];
+
+  /** `names` are those of the parameters of this rule, in the order of the captures. */
+  constructor(compiled: CompiledRule, names: readonly string[], steps: readonly TrieStep[]) {
+    this.compiled = compiled;
+    this.#hasMixed = steps.some(({ kind }) => kind === "mixed");
+    this.#names = names;
+    this.#steps = steps;
   }
-  const hasMixed = steps.some(({ kind }) => kind === "mixed");
-  return (path) => ({
-    compiled,
-    isCertain: !hasMixed || readCaptures(steps, path).isCertain,
-    // Few routes ask for them: they are read when they are asked for.
-    parameter: (name) => {
-      const index = names.indexOf(name);
-      const captured = index < 0 ? undefined : readCaptures(steps, path).texts[index];
-      return captured === undefined ? "" : (decodeSegment(captured) ?? "");
-    },
-  });
+
+  isCertain(path: string): boolean {
+    return !this.#hasMixed || readCaptures(this.#steps, path).isCertain;
+  }
+
+  parameter(path: string, name: string): string {
+    const index = this.#names.indexOf(name);
+    const captured = index < 0 ? undefined : readCaptures(this.#steps, path).texts[index];
+    return captured === undefined ? "" : (decodeSegment(captured) ?? "");
+  }
+}
+
+/** Few routes ask for their parameters: they are read when they are asked for. */
+class CapturedMatch implements IndexMatch {
+  readonly compiled: CompiledRule;
+  readonly isCertain: boolean;
+  readonly #route: CapturingRoute;
+  readonly #path: string;
+
+  constructor(route: CapturingRoute, path: string) {
+    this.compiled = route.compiled;
+    this.isCertain = route.isCertain(path);
+    this.#route = route;
+    this.#path = path;
+  }
+
+  parameter(name: string): string {
+    return this.#route.parameter(this.#path, name);
+  }
 }

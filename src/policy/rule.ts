@@ -31,7 +31,7 @@ export interface CompiledRule {
 export interface RuleMatch {
   readonly compiled: CompiledRule;
   /** The decoded value; empty where the path gave none. */
-  readonly parameter: (name: string) => string;
+  parameter(name: string): string;
 }
 
 /** The methods whose rules decide a request, in order: HEAD runs the handler of GET in every framework. */

@@ -1,5 +1,14 @@
 import { endOfSegment, endWithout } from "../path.ts";
 import { type MixedMatcher } from "./mixed-segment.ts";
+import {
+  childAt,
+  childNamed,
+  createNode,
+  ensureChild,
+  type MixedEdge,
+  type Node,
+  type Wildcard,
+} from "./trie-node.ts";
 
 /** One step of a pattern through the trie. */
 export type TrieStep =
@@ -10,26 +19,6 @@ export type TrieStep =
 
 /** Texts that segments of a path are taken for, by the place of the slash in front of each. */
 export type Replacements = ReadonlyMap<number, string>;
-
-interface Node<Leaf> {
-  statics: Map<string, Node<Leaf>> | undefined;
-  mixed: MixedEdge<Leaf>[] | undefined;
-  parameter: Node<Leaf> | undefined;
-  wildcard: Wildcard<Leaf> | undefined;
-  leaf: Leaf | undefined;
-}
-
-interface MixedEdge<Leaf> {
-  readonly identity: string;
-  readonly match: MixedMatcher;
-  readonly node: Node<Leaf>;
-}
-
-interface Wildcard<Leaf> {
-  readonly node: Node<Leaf>;
-  /** How many segments the patterns have behind it, the most first. */
-  lengths: readonly number[];
-}
 
 /** A trie of path segments whose walk tries the narrowest step first, so that the first leaf is the narrowest. */
 export class SegmentTrie<Leaf> {
@@ -60,13 +49,16 @@ function walk<Leaf>(
 ): Leaf | undefined {
   let node: Node<Leaf> | undefined = from;
   for (let slash = at; node && slash < path.length;) {
-    const end = endOfSegment(path, slash + 1);
-    const next: Node<Leaf> | undefined = node.statics?.get(
-      replacements?.get(slash) ?? path.slice(slash + 1, end),
-    );
+    const start = slash + 1;
+    const text = replacements?.get(slash);
+    const next: Node<Leaf> | undefined =
+      text === undefined ? childAt(node, path, start) : childNamed(node, text);
     const { mixed, parameter, wildcard }: Node<Leaf> = node;
+    const hasOthers: boolean = (mixed ?? parameter ?? wildcard) !== undefined;
+    if (!next && !hasOthers) return undefined;
+    const end: number = next && text === undefined ? start + next.text.length : endOfSegment(path, start);
     // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
-    const isFork: boolean = (mixed ?? parameter ?? wildcard) !== undefined && end > slash + 1;
+    const isFork: boolean = hasOthers && end > start;
     if (isFork) {
       const narrower =
         (next && walk(next, end, path, replacements)) ??
@@ -114,22 +106,10 @@ function walkWildcard<Leaf>(
   return undefined;
 }
 
-const createNode = <Leaf>(): Node<Leaf> => ({
-  statics: undefined,
-  mixed: undefined,
-  parameter: undefined,
-  wildcard: undefined,
-  leaf: undefined,
-});
-
 function descend<Leaf>(node: Node<Leaf>, step: TrieStep, behind: number): Node<Leaf> {
   switch (step.kind) {
-    case "static": {
-      const statics = (node.statics ??= new Map<string, Node<Leaf>>());
-      const known = statics.get(step.text) ?? createNode();
-      statics.set(step.text, known);
-      return known;
-    }
+    case "static":
+      return ensureChild(node, step.text);
     case "mixed": {
       const edges = (node.mixed ??= []);
       const known = edges.find((edge) => edge.identity === step.identity);

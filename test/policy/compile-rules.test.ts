@@ -98,10 +98,10 @@ describe("the effective table", () => {
 
   it("asks what the custom rule asks, with the custom rule's parameters", () => {
     const table = tableOf({ "GET /agents/:id": ["custom:<id>:read"] }, DEFAULTS);
-    const { compiled, parameter } = matchOf(table, "GET", "/agents/web");
-    expect(compiled.rule).toMatchObject({ source: "override", requirement: ["custom:<id>:read"] });
-    expect(parameter("id")).toBe("web");
-    expect(parameter("agent_id")).toBe("");
+    const match = matchOf(table, "GET", "/agents/web");
+    expect(match.compiled.rule).toMatchObject({ source: "override", requirement: ["custom:<id>:read"] });
+    expect(match.parameter("id")).toBe("web");
+    expect(match.parameter("agent_id")).toBe("");
   });
 
   it("reads a template by the parameters of its own key", () => {
