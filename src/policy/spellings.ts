@@ -41,7 +41,8 @@ export class Spellings {
   constructor(rules: readonly CompiledRule[]) {
     const segments = rules.flatMap(({ pattern }) => pattern.alternatives.flat());
     const texts = new Set(segments.flatMap((segment) => (segment.kind === "static" ? [segment.text] : [])));
-    this.#hasTrailingSlash = texts.delete("");
+    // It stays among them: `/agents/;v=1` is `/agents/` to a router that cuts parameters off.
+    this.#hasTrailingSlash = texts.has("");
     this.#texts = new LooseTexts([...texts]);
   }
 

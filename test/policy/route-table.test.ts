@@ -88,6 +88,14 @@ describe("a path without a declared reading", () => {
     expect(keyOf(answerOf(table, "GET", "/other"))).toBe("GET /:page");
   });
 
+  it.each(["/files/a/;v=1", "/files/a/%3b"])(
+    "is ambiguous for %s where a router that drops parameters would find a rule with a trailing slash",
+    (target) => {
+      const table = tableOf({ "GET /files/:id/": ["x:y"], "GET /*path": "public" });
+      expect(keyOf(answerOf(table, "GET", target))).toBe("ambiguous");
+    },
+  );
+
   it("is ambiguous where a mixed segment of a rule may be spelled in another way", () => {
     const table = tableOf({ "GET /caf%C3%A9-:id": ["x:y"], "GET /:page": "public" });
     expect(keyOf(answerOf(table, "GET", "/caf%C3%A9-1"))).toBe("GET /caf%C3%A9-:id");

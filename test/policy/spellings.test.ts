@@ -98,6 +98,9 @@ describe("the readings of a path", () => {
     ["/agents/m%65", ["foreign /agents/me"]],
     ["/agents/%4De", []],
     ["/agents/me;v=1", ["foreign /agents/me"]],
+    // Of the last segment nothing is left to a router that drops parameters.
+    ["/files/raw/;v=1", ["foreign /files/raw/"]],
+    ["/files/raw/%3B", ["foreign /files/raw/"]],
     // The digits of an encoded octet have no letter case, however strict the router is.
     ["/caf%c3%a9/1", ["foreign /caf%C3%A9/1"]],
   ])("declared strict: %s is itself, and %j", (target, others) => {
