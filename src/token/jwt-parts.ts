@@ -64,9 +64,12 @@ function readHeader(segment: string): JoseHeader | undefined {
   // Extensions that must be understood (RFC 7515 section 4.1.11), `b64` (RFC 7797) among them: none is.
   if (Object.hasOwn(members, "crit") || Object.hasOwn(members, "b64")) return undefined;
   const header = Object.freeze({ alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) });
-  if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(segment, header);
+  if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(copyOf(segment), header);
   return header;
 }
+
+/** Text that was cut out of another holds on to the whole of it: a token would be kept with its header. */
+const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
 
 /** The JSON object that a segment in canonical base64url holds, or `undefined` where parsers might read another one. */
 export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {

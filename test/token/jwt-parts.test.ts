@@ -1,4 +1,6 @@
 import { createSecretKey, randomBytes } from "node:crypto";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readJwt } from "../../src/token/jwt-parts.ts";
@@ -398,5 +400,24 @@ describe("the size of a token", () => {
   it("may be 16384 bytes unless the options say otherwise", async () => {
     expect(await verdict("a".repeat(16_384))).toBe("malformed");
     expect(await verdict("a".repeat(16_385))).toBe("too_large");
+  });
+});
+
+describe("a header that is remembered", () => {
+  it("keeps nothing of the token that it was cut out of", () => {
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    const used = () => {
+      collectGarbage();
+      return process.memoryUsage().heapUsed;
+    };
+    const payloadLength = 1_000_000;
+    const count = 30;
+    const before = used();
+    for (let index = 0; index < count; index += 1) {
+      const long = `${encode(`{"alg":"RS256","kid":"key-${index}"}`)}.${"A".repeat(payloadLength)}.AAAA`;
+      expect(readJwt(long)).toMatchObject({ header: { kid: `key-${index}` } });
+    }
+    expect(used() - before).toBeLessThan((count * payloadLength) / 3);
   });
 });
