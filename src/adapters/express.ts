@@ -6,7 +6,7 @@ import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } f
 import { watchRoutes } from "./express-route.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { asGuard, asScopeCheck } from "./middleware-marks.ts";
-import { assertOptions, assertResourceServer } from "./misuse.ts";
+import { assertOptions, assertResourceServer, misplaced } from "./misuse.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
@@ -44,6 +44,8 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): E
   assertOptions(options, ["caseSensitive", "strict"]);
   const warnOfBody = createBodyWarning();
   return asGuard((request, response, next) => {
+    if (typeof response.setHeader !== "function" || typeof next !== "function")
+      throw misplaced("express", request, response, next);
     if (readMember(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
     guard(server, request, {

@@ -8,7 +8,7 @@ import { toPattern } from "./fastify-pattern.ts";
 import { rememberGuarded } from "./fastify-routes.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { asScopeCheck } from "./middleware-marks.ts";
-import { assertResourceServer } from "./misuse.ts";
+import { assertResourceServer, misplaced } from "./misuse.ts";
 import { type NodeRequest } from "./node-request.ts";
 
 export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./fastify-routes.ts";
@@ -104,6 +104,7 @@ export function protect(server: ResourceServer): FastifyPlugin {
     };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
+      if (!("addHook" in instance)) throw misplaced("fastify", instance, _options, done);
       rememberGuarded(instance);
       middleware.attach(instance);
       instance.addHook("onRequest", createHook(readReading(instance)));

@@ -162,7 +162,9 @@ export function createScopeCheck(
   return (raw, params) => {
     const state = statesOf(raw).at(-1);
     if (!state)
-      throw new Error("requireScopes needs protect(server) in front of it: nobody has read the token.");
+      throw new Error(
+        "requireScopes needs protect(server) in front of it, of the same adapter: nobody has read the token. Register protect(server) before this route.",
+      );
     const { server, request } = state;
     const decision = server.checkScopes(state.decision, own, { ...request, params });
     return decision.allowed ? undefined : server.refuse(decision);

@@ -6,7 +6,7 @@ import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
 import { isRouter, type KoaMiddleware, type KoaRouter, readTarget, send } from "./koa-context.ts";
 import { findUnchecked, passOnTo, rememberInside, watchRouters } from "./koa-route.ts";
 import { asGuard, asScopeCheck } from "./middleware-marks.ts";
-import { assertOptions, assertResourceServer } from "./misuse.ts";
+import { assertOptions, assertResourceServer, misplaced } from "./misuse.ts";
 
 export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./koa-context.ts";
 export { type KoaApplication, type RoutesOptions, routesOf } from "./koa-routes.ts";
@@ -48,6 +48,7 @@ export function protect(server: ResourceServer, options: ProtectOptions = {}): K
   const reading = readReading(options);
   const warnOfBody = createBodyWarning();
   const protecting: KoaMiddleware = async (context, next) => {
+    if (typeof next !== "function" || !("req" in context)) throw misplaced("koa", context, next);
     if ((context.request as { readonly body?: unknown } | undefined)?.body !== undefined)
       warnOfBody(context.req);
     rememberInside(context, protecting);

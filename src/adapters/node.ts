@@ -3,7 +3,7 @@ import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard } from "./guard.ts";
-import { assertResourceServer } from "./misuse.ts";
+import { assertResourceServer, misplaced } from "./misuse.ts";
 import { type NodeRequest } from "./node-request.ts";
 import { type NodeResponse, send } from "./node-response.ts";
 import { close, FAULT, toRawResponse, type UpgradeSocket } from "./upgrade-socket.ts";
@@ -57,8 +57,10 @@ export type ScopeGuard = (
  */
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
-  return async (request, response) => {
+  return async (request, response, ...others: readonly unknown[]) => {
+    if (typeof response.setHeader !== "function") throw misplaced("node", request, response, ...others);
     try {
+      if (typeof others[0] === "function") throw misplaced("node", request, response, ...others);
       const refusal = await check(server, request);
       if (refusal) send(response, refusal);
       return !refusal;

@@ -1,0 +1,138 @@
+/** The guard of one framework in another one, and `protect` that nobody called: nobody gets in, and the fault says what to write. */
+import { createServer, type RequestListener } from "node:http";
+import express from "express";
+import fastify from "fastify";
+import fastify4 from "fastify4";
+import Koa from "koa";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [createIssuer().publicPem],
+  scopeMappings: { "GET /open": "public" },
+});
+const adapters = { express: forExpress, koa: forKoa, fastify: forFastify, node: forNode };
+const others = (own: keyof typeof adapters) =>
+  Object.entries(adapters).filter(([name]) => name !== own) as unknown as [
+    string,
+    { readonly protect: (server: unknown) => never },
+  ][];
+
+async function statusOf(listener: RequestListener) {
+  const running = await listen(createServer(listener));
+  const { status } = await ask(running.port, { path: "/open" });
+  await running.close();
+  return status;
+}
+
+async function inExpress(middleware: never) {
+  const faults: string[] = [];
+  const onFault: express.ErrorRequestHandler = (error, _request, response, _next) => {
+    faults.push(String(error));
+    response.status(500).end();
+  };
+  const app = express().use(middleware);
+  app.get("/open", (_request, response) => void response.end("ran")).use(onFault);
+  return { status: await statusOf(app), faults: faults.join() };
+}
+
+async function inKoa(middleware: never) {
+  const faults: string[] = [];
+  const app = new Koa().use(middleware);
+  app.silent = true;
+  app.on("error", (error) => faults.push(String(error)));
+  const callback = app.callback();
+  return {
+    status: await statusOf((request, response) => void callback(request, response)),
+    faults: faults.join(),
+  };
+}
+
+afterEach(() => {
+  vi.restoreAllMocks();
+});
+
+describe("protect of another adapter", () => {
+  it.each(others("express"))("lets nobody in where Express calls that of %s", async (name, { protect }) => {
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    const { status, faults } = await inExpress(protect(server));
+    const told = faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"');
+    expect(status).toBe(500);
+    expect(told).toContain(
+      `protect of "scopegate/${name}" was called by Express: import it from the adapter of this one, "scopegate/express", and write app.use(protect(server)).`,
+    );
+  });
+
+  it.each(others("koa"))("lets nobody in where Koa calls that of %s", async (name, { protect }) => {
+    const { status, faults } = await inKoa(protect(server));
+    expect(status).toBe(500);
+    expect(faults).toContain(
+      `protect of "scopegate/${name}" was called by Koa: import it from the adapter of this one, "scopegate/koa", and write app.use(protect(server)).`,
+    );
+  });
+});
+
+describe.each([
+  ["Fastify 4", fastify4 as unknown as typeof fastify],
+  ["Fastify 5", fastify],
+])("%s", (_, create) => {
+  it.each(others("fastify"))("lets nobody in with a hook of %s", async (name, { protect }) => {
+    const app = create();
+    app.addHook("onRequest", protect(server)).get("/open", () => "ran");
+    const answer = await app.inject("/open");
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toBe(
+      `protect of "scopegate/${name}" was called by Fastify: import it from the adapter of this one, "scopegate/fastify", and write app.register(protect(server)).`,
+    );
+  });
+
+  it("ends the boot with the guard of another adapter for a plugin", async () => {
+    for (const { protect } of [forKoa, forNode])
+      await expect(create().register(protect(server) as never)).rejects.toThrow('"scopegate/fastify"');
+    expect(() => {
+      forExpress.protect(server)(create() as never, {} as never, () => undefined);
+    }).toThrow('"scopegate/fastify"');
+  });
+
+  it("lets nobody in with its own plugin for a hook", async () => {
+    const app = create();
+    app.addHook("onRequest", forFastify.protect(server) as never).get("/open", () => "ran");
+    const answer = await app.inject("/open");
+    expect(answer.statusCode).toBe(500);
+    expect(answer.json<{ message: string }>().message).toBe(
+      'protect of "scopegate/fastify" was called by Fastify in a place that it is not for: write app.register(protect(server)).',
+    );
+  });
+
+  it("ends the boot where protect is registered uncalled, with the line to write", () => {
+    expect(() => forFastify.protect(create() as never)).toThrow(
+      "Fastify was given protect itself, and calls it: write app.register(protect(server)), with the parentheses.",
+    );
+  });
+});
+
+describe("protect that nobody called", () => {
+  it("lets nobody in, in Express and in Koa, and says what to write", async () => {
+    const inOne = await inExpress(forExpress.protect as never);
+    const inOther = await inKoa(forKoa.protect as never);
+    expect([inOne.status, inOther.status]).toEqual([500, 500]);
+    expect(inOne.faults).toContain(
+      "Express was given protect itself, and calls it: write app.use(protect(server))",
+    );
+    expect(inOther.faults).toContain(
+      "Koa was given protect itself, and calls it: write app.use(protect(server))",
+    );
+  });
+
+  it("does not take a server for a middleware", () => {
+    expect(() => express().use(server as never)).toThrow(TypeError);
+    expect(() => new Koa().use(server as never)).toThrow(TypeError);
+  });
+});
