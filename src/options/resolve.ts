@@ -11,7 +11,7 @@ import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
 import { checkShape } from "./schema.ts";
-import { isPlainObject } from "./shape.ts";
+import { isPlainObject, OPTION_NAMES } from "./shape.ts";
 
 /** Options with every default filled in and everything compiled that can be, one part for each room. */
 export interface ResolvedOptions {
@@ -44,7 +44,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   for (const name of NARROWING) if (isGivenAsUndefined(given, name)) report(lostValue(name));
 
   // What depends on an option of the wrong shape is left unchecked: it would only repeat that mistake.
-  const misshapen = new Set(issues.map(({ path }) => placeOf(path)));
+  const misshapen = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
   const when: When = (names, resolve) => (names.some((name) => misshapen.has(name)) ? undefined : resolve());
 
   const settings = { ...DEFAULTS, ...options };
@@ -86,6 +86,12 @@ const NOT_PLAIN: ConfigurationIssue = {
 
 const placeOf = (path: ConfigurationIssue["path"]): Place =>
   path.slice(0, path[0] === "issuers" ? 3 : 1).join(".") as Place;
+
+/** The options that a misspelt one may stand for, which its hint names: they are not missing. */
+const meantBy = ({ code, path, hint }: ConfigurationIssue): readonly Place[] =>
+  code === "option_unknown" && path.length === 1
+    ? OPTION_NAMES.filter((name) => new RegExp(`\`${name}\\b`).test(hint)).map((name) => name as Place)
+    : [];
 
 /** An option that is `undefined` is left out. */
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {

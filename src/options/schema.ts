@@ -1,4 +1,4 @@
-import { type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { attempt, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
@@ -8,19 +8,32 @@ import {
   TRUSTED_ISSUER_NAMES,
 } from "./shape.ts";
 
-/** Reports every option that is unknown or of the wrong shape. Nothing is coerced, and no value is quoted. */
+/** Reports every option that is unknown or of the wrong shape. Nothing is coerced; what may be a secret is not quoted. */
 export function checkShape(options: unknown, report: Report): void {
   const { error } = optionsSchema.safeParse(options);
   for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);
 }
 
 /** What kind of value was found: said of the mistake, because the value itself may be a secret. */
-function describeFound(value: unknown): string {
+function describeFound(value: unknown, path: readonly (string | number)[]): string {
   if (value === undefined || value === null || value === "")
     return value === "" ? "an empty string" : String(value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  const isKey = path.includes("keys") || path.includes("verificationKeys");
+  if (!isKey && (typeof value === "number" || typeof value === "boolean")) return `\`${value}\``;
   return { string: "this text", object: "this object" }[typeof value as string] ?? `a ${typeof value}`;
 }
+
+/** What a route asks is no secret. */
+function quote(value: unknown): string {
+  const text = attempt(() => JSON.stringify(value) as string | undefined) ?? typeof value;
+  return `\`${text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}...` : text}\``;
+}
+
+const MAX_QUOTED = 80;
+
+const isScope = (value: unknown): value is string =>
+  typeof value === "string" && /^[\w.-]+(?::[\w.*<>-]+)+$/.test(value);
 
 const valueAt = (options: unknown, path: readonly PropertyKey[]): unknown =>
   path.reduce<unknown>((value, step) => Reflect.get(toObject(value), step), options);
@@ -43,8 +56,12 @@ function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
     return [{ code: "option_missing", path, message: "is missing.", hint: issue.message }];
   }
   const isEntry = /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1;
-  const message = `cannot be ${describeFound(valueAt(options, issue.path))}.`;
-  return [{ code: isEntry ? "requirement_invalid" : "option_invalid", path, message, hint: issue.message }];
+  const value = valueAt(options, issue.path);
+  const message = `cannot be ${isEntry ? quote(value) : describeFound(value, path)}.`;
+  // One scope is a list of one.
+  const line = isEntry && path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : "";
+  const hint = `${line}${issue.message}`;
+  return [{ code: isEntry ? "requirement_invalid" : "option_invalid", path, message, hint }];
 }
 
 /** The names that could have been meant at a place. */

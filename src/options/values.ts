@@ -19,7 +19,24 @@ export const table = (value: z.core.$ZodType, expected: string) =>
 export const printable = (expected: string) =>
   text(expected).check(z.regex(/^[\x20-\x7e]+$/, { error: expected }));
 const SECURE_URL = "Write an absolute https URL; http is for this machine alone.";
-export const secureUrl = text(SECURE_URL).check(z.refine(isSecureUrl, { error: SECURE_URL }));
+export const secureUrl = z
+  .string({ error: SECURE_URL })
+  .check(z.refine(isSecureUrl, { error: ({ input }) => `${SECURE_URL}${explainInsecurity(String(input))}` }));
+
+/** What is wrong with a URL, of which no part is quoted: it may hold a password. */
+function explainInsecurity(url: string): string {
+  if (url === "") return "";
+  if (!URL.canParse(url))
+    return url.startsWith("/")
+      ? " This one is relative: put `https://` and the host in front."
+      : " This one has no scheme: put `https://` in front.";
+  const { protocol, username, password } = new URL(url);
+  if (username !== "" || password !== "")
+    return " This one holds a user or a password: leave them out, and give `fetch` if the server asks for them.";
+  if (protocol === "http:")
+    return " This one is http on another machine: write `https://` in place of `http://`.";
+  return ` This one begins with \`${protocol}\`: is \`https://\` missing in front?`;
+}
 const DAY_MS = 86_400_000;
 export const milliseconds = (least: number) => {
   const error = `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`;
