@@ -217,7 +217,7 @@ describe("an option of the wrong shape", () => {
       {
         code: "requirement_invalid",
         path: ["scopeMappings", "Symbol(GET /x)"],
-        message: "cannot be a list.",
+        message: 'cannot be `["agents:read"]`.',
         hint: "Write an object of `METHOD /pattern` to what the route asks.",
       },
     ]);
