@@ -1,9 +1,12 @@
 /** What must hold where other code of the process is broken or hostile: polluted prototypes, changed lists, odd promises. */
 import { createSecretKey } from "node:crypto";
+import { createServer } from "node:http";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
+import express from "express";
+import Koa from "koa";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
 import {
   type AccessRequest,
@@ -12,6 +15,10 @@ import {
   type Decision,
   type ResourceServerOptions,
 } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
+import { ask as askOverHttp, listen } from "./support/http.ts";
 import { createIssuer } from "./support/issuer.ts";
 
 const issuer = createIssuer();
@@ -65,6 +72,37 @@ describe("a polluted prototype", () => {
     const server = create();
     pollute({ authorization: await bearer("agents:read"), cookie: "access_token=x" });
     expect(await server.check(ask())).toMatchObject({ allowed: false, reason: "credential_missing" });
+  });
+});
+
+describe("a polluted prototype under an adapter", () => {
+  const server = create();
+  const guardNode = forNode.protect(server);
+  const serveKoa = new Koa()
+    .use(forKoa.protect(server) as never)
+    .use((context) => void (context.body = "ran"))
+    .callback();
+  const listeners: Record<string, Parameters<typeof createServer>[1]> = {
+    node: (request, response) =>
+      void guardNode(request, response).then((isAllowed) => isAllowed && response.end("ran")),
+    express: express()
+      .use(forExpress.protect(server))
+      .use((_request, response) => void response.end("ran")),
+    koa: (request, response) => void serveKoa(request, response),
+  };
+
+  it.each(Object.keys(listeners))("names neither a route nor a credential: %s", async (name) => {
+    const { port, close } = await listen(createServer(listeners[name]));
+    const token = await issuer.token({ scopes: ["agents:read"] });
+    const statusOf = async () => (await askOverHttp(port, { path: "/agents/web" })).status;
+    try {
+      pollute({ matchedPattern: "/open" });
+      expect(await statusOf()).toBe(401);
+      pollute({ matchedPattern: undefined, authorization: `Bearer ${token}` });
+      expect(await statusOf()).toBe(401);
+    } finally {
+      await close();
+    }
   });
 });
 

@@ -1,5 +1,5 @@
 /** What is read of Node's own request, which is under every framework's: its members, and the credential that it carries. */
-import { type AccessRequest } from "../request.ts";
+import { type AccessRequest, ownMember } from "../request.ts";
 
 /** Node's own request. */
 export interface NodeRequest {
@@ -22,20 +22,29 @@ export const readMember = <Target extends object, Name extends keyof Target>(
 ): Target[Name] => Reflect.get(target, name);
 
 /** Always of the same shape, without a spread: it is made for every request. */
-export function withCredential(
-  raw: NodeRequest,
-  { method, target, matchedPattern, params, reading }: BareRequest,
-): AccessRequest {
+export function withCredential(raw: NodeRequest, request: BareRequest): AccessRequest {
   const headers = (raw as NodeRequest | undefined) && readMember(raw, "headers");
   if (!headers) {
     throw new TypeError(
       "protect was called with the request of another framework: import it from the adapter of this one.",
     );
   }
-  const { authorization: field, cookie } = headers;
-  const authorization = field === undefined ? undefined : readAuthorization(field, raw);
-  return { method, target, matchedPattern, params, reading, authorization, cookie };
+  const field = ownField(headers, "authorization");
+  const { method, target } = request;
+  return {
+    method,
+    target,
+    // All members of what is made here are its own: what a polluted prototype names must not become one.
+    matchedPattern: ownMember(request, "matchedPattern"),
+    params: ownMember(request, "params"),
+    reading: ownMember(request, "reading"),
+    authorization: field === undefined ? undefined : readAuthorization(field, raw),
+    cookie: ownField(headers, "cookie"),
+  };
 }
+
+const ownField = (headers: NodeRequest["headers"], name: keyof NodeRequest["headers"]): string | undefined =>
+  Object.hasOwn(headers, name) ? headers[name] : undefined;
 
 /** Node keeps the first of several `Authorization` fields: a proxy in front may have looked at another. */
 function readAuthorization(field: string, raw: NodeRequest): string | readonly string[] {
