@@ -13,8 +13,10 @@ describe("a map by recency", () => {
   });
 
   it.each([1, 2, 5])("holds %i entries and no more: the ones used last", (maxEntries) => {
+    // Few keys more than there is room for: most uses then meet an entry.
+    const key = fc.integer({ min: 0, max: maxEntries + 1 });
     fc.assert(
-      fc.property(fc.array(fc.tuple(USE, fc.integer({ min: 0, max: 9 })), { maxLength: 60 }), (uses) => {
+      fc.property(fc.array(fc.tuple(USE, key), { maxLength: 60 }), (uses) => {
         const map = new RecencyMap<number, string>(maxEntries);
         let recent: number[] = [];
         for (const [use, key] of uses) {
@@ -31,7 +33,17 @@ describe("a map by recency", () => {
         }
         expect(map.size).toBe(recent.length);
       }),
+      { numRuns: 500 },
     );
+  });
+
+  it("forgets what was used longest ago, whatever was set first", () => {
+    const map = new RecencyMap<string, number>(2);
+    map.set("a", 1);
+    map.set("b", 2);
+    expect(map.get("a")).toBe(1);
+    map.set("c", 3);
+    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([1, undefined, 3]);
   });
 
   it("forgets what is deleted", () => {

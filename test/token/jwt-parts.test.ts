@@ -403,21 +403,40 @@ describe("the size of a token", () => {
   });
 });
 
-describe("a header that is remembered", () => {
-  it("keeps nothing of the token that it was cut out of", () => {
-    setFlagsFromString("--expose-gc");
-    const collectGarbage = runInNewContext("gc") as () => void;
-    const used = () => {
-      collectGarbage();
-      return process.memoryUsage().heapUsed;
-    };
-    const payloadLength = 1_000_000;
-    const count = 30;
+describe("the parts of a token", () => {
+  it.each([
+    ["no part", ""],
+    ["one part", header],
+    ["two parts", `${header}.${payload}`],
+    ["four parts", `${valid}.${signature}`],
+  ])("are not read from %s, whoever looked at it before", (_, token) => {
+    expect(readJwt(token)).toBe("malformed");
+  });
+});
+
+describe("headers that are remembered", () => {
+  setFlagsFromString("--expose-gc");
+  const collectGarbage = runInNewContext("gc") as () => void;
+  const used = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  /** How much more memory is used after so many tokens, each with a header of its own. */
+  function growthBy(count: number, kidLength: number, payloadLength: number): number {
     const before = used();
     for (let index = 0; index < count; index += 1) {
-      const long = `${encode(`{"alg":"RS256","kid":"key-${index}"}`)}.${"A".repeat(payloadLength)}.AAAA`;
-      expect(readJwt(long)).toMatchObject({ header: { kid: `key-${index}` } });
+      const kid = `${index}-`.padEnd(kidLength, "k");
+      const token = `${encode(JSON.stringify({ alg: "RS256", kid }))}.${"A".repeat(payloadLength)}.AAAA`;
+      expect(readJwt(token)).toMatchObject({ header: { kid } });
     }
-    expect(used() - before).toBeLessThan((count * payloadLength) / 3);
+    return used() - before;
+  }
+
+  it.each([
+    ["keep nothing of the token that they were cut out of", 30, 10, 1_000_000],
+    ["are not the long ones", 50, 300_000, 4],
+    ["are no more than an issuer has", 15_000, 650, 4],
+  ])("%s", (_, count, kidLength, payloadLength) => {
+    expect(growthBy(count, kidLength, payloadLength)).toBeLessThan((count * (kidLength + payloadLength)) / 2);
   });
 });
