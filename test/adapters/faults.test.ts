@@ -79,6 +79,15 @@ describe.each([
     expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
   });
 
+  it("keeps a route that no rule covers from running there as well", async () => {
+    const app = express();
+    const goOn: ErrorRequestHandler = (_error, _request, _response, next) => next();
+    app.use(forExpress.protect(broken(new Error("no clock"))));
+    app.use(goOn);
+    app.get("/:page", answer);
+    expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
+  });
+
   it("asks the route of a request that was derived from the guarded one", async () => {
     const app = express();
     const router = express.Router().get("/:page", answer);
