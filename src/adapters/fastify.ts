@@ -3,6 +3,7 @@ import { type Principal } from "../principal.ts";
 import { type AccessRequest, type PathReading } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
+import { renderBody } from "../response/rendered-body.ts";
 import { createMiddlewareGuard } from "./fastify-middleware.ts";
 import { toPattern } from "./fastify-pattern.ts";
 import { rememberGuarded } from "./fastify-routes.ts";
@@ -146,6 +147,6 @@ function send(reply: FastifyReply, { status, headers, body }: Refusal): FastifyR
   reply.code(status);
   reply.headers({ ...headers });
   // As bytes: Fastify adds a charset to the type of a text, which JSON does not have (RFC 8259 section 11).
-  reply.send(Buffer.from(JSON.stringify(body)));
+  reply.send(Buffer.from(renderBody(body)));
   return reply;
 }

@@ -2,6 +2,7 @@
 import { attempt } from "../errors.ts";
 import { originForm, pathOf } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
+import { renderBody } from "../response/rendered-body.ts";
 import { type NodeRequest } from "./node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
@@ -99,5 +100,5 @@ export function send(context: KoaContext, { status, headers, body }: Refusal): v
   context.status = status;
   context.set({ ...headers });
   // As text: Koa gives an object the type application/json.
-  context.body = JSON.stringify(body);
+  context.body = renderBody(body);
 }

@@ -1,4 +1,5 @@
 import { type Refusal } from "../response/refusal.ts";
+import { renderBody } from "../response/rendered-body.ts";
 
 /** The part of Node's response, which Express's is as well, that a refusal is written to. */
 export interface NodeResponse {
@@ -17,5 +18,5 @@ export function send(response: NodeResponse, { status, headers, body }: Refusal)
   if (response.headersSent) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  response.end(JSON.stringify(body));
+  response.end(renderBody(body));
 }

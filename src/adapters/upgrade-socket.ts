@@ -1,4 +1,5 @@
 import { type Refusal } from "../response/refusal.ts";
+import { renderBody } from "../response/rendered-body.ts";
 
 /** The part of an upgraded connection that is read and written: a socket of `node:net` or `node:tls`. */
 export interface UpgradeSocket {
@@ -40,7 +41,7 @@ export const toRawResponse = ({ status, headers, body }: Refusal): RawResponse =
   status,
   title: body.title,
   headers,
-  content: JSON.stringify(body),
+  content: renderBody(body),
 });
 
 /** How long a client may take to read its answer and to close, in milliseconds. */
