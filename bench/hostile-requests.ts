@@ -88,5 +88,6 @@ export const paths: readonly (readonly [string, (length: number) => string])[] =
   ["inner wildcard", (length) => `/files${"/meta".repeat(length / 5)}/x`],
   ["inner wildcard, nearly", (length) => `/a${"/b/c".repeat(length / 4)}`],
   ["absolute form, long authority", (length) => `http://${"a".repeat(length)}`],
+  ["absolute form, written encoded", (length) => `http://a/${'"'.repeat(length)}`],
   ["query", (length) => `/agents?${"a/%".repeat(length / 3)}`],
 ];

@@ -45,7 +45,10 @@ export type PathSegments = readonly string[];
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
 /** Characters that Node's legacy URL parser, which routers use for the absolute form only, writes percent-encoded. */
-const ESCAPED_IN_URLS = /[{}|^`<>"']/g;
+const ESCAPED_IN_URLS = Array.from(
+  "{}|^`<>\"'",
+  (char) => [char, `%${char.charCodeAt(0).toString(16).toUpperCase()}`] as const,
+);
 
 /** The target without its query. */
 export function pathOf(target: string): string {
@@ -69,8 +72,9 @@ export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
-  const escape = (char: string) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
-  const rest = target.slice(authority.length).replaceAll(ESCAPED_IN_URLS, escape);
+  let rest = target.slice(authority.length);
+  // One after the other: a function that is called for each takes ten times as long.
+  for (const [char, escaped] of ESCAPED_IN_URLS) rest = rest.replaceAll(char, escaped);
   return rest.startsWith("/") ? rest : `/${rest}`;
 }
 
