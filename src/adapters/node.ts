@@ -37,7 +37,8 @@ export type ScopeGuard = (
 
 /**
  * Protects a request listener of Node's own servers: await the guard and go on only where it answers `true`. A fault, the
- * injected clock's for one, is answered by an empty 500 and told in a process warning.
+ * injected clock's for one, is answered by an empty 500 and told in a process warning; so is, once, a refusal that came too late,
+ * because the guard was not awaited or a timeout had answered.
  *
  * It does not route: a path that some router would read as another rule's is refused.
  *
@@ -57,11 +58,16 @@ export type ScopeGuard = (
  */
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
+  let hasWarned = false;
   return async (request, response, ...others: readonly unknown[]) => {
     if (typeof response.setHeader !== "function") throw misplaced("node", request, response, ...others);
     try {
       if (typeof others[0] === "function") throw misplaced("node", request, response, ...others);
       const refusal = await check(server, request);
+      if (refusal && response.headersSent && !hasWarned) {
+        hasWarned = true;
+        warn("A request was answered before its check refused it.", ANSWERED);
+      }
       if (refusal) send(response, refusal);
       return !refusal;
     } catch (fault) {
@@ -172,6 +178,9 @@ const check = (server: ResourceServer, request: NodeServerRequest): Promise<Refu
   guard(server, request, { method: request.method ?? "", target: request.url ?? "" });
 
 const ignore = (): void => undefined;
+
+const ANSWERED =
+  "Write `if (!(await guard(request, response))) return;`: without await everybody is let in. Nothing is wrong where a timeout of yours had answered.";
 
 const TAKEN =
   "Give the WebSocket library no server of its own (`noServer: true`), and await protectUpgrade before the socket is handed over.";

@@ -724,7 +724,7 @@ describe("protect of plain Node", () => {
   it.each([
     ["a refusal", { isRevoked: () => true }],
     ["a fault", { now: () => Number.NaN }],
-  ])("says nothing where somebody else has answered already: %s", async (_, options) => {
+  ])("sends nothing where somebody else has answered already, and warns: %s", async (_, options) => {
     const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const guard = protect(serverWith(options));
     const answer = deferred<boolean>();
@@ -739,8 +739,30 @@ describe("protect of plain Node", () => {
       text: "timeout",
     });
     expect(await answer.promise).toBe(false);
-    // A refusal that came too late is no fault.
-    expect(warnings.mock.calls.length).toBe("now" in options ? 1 : 0);
+    expect(warnings).toHaveBeenCalledTimes(1);
+    warnings.mockRestore();
+  });
+
+  it("warns once where it is not awaited, and everybody is let in", async () => {
+    const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    const guard = protect(serverWith());
+    const answers: Promise<boolean>[] = [];
+    const http = createServer((request, response) => {
+      const isAllowed = guard(request, response);
+      answers.push(isAllowed);
+      response.end("served");
+    });
+    const port = await listen(http);
+    expect((await ask(port, { path: EVENTS, token: await token("agents:read") })).status).toBe(200);
+    expect(await answers[0]).toBe(true);
+    expect(warnings).not.toHaveBeenCalled();
+    expect(await ask(port, { path: EVENTS })).toMatchObject({ status: 200, text: "served" });
+    expect((await ask(port, { path: EVENTS })).status).toBe(200);
+    expect(await Promise.all(answers)).toEqual([true, false, false]);
+    expect(warnings).toHaveBeenCalledTimes(1);
+    expect(warnings.mock.calls[0]?.[1]).toMatchObject({
+      detail: expect.stringContaining("await guard(request, response)") as string,
+    });
     warnings.mockRestore();
   });
 
