@@ -21,6 +21,12 @@ export interface AccessRequest {
   readonly reading?: PathReading | undefined;
 }
 
+/** @throws TypeError naming the member that is no text, for programs that are not compiled */
+export function requireText(value: unknown, call: string, member: string): void {
+  if (typeof value === "string") return;
+  throw new TypeError(`${call}: \`${member}\` is ${value === undefined ? "missing" : "no text"}.`);
+}
+
 /** An optional member of a request. Its own only: a polluted prototype must not name a route or a credential. */
 export const ownMember = <Name extends keyof AccessRequest>(
   request: AccessRequest,

@@ -6,14 +6,20 @@ import { resolveOptions } from "./options/resolve.ts";
 import { auditRoutes } from "./policy/audit.ts";
 import { type AuditReport } from "./policy/audit-report.ts";
 import { allow, combine, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
-import { type Explanation, explainDecision, type ExplainQuery } from "./policy/explain.ts";
+import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
 import { type ListedRoute } from "./policy/route-coverage.ts";
 import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule, type RuleMatch } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
-import { type AccessRequest, type PathReading, readPath, withoutCredentials } from "./request.ts";
+import {
+  type AccessRequest,
+  type PathReading,
+  readPath,
+  requireText,
+  withoutCredentials,
+} from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
@@ -21,7 +27,7 @@ import { createTrust } from "./trust.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {
-  /** Decides one request. Never throws for anything that a client sent: a refusal is a value. */
+  /** Decides one request. Never throws for anything that a client sent: a refusal is a value. TypeError without a target. */
   check(request: AccessRequest): Promise<Decision>;
   /**
    * Verifies one token, whatever route it is used for; the table is not asked.
@@ -34,7 +40,10 @@ export interface ResourceServer {
    * hook, checks no token.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
-  /** Shows how a request would be decided for these scopes, or without a token, and why. */
+  /**
+   * Shows how a request would be decided for these scopes, or without a token, and why.
+   * @throws TypeError for a query without `path`, and for scopes that are no list
+   */
   explain(query: ExplainQuery): Explanation;
   /**
    * Compares the table with the routes of an application, which `routesOf` of the adapters lists. It does not see what
@@ -42,7 +51,10 @@ export interface ResourceServer {
    * @throws TypeError for anything but a list of `{ method, pattern }`; a pattern that cannot be read is a finding
    */
   audit(routes: Iterable<ListedRoute>): AuditReport;
-  /** The response for a refusal: status, headers, and the body to be sent as JSON. Not to be changed: many share it. */
+  /**
+   * The response for a refusal: status, headers, and the body to be sent as JSON. Not to be changed: many share it.
+   * @throws TypeError for anything else: a promise that was not awaited, a decision that allows
+   */
   refuse(refused: Refused): Refusal;
   /**
    * Decides whether the caller of an allowed request holds all of these scopes as well, and tells `onDecision`: what
@@ -120,6 +132,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   /** What the table asks of a request; a refusal where it has no rule and must have one, or cannot tell which. */
   function findRoute(request: AccessRequest): Route | NoRoute {
+    requireText(request.target, "server.check takes { method, target, authorization }", "target");
     const path = readPath(request.target);
     const answer = path ? finder.find(request, path) : "ambiguous";
     if (answer === "ambiguous") return { kind: "refused", refused: refuse("request_ambiguous") };
@@ -167,6 +180,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       authorize(principal, { method, target: path }),
     explain(query: ExplainQuery) {
       const { path, scopes, ...rest } = query;
+      requireQuery(query);
       const request = { ...rest, target: path };
       const caller = scopes && createPrincipal({ scopes, audience: [], claims: {} }, scopeRules);
       const decision = caller ? authorize(caller, request) : decideAnonymous(request);

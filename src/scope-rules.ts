@@ -1,5 +1,5 @@
 import { type ConfigurationIssue, type Report } from "./errors.ts";
-import { isScopeToken, type ScopeRules } from "./scope.ts";
+import { isScopeToken, splitScope, type ScopeRules } from "./scope.ts";
 
 /** Resolves the scope hierarchy to its transitive closure and reports what cannot be one. */
 export function resolveScopeRules(
@@ -8,6 +8,7 @@ export function resolveScopeRules(
   report: Report,
 ): ScopeRules {
   if (adminScope !== null && !isScopeToken(adminScope)) report(notAScope(["adminScope"], adminScope));
+  else if (adminScope !== null && splitScope(adminScope).includes("")) report(grantsNothing(adminScope));
   const implied = new Map<string, readonly string[]>();
   const links = new Map(Object.entries(impliedScopes));
   for (const [scope, direct] of links) {
@@ -29,6 +30,13 @@ export function resolveScopeRules(
   }
   return { adminScope, implied };
 }
+
+const grantsNothing = (text: string): ConfigurationIssue => ({
+  code: "scope_invalid",
+  path: ["adminScope"],
+  message: `${JSON.stringify(text)} has an empty part: no token can be granted it.`,
+  hint: "Write a scope without empty parts, such as `platform:admin`, or null for none.",
+});
 
 const notAScope = (path: readonly string[], text: string): ConfigurationIssue => ({
   code: "scope_invalid",

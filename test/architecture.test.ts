@@ -43,7 +43,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "token/token-cache.ts",
   ],
   "node:http": ["policy/route-key.ts", "testing/key-server.ts"],
-  "node:util": ["keys/import-key.ts", "options/key-source-shape.ts"],
+  "node:util": ["keys/import-key.ts", "options/key-source-shape.ts", "options/schema.ts"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

@@ -993,3 +993,44 @@ describe("a resource server", () => {
     }
   });
 });
+
+describe("a call from a program that is not compiled", () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      "a promise to refuse",
+      () => server.refuse(server.check({ method: "GET", target: "/items/1" }) as never),
+      "server.refuse(await server.check(request))",
+    ],
+    [
+      "an allowed decision to refuse",
+      () => server.refuse({ allowed: true } as never),
+      "if (!decision.allowed)",
+    ],
+    [
+      "explain without a path",
+      () => server.explain({ method: "GET", target: "/open" } as never),
+      "`path` is missing",
+    ],
+    [
+      "explain with scopes in a text",
+      () => server.explain({ method: "GET", path: "/open", scopes: "a:b" as never }),
+      'scopes: ["agents:read"]',
+    ],
+    [
+      "authorize without a path",
+      () => server.authorize({} as never, "GET", undefined as never),
+      "is missing",
+    ],
+  ])("is told what to write: %s", (_, call, expected) => {
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(expected);
+  });
+
+  it("is told what to write: check with the name that explain has for the target", async () => {
+    const told = server.check({ method: "GET", path: "/open" } as never);
+    await expect(told).rejects.toThrow(TypeError);
+    await expect(told).rejects.toThrow(
+      "server.check takes { method, target, authorization }: `target` is missing.",
+    );
+  });
+});

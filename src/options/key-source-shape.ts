@@ -12,8 +12,17 @@ const verificationKey = z.custom(
     types.isKeyObject(value) ||
     types.isCryptoKey(value) ||
     (typeof value === "object" && value !== null && "kty" in value && typeof value.kty === "string"),
-  { error: KEY },
+  { error: ({ input }) => `${KEY}${explainNoKey(input)}` },
 );
+
+/** What an entry often is that should have been a key. */
+function explainNoKey(input: unknown): string {
+  if (input === undefined || input === "") return " Is the environment variable set that it comes from?";
+  return types.isUint8Array(input)
+    ? ' These are bytes: read the file as text, readFileSync("public.pem", "utf8"); a secret as createSecretKey(bytes).'
+    : "";
+}
+
 export const verificationKeys = z.array(verificationKey, { error: "Write a list of keys." });
 
 const JWKS = "Write a JWK Set: { keys: [{ kty, ... }] }.";

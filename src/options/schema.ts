@@ -1,3 +1,4 @@
+import { types } from "node:util";
 import { attempt, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
 import {
@@ -19,6 +20,7 @@ function describeFound(value: unknown, path: readonly (string | number)[]): stri
   if (value === undefined || value === null || value === "")
     return value === "" ? "an empty string" : String(value);
   if (Array.isArray(value)) return value.length === 0 ? "an empty list" : "a list";
+  if (types.isUint8Array(value)) return Buffer.isBuffer(value) ? "a Buffer" : "a Uint8Array";
   const isKey = path.includes("keys") || path.includes("verificationKeys");
   if (!isKey && (typeof value === "number" || typeof value === "boolean")) return `\`${value}\``;
   return { string: "this text", object: "this object" }[typeof value as string] ?? `a ${typeof value}`;

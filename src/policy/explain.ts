@@ -1,4 +1,4 @@
-import { type AccessRequest } from "../request.ts";
+import { type AccessRequest, requireText } from "../request.ts";
 import { type Decision } from "./decision.ts";
 import { type Requirement } from "./requirement.ts";
 import { type Rule } from "./rule.ts";
@@ -24,6 +24,13 @@ export interface Explanation {
   readonly decision: Decision;
   /** For a terminal: the rule, what it asks, what satisfied it and what is missing. */
   readonly text: string;
+}
+
+/** @throws TypeError for what only a program that is not compiled can ask */
+export function requireQuery({ path, scopes }: ExplainQuery): void {
+  requireText(path, "server.explain takes { method, path, scopes }", "path");
+  if (scopes === undefined || Array.isArray(scopes)) return;
+  throw new TypeError('server.explain: `scopes` is no list: write scopes: ["agents:read"].');
 }
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {

@@ -105,7 +105,7 @@ export function compileScope(
       code: "scope_invalid",
       path,
       message: `${JSON.stringify(text)} is a scope that no token can be granted.`,
-      hint: "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
+      hint: hintFor(text, path),
     });
     return undefined;
   }
@@ -121,6 +121,15 @@ export function compileScope(
         : `Write one of ${[...parameters].map((name) => `\`<${name}>\``).join(", ")} as a whole part of the scope.`,
   });
   return undefined;
+}
+
+/** Scopes that are delimited by spaces, as a claim has them, are entries of the list here. */
+function hintFor(text: unknown, path: readonly (string | number)[]): string {
+  const isEntry = typeof path.at(-1) === "number";
+  const several = isEntry && typeof text === "string" ? text.split(" ").filter((one) => one !== "") : [];
+  return several.length > 1 && several.every((one) => one.includes(":") && splitScope(one).every(isScopePart))
+    ? `Write each scope as an entry of its own: ${JSON.stringify(several).replaceAll(",", ", ")}.`
+    : "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
 }
 
 /**

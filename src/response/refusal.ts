@@ -28,6 +28,7 @@ const RETRY_AFTER_SECONDS = 5;
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
   const made = new Map<string, Refusal>();
   return (refused) => {
+    if (typeof (refused as Partial<Refused>).reason !== "string") throw noRefusal(refused);
     if (refused.reason === "scope_insufficient") return createRefusal(refused, rules);
     const name = `${refused.reason} ${refused.rejection ?? ""}`;
     const known = made.get(name);
@@ -38,6 +39,14 @@ export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refu
     return refusal;
   };
 }
+
+/** Programs that are not compiled may hand over the promise of `check`, or a decision that allows. */
+const noRefusal = (given: object): TypeError =>
+  new TypeError(
+    "then" in given
+      ? "refuse takes a decision and was given a promise: write server.refuse(await server.check(request))."
+      : "refuse takes a decision that refuses: write if (!decision.allowed) server.refuse(decision).",
+  );
 
 /** The response for a refusal: status, `WWW-Authenticate` where one is due, and the problem. */
 export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {

@@ -43,6 +43,33 @@ describe("the message of a configuration error", () => {
     expect(messageFor({ scopeMappings: { "GET /x": "agents:read" } })).toContain('Write ["agents:read"].');
   });
 
+  it("has the list for scopes that stand in one text", () => {
+    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a:write"] } })).toContain(
+      'Write each scope as an entry of its own: ["a:read", "a:write"].',
+    );
+    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a::b"] } })).toContain("without empty parts");
+    expect(messageFor({ scopeMappings: { "GET /x": { filtered: "a:read b:read" } } })).not.toContain("entry");
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      "a file that was read as bytes",
+      Buffer.from(publicPem),
+      'cannot be a Buffer.*readFileSync\\("public.pem", "utf8"\\)',
+    ],
+    ["bytes", new Uint8Array(4), "cannot be a Uint8Array"],
+    ["a variable that is not set", undefined, "cannot be undefined.*Is the environment variable set"],
+    ["an empty variable", "", "cannot be an empty string.*Is the environment variable set"],
+  ])("tells of a key what it is: %s", (_, key, expected) => {
+    expect(messageFor({}, { verificationKeys: [key] })).toMatch(
+      new RegExp(`^verificationKeys\\[0\\]: ${expected}`),
+    );
+  });
+
+  it("tells of an admin scope that no token can be granted", () => {
+    expect(messageFor({ adminScope: "a::b" })).toContain('adminScope: "a::b" has an empty part');
+  });
+
   it.each([
     ["http://login.example/keys", "write `https://` in place of `http://`"],
     ["https://user:hunter2@login.example/keys", "holds a user or a password: leave them out"],
