@@ -23,7 +23,7 @@ import {
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
-import { createTrust } from "./trust.ts";
+import { createTrust, rememberAudience } from "./trust.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {
@@ -163,7 +163,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     return decision;
   }
 
-  return Object.freeze({
+  const server = Object.freeze({
     routes: createRouteTable(rules),
     ruleFor: (method: string, pattern: string, reading: PathReading = {}) =>
       finder.findByRoute(method, pattern, reading),
@@ -194,4 +194,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       return Promise.resolve();
     },
   });
+  rememberAudience(server, trusted.parties);
+  return server;
 }

@@ -27,6 +27,16 @@ export interface Trust {
   readonly close: () => void;
 }
 
+/** What `aud` each server accepts, for whoever tells why a token was not. */
+const AUDIENCES = new WeakMap<object, readonly string[]>();
+
+export const audienceOf = (server: object): readonly string[] => AUDIENCES.get(server) ?? [];
+
+export function rememberAudience(server: object, parties: readonly TrustedParty[]): void {
+  const all = parties.flatMap(({ token }) => token.audience ?? []);
+  AUDIENCES.set(server, [...new Set(all)]);
+}
+
 /**
  * Brings together the parties that are trusted. With `byIssuer` the `iss` that a token claims chooses one of them, and
  * nothing else: the party then verifies it, `iss` included, so that its keys vouch for no other. An issuer that is not

@@ -1,5 +1,6 @@
 import { type Decision } from "../policy/decision.ts";
 import { type ResourceServer } from "../resource-server.ts";
+import { audienceOf } from "../trust.ts";
 import {
   hasToken,
   type IssuedCaller,
@@ -30,7 +31,7 @@ async function decideByToken(
   const credential =
     cookie === undefined ? { authorization: `Bearer ${token}` } : { cookie: `${cookie}=${token}` };
   const decision = await server.check({ ...asked, ...credential });
-  if ("isGood" in caller && caller.isGood) requireAccepted(decision);
+  if ("isGood" in caller && caller.isGood) requireAccepted(decision, server);
   return decision;
 }
 
@@ -53,7 +54,7 @@ function decideByTable(server: ResourceServer, { method, target }: Asked, caller
  * A test of refusals would pass for the wrong reason where the server knows nothing of the issuer: then nobody is ever
  * let in.
  */
-function requireAccepted(decision: Decision): void {
+function requireAccepted(decision: Decision, server: ResourceServer): void {
   if (decision.allowed) return;
   const { reason, rejection = "", claim = "" } = decision;
   if (reason === "credential_missing") {
@@ -64,16 +65,22 @@ function requireAccepted(decision: Decision): void {
   if (reason !== "token_rejected" || rejection === "revoked" || rejection === "too_large") return;
   throw new Error(
     `The server rejects a good token of this issuer: ${rejection} ${claim}`.trimEnd() +
-      `. ${FIXES[rejection] ?? TRUST} To see how it decides all the same, check { token: await issuer.token() }.`,
+      `. ${rejection === "audience" ? audienceFix(server) : (FIXES[rejection] ?? TRUST)} To see how it decides all the same, check { token: await issuer.token() }.`,
   );
 }
 
 const TRUST =
-  "Construct the server with `...issuer.resourceServerOptions` behind its other options, and after `issuer.rotate()`.";
+  "Construct the server with `...issuer.resourceServerOptions` behind its other options, where it wins over them, and after `issuer.rotate()`.";
 const CLOCK = "Give the issuer and the server the same clock, as `now`.";
 
+/** The audience to give is the server's own. */
+function audienceFix(server: ResourceServer): string {
+  const [first = "...", ...others] = audienceOf(server);
+  const audience = JSON.stringify(others.length === 0 ? first : [first, ...others]);
+  return `Give the issuer the audience of the server: createTestIssuer({ audience: ${audience} }).`;
+}
+
 const FIXES: Readonly<Record<string, string>> = {
-  audience: 'Give the issuer the audience of the server: createTestIssuer({ audience: "agents-prod" }).',
   expired: CLOCK,
   not_yet_valid: CLOCK,
   claims:

@@ -129,7 +129,8 @@ describe("check, of a server that does not trust the issuer,", () => {
   };
 
   it.each<[what: string, own: TestIssuerOptions, others: Partial<ResourceServerOptions>, message: string]>([
-    ["audience", {}, { audience: "agents-prod" }, 'createTestIssuer({ audience: "agents-prod" })'],
+    ["audience", {}, { audience: "billing" }, 'createTestIssuer({ audience: "billing" })'],
+    ["audience", {}, { audience: ["a", "b"] }, 'createTestIssuer({ audience: ["a","b"] })'],
     ["issuer", {}, { issuer: "https://login.example/" }, "...issuer.resourceServerOptions"],
     ["key", {}, { keys: createTestIssuer({ kid: "other" }).resourceServerOptions.keys }, "issuer.rotate()"],
     [
