@@ -18,10 +18,13 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 const ADAPTERS = [...ENTRIES].filter(([name]) => ["express", "koa", "fastify", "node"].includes(name));
 
 describe("the tarball", () => {
-  it("holds the build, its types and its papers, and nothing else", () => {
+  it("holds the build, its types, the documentation and its papers, and nothing else", () => {
     const others = packed.files.filter(
-      (path) => !/^dist\/[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)$/.test(path),
+      (path) => !/^dist\/[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(path),
     );
+    for (const page of ["docs/options.md", "docs/migration/koa-jwt.md", "docs/pictures/rule.svg"])
+      expect(packed.files).toContain(page);
+    expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
     expect(others.sort()).toEqual(["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "package.json"]);
     for (const name of ENTRIES.keys())
       for (const type of ["js", "d.ts", "cjs", "d.cts"])
