@@ -32,6 +32,8 @@ const ofLanguage = (...languages: readonly string[]): readonly Block[] =>
 const withRole = (role: ReturnType<typeof roleOf>): readonly Snippet[] =>
   snippets.filter((snippet) => snippet.block?.language === "ts" && roleOf(snippet) === role);
 
+const TIMES = ["exp", "nbf", "iat"];
+
 /** What `token.mjs` of README.md prints for its arguments. */
 const mint: Mint = (args) => {
   const now = Math.floor(Date.now() / 1000);
@@ -41,7 +43,9 @@ const mint: Mint = (args) => {
     iat: now,
     exp: now + 3600,
     scopes: args.filter((arg) => !arg.includes("=")),
-    ...Object.fromEntries(claims.map(([name = "", value = ""]) => [name, Number(value) || value])),
+    ...Object.fromEntries(
+      claims.map(([name = "", value = ""]) => [name, TIMES.includes(name) ? Number(value) : value]),
+    ),
   });
 };
 

@@ -90,7 +90,7 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^\w+=\$\(node token\.mjs(?: [^)]+)?\)$/],
   [/^node token\.mjs > \/dev\/null$/],
   [/^export JWT_PUBLIC_KEY="\$\(cat public\.pem\)"$/],
-  [/^node server\.mjs &$/],
+  [/^node server\.mjs$/],
   [/^npx tsx server\.mts$/],
   [/^npm (?:ci|test|start|owner ls scopegate)$/],
   [
