@@ -50,8 +50,11 @@ const ownField = (headers: NodeRequest["headers"], name: keyof NodeRequest["head
 function readAuthorization(field: string, raw: NodeRequest): string | readonly string[] {
   const rawHeaders = readMember(raw, "rawHeaders") ?? [];
   const fields: string[] = [];
-  for (let index = 0; index + 1 < rawHeaders.length; index += 2)
-    if (isAuthorization(rawHeaders[index] ?? "")) fields.push(rawHeaders[index + 1] ?? "");
+  let name: string | undefined;
+  for (const text of rawHeaders) {
+    if (name !== undefined && isAuthorization(name)) fields.push(text);
+    name = name === undefined ? text : undefined;
+  }
   return fields.length > 1 ? fields : field;
 }
 
