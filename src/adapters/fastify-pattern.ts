@@ -17,15 +17,18 @@ export function toPattern(url: string): string {
 
 /** At slashes outside of expressions. */
 function splitSegments(url: string): readonly string[] {
-  const segments = [""];
+  const segments: string[] = [];
+  let current = "";
   let depth = 0;
   for (const char of url.slice(1)) {
     if (char === "(") depth += 1;
     if (char === ")") depth -= 1;
-    if (char === "/" && depth === 0) segments.push("");
-    else segments.push(`${segments.pop() ?? ""}${char}`);
+    if (char === "/" && depth === 0) {
+      segments.push(current);
+      current = "";
+    } else current += char;
   }
-  return segments;
+  return [...segments, current];
 }
 
 function toSegment(segment: string): string {
