@@ -22,17 +22,21 @@ export function mountsOf({ rawPath, regexp, keys = [] }: MountedLayer): readonly
   if (rawPath !== undefined) return toPatterns(rawPath);
   if (!regexp) return undefined;
   if (regexp.fast_slash) return [""];
-  const names = keys.map(({ name }) => String(name));
-  const mounts = regexp.source.split("|^").map((source) => readExpression(source, names));
+  const named = keys.reduce(
+    (source, { name }) => source.replace(PARAMETER, () => `/:${name}`),
+    regexp.source,
+  );
+  const mounts = named.split("|^").map(readExpression);
   return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
 }
 
+/** What Express 4 makes of a whole parameter. */
+const PARAMETER = /\(\?:\\\/\(\[\^\/\]\+\?\)\)/;
+
 /** The pattern that Express 4 compiled to an expression, where it is made of texts and whole parameters. */
-function readExpression(source: string, names: string[]): string | undefined {
+function readExpression(source: string): string | undefined {
   const path = /^\^?(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(source)?.[1];
-  const pattern = path
-    ?.replaceAll(/\(\?:\\\/\(\[\^\/\]\+\?\)\)/g, () => `/:${names.shift() ?? ""}`)
-    .replaceAll(/\\([/.-])/g, "$1");
+  const pattern = path?.replaceAll(/\\([/.-])/g, "$1");
   return pattern !== undefined && /^[\w\-.~%!$&',;=@/:]*$/.test(pattern) ? pattern : undefined;
 }
 

@@ -112,6 +112,18 @@ describe.each([
     expect(listed(app)).toEqual([express === express5 ? "GET /of-:name/below" : "GET unknown mount /below"]);
   });
 
+  it("show a mount of which one path is an expression as unknown", () => {
+    const app = express();
+    app.use(["/a", /^\/b/], express.Router().get("/below", handler));
+    expect(listed(app)).toEqual(["GET unknown mount /below"]);
+  });
+
+  it("are not listed without an application that is mounted at an expression", () => {
+    const app = express();
+    app.use(/^\/area/, express().get("/x", handler));
+    expect(() => routesOf(app)).toThrow("mounted at an unknown path: name each");
+  });
+
   it("end where a router is mounted in itself", () => {
     const router = express.Router().get("/x", handler);
     router.use("/again", router);
@@ -123,4 +135,11 @@ describe.each([
       "routesOf takes Express applications: write routesOf(app).",
     );
   });
+});
+
+it("shows a mount as unknown that the router keeps no path of, as Express 5 did before 5.3", () => {
+  const app = express5();
+  app.use("/mount", express5.Router().get("/below", handler));
+  for (const layer of app.router.stack) Object.assign(layer, { rawPath: undefined });
+  expect(listed(app)).toEqual(["GET unknown mount /below"]);
 });
