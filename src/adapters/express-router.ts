@@ -110,8 +110,7 @@ export function putInFront(
 ): void {
   app.use(middleware);
   const stack = routerOf(app)?.stack as ExpressLayer[] | undefined;
-  const last = stack?.pop();
-  if (last) stack?.unshift(last);
+  stack?.unshift(...stack.splice(-1));
 }
 
 /** Where an application was mounted, from its root application down. */

@@ -112,6 +112,11 @@ describe.each([
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early"]);
   });
 
+  it("lets a handler for an expression of its own guard what comes behind it, as it may be for every path", () => {
+    const app = express().get("/early", handler).all(/.*/, protect()).get("/late", handler);
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early"]);
+  });
+
   it("follows mounted applications to where they stand, in whatever order they are named", () => {
     const [app, early, late, own] = [express(), express(), express(), express()];
     early.get("/x", handler);
@@ -193,6 +198,12 @@ describe.each([
       expect.stringContaining("`GET /teams` is outside of the router"),
       expect.stringContaining("`GET /out` is outside of the router"),
     ]);
+  });
+
+  it("takes a guard of a router that keeps no expression for one in front of all that is behind it", () => {
+    const router = new Router().get("/early", handler).use(protect()).get("/late", handler);
+    for (const layer of router.stack) Object.assign(layer, { regexp: undefined });
+    expect(unguardedOf(forKoa.routesOf(new Koa().use(router.routes())))).toEqual(["GET /early"]);
   });
 
   it("lets a handler guard the methods that it is for", () => {
