@@ -121,8 +121,9 @@ async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Pro
 const holds = ({ decision, request }: Guarded, { method, target }: PickedRoute): boolean =>
   decision.allowed && request.method === method && isSamePath(request.target, target);
 
-const isSamePath = (a: string, b: string): boolean =>
-  a === b || pathOf(originForm(a) ?? a) === pathOf(originForm(b) ?? b);
+const isSamePath = (a: string, b: string): boolean => a === b || wholePath(a) === wholePath(b);
+
+const wholePath = (target: string): string => pathOf(originForm(target) ?? target);
 
 /** Whether the rule that covers a whole pattern, if one does, was asked already. */
 function isMet({ server, request, met }: Guarded, method: string, pattern: string): boolean {

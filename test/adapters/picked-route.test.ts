@@ -39,12 +39,14 @@ const policy: ScopeMappings = {
   "GET /lists/all": [],
   "GET /odd/*path": ["odd:read"],
   "GET /odd/x/c/y": [],
+  "GET /homes/:id": ["homes:read"],
+  "GET /:area/mine": "public",
 };
 
 /** A handler that always passes on. */
 const LOGGER = "a logger";
 
-/** What an application answers, and the handlers that ran. */
+/** What an application answers, and the handlers that ran; one tells its caller. */
 type Ask = (
   method: string,
   path: string,
@@ -86,6 +88,10 @@ async function startExpress(express: typeof express5): Promise<Ask> {
   app.get("/pages/draft", run("/pages/draft"));
   app.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
   app.get("/lists/all", run("/lists/all"));
+  app.get("/:area/mine", (request, response) => {
+    ran.push(forExpress.principalOf(request)?.userId ?? "nobody");
+    response.end();
+  });
   app.get(express === express5 ? "/odd/*x/c/*y" : "/odd/*/c/*", run("an odd pattern"));
   const ofOne = express.Router({ mergeParams: true });
   ofOne.get("/logs", run("/teams/:id/logs"));
@@ -134,6 +140,10 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
   router.get("/pages/draft", run("/pages/draft"));
   router.get(["/lists/:id", "/l/:id"], run("/lists/:id"));
   router.get("/lists/all", run("/lists/all"));
+  router.get("/:area/mine", (context) => {
+    ran.push(forKoa.principalOf(context)?.userId ?? "nobody");
+    context.body = "";
+  });
   router.get("/odd/*x/c/*y", run("an odd pattern"));
   router.use(teams.routes());
   const inner = new Koa();
@@ -189,6 +199,10 @@ describe.each([
     // A pattern that no rule could have is taken for all below the part that one could have.
     ["GET", "/odd/x/c/y", [], 403],
     ["GET", "/odd/x/c/y", ["odd:read"], 200, "an odd pattern"],
+    // A public route asks for nothing more, and does not forget who was let in by the rule of the path.
+    ["GET", "/shops/mine", ["homes:read"], 200, "nobody"],
+    ["GET", "/homes/mine", undefined, 401],
+    ["GET", "/homes/mine", ["homes:read"], 200, "user-1"],
     // A middleware behind the guard made it another request.
     ["GET", "/old", [], 403],
     ["GET", "/old", ["new:read"], 200, "/new"],
