@@ -721,6 +721,34 @@ describe("protect of plain Node", () => {
     expect(ran).toEqual([]);
   });
 
+  it("tells a fault that has no stack by its message", async () => {
+    const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
+    const { port } = await start({
+      now: () => {
+        throw fault;
+      },
+    });
+    const warned = once(process, "warning");
+    expect((await ask(port, { path: EVENTS, token: await token("agents:read") })).status).toBe(500);
+    expect((await warned)[0]).toMatchObject({ detail: "the clock stands still" });
+  });
+
+  it.each([["method"], ["url"]])(
+    "refuses a request that has no %s, which Node's types allow",
+    async (name) => {
+      const guard = protect(serverWith());
+      const mayUpgrade = protectUpgrade(serverWith());
+      const without = (request: IncomingMessage) =>
+        Object.create(request, { [name]: { value: undefined } }) as IncomingMessage;
+      const http = createServer((request, response) => void guard(without(request), response));
+      http.on("upgrade", (request, socket: Socket) => void mayUpgrade(without(request), socket));
+      const port = await listen(http);
+      const status = name === "url" ? 400 : 403;
+      expect((await ask(port, { path: "/open" })).status).toBe(status);
+      expect(await exchange(port, handshake("/open"))).toContain(`HTTP/1.1 ${status} `);
+    },
+  );
+
   it.each([
     ["a refusal", { isRevoked: () => true }],
     ["a fault", { now: () => Number.NaN }],
