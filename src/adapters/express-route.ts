@@ -9,6 +9,7 @@ import {
   writeOut,
   writeOutWidely,
 } from "../policy/plain-pattern.ts";
+import { RecencyMap } from "../recency-map.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
 import { toPatterns } from "./express-mounts.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
@@ -75,9 +76,10 @@ function readRoute(request: ExpressRequest): PickedRoute {
 /** The patterns of the picked route, from the root of the application down, that a path is one of. */
 function findPatterns(request: ExpressRequest, target: string): PickedRoute["patterns"] {
   const route = pickedRoutes.get(request);
-  const path = isRoute(route) ? readPath(target) : undefined;
-  if (!isRoute(route) || !path) return [];
-  const mounts = findMounts(request, route);
+  if (!isRoute(route)) return [];
+  const path = readPath(target);
+  if (!path) return [];
+  const mounts = findMounts(request, route, path);
   if (mounts === "too many") return "others";
   return mounts.flatMap((mount) => findFirst(patternsOf(route, mount), path)).map(({ source }) => source);
 }
@@ -89,18 +91,17 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
   return candidates.filter(({ matches }) => matches(path));
 }
 
-const patterns = new WeakMap<ExpressRoute, Map<string, readonly PlainPattern[]>>();
+const patterns = new WeakMap<ExpressRoute, RecencyMap<string, readonly PlainPattern[]>>();
 
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
 const MAX_MOUNTS = 20;
 
 function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[] {
-  const known = patterns.get(route) ?? new Map<string, readonly PlainPattern[]>();
+  const known = patterns.get(route) ?? new RecencyMap<string, readonly PlainPattern[]>(MAX_MOUNTS);
   patterns.set(route, known);
   const found =
     known.get(mount) ??
     (toPatterns(route.path) ?? [EXPRESSION]).flatMap((own) => writeOutWidely(`${mount}${own}` || "/"));
-  if (known.size >= MAX_MOUNTS) known.clear();
   known.set(mount, found);
   return found;
 }
@@ -108,13 +109,17 @@ function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[]
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
 
 /** The mounts above a route as they were written, or else as they may have been. */
-function findMounts(request: ExpressRequest, route: ExpressRoute): readonly string[] | "too many" {
+function findMounts(
+  request: ExpressRequest,
+  route: ExpressRoute,
+  path: PathSegments,
+): readonly string[] | "too many" {
   const baseUrl = readMember(request, "baseUrl");
   if (!baseUrl) return [""];
   const app = readMember(request, "app");
-  const path = readPath(baseUrl) ?? [];
+  const mount = path.slice(0, baseUrl.split("/").length - 1);
   const written = (app ? readMountsOf(app, route) : [])
-    .filter(({ matches }) => matches(path))
+    .filter(({ matches }) => matches(mount))
     .map(({ source }) => source);
   return written.length > 0 ? written : possibleMounts(baseUrl);
 }
