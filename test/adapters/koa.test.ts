@@ -120,6 +120,29 @@ describe.each([
     expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
   });
 
+  it("refuses a path that a middleware has the router take inside of a mounted application", async () => {
+    const inner = new Application();
+    inner.use((context, next) => {
+      (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
+      return next();
+    });
+    inner.use(protect(serverFor({ "GET /api/open": "public", "GET /secret": "public" })));
+    inner.use(answering("/secret").routes());
+    expect(await statusOf(new Application().use(mount("/api", inner)), "/api/open", [])).toBe(400);
+  });
+
+  it("refuses a request without a path that was rewritten in front of a mounted application", async () => {
+    const inner = new Application();
+    inner.use(protect(serverFor({ "GET /api/open": "public" }))).use(answering("/open").routes());
+    const app = new Application();
+    app.use((context, next) => {
+      context.url = "/api/open";
+      return next();
+    });
+    app.use(mount("/api", inner));
+    expect(await statusOf(app, "*", [])).toBe(400);
+  });
+
   it("stands in a router as well", async () => {
     const router = new Router({ prefix: "/api" });
     router.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
@@ -161,6 +184,7 @@ describe.each([
     [{ router: [new Router({ sensitive: true }), new Router()] }, "/agents/ME", 400],
     [{ router: new Router({ sensitive: true }), caseSensitive: false }, "/agents/ME", 400],
     [{ router: new Router({ strict: true }) }, "/agents/me/", 403],
+    [{ router: [new Router({ strict: true }), new Router()] }, "/agents/me/", 400],
   ])("reads a path as its options say: %#, %s", async (options, path, status) => {
     const app = new Application();
     app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] }), options));
