@@ -3,7 +3,8 @@
  * of it before: it assigns `context.router`. From then on each route of that router asks first.
  */
 import { EXPRESSION, literalPattern, type PlainPattern, writeOutWidely } from "../policy/plain-pattern.ts";
-import { originForm, pathOf, readTarget as readPath } from "../request.ts";
+import { RecencyMap } from "../recency-map.ts";
+import { readPath, segmentsOf } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { foresee, guardRoute, isGuarded, isSettled, type PickedRoute } from "./guard.ts";
 import {
@@ -15,6 +16,7 @@ import {
   readTarget,
   send,
 } from "./koa-context.ts";
+import { isGuard } from "./middleware-marks.ts";
 
 /** Where a context keeps the router that was assigned to it. */
 const ASSIGNED = Symbol("router");
@@ -33,7 +35,7 @@ const ROUTER: PropertyDescriptor & ThisType<Watched> = {
     this[ASSIGNED] = router;
     // The handlers of this request are lined up next, from what was matched.
     for (const { stack } of findUnchecked(this as Watched & KoaContext))
-      (stack as unknown[]).unshift(checkRoute);
+      (stack as unknown[]).splice(0, stack.length, ...withChecks(stack));
   },
 };
 
@@ -112,8 +114,14 @@ function replaceLayers({ stack }: KoaRouter): void {
 
 const withCheck = (layer: KoaLayer): KoaLayer =>
   Object.assign(Object.create(Object.getPrototypeOf(layer) as object) as KoaLayer, layer, {
-    stack: [checkRoute, ...layer.stack],
+    stack: withChecks(layer.stack),
   });
+
+/** In front of the handlers, and behind each guard among them, which has nothing to be asked for before. */
+const withChecks = (stack: readonly unknown[]): readonly unknown[] => [
+  checkRoute,
+  ...stack.flatMap((handle) => (isGuard(handle) ? [handle, checkRoute] : [handle])),
+];
 
 const checkRoute: KoaMiddleware = async (context, next) => {
   const inside = isRouter(context.router) ? insideGuards.get(context.router) : undefined;
@@ -130,8 +138,9 @@ function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): P
   const target = readRouted(context);
   const path = readPath(target);
   if (!path) return { method, target, patterns: [] };
-  const patterns = patternsOf(context, routerPath, pathOf(originForm(target) ?? ""))
-    .filter(({ matches }) => matches(path))
+  const segments = segmentsOf(path);
+  const patterns = patternsOf(context, routerPath, path.text)
+    .filter(({ matches }) => matches(segments))
     .map(({ source }) => source);
   const isMatched = context.matched?.some(
     (layer) => layer.path === routerPath && layer.methods.includes(method),
@@ -142,10 +151,10 @@ function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): P
 const readRouted = (context: KoaContext): string =>
   (isRouter(context.router) ? context.router.opts.routerPath : undefined) ?? readTarget(context);
 
-const writtenOut = new Map<string, readonly PlainPattern[]>();
-
 /** As many as an application has routes; a router that makes them up must not fill the memory. */
 const MAX_PATTERNS = 10_000;
+
+const writtenOut = new RecencyMap<string, readonly PlainPattern[]>(MAX_PATTERNS);
 
 /** The patterns of the route that runs, with the text of the mounts that koa-mount has stripped. */
 function patternsOf(
@@ -156,7 +165,6 @@ function patternsOf(
   const mount = context.mountPath === undefined ? "" : literalPattern(readMount(context.path, whole));
   const pattern = `${mount}${typeof routerPath === "string" ? routerPath : EXPRESSION}`;
   const known = writtenOut.get(pattern) ?? writeOutWidely(pattern);
-  if (writtenOut.size >= MAX_PATTERNS) writtenOut.clear();
   writtenOut.set(pattern, known);
   return known;
 }
