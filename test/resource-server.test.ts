@@ -1021,6 +1021,11 @@ describe("a call from a program that is not compiled", () => {
       () => server.authorize({} as never, "GET", undefined as never),
       "is missing",
     ],
+    [
+      "authorize with a path that is no text",
+      () => server.authorize({} as never, "GET", 7 as never),
+      "no text",
+    ],
   ])("is told what to write: %s", (_, call, expected) => {
     expect(call).toThrow(TypeError);
     expect(call).toThrow(expected);

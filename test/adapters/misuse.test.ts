@@ -8,6 +8,7 @@ import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
+import { misplaced } from "../../src/adapters/misuse.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();
@@ -103,5 +104,27 @@ describe.each([
     const answer = await app.inject({ url: "/agents/web", headers });
     expect(answer.statusCode).toBe(500);
     expect(answer.json<{ message: string }>().message).toContain("<team_id>");
+  });
+});
+
+describe("a guard that is called by another framework", () => {
+  const next = () => undefined;
+  it.each([
+    ["koa", [{ headers: {}, originalUrl: "/" }, {}, next], /was called by Express: .*"scopegate\/express"/],
+    ["koa", [{ headers: {} }, {}, next], /was called by Express/],
+    ["express", [{ req: {}, res: {}, originalUrl: "/" }, next], /was called by Koa: .*"scopegate\/koa"/],
+    ["express", [{ raw: {}, routeOptions: {} }, {}], /was called by Fastify: .*"scopegate\/fastify"/],
+    ["koa", [{ addHook: next, register: next }], /was called by Fastify/],
+    ["fastify", [{ headers: {}, rawHeaders: [] }, {}], /was called by Node.js: .*"scopegate\/node"/],
+    [
+      "node",
+      [{ headers: {}, rawHeaders: [] }, {}],
+      /called by Node.js in a place that it is not for: write await/,
+    ],
+    ["node", [undefined], /was called by another framework: import it from the adapter of this one\./],
+  ] as const)("of %s tells whose it is, and what to write: %#", (adapter, given, text) => {
+    const fault = misplaced(adapter, ...given);
+    expect(fault).toBeInstanceOf(TypeError);
+    expect(fault.message).toMatch(text);
   });
 });

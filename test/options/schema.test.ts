@@ -223,6 +223,11 @@ describe("an option of the wrong shape", () => {
     ]);
   });
 
+  it("is quoted by its kind where it cannot be written as JSON", () => {
+    const [issue] = issuesOf({ ...REQUIRED, scopeMappings: { "GET /x": 1n } });
+    expect(issue?.message).toBe("cannot be `bigint`.");
+  });
+
   it("is refused, and named, where it is an empty realm", () => {
     const issues = issuesOf({ ...REQUIRED, realm: "" });
     expect(issues[0]).toMatchObject({
