@@ -6,6 +6,7 @@ export const METHOD = `## Method
   upper quartile in brackets, then its ratio to the reference of the group. A budget is a ratio of one and the same run.
 - The built package is measured. Every benchmark runs in a process of its own.
 - One token for all: twelve claims, eight scopes.
+- Of verifications that wait for WebCrypto's threads 64 are on their way together, as in a server, unless it says one at a time.
 - Servers run in processes of their own, in production mode, with the same route and handler. autocannon sends from another
   process over loopback and one connection: none waits for another, so p50 and p99 are those of a server below saturation. CPU
   time is asked of the server before and after the counted requests, and every answer is checked for its status. The figure of
