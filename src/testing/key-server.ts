@@ -14,13 +14,19 @@ export interface TestKeyServer {
   /** For `keys` of a server that fetches the set: `{ jwksUri }`. */
   readonly keys: KeySource;
   /** How many requests each of the two has had, those that were answered by 503 included. */
-  readonly requests: { readonly jwks: number; readonly metadata: number };
+  readonly requests: {
+    /** For the JWK Set. */
+    readonly jwks: number;
+    /** For the metadata of the issuer. */
+    readonly metadata: number;
+  };
   /** Answers 503 from now on, as in an outage. */
   goDown(): void;
   /** Ends the outage. */
   comeBack(): void;
   /** Ends it, once or again. */
   close(): Promise<void>;
+  /** Ends it where its block ends: `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
