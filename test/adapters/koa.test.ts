@@ -155,14 +155,14 @@ describe.each([
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
   });
 
-  it.each(["http://xn--a/open", "http://[::1/open"])(
-    "refuses %s, an authority that Koa cannot read",
-    async (target) => {
-      const app = new Application();
-      app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
-      expect(await statusOf(app, target, [])).toBe(400);
-    },
-  );
+  // Node 24 and later read the first one, as `URL` does there.
+  const unreadable = ["http://xn--a/open", "http://[::1/open"].filter((url) => !URL.canParse(url));
+
+  it.each(unreadable)("refuses %s, an authority that Koa cannot read", async (target) => {
+    const app = new Application();
+    app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
+    expect(await statusOf(app, target, [])).toBe(400);
+  });
 
   it("takes no rule for another one's path because a mount is stricter than a router", async () => {
     const app = new Application();

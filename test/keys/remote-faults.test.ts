@@ -83,9 +83,11 @@ const expectFailure = (events: readonly KeyEvent[], message: string) => {
   const source = `${issuer.url}/jwks`;
   const told = events.map((event) => ({
     ...event,
-    message: event.message?.replace(/\([A-Z_]+\)/, "(CODE)"),
+    // Not every version of Node gives a code to every fault.
+    message: event.message?.replace(/ \([A-Z_]+\)/, ""),
   }));
-  expect(told).toEqual([{ type: "failed", source, message: `${source} ${message}` }]);
+  const withoutCode = message.replace(" (CODE)", "");
+  expect(told).toEqual([{ type: "failed", source, message: `${source} ${withoutCode}` }]);
 };
 
 describe.each(faults)("an answer that %s", (_, behaviour, message) => {
