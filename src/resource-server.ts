@@ -21,7 +21,7 @@ import {
   withoutCredentials,
 } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
-import { readCredential } from "./token/credential.ts";
+import { isMalformed, readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
 import { createTrust, rememberAudience } from "./trust.ts";
 
@@ -126,7 +126,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     }
 
     const identified = await identify(credential.token);
-    if (identified.kind === "refused") return refuse(identified.refusal.reason, identified.refusal, facts);
+    if (identified.kind === "refused") {
+      if (isMalformed(credential)) return refuse("credential_malformed", facts);
+      return refuse(identified.refusal.reason, identified.refusal, facts);
+    }
     return decideFor(identified.principal, route);
   }
 
@@ -167,7 +170,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     routes: createRouteTable(rules),
     ruleFor: (method: string, pattern: string, reading: PathReading = {}) =>
       finder.findByRoute(method, pattern, reading),
-    check: async (request: AccessRequest) => observe(await decide(request), request),
+    check: policy.onDecision ? async (request: AccessRequest) => observe(await decide(request), request) : decide,
     checkScopes: (decision: Decision, scopes: readonly string[], request: AccessRequest) =>
       observe(decideRouteScopes(decision, scopes, request.params, weighed), request),
     async authenticate(encoded: string) {

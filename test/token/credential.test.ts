@@ -1,13 +1,19 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AccessRequest } from "../../src/request.ts";
-import { readCredential, type TokenSource } from "../../src/token/credential.ts";
+import { isMalformed, readCredential, type TokenSource } from "../../src/token/credential.ts";
+import { formMistakeOf, readJwt } from "../../src/token/jwt-parts.ts";
 
 const HEADER: readonly TokenSource[] = [{ header: "authorization" }];
 const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
 const BOTH: readonly TokenSource[] = [...HEADER, ...COOKIE];
 
-const read = (request: Partial<AccessRequest>, sources = HEADER) =>
-  readCredential({ method: "GET", target: "/agents", ...request }, sources, 16_384);
+/** As a request is answered whose token nobody accepts. */
+function read(request: Partial<AccessRequest>, sources = HEADER): object {
+  const credential = readCredential({ method: "GET", target: "/agents", ...request }, sources, 16_384);
+  if (credential.kind !== "token") return credential;
+  return isMalformed(credential) ? MALFORMED : token(credential.token);
+}
 
 const token = (text: string) => ({ kind: "token", token: text });
 const MISSING = { kind: "missing" };
@@ -227,6 +233,34 @@ describe("a request that may carry its token in either place", () => {
     const sources = [{ cookie: "a" }, { cookie: "b" }];
     expect(read({ cookie: "a=a.b.c; b=d.e.f" }, sources)).toEqual(MALFORMED);
     expect(read({ cookie: "b=d.e.f" }, sources)).toEqual(token("d.e.f"));
+  });
+});
+
+describe("a token of the header that is malformed", () => {
+  it("is never one that could be accepted", () => {
+    const text = fc.string({
+      unit: fc.constantFrom("a", "Z", "0", "-", "_", ".", "~", "+", "/", "=", ",", "\t", " ", "\u00e7"),
+      maxLength: 12,
+    });
+    const segment = fc.oneof(
+      text,
+      fc.base64String().map((one) => one.replaceAll("=", "")),
+    );
+    fc.assert(
+      fc.property(
+        fc.constant("eyJhbGciOiJSUzI1NiJ9"),
+        segment,
+        segment,
+        text,
+        (header, payload, signature, more) => {
+          const encoded = `${header}.${payload}.${signature}${more}`;
+          const credential = { kind: "token", token: encoded, source: "header" } as const;
+          fc.pre(isMalformed(credential));
+          expect(formMistakeOf(encoded, 16_384) ?? readJwt(encoded)).toBe("malformed");
+        },
+      ),
+      { numRuns: 500 },
+    );
   });
 });
 
