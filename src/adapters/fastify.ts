@@ -85,23 +85,24 @@ export function protect(server: ResourceServer): FastifyPlugin {
   assertResourceServer(server);
   const patterns = new Map<string, string>();
   const patternOf = (url: string): string => {
-    const pattern = patterns.get(url) ?? toPattern(url);
+    const known = patterns.get(url);
+    if (known !== undefined) return known;
+    const pattern = toPattern(url);
     patterns.set(url, pattern);
     return pattern;
   };
   const middleware = createMiddlewareGuard(server);
   const createHook =
     (reading: PathReading): FastifyHook =>
-    async (request, reply) => {
+    (request, reply) => {
       const { url } = request.routeOptions;
-      const refusal = await guard(server, request.raw, {
+      return guard(server, request.raw, {
         method: request.method,
         target: request.url,
         reading: middleware.watch(request.raw, request.server, reading),
         matchedPattern: url === undefined ? undefined : patternOf(url),
         params: url === undefined ? undefined : (request.params as AccessRequest["params"]),
-      });
-      return refusal && send(reply, refusal);
+      }).then((refusal) => refusal && send(reply, refusal));
     };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {

@@ -6,16 +6,8 @@ import { type Rule } from "../policy/rule.ts";
 import { type AccessRequest, originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { type BareRequest, type NodeRequest, readMember, withCredential } from "./node-request.ts";
-
-/** What one guard found of a request. */
-interface Guarded {
-  readonly server: ResourceServer;
-  readonly request: BareRequest;
-  readonly decision: Decision;
-  /** The rules of the request that its caller has met. */
-  readonly met: readonly Rule[];
-}
+import { type Guarded, remember, statesOf } from "./guard-states.ts";
+import { type BareRequest, type NodeRequest, withCredential } from "./node-request.ts";
 
 /** A route that a router has picked, right before its own handlers run. */
 export interface PickedRoute {
@@ -24,23 +16,6 @@ export interface PickedRoute {
   /** The patterns of the route that the path is one of; `"others"` where it is not one of the route's any more. */
   readonly patterns: readonly string[] | "others";
 }
-
-/**
- * Where Node's request keeps what its guards found: a framework's own object may be another one in a mounted application.
- * Not in a WeakMap, whose values outlive their keys until a major garbage collection: each minor one copies them.
- */
-const STATES = Symbol("scopegate");
-
-function remember(raw: object, states: readonly Guarded[]): void {
-  // Not enumerable: whoever logs or copies a request takes no caller with it.
-  Object.defineProperty(raw, STATES, { value: states, configurable: true });
-}
-
-/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
-const statesOf = (raw: object): readonly Guarded[] =>
-  readMember(raw as { readonly [STATES]?: readonly Guarded[] }, STATES) ?? NO_STATES;
-
-const NO_STATES: readonly Guarded[] = [];
 
 /** Decides a request and remembers the decision; answers with the response of a refusal. */
 export async function guard(
@@ -53,7 +28,11 @@ export async function guard(
   // Whoever goes on in spite of a fault is still behind this guard.
   const state = { server, request, decision: UNDECIDED as Decision, met: NO_RULES };
   remember(raw, [...others, state]);
-  state.decision = await server.check(asked).catch(throwFault);
+  try {
+    state.decision = await server.check(asked);
+  } catch (cause) {
+    throw asFault(cause);
+  }
   state.met = rulesMetBy(state.decision);
   return refusalOf(state);
 }
@@ -135,14 +114,17 @@ const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
   decision.allowed ? undefined : server.refuse(decision);
 
 async function decide(server: ResourceServer, raw: NodeRequest, request: BareRequest): Promise<Guarded> {
-  const decision = await server.check(withCredential(raw, request)).catch(throwFault);
-  return { server, request, decision, met: rulesMetBy(decision) };
+  try {
+    const decision = await server.check(withCredential(raw, request));
+    return { server, request, decision, met: rulesMetBy(decision) };
+  } catch (cause) {
+    throw asFault(cause);
+  }
 }
 
 /** Frameworks take a fault that is no error for no fault, and go on. */
-function throwFault(cause: unknown): never {
-  throw cause instanceof Error ? cause : new Error("The request could not be decided.", { cause });
-}
+const asFault = (cause: unknown): Error =>
+  cause instanceof Error ? cause : new Error("The request could not be decided.", { cause });
 
 /** The caller of a guarded request; of a refused one nobody. */
 export function findPrincipal(raw: object): Principal | undefined {

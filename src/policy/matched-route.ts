@@ -29,6 +29,8 @@ export interface MatchedRoute {
   readonly match: (params: Params | undefined, path: Path) => RuleMatch;
   /** Whether another rule is for a part of the route: each of its paths is one of the route's. */
   readonly contains: (other: CompiledRule) => boolean;
+  /** Whether some rule of the table is. */
+  readonly hasParts: boolean;
 }
 
 /**
@@ -54,16 +56,19 @@ export function findMatchedRoute(
     )
     .find((found) => found !== undefined);
   if (!coverage) return undefined;
-  const reader = createParamsReader(coverage.compiled, pattern, ignoreCase);
+  const { compiled } = coverage;
+  const reader = createParamsReader(compiled, pattern, ignoreCase);
+  const contains = (other: CompiledRule): boolean =>
+    other.pattern.alternatives.every((part) =>
+      routes.some((route) => findFilling(route, withoutTrailingSlash(part), ignoreCase) !== undefined),
+    );
   return {
-    compiled: coverage.compiled,
-    contains: ({ pattern: { alternatives } }) =>
-      alternatives.every((part) =>
-        routes.some((route) => findFilling(route, withoutTrailingSlash(part), ignoreCase) !== undefined),
-      ),
+    compiled,
+    contains,
+    hasParts: rules.some((other) => other !== compiled && contains(other)),
     match: (params, path) => ({
-      compiled: coverage.compiled,
-      parameter: (name) => fillParameter(coverage, segmentsOf(path), params ?? reader(path.text), name),
+      compiled,
+      parameter: (name) => fillParameter(coverage, path, params ?? reader(path.text), name),
     }),
   };
 }
@@ -109,27 +114,23 @@ const parameterNames = (filling: Filling): readonly string[] =>
   );
 
 /** The value of a parameter; empty, which only a grant for every id covers, where it cannot be told. */
-function fillParameter({ fillings }: Coverage, path: PathSegments, params: Params, name: string): string {
-  const taken = fillings.filter(
-    ({ route, names }) =>
-      (fillings.length === 1 || hasLength(path, route)) &&
-      names.every((one) => readParam(params, one) !== undefined),
-  );
-  const values = new Set(taken.map(({ filling }) => renderFilling(filling.get(name) ?? [], params)));
-  const [value = ""] = values;
-  return values.size === 1 ? value : "";
+function fillParameter({ fillings }: Coverage, path: Path, params: Params, name: string): string {
+  const given = fillings.filter(({ names }) => names.every((one) => readParam(params, one) !== undefined));
+  const taken =
+    fillings.length === 1 ? given : given.filter(({ route }) => hasLength(segmentsOf(path), route));
+  const [value = "", ...others] = taken.map(({ filling }) => renderFilling(filling.get(name) ?? [], params));
+  return others.every((other) => other === value) ? value : "";
 }
 
-const renderFilling = (segments: readonly (readonly SegmentPart[])[], params: Params): string =>
-  segments
-    .map((parts) =>
-      parts
-        .map((part) =>
-          typeof part === "string" ? (decodeSegment(part) ?? "") : readParam(params, part.name),
-        )
-        .join(""),
-    )
-    .join("/");
+function renderFilling(segments: readonly (readonly SegmentPart[])[], params: Params): string {
+  let text = "";
+  for (const [index, parts] of segments.entries()) {
+    if (index > 0) text += "/";
+    for (const part of parts)
+      text += (typeof part === "string" ? decodeSegment(part) : readParam(params, part.name)) ?? "";
+  }
+  return text;
+}
 
 /** Of several alternatives the one that was matched has as many segments as the path. */
 function hasLength(path: PathSegments, route: Alternative): boolean {

@@ -137,13 +137,23 @@ function hintFor(text: unknown, path: readonly (string | number)[]): string {
  * empty) is kept as structure, so that only a grant for every id covers it.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
-  if (scope.parts.every((part) => typeof part === "string")) return { text: scope.text, parts: scope.parts };
-  const parts = scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
-  const grantable = parts.map((part, index) =>
-    isRepeatable(part) ? part : isId(scope, index) ? "*" : undefined,
-  );
-  return { text: grantable.includes(undefined) ? scope.text : grantable.join(":"), parts };
+  if (isBound(scope)) return scope;
+  const parts: string[] = [];
+  let text = "";
+  let isGrantable = true;
+  for (const part of scope.parts) {
+    const value = typeof part === "string" ? part : parameter(part.parameter);
+    // In the text of a challenge a value that cannot be granted is every id, where an id stands.
+    const shown = typeof part === "string" || isRepeatable(value) ? value : "*";
+    if (shown !== value && !isId(scope, parts.length)) isGrantable = false;
+    text += parts.length === 0 ? shown : `:${shown}`;
+    parts.push(value);
+  }
+  return { text: isGrantable ? text : scope.text, parts };
 }
+
+const isBound = (scope: RequiredScope): scope is BoundScope =>
+  scope.parts.every((part) => typeof part === "string");
 
 function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
   // `{id}` is a parameter to other tools; here no token would ever be granted such a scope.

@@ -1,6 +1,6 @@
 import { type Path } from "../path.ts";
 import { type AccessRequest, ownMember, type PathReading } from "../request.ts";
-import { findMatchedRoute, type MatchedRoute } from "./matched-route.ts";
+import { MatchedRoutes } from "./matched-routes.ts";
 import { type IndexMatch, RouteIndex } from "./route-index.ts";
 import { type CompiledRule, type Rule, type RuleMatch } from "./rule.ts";
 import { type Spelling, Spellings } from "./spellings.ts";
@@ -14,9 +14,6 @@ export type RouteTable = readonly Rule[];
  */
 export type RouteAnswer = readonly [RuleMatch, ...RuleMatch[]] | "unmapped" | "ambiguous";
 
-/** A framework has as many patterns as it has routes; a caller that invents them must not fill the memory. */
-const MAX_MATCHED_ROUTES = 10_000;
-
 /** Of the routers behind the guard nothing is known. */
 const UNKNOWN: PathReading = {};
 
@@ -27,15 +24,14 @@ interface Found {
 
 /** Finds the rule that decides a request. */
 export class RouteFinder {
-  readonly #rules: readonly CompiledRule[];
   readonly #index: RouteIndex;
   readonly #spellings: Spellings;
-  readonly #matchedRoutes = new Map<string, MatchedRoute | undefined>();
+  readonly #matchedRoutes: MatchedRoutes;
 
   constructor(rules: readonly CompiledRule[]) {
-    this.#rules = rules;
     this.#index = new RouteIndex(rules);
     this.#spellings = new Spellings(rules);
+    this.#matchedRoutes = new MatchedRoutes(rules);
   }
 
   find(request: AccessRequest, path: Path): RouteAnswer {
@@ -46,11 +42,12 @@ export class RouteFinder {
     const reading = ownMember(request, "reading") ?? UNKNOWN;
     const matchedPattern = ownMember(request, "matchedPattern");
     if (matchedPattern === undefined) return this.findByPath(method, path, reading);
-    const route = this.#matchedRoute(method, matchedPattern, reading);
+    const route = this.#matchedRoutes.find(method, matchedPattern, reading);
     if (!route) return "unmapped";
+    const own = route.match(ownMember(request, "params"), path);
+    if (!route.hasParts && this.#spellings.isOnlyOne(path)) return [own];
     const found = this.#findAll(method, path, reading);
     if (!found) return "ambiguous";
-    const own = route.match(ownMember(request, "params"), path);
     // Who writes a rule for a part of a route means it: there both are asked.
     const parts = found.map(({ match }) => match).filter((match) => match.compiled !== own.compiled);
     return [own, ...parts.filter(({ compiled }) => route.contains(compiled))];
@@ -58,7 +55,7 @@ export class RouteFinder {
 
   /** The narrowest rule that covers a whole route. */
   findByRoute(method: string, pattern: string, reading: PathReading): Rule | undefined {
-    return this.#matchedRoute(method, pattern, reading)?.compiled.rule;
+    return this.#matchedRoutes.find(method, pattern, reading)?.compiled.rule;
   }
 
   /** The narrowest rule for a path that every reading of the path leads to. */
@@ -84,15 +81,6 @@ export class RouteFinder {
       if (match && !found.has(match.compiled.meaning)) found.set(match.compiled.meaning, { match, kind });
     }
     return spellings && [...found.values()];
-  }
-
-  #matchedRoute(method: string, pattern: string, { ignoreCase }: PathReading): MatchedRoute | undefined {
-    const key = `${ignoreCase ? "any" : "own"} case ${method} ${pattern}`;
-    if (this.#matchedRoutes.has(key)) return this.#matchedRoutes.get(key);
-    const found = findMatchedRoute(this.#rules, method, pattern, ignoreCase);
-    if (this.#matchedRoutes.size >= MAX_MATCHED_ROUTES) this.#matchedRoutes.clear();
-    this.#matchedRoutes.set(key, found);
-    return found;
   }
 }
 
