@@ -14,22 +14,22 @@ import { type PathSegments, readTarget as readPath } from "../request.ts";
 import { toPatterns } from "./express-mounts.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./express-request.ts";
 import { type ExpressApplication, type ExpressRoute, isRoute, readApplication } from "./express-router.ts";
-import { guardRoute, isSettled, type PickedRoute } from "./guard.ts";
+import { guardRoute, isSettled, isSettledByRules, type PickedRoute } from "./guard.ts";
+import { assignedRouteOf, rememberRoute } from "./guard-states.ts";
 import { inPlaceOf } from "./middleware-marks.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
 
-const pickedRoutes = new WeakMap<object, unknown>();
 const guardedHandlers = new WeakSet();
 
 const ROUTE: PropertyDescriptor & ThisType<object> = {
   configurable: false,
   enumerable: true,
   get() {
-    return pickedRoutes.get(this);
+    return assignedRouteOf(this);
   },
   set(route: unknown) {
-    pickedRoutes.set(this, route);
+    rememberRoute(this, route);
     if (isRoute(route)) guardHandlers(route);
   },
 };
@@ -56,9 +56,13 @@ function guardHandlers({ stack }: ExpressRoute): void {
 /** What Express 5 is returned it waits for; what is decided late is handed to `next` here. */
 function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknown): typeof handle {
   return (request, response, next) => {
-    const route = readRoute(request);
-    if (isSettled(request, route)) return handle(request, response, next);
-    return void guardRoute(request, route)
+    const route = assignedRouteOf(request);
+    const routed = { method: readMethod(request), target: readTarget(request) };
+    if (isSettledByRules(request, routed, readWritten(request, route)))
+      return handle(request, response, next);
+    const picked: PickedRoute = { ...routed, patterns: findPatterns(request, route, routed.target) };
+    if (isSettled(request, picked)) return handle(request, response, next);
+    return void guardRoute(request, picked)
       .then((refusal) => (refusal ? send(response, refusal) : handle(request, response, next)))
       .catch((error: unknown) => {
         // A rejection without a reason would be taken for none.
@@ -68,20 +72,24 @@ function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknow
   };
 }
 
-function readRoute(request: ExpressRequest): PickedRoute {
-  const target = readTarget(request);
-  return { method: readMethod(request), target, patterns: findPatterns(request, target) };
-}
-
-/** The patterns of the picked route, from the root of the application down, that a path is one of. */
-function findPatterns(request: ExpressRequest, target: string): PickedRoute["patterns"] {
-  const route = pickedRoutes.get(request);
-  if (!isRoute(route)) return [];
+/** The patterns of a route, from the root of the application down, that a path is one of. */
+function findPatterns(request: ExpressRequest, route: unknown, target: string): PickedRoute["patterns"] {
   const path = readPath(target);
-  if (!path) return [];
+  if (!path || !isRoute(route)) return [];
   const mounts = findMounts(request, route, path);
   if (mounts === "too many") return "others";
-  return mounts.flatMap((mount) => findFirst(patternsOf(route, mount), path)).map(({ source }) => source);
+  return mounts
+    .flatMap((mount) => findFirst(patternsOf(route, mount).each, path))
+    .map(({ source }) => source);
+}
+
+/** All patterns of a route, whatever the path; none where nobody tells its mounts. */
+function readWritten(request: ExpressRequest, route: unknown): readonly string[] {
+  if (!isRoute(route)) return [];
+  if (!readMember(request, "baseUrl")) return patternsOf(route, "").sources;
+  const app = readMember(request, "app");
+  const mounts = app ? readMountsOf(app, route) : [];
+  return mounts.flatMap(({ source }) => patternsOf(route, source).sources);
 }
 
 /** Of a list of paths Express takes the first; one that only might match does not hide those behind it. */
@@ -91,19 +99,27 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
   return candidates.filter(({ matches }) => matches(path));
 }
 
-const patterns = new WeakMap<ExpressRoute, RecencyMap<string, readonly PlainPattern[]>>();
+/** The patterns that a route is written as. */
+interface WrittenPatterns {
+  readonly each: readonly PlainPattern[];
+  readonly sources: readonly string[];
+}
+
+const patterns = new WeakMap<ExpressRoute, RecencyMap<string, WrittenPatterns>>();
 
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
 const MAX_MOUNTS = 20;
 
-function patternsOf(route: ExpressRoute, mount: string): readonly PlainPattern[] {
-  const known = patterns.get(route) ?? new RecencyMap<string, readonly PlainPattern[]>(MAX_MOUNTS);
+function patternsOf(route: ExpressRoute, mount: string): WrittenPatterns {
+  const known = patterns.get(route) ?? new RecencyMap<string, WrittenPatterns>(MAX_MOUNTS);
+  const found = known.get(mount);
+  if (found) return found;
+  const own = toPatterns(route.path) ?? [EXPRESSION];
+  const each = own.flatMap((pattern) => writeOutWidely(`${mount}${pattern}` || "/"));
+  const written = { each, sources: each.map(({ source }) => source) };
   patterns.set(route, known);
-  const found =
-    known.get(mount) ??
-    (toPatterns(route.path) ?? [EXPRESSION]).flatMap((own) => writeOutWidely(`${mount}${own}` || "/"));
-  known.set(mount, found);
-  return found;
+  known.set(mount, written);
+  return written;
 }
 
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();

@@ -13,36 +13,63 @@ export interface Guarded {
   readonly met: readonly Rule[];
 }
 
+/** All that is kept of a request. */
+interface Kept {
+  states: readonly Guarded[];
+  /** The route that Express has picked. */
+  route?: unknown;
+}
+
 /**
  * Where Node's request keeps it: a framework's own object may be another one in a mounted application. Not in a WeakMap,
  * whose values outlive their keys until a major garbage collection: each minor one copies them.
  */
-const STATES = Symbol("scopegate");
+const BOX = Symbol("scopegate");
 
-/** Not to be seen from outside: whoever logs a request writes down no caller with it. */
-class Kept {
+interface WithBox {
+  [BOX]?: unknown;
+}
+
+/** Shut: whoever logs a request writes down no caller with it. */
+class Box {
   readonly #request: object;
-  readonly #states: readonly Guarded[];
+  readonly #kept: Kept;
 
-  constructor(request: object, states: readonly Guarded[]) {
+  constructor(request: object, kept: Kept) {
     this.#request = request;
-    this.#states = states;
+    this.#kept = kept;
   }
 
-  /** What is kept of a request or of one that is derived from it; a copy is another one, which nobody has checked. */
-  static of(request: object, value: unknown): readonly Guarded[] {
-    if (typeof value !== "object" || value === null || !(#states in value)) return NONE;
-    const isOwn = value.#request === request || Object.prototype.isPrototypeOf.call(value.#request, request);
-    return isOwn ? value.#states : NONE;
+  /** What is in the box of a request, or in that of the one it is derived from; a copy is a request that nobody has checked. */
+  static open(request: object): Kept | undefined {
+    const box = readMember(request as WithBox, BOX);
+    if (typeof box !== "object" || box === null || !(#kept in box)) return undefined;
+    const isOwn = box.#request === request || Object.prototype.isPrototypeOf.call(box.#request, request);
+    return isOwn ? box.#kept : undefined;
+  }
+
+  /** What is in the box of this very request. */
+  static openOwn(request: WithBox): Kept {
+    const box = readMember(request, BOX);
+    if (typeof box === "object" && box !== null && #kept in box && box.#request === request) return box.#kept;
+    const kept: Kept = { states: NONE, ...Box.open(request) };
+    request[BOX] = new Box(request, kept);
+    return kept;
   }
 }
 
 const NONE: readonly Guarded[] = [];
 
-export function remember(raw: object, states: readonly Guarded[]): void {
-  (raw as { [STATES]?: Kept })[STATES] = new Kept(raw, states);
+/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
+export const statesOf = (raw: object): readonly Guarded[] => Box.open(raw)?.states ?? NONE;
+
+export function rememberStates(raw: object, states: readonly Guarded[]): void {
+  Box.openOwn(raw).states = states;
 }
 
-/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
-export const statesOf = (raw: object): readonly Guarded[] =>
-  Kept.of(raw, readMember(raw as { readonly [STATES]?: Kept }, STATES));
+/** What Express has assigned to `request.route`. */
+export const assignedRouteOf = (raw: object): unknown => Box.open(raw)?.route;
+
+export function rememberRoute(raw: object, route: unknown): void {
+  Box.openOwn(raw).route = route;
+}

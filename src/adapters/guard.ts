@@ -6,13 +6,17 @@ import { type Rule } from "../policy/rule.ts";
 import { type AccessRequest, originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { type Guarded, remember, statesOf } from "./guard-states.ts";
+import { type Guarded, rememberStates, statesOf } from "./guard-states.ts";
 import { type BareRequest, type NodeRequest, withCredential } from "./node-request.ts";
 
-/** A route that a router has picked, right before its own handlers run. */
-export interface PickedRoute {
+/** A request as it is at a route. */
+export interface RoutedRequest {
   readonly method: string;
   readonly target: string;
+}
+
+/** A route that a router has picked, right before its own handlers run. */
+export interface PickedRoute extends RoutedRequest {
   /** The patterns of the route that the path is one of; `"others"` where it is not one of the route's any more. */
   readonly patterns: readonly string[] | "others";
 }
@@ -27,7 +31,7 @@ export async function guard(
   const others = statesOf(raw).filter((one) => one.server !== server);
   // Whoever goes on in spite of a fault is still behind this guard.
   const state = { server, request, decision: UNDECIDED as Decision, met: NO_RULES };
-  remember(raw, [...others, state]);
+  rememberStates(raw, [...others, state]);
   try {
     state.decision = await server.check(asked);
   } catch (cause) {
@@ -50,7 +54,22 @@ export const isSettled = (raw: object, route: PickedRoute): boolean =>
     (state) =>
       route.patterns !== "others" &&
       holds(state, route) &&
-      route.patterns.every((pattern) => isMet(state, route.method, pattern)),
+      route.patterns.every((pattern) => isMet(state, route, pattern)),
+  );
+
+/**
+ * The same, told by the rules of all that a route is written as: sooner than by those patterns of it that the path is one of.
+ * Not where nothing is known of them, or one has no rule of its own.
+ */
+export const isSettledByRules = (raw: object, request: RoutedRequest, written: readonly string[]): boolean =>
+  written.length > 0 &&
+  statesOf(raw).every(
+    (state) =>
+      holds(state, request) &&
+      written.every((pattern) => {
+        const rule = ruleOf(state, request, pattern);
+        return rule !== undefined && state.met.includes(rule);
+      }),
   );
 
 /**
@@ -59,7 +78,7 @@ export const isSettled = (raw: object, route: PickedRoute): boolean =>
  */
 export async function guardRoute(raw: NodeRequest, route: PickedRoute): Promise<Refusal | undefined> {
   const settled = await settleAll(raw, route);
-  remember(raw, settled);
+  rememberStates(raw, settled);
   return firstRefusal(settled);
 }
 
@@ -83,7 +102,7 @@ async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Pro
   let settled = holds(state, route) ? state : await decide(state.server, raw, request);
   for (const pattern of patterns) {
     if (!settled.decision.allowed) return settled;
-    if (isMet(settled, method, pattern)) continue;
+    if (isMet(settled, route, pattern)) continue;
     const { decision, met } = await decide(state.server, raw, { ...request, matchedPattern: pattern });
     // A rule that looks at no token knows no caller; who was let in before stays known.
     const isKnown = !decision.allowed || decision.principal !== undefined;
@@ -97,7 +116,7 @@ async function settle(raw: NodeRequest, state: Guarded, route: PickedRoute): Pro
 }
 
 /** Whether a decision was taken for the request that is at the route now. */
-const holds = ({ decision, request }: Guarded, { method, target }: PickedRoute): boolean =>
+const holds = ({ decision, request }: Guarded, { method, target }: RoutedRequest): boolean =>
   decision.allowed && request.method === method && isSamePath(request.target, target);
 
 const isSamePath = (a: string, b: string): boolean => a === b || wholePath(a) === wholePath(b);
@@ -105,10 +124,13 @@ const isSamePath = (a: string, b: string): boolean => a === b || wholePath(a) ==
 const wholePath = (target: string): string => pathOf(originForm(target) ?? target);
 
 /** Whether the rule that covers a whole pattern, if one does, was asked already. */
-function isMet({ server, request, met }: Guarded, method: string, pattern: string): boolean {
-  const rule = server.ruleFor(method, pattern, request.reading);
-  return rule === undefined || met.includes(rule);
+function isMet(state: Guarded, request: RoutedRequest, pattern: string): boolean {
+  const rule = ruleOf(state, request, pattern);
+  return rule === undefined || state.met.includes(rule);
 }
+
+const ruleOf = ({ server, request: { reading } }: Guarded, { method }: RoutedRequest, pattern: string) =>
+  server.ruleFor(method, pattern, reading);
 
 const refusalOf = ({ server, decision }: Guarded): Refusal | undefined =>
   decision.allowed ? undefined : server.refuse(decision);
