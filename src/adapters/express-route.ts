@@ -2,13 +2,7 @@
  * The last check before a route runs. Express picks the first route that matches, and gives one sign of it before the
  * route's handlers: it assigns `request.route`. From then on each handler of that route asks first.
  */
-import {
-  EXPRESSION,
-  literalPattern,
-  type PlainPattern,
-  writeOut,
-  writeOutWidely,
-} from "../policy/plain-pattern.ts";
+import { EXPRESSION, literalPattern, type PlainPattern, writeOut } from "../policy/plain-pattern.ts";
 import { RecencyMap } from "../recency-map.ts";
 import { type PathSegments, readTarget as readPath } from "../request.ts";
 import { toPatterns } from "./express-mounts.ts";
@@ -19,6 +13,7 @@ import { assignedRouteOf, rememberRoute } from "./guard-states.ts";
 import { inPlaceOf } from "./middleware-marks.ts";
 import { readMember } from "./node-request.ts";
 import { send } from "./node-response.ts";
+import { writeOutAll, type WrittenPatterns } from "./written-patterns.ts";
 
 const guardedHandlers = new WeakSet();
 
@@ -99,12 +94,6 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
   return candidates.filter(({ matches }) => matches(path));
 }
 
-/** The patterns that a route is written as. */
-interface WrittenPatterns {
-  readonly each: readonly PlainPattern[];
-  readonly sources: readonly string[];
-}
-
 const patterns = new WeakMap<ExpressRoute, RecencyMap<string, WrittenPatterns>>();
 
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
@@ -115,8 +104,7 @@ function patternsOf(route: ExpressRoute, mount: string): WrittenPatterns {
   const found = known.get(mount);
   if (found) return found;
   const own = toPatterns(route.path) ?? [EXPRESSION];
-  const each = own.flatMap((pattern) => writeOutWidely(`${mount}${pattern}` || "/"));
-  const written = { each, sources: each.map(({ source }) => source) };
+  const written = writeOutAll(own.map((pattern) => `${mount}${pattern}` || "/"));
   patterns.set(route, known);
   known.set(mount, written);
   return written;

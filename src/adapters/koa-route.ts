@@ -2,27 +2,28 @@
  * The last check before a route runs. @koa/router runs every route that matches, one behind the other, and gives one sign
  * of it before: it assigns `context.router`. From then on each route of that router asks first.
  */
-import { EXPRESSION, literalPattern, type PlainPattern, writeOutWidely } from "../policy/plain-pattern.ts";
-import { RecencyMap } from "../recency-map.ts";
-import { readPath, segmentsOf } from "../request.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { foresee, guardRoute, isGuarded, isSettled, type PickedRoute } from "./guard.ts";
+import { foresee, guardRoute, isGuarded, isSettled, isSettledByRules } from "./guard.ts";
 import {
   isRouter,
   type KoaContext,
   type KoaLayer,
   type KoaMiddleware,
   type KoaRouter,
-  readTarget,
   send,
 } from "./koa-context.ts";
+import { isMatched, patternsOf, readRequest, readRoute, readRouted } from "./koa-next-route.ts";
 import { isGuard } from "./middleware-marks.ts";
 
 /** Where a context keeps the router that was assigned to it. */
 const ASSIGNED = Symbol("router");
 
+/** The target that the router has found its routes for. */
+const ROUTED = Symbol("routed");
+
 interface Watched {
   [ASSIGNED]?: unknown;
+  [ROUTED]?: string;
 }
 
 const ROUTER: PropertyDescriptor & ThisType<Watched> = {
@@ -33,6 +34,7 @@ const ROUTER: PropertyDescriptor & ThisType<Watched> = {
   },
   set(router: unknown) {
     this[ASSIGNED] = router;
+    this[ROUTED] = readRouted(this as Watched & KoaContext);
     // The handlers of this request are lined up next, from what was matched.
     for (const { stack } of findUnchecked(this as Watched & KoaContext))
       (stack as unknown[]).splice(0, stack.length, ...withChecks(stack));
@@ -126,48 +128,20 @@ const withChecks = (stack: readonly unknown[]): readonly unknown[] => [
 const checkRoute: KoaMiddleware = async (context, next) => {
   const inside = isRouter(context.router) ? insideGuards.get(context.router) : undefined;
   if (inside && !isGuarded(context.req)) return inside(context, () => checkRoute(context, next));
-  const route = readRoute(context, context.routerPath);
-  const refusal = isSettled(context.req, route) ? undefined : await guardRoute(context.req, route);
+  const route = isSettledAsMatched(context) ? undefined : readRoute(context, context.routerPath);
+  const refusal = route && !isSettled(context.req, route) ? await guardRoute(context.req, route) : undefined;
   if (refusal) send(context, refusal);
   else await next();
 };
 
-/** The route that is next. One that was matched by another method or path than the request has now is no more of it. */
-function readRoute(context: KoaContext, routerPath: KoaContext["routerPath"]): PickedRoute {
-  const method = context.method.toUpperCase();
-  const target = readRouted(context);
-  const path = readPath(target);
-  if (!path) return { method, target, patterns: [] };
-  const segments = segmentsOf(path);
-  const patterns = patternsOf(context, routerPath, path.text)
-    .filter(({ matches }) => matches(segments))
-    .map(({ source }) => source);
-  const isMatched = context.matched?.some(
-    (layer) => layer.path === routerPath && layer.methods.includes(method),
+/** Whether a request that is still the one that was matched has nothing left to be asked, whatever its route is written as. */
+function isSettledAsMatched(context: Watched & KoaContext): boolean {
+  const { mountPath, routerPath } = context;
+  const request = readRequest(context);
+  return (
+    mountPath === undefined &&
+    context[ROUTED] === request.target &&
+    isMatched(context, routerPath, request) &&
+    isSettledByRules(context.req, request, patternsOf(routerPath, "").sources)
   );
-  return { method, target, patterns: isMatched && patterns.length > 0 ? patterns : "others" };
 }
-
-const readRouted = (context: KoaContext): string =>
-  (isRouter(context.router) ? context.router.opts.routerPath : undefined) ?? readTarget(context);
-
-/** As many as an application has routes; a router that makes them up must not fill the memory. */
-const MAX_PATTERNS = 10_000;
-
-const writtenOut = new RecencyMap<string, readonly PlainPattern[]>(MAX_PATTERNS);
-
-/** The patterns of the route that runs, with the text of the mounts that koa-mount has stripped. */
-function patternsOf(
-  context: KoaContext,
-  routerPath: KoaContext["routerPath"],
-  whole: string,
-): readonly PlainPattern[] {
-  const mount = context.mountPath === undefined ? "" : literalPattern(readMount(context.path, whole));
-  const pattern = `${mount}${typeof routerPath === "string" ? routerPath : EXPRESSION}`;
-  const known = writtenOut.get(pattern) ?? writeOutWidely(pattern);
-  writtenOut.set(pattern, known);
-  return known;
-}
-
-const readMount = (path: string, whole: string): string =>
-  whole.endsWith(path) ? whole.slice(0, whole.length - path.length) : whole;
