@@ -116,4 +116,18 @@ describe.each([
     const ask = await start(app.use(new Router().get(/.*/, answer).routes() as never));
     expect((await ask())[0]).toBe(400);
   });
+
+  it("refuses a route that was matched by another path than the request has when it runs, be its rule the same", async () => {
+    const goes =
+      (from: string, to: string): RouterMiddleware =>
+      (context, next) => {
+        context.url = context.url.replace(from, to);
+        return next();
+      };
+    const app = new Koa().use(guarded({ "GET /agents/:id": ["agents:meet"] }) as never);
+    app.use(goes("/me", "/you") as never);
+    const router = new Router().use(goes("/you", "/me")).get("/agents/you", answer);
+    const ask = await start(app.use(router.routes() as never));
+    expect((await ask("agents:meet"))[0]).toBe(400);
+  });
 });
