@@ -8,18 +8,12 @@ import { type AuditReport } from "./policy/audit-report.ts";
 import { allow, combine, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
 import { type ListedRoute } from "./policy/route-coverage.ts";
-import { type NoRoute, type Route, toRoute, UNMAPPED } from "./policy/route.ts";
+import { findRoute, type Route } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule, type RuleMatch } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
 import { createPrincipal, type Principal } from "./principal.ts";
-import {
-  type AccessRequest,
-  type PathReading,
-  readPath,
-  requireText,
-  withoutCredentials,
-} from "./request.ts";
+import { type AccessRequest, type PathReading, withoutCredentials } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { isMalformed, readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
@@ -113,7 +107,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
-    const route = findRoute(request);
+    const route = findRoute(request, finder, needsRule);
     if (route.kind === "refused") return route.refused;
     const { facts, asks } = route;
     if (asks === "nothing") return allow(facts);
@@ -135,16 +129,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     return decideFor(identified.principal, route);
   }
 
-  /** What the table asks of a request; a refusal where it has no rule and must have one, or cannot tell which. */
-  function findRoute(request: AccessRequest): Route | NoRoute {
-    requireText(request.target, "server.check takes { method, target, authorization }", "target");
-    const path = readPath(request.target);
-    const answer = path ? finder.find(request, path) : "ambiguous";
-    if (answer === "ambiguous") return { kind: "refused", refused: refuse("request_ambiguous") };
-    if (answer !== "unmapped") return toRoute(answer);
-    return needsRule ? { kind: "refused", refused: refuse("route_unmapped") } : UNMAPPED;
-  }
-
   function decideFor(principal: Principal, { matches, facts }: Route): Decision {
     const [first, ...others] = policy.authorization ? matches : [];
     if (!first) return allow({ principal, ...facts });
@@ -153,13 +137,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   }
 
   function decideAnonymous(request: AccessRequest): Decision {
-    const route = findRoute(request);
+    const route = findRoute(request, finder, needsRule);
     if (route.kind === "refused") return route.refused;
     return route.asks === "a good token" ? refuse("credential_missing", route.facts) : allow(route.facts);
   }
 
   function authorize(principal: Principal, request: AccessRequest): Decision {
-    const route = findRoute(request);
+    const route = findRoute(request, finder, needsRule);
     return route.kind === "refused" ? route.refused : decideFor(principal, route);
   }
 
