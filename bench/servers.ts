@@ -17,10 +17,10 @@ const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
 ];
 
 const FULL: Plan = {
-  rounds: 7,
-  warmUp: { connections: 8, requests: 4000 },
+  rounds: 11,
+  warmUp: { connections: 8, requests: 12_000 },
   remember: { connections: 8, requests: 12_000 },
-  counted: { connections: 1, requests: 1200 },
+  counted: { connections: 1, requests: 1000 },
 };
 
 /** Shows that all of it works; too short for a verdict. */

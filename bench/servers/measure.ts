@@ -9,10 +9,7 @@ export interface Plan {
   readonly warmUp: Drive;
   /** Before a load that is remembered, in each round: what was remembered the last time has ended. */
   readonly remember: Drive;
-  /**
-   * One request at a time: none waits for another, and every answer wakes a client that waits for it. With more, the
-   * client of a slow server sleeps where that of a fast one does not, and waking it is charged to the server's write.
-   */
+  /** One request at a time: none waits for another. */
   readonly counted: Drive;
 }
 
@@ -37,13 +34,30 @@ export async function measure(
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const { server, load, cpuUs, latencyMs } of all) {
       if (load.isRemembered && remembers(server)) await drive(server, load, plan.remember);
+      const sleep = stayAwake();
       const before = await server.cpuTime();
       const durations = await drive(server, load, plan.counted);
       cpuUs.push(((await server.cpuTime()) - before) / plan.counted.requests);
+      sleep();
       latencyMs.push(...durations);
     }
   }
   return all;
+}
+
+/**
+ * Keeps this process from sleeping until it is told to: the kernel charges the waking of a client to the write of the
+ * server that answers it, and a client sleeps deeper the longer the answer takes.
+ */
+function stayAwake(): () => void {
+  let isAwake = true;
+  const turn = () => {
+    if (isAwake) setImmediate(turn);
+  };
+  turn();
+  return () => {
+    isAwake = false;
+  };
 }
 
 const remembers = ({ variant }: ServerProcess): boolean =>

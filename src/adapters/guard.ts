@@ -28,10 +28,13 @@ export async function guard(
   request: BareRequest,
 ): Promise<Refusal | undefined> {
   const asked = withCredential(raw, request);
-  const others = statesOf(raw).filter((one) => one.server !== server);
+  const found = statesOf(raw);
   // Whoever goes on in spite of a fault is still behind this guard.
   const state = { server, request, decision: UNDECIDED as Decision, met: NO_RULES };
-  rememberStates(raw, [...others, state]);
+  rememberStates(
+    raw,
+    found.length === 0 ? [state] : [...found.filter((one) => one.server !== server), state],
+  );
   try {
     state.decision = await server.check(asked);
   } catch (cause) {
