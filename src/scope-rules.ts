@@ -7,14 +7,14 @@ export function resolveScopeRules(
   impliedScopes: Readonly<Record<string, readonly string[]>>,
   report: Report,
 ): ScopeRules {
-  if (adminScope !== null && !isScopeToken(adminScope)) report(notAScope(["adminScope"], adminScope));
-  else if (adminScope !== null && splitScope(adminScope).includes("")) report(grantsNothing(adminScope));
+  const adminMistake = adminScope === null ? undefined : findMistake(["adminScope"], adminScope);
+  if (adminMistake) report(adminMistake);
   const implied = new Map<string, readonly string[]>();
   const links = new Map(Object.entries(impliedScopes));
   for (const [scope, direct] of links) {
-    const unusable = [scope, ...direct].find((text) => !isScopeToken(text));
-    if (unusable !== undefined) {
-      report(notAScope(["impliedScopes", scope], unusable));
+    const [mistake] = [scope, ...direct].flatMap((text) => findMistake(["impliedScopes", scope], text) ?? []);
+    if (mistake) {
+      report(mistake);
       continue;
     }
     const closure = closureOf(scope, links);
@@ -31,19 +31,23 @@ export function resolveScopeRules(
   return { adminScope, implied };
 }
 
-const grantsNothing = (text: string): ConfigurationIssue => ({
-  code: "scope_invalid",
-  path: ["adminScope"],
-  message: `${JSON.stringify(text)} has an empty part: no token can be granted it.`,
-  hint: "Write a scope without empty parts, such as `platform:admin`, or null for none.",
-});
-
-const notAScope = (path: readonly string[], text: string): ConfigurationIssue => ({
-  code: "scope_invalid",
-  path,
-  message: `${JSON.stringify(text)} is not a scope.`,
-  hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
-});
+/** Why no token can be granted a scope, or no other can imply it. */
+function findMistake(path: readonly string[], text: string): ConfigurationIssue | undefined {
+  if (!isScopeToken(text))
+    return {
+      code: "scope_invalid",
+      path,
+      message: `${JSON.stringify(text)} is not a scope.`,
+      hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
+    };
+  if (!splitScope(text).includes("")) return undefined;
+  return {
+    code: "scope_invalid",
+    path,
+    message: `${JSON.stringify(text)} has an empty part: no token can be granted it.`,
+    hint: "Write a scope without empty parts, such as `platform:admin`.",
+  };
+}
 
 function closureOf(scope: string, links: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
   const reached = new Set<string>();

@@ -66,8 +66,10 @@ describe("the message of a configuration error", () => {
     );
   });
 
-  it("tells of an admin scope that no token can be granted", () => {
+  it("tells of a scope of the hierarchy that no token can be granted", () => {
     expect(messageFor({ adminScope: "a::b" })).toContain('adminScope: "a::b" has an empty part');
+    expect(messageFor({ impliedScopes: { "a::b": ["a:c"] } })).toContain('"a::b" has an empty part');
+    expect(messageFor({ impliedScopes: { "a:b": ["a:c", ":a"] } })).toContain('":a" has an empty part');
   });
 
   it.each([
