@@ -20,7 +20,8 @@ const FULL: Plan = {
   rounds: 11,
   warmUp: { connections: 8, requests: 12_000 },
   remember: { connections: 8, requests: 12_000 },
-  counted: { connections: 1, requests: 1000 },
+  counted: { connections: 32, requests: 2000 },
+  timed: { connections: 1, requests: 200 },
 };
 
 /** Shows that all of it works; too short for a verdict. */
@@ -28,7 +29,8 @@ const QUICK: Plan = {
   rounds: 3,
   warmUp: { connections: 8, requests: 600 },
   remember: { connections: 8, requests: 0 },
-  counted: { connections: 1, requests: 200 },
+  counted: { connections: 32, requests: 320 },
+  timed: { connections: 1, requests: 50 },
 };
 
 async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {

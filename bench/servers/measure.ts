@@ -9,8 +9,10 @@ export interface Plan {
   readonly warmUp: Drive;
   /** Before a load that is remembered, in each round: what was remembered the last time has ended. */
   readonly remember: Drive;
-  /** One request at a time: none waits for another. */
+  /** For the CPU time: enough at once that the server has always something to do. */
   readonly counted: Drive;
+  /** For the latency: one request at a time, so that none waits for another. */
+  readonly timed: Drive;
 }
 
 export interface Measurement {
@@ -36,10 +38,10 @@ export async function measure(
       if (load.isRemembered && remembers(server)) await drive(server, load, plan.remember);
       const sleep = stayAwake();
       const before = await server.cpuTime();
-      const durations = await drive(server, load, plan.counted);
+      await drive(server, load, plan.counted);
       cpuUs.push(((await server.cpuTime()) - before) / plan.counted.requests);
+      latencyMs.push(...(await drive(server, load, plan.timed)));
       sleep();
-      latencyMs.push(...durations);
     }
   }
   return all;
@@ -47,7 +49,7 @@ export async function measure(
 
 /**
  * Keeps this process from sleeping until it is told to: the kernel charges the waking of a client to the write of the
- * server that answers it, and a client sleeps deeper the longer the answer takes.
+ * server that answers it, and the client of a slow server sleeps where that of a fast one does not.
  */
 function stayAwake(): () => void {
   let isAwake = true;
