@@ -12,21 +12,29 @@ export interface ScopeSet {
 /** Callers have few roles: more lists than this are rare, and then only cost the making of their index. */
 const MAX_SETS = 1_000;
 
-const setsByRules = new WeakMap<ScopeRules, RecencyMap<string, ScopeSet>>();
+/** The sets that were made for the rules of a server. */
+interface Known {
+  readonly sets: RecencyMap<string, ScopeSet>;
+  /** What was asked for last is told by its scopes: making a name of them costs as much as reading a principal. */
+  latest?: ScopeSet;
+}
+
+const knownByRules = new WeakMap<ScopeRules, Known>();
 const setsByList = new WeakMap<readonly string[], ScopeSet>();
 
 /** The set of a list of scopes, made once for the rules of a server. */
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
-  const known = setsByList.get(scopes);
-  if (known?.granted.rules === rules) return known;
-  const sets = setsByRules.get(rules) ?? new RecencyMap<string, ScopeSet>(MAX_SETS);
-  setsByRules.set(rules, sets);
+  const own = setsByList.get(scopes);
+  if (own?.granted.rules === rules) return own;
+  const known: Known = knownByRules.get(rules) ?? { sets: new RecencyMap(MAX_SETS) };
+  knownByRules.set(rules, known);
+  if (known.latest && isSameList(known.latest.scopes, scopes)) return known.latest;
   // No separator: any text may be a scope of a token, and two lists must not share a name.
   const name = JSON.stringify(scopes);
-  const interned = sets.get(name);
-  if (interned) return interned;
-  const set = createScopeSet(scopes, rules);
-  sets.set(name, set);
+  const interned = known.sets.get(name);
+  const set = interned ?? createScopeSet(scopes, rules);
+  if (!interned) known.sets.set(name, set);
+  known.latest = set;
   return set;
 }
 
@@ -42,6 +50,9 @@ function createScopeSet(given: readonly string[], rules: ScopeRules): ScopeSet {
   setsByList.set(scopes, set);
   return set;
 }
+
+const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((scope, index) => scope === other[index]);
 
 function covers(granted: GrantedScopes, scope: string): boolean {
   const parts = splitScope(scope);

@@ -9,6 +9,15 @@ describe("a set of scopes", () => {
     expect(scopeSetOf(["agents:read"], rules)).toBe(scopeSetOf(["agents:read"], rules));
   });
 
+  it("is made once, whatever is asked for in between", () => {
+    const lists = [[], ["a"], ["b"], ["a", "b"], ["a b"]];
+    const sets = lists.map((list) => scopeSetOf(list, rules));
+    expect(lists.map((list) => scopeSetOf([...list], rules))).toEqual(sets);
+    expect(new Set([...sets, ...lists.toReversed().map((list) => scopeSetOf([...list], rules))]).size).toBe(
+      5,
+    );
+  });
+
   it.each<readonly [readonly string[], readonly string[]]>([
     [["a b"], ["a", "b"]],
     [["a,b"], ["a", "b"]],
@@ -18,7 +27,10 @@ describe("a set of scopes", () => {
       ["a", "b"],
       ["b", "a"],
     ],
+    [["a", "b"], ["a"]],
+    [["a"], ["a", "b"]],
     [[], [""]],
+    [[], ["a"]],
   ])("is another one for another list: %j and %j", (one, other) => {
     expect(scopeSetOf(one, rules)).not.toBe(scopeSetOf(other, rules));
     expect(scopeSetOf(one, rules).scopes).toEqual(one);
