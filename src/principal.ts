@@ -72,13 +72,15 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   const set = scopeSetOf(scopes, rules.scopeRules);
   const { scopesClaim } = rules;
   if (typeof scopesClaim === "string" && claims[scopesClaim] === scopes) claims[scopesClaim] = set.scopes;
-  const values: Writable<PrincipalValues> = { scopes: set.scopes, audience, claims };
-  if (userId !== undefined) values.userId = userId;
-  if (sessionId !== undefined) values.sessionId = sessionId;
-  if (issuer !== undefined) values.issuer = issuer;
-  if (tokenId !== undefined) values.tokenId = tokenId;
-  if (typeof expiresAt === "number") values.expiresAt = expiresAt;
-  return { kind: "principal", principal: createPrincipal(values, rules.scopeRules) };
+  const { has, resourceIds } = set;
+  // Member by member: a spread among others is slow to make, and every token makes one.
+  const principal: Writable<Principal> = { has, resourceIds, scopes: set.scopes, audience, claims };
+  if (userId !== undefined) principal.userId = userId;
+  if (sessionId !== undefined) principal.sessionId = sessionId;
+  if (issuer !== undefined) principal.issuer = issuer;
+  if (tokenId !== undefined) principal.tokenId = tokenId;
+  if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
+  return { kind: "principal", principal: freezePrincipal(principal) };
 }
 
 const NO_AUDIENCE: readonly string[] = Object.freeze([]);
@@ -89,17 +91,28 @@ const mistake = (claim: string): ReadPrincipal => ({ kind: "mistake", claim });
 
 const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
-type PrincipalValues = Omit<Principal, "has" | "resourceIds">;
-
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A principal of these values, frozen to the last claim: handlers of concurrent requests may share it. */
-export function createPrincipal(values: PrincipalValues, rules: ScopeRules): Principal {
-  const { scopes, has, resourceIds } = scopeSetOf(values.scopes, rules);
-  const audience = Object.isFrozen(values.audience) ? values.audience : Object.freeze([...values.audience]);
-  deepFreeze(values.claims);
-  // The spread last but for what is there already: an object that begins with one and then grows is slow to make.
-  return Object.freeze({ has, resourceIds, ...values, scopes, audience });
+/** A principal that is not read from a token: it has these scopes, and no name. */
+export function createPrincipal(
+  { scopes, audience, claims }: Pick<Principal, "scopes" | "audience" | "claims">,
+  rules: ScopeRules,
+): Principal {
+  const set = scopeSetOf(scopes, rules);
+  const { has, resourceIds } = set;
+  return freezePrincipal({
+    has,
+    resourceIds,
+    scopes: set.scopes,
+    audience: Object.freeze([...audience]),
+    claims,
+  });
+}
+
+/** To the last claim: handlers of concurrent requests may share it. */
+function freezePrincipal(principal: Principal): Principal {
+  deepFreeze(principal.claims, principal.scopes);
+  return Object.freeze(principal);
 }
 
 /** A claim by name or path. Own members only: a polluted prototype grants nothing. */
@@ -136,11 +149,12 @@ const isTextList = (value: unknown): value is readonly string[] =>
 const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
 /** Of a JSON value, which has no circles; not by recursion, since a client may nest deeper than a stack. */
-function deepFreeze(root: object): void {
+function deepFreeze(root: object, frozen: readonly string[]): void {
   const pending = [root];
   for (let next = pending.pop(); next; next = pending.pop()) {
     Object.freeze(next);
-    for (const value of Object.values(next) as unknown[])
-      if (typeof value === "object" && value) pending.push(value);
+    const values = (Array.isArray(next) ? next : Object.values(next)) as readonly unknown[];
+    for (const value of values)
+      if (typeof value === "object" && value && value !== frozen) pending.push(value);
   }
 }
