@@ -84,36 +84,27 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       return { kind: "unavailable", cause };
     }
     // After the keys, which may have taken seconds to come.
-    const currentDate = readClock(rules.now);
-    let verification: Verification = reject("key");
+    const optionsNow = { currentDate: readClock(rules.now), ...options };
+    let rejected = reject("key");
     for (const key of found) {
-      verification = await verifyWith(key, algorithm, jwt, { currentDate, ...options });
-      // Another key may fit; what is wrong with the claims is final.
-      if (verification.kind !== "rejected" || verification.rejection !== "signature") break;
+      let material: KeyMaterial;
+      try {
+        material = await materialOf(key, algorithm);
+      } catch (cause) {
+        return { kind: "unavailable", cause };
+      }
+      try {
+        const { payload } = await jwtVerify(jwt.encoded, material, optionsNow);
+        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
+        return { kind: "verified", claims: payload, key, endsAt: endOf(payload, options.maxTokenAge) };
+      } catch (error) {
+        rejected = toRejected(error);
+        // Another key may fit; what is wrong with the claims is final.
+        if (rejected.rejection !== "signature") return rejected;
+      }
     }
-    return verification;
+    return rejected;
   };
-}
-
-async function verifyWith(
-  key: VerificationKey,
-  algorithm: Algorithm,
-  jwt: JwtParts,
-  options: ClaimOptions,
-): Promise<Verification> {
-  let material: KeyMaterial;
-  try {
-    material = await materialOf(key, algorithm);
-  } catch (cause) {
-    return { kind: "unavailable", cause };
-  }
-  try {
-    const { payload } = await jwtVerify(jwt.encoded, material, options);
-    if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
-    return { kind: "verified", claims: payload, key, endsAt: endOf(payload, options.maxTokenAge) };
-  } catch (error) {
-    return toRejected(error);
-  }
 }
 
 /** Every throw of jose is a rejection: none of them may become an error page or a stack. */
