@@ -3,8 +3,9 @@ export class RecencyMap<Key, Value> {
   readonly #maxEntries: number;
   /** In the order of last use: a map keeps the order in which keys were added. */
   readonly #entries = new Map<Key, Value>();
-  /** Of the last entry: what is asked for again and again stays where it is. */
+  /** The last entry: what is asked for again and again stays where it is, and is not looked for. */
   #newest: Key | undefined;
+  #newestValue: Value | undefined;
 
   /** `maxEntries` is a whole number from 1 on. */
   constructor(maxEntries: number) {
@@ -16,8 +17,9 @@ export class RecencyMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
+    if (key === this.#newest) return this.#newestValue;
     const value = this.#entries.get(key);
-    if (value === undefined || key === this.#newest) return value;
+    if (value === undefined) return undefined;
     this.#entries.delete(key);
     this.#append(key, value);
     return value;
@@ -35,10 +37,12 @@ export class RecencyMap<Key, Value> {
 
   delete(key: Key): void {
     this.#entries.delete(key);
+    if (key === this.#newest) this.#newest = this.#newestValue = undefined;
   }
 
   #append(key: Key, value: Value): void {
     this.#entries.set(key, value);
     this.#newest = key;
+    this.#newestValue = value;
   }
 }
