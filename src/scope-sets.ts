@@ -29,8 +29,8 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   const known: Known = knownByRules.get(rules) ?? { sets: new RecencyMap(MAX_SETS) };
   knownByRules.set(rules, known);
   if (known.latest && isSameList(known.latest.scopes, scopes)) return known.latest;
-  // No separator: any text may be a scope of a token, and two lists must not share a name.
-  const name = JSON.stringify(scopes);
+  // No separator: any text may be a scope of a token, and two lists must not share a name. All sets of a program would.
+  const name = JSON.stringify([...scopes]);
   const interned = known.sets.get(name);
   const set = interned ?? createScopeSet(scopes, rules);
   if (!interned) known.sets.set(name, set);

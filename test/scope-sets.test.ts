@@ -37,6 +37,12 @@ describe("a set of scopes", () => {
     expect(scopeSetOf(other, rules).scopes).toEqual(other);
   });
 
+  it("is another one for another set of a program that is not compiled", () => {
+    const setOf = (...scopes: string[]) => scopeSetOf(new Set(scopes) as unknown as string[], rules);
+    expect(setOf("agents:read").has("agents:read")).toBe(true);
+    expect(setOf("teams:read").has("agents:read")).toBe(false);
+  });
+
   it("is another one by the rules of another server", () => {
     const [own, other] = [scopeSetOf(["root"], rules), scopeSetOf(["root"], scopeRulesOf({}, "root"))];
     expect([own.has("agents:read"), other.has("agents:read")]).toEqual([false, true]);
