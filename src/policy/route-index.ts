@@ -30,6 +30,7 @@ export class RouteIndex {
         trie.insert(steps, createLeaf(compiled, segments.flatMap(parameterNames), steps));
       }
     }
+    for (const trie of own.values()) trie.pack();
     const triesOf = (method: string) =>
       [...new Set(methodsAsked(method))].flatMap((asked) => own.get(asked) ?? []);
     for (const method of ["HEAD", ...own.keys()]) this.#tries.set(method, triesOf(method));

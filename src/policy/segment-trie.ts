@@ -1,39 +1,42 @@
 import { endOfSegment, endWithout } from "../path.ts";
-import { type MixedMatcher } from "./mixed-segment.ts";
 import {
   childAt,
-  childNamed,
-  createNode,
-  ensureChild,
-  type MixedEdge,
-  type Node,
-  type Wildcard,
-} from "./trie-node.ts";
+  type Fork,
+  LEAF,
+  LENGTH,
+  NONE,
+  NO_FORK,
+  OTHERS,
+  type PackedTrie,
+  packTrie,
+  ROOT,
+} from "./packed-trie.ts";
+import { type TrieEntry, type TrieStep } from "./trie-node.ts";
 
-/** One step of a pattern through the trie. */
-export type TrieStep =
-  | { readonly kind: "static"; readonly text: string }
-  | { readonly kind: "mixed"; readonly identity: string; readonly match: MixedMatcher }
-  | { readonly kind: "parameter" }
-  | { readonly kind: "wildcard" };
+export { narrowerFirst, type TrieStep } from "./trie-node.ts";
 
 /** Texts that segments of a path are taken for, by the place of the slash in front of each. */
 export type Replacements = ReadonlyMap<number, string>;
 
 /** A trie of path segments whose walk tries the narrowest step first, so that the first leaf is the narrowest. */
 export class SegmentTrie<Leaf> {
-  readonly #root = createNode<Leaf>();
+  readonly #entries: TrieEntry<Leaf>[] = [];
+  #packed: PackedTrie<Leaf> | undefined;
 
   /** Adds a leaf; of two with the same steps the first stays. At most one step is a wildcard. */
   insert(steps: readonly TrieStep[], leaf: Leaf): void {
-    let node = this.#root;
-    for (const [index, step] of steps.entries()) node = descend(node, step, steps.length - index - 1);
-    node.leaf ??= leaf;
+    this.#entries.push({ steps, leaf });
+    this.#packed = undefined;
+  }
+
+  /** Gets ready for walks, which the first of them would do else. */
+  pack(): PackedTrie<Leaf> {
+    return (this.#packed ??= packTrie(this.#entries));
   }
 
   /** Walks a path to the leaf that takes it the narrowest way. */
   find(path: string, replacements?: Replacements): Leaf | undefined {
-    return walk(this.#root, path === "/" ? 1 : 0, path, replacements);
+    return walk(this.#packed ?? this.pack(), ROOT, path === "/" ? 1 : 0, path, replacements);
   }
 }
 
@@ -42,50 +45,53 @@ export class SegmentTrie<Leaf> {
  * table from the left, and those that stand behind a wildcard. The last way on is not come back from, so it is no call.
  */
 function walk<Leaf>(
-  from: Node<Leaf>,
+  trie: PackedTrie<Leaf>,
+  from: number,
   at: number,
   path: string,
   replacements: Replacements | undefined,
 ): Leaf | undefined {
-  let node: Node<Leaf> | undefined = from;
-  for (let slash = at; node && slash < path.length;) {
+  const { numbers } = trie;
+  let node = from;
+  for (let slash = at; slash < path.length;) {
     const start = slash + 1;
     const text = replacements?.get(slash);
-    const next: Node<Leaf> | undefined =
-      text === undefined ? childAt(node, path, start) : childNamed(node, text);
-    const { mixed, parameter, wildcard }: Node<Leaf> = node;
-    const hasOthers: boolean = (mixed ?? parameter ?? wildcard) !== undefined;
-    if (!next && !hasOthers) return undefined;
-    const end: number = next && text === undefined ? start + next.text.length : endOfSegment(path, start);
+    const next = text === undefined ? childAt(trie, node, path, start) : childAt(trie, node, text, 0);
+    const others = numbers[node + OTHERS] ?? NONE;
+    if (next === NONE && others === NONE) return undefined;
+    const end =
+      next !== NONE && text === undefined ? start + (numbers[next + LENGTH] ?? 0) : endOfSegment(path, start);
     // An empty segment is only ever the one behind a trailing slash; parameters and wildcards need text.
-    const isFork: boolean = hasOthers && end > start;
-    if (isFork) {
-      const narrower =
-        (next && walk(next, end, path, replacements)) ??
-        (mixed && walkMixed(mixed, slash, end, path, replacements)) ??
-        (parameter && wildcard && walk(parameter, end, path, replacements));
-      if (narrower !== undefined) return narrower;
-      if (wildcard) return walkWildcard(wildcard, end, path, replacements);
-    }
-    node = isFork ? parameter : next;
+    if (others === NONE || end === start) node = next;
+    else if (next === NONE && others > NONE) node = others;
+    else return walkFork(trie, next, others, start, end, path, replacements);
+    if (node === NONE) return undefined;
     slash = end;
   }
-  return node?.leaf;
+  return trie.leaves[numbers[node + LEAF] ?? NONE];
 }
 
-function walkMixed<Leaf>(
-  edges: readonly MixedEdge<Leaf>[],
-  slash: number,
+/** Where more ways than one lead on. */
+function walkFork<Leaf>(
+  trie: PackedTrie<Leaf>,
+  next: number,
+  others: number,
+  start: number,
   end: number,
   path: string,
   replacements: Replacements | undefined,
 ): Leaf | undefined {
-  const segment = path.slice(slash + 1, end);
-  for (const { match, node } of edges) {
-    const found = match(segment) && walk(node, end, path, replacements);
-    if (found !== undefined) return found;
+  const found = next === NONE ? undefined : walk(trie, next, end, path, replacements);
+  if (found !== undefined) return found;
+  if (others > NONE) return walk(trie, others, end, path, replacements);
+  const { mixed, parameter, wildcard } = trie.forks[-others] ?? NO_FORK;
+  const segment = mixed.length > 0 ? path.slice(start, end) : "";
+  for (const { match, node } of mixed) {
+    const narrower = match(segment) && walk(trie, node, end, path, replacements);
+    if (narrower !== undefined) return narrower;
   }
-  return undefined;
+  const narrower = parameter === NONE ? undefined : walk(trie, parameter, end, path, replacements);
+  return narrower ?? (wildcard && walkWildcard(trie, wildcard, end, path, replacements));
 }
 
 /**
@@ -93,43 +99,16 @@ function walkMixed<Leaf>(
  * as many segments left as one of those patterns.
  */
 function walkWildcard<Leaf>(
-  { node, lengths }: Wildcard<Leaf>,
+  trie: PackedTrie<Leaf>,
+  { node, lengths }: NonNullable<Fork["wildcard"]>,
   firstEnd: number,
   path: string,
   replacements: Replacements | undefined,
 ): Leaf | undefined {
   for (const length of lengths) {
     const end = endWithout(path, length);
-    const found = end >= firstEnd ? walk(node, end, path, replacements) : undefined;
+    const found = end >= firstEnd ? walk(trie, node, end, path, replacements) : undefined;
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-function descend<Leaf>(node: Node<Leaf>, step: TrieStep, behind: number): Node<Leaf> {
-  switch (step.kind) {
-    case "static":
-      return ensureChild(node, step.text);
-    case "mixed": {
-      const edges = (node.mixed ??= []);
-      const known = edges.find((edge) => edge.identity === step.identity);
-      if (known) return known.node;
-      const edge = { identity: step.identity, match: step.match, node: createNode<Leaf>() };
-      edges.push(edge);
-      edges.sort((a, b) => narrowerFirst(a.identity, b.identity));
-      return edge.node;
-    }
-    case "parameter":
-      return (node.parameter ??= createNode());
-    case "wildcard": {
-      const wildcard = (node.wildcard ??= { node: createNode(), lengths: [] });
-      wildcard.lengths = [...new Set([...wildcard.lengths, behind])].sort((a, b) => b - a);
-      return wildcard.node;
-    }
-  }
-}
-
-/** Of two mixed segments the one with more text is the narrower; the order never depends on who was written first. */
-export function narrowerFirst(a: string, b: string): number {
-  return b.length - a.length || (a < b ? -1 : Number(a > b));
 }

@@ -1,15 +1,22 @@
-/** A node of a trie of path segments, and its children by text. */
-import { endOfSegment } from "../path.ts";
 import { type MixedMatcher } from "./mixed-segment.ts";
 
+/** One step of a pattern through the trie. */
+export type TrieStep =
+  | { readonly kind: "static"; readonly text: string }
+  | { readonly kind: "mixed"; readonly identity: string; readonly match: MixedMatcher }
+  | { readonly kind: "parameter" }
+  | { readonly kind: "wildcard" };
+
+/** What is found at the end of its steps. */
+export interface TrieEntry<Leaf> {
+  readonly steps: readonly TrieStep[];
+  readonly leaf: Leaf;
+}
+
+/** A node of a trie of path segments while it grows. */
 export interface Node<Leaf> {
-  /** The text of the step that leads here, where that is a static one. */
-  readonly text: string;
-  /** The first child by text; each knows the next. Of more than a few `many` has all of them as well. */
-  first: Node<Leaf> | undefined;
-  next: Node<Leaf> | undefined;
-  many: Map<string, Node<Leaf>> | undefined;
-  mixed: MixedEdge<Leaf>[] | undefined;
+  readonly statics: Map<string, Node<Leaf>>;
+  readonly mixed: MixedEdge<Leaf>[];
   parameter: Node<Leaf> | undefined;
   wildcard: Wildcard<Leaf> | undefined;
   leaf: Leaf | undefined;
@@ -27,58 +34,51 @@ export interface Wildcard<Leaf> {
   lengths: readonly number[];
 }
 
-/** So many texts are compared one by one sooner than one is cut from the path, hashed and looked up. */
-const FEW = 4;
+/** The root of a trie with a leaf for each entry; of two with the same steps the first stays. */
+export function growTrie<Leaf>(entries: readonly TrieEntry<Leaf>[]): Node<Leaf> {
+  const root = createNode<Leaf>();
+  for (const { steps, leaf } of entries) {
+    let node = root;
+    for (const [index, step] of steps.entries()) node = descend(node, step, steps.length - index - 1);
+    node.leaf ??= leaf;
+  }
+  return root;
+}
 
-const SLASH = 0x2f;
-
-export const createNode = <Leaf>(text = ""): Node<Leaf> => ({
-  text,
-  first: undefined,
-  next: undefined,
-  many: undefined,
-  mixed: undefined,
+const createNode = <Leaf>(): Node<Leaf> => ({
+  statics: new Map(),
+  mixed: [],
   parameter: undefined,
   wildcard: undefined,
   leaf: undefined,
 });
 
-/** The child for a text, made where there is none. */
-export function ensureChild<Leaf>(node: Node<Leaf>, text: string): Node<Leaf> {
-  const known = childNamed(node, text);
-  if (known) return known;
-  const child = createNode<Leaf>(text);
-  child.next = node.first;
-  node.first = child;
-  const children = node.many ? [child] : childrenOf(node);
-  if (!node.many && children.length > FEW) node.many = new Map();
-  for (const one of children) node.many?.set(one.text, one);
-  return child;
+function descend<Leaf>(node: Node<Leaf>, step: TrieStep, behind: number): Node<Leaf> {
+  switch (step.kind) {
+    case "static": {
+      const child = node.statics.get(step.text) ?? createNode();
+      node.statics.set(step.text, child);
+      return child;
+    }
+    case "mixed": {
+      const known = node.mixed.find((edge) => edge.identity === step.identity);
+      if (known) return known.node;
+      const edge = { identity: step.identity, match: step.match, node: createNode<Leaf>() };
+      node.mixed.push(edge);
+      node.mixed.sort((a, b) => narrowerFirst(a.identity, b.identity));
+      return edge.node;
+    }
+    case "parameter":
+      return (node.parameter ??= createNode());
+    case "wildcard": {
+      const wildcard = (node.wildcard ??= { node: createNode(), lengths: [] });
+      wildcard.lengths = [...new Set([...wildcard.lengths, behind])].sort((a, b) => b - a);
+      return wildcard.node;
+    }
+  }
 }
 
-export function childNamed<Leaf>(node: Node<Leaf>, text: string): Node<Leaf> | undefined {
-  return node.many ? node.many.get(text) : childrenOf(node).find((child) => child.text === text);
-}
-
-function childrenOf<Leaf>(node: Node<Leaf>): readonly Node<Leaf>[] {
-  const children: Node<Leaf>[] = [];
-  for (let child = node.first; child; child = child.next) children.push(child);
-  return children;
-}
-
-/** The child for the segment of a path that begins at `start`. */
-export function childAt<Leaf>(node: Node<Leaf>, path: string, start: number): Node<Leaf> | undefined {
-  if (node.many) return node.many.get(path.slice(start, endOfSegment(path, start)));
-  let child = node.first;
-  while (child && !isSegmentAt(path, start, child.text)) child = child.next;
-  return child;
-}
-
-/** From the end: where texts that stand side by side differ, they differ there. */
-function isSegmentAt(path: string, start: number, text: string): boolean {
-  const end = start + text.length;
-  if (end !== path.length && path.charCodeAt(end) !== SLASH) return false;
-  for (let index = text.length - 1; index >= 0; index -= 1)
-    if (path.charCodeAt(start + index) !== text.charCodeAt(index)) return false;
-  return true;
+/** Of two mixed segments the one with more text is the narrower; the order never depends on who was written first. */
+export function narrowerFirst(a: string, b: string): number {
+  return b.length - a.length || (a < b ? -1 : Number(a > b));
 }
