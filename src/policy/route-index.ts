@@ -13,10 +13,16 @@ export interface IndexMatch extends RuleMatch {
 /** What is found at the end of a path: a match, or how to make it where the path gives it parameters. */
 type Leaf = IndexMatch | CapturingRoute;
 
+/** The tries that decide a method, in order. */
+interface MethodTries {
+  readonly method: string;
+  readonly tries: readonly SegmentTrie<Leaf>[];
+}
+
 /** The rules of a table: a trie for each method. Paths are compared exactly as they are spelled. */
 export class RouteIndex {
-  /** The tries that decide a method, in order. Every other method has those of `*`. */
-  readonly #tries = new Map<string, readonly SegmentTrie<Leaf>[]>();
+  /** The few methods of a table, compared sooner than looked up. Every other one has the tries of `*`. */
+  readonly #methods: readonly MethodTries[];
   readonly #others: readonly SegmentTrie<Leaf>[];
 
   constructor(rules: readonly CompiledRule[]) {
@@ -33,7 +39,7 @@ export class RouteIndex {
     for (const trie of own.values()) trie.pack();
     const triesOf = (method: string) =>
       [...new Set(methodsAsked(method))].flatMap((asked) => own.get(asked) ?? []);
-    for (const method of ["HEAD", ...own.keys()]) this.#tries.set(method, triesOf(method));
+    this.#methods = [...own.keys(), "HEAD"].map((method) => ({ method, tries: triesOf(method) }));
     this.#others = triesOf("*");
   }
 
@@ -42,11 +48,16 @@ export class RouteIndex {
    * parameters are as the client spelled them.
    */
   find(method: string, path: string, replacements?: Replacements): IndexMatch | undefined {
-    for (const trie of this.#tries.get(method) ?? this.#others) {
+    for (const trie of this.#triesOf(method)) {
       const leaf = trie.find(path, replacements);
       if (leaf) return leaf instanceof CapturingRoute ? new CapturedMatch(leaf, path) : leaf;
     }
     return undefined;
+  }
+
+  #triesOf(method: string): readonly SegmentTrie<Leaf>[] {
+    for (const one of this.#methods) if (one.method === method) return one.tries;
+    return this.#others;
   }
 }
 
