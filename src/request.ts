@@ -56,6 +56,9 @@ const ESCAPED_IN_URLS = Array.from(
   (char) => [char, `%${char.charCodeAt(0).toString(16).toUpperCase()}`] as const,
 );
 
+/** More of them than an honest path has. Each is written at some cost, and nobody but an attacker would send thousands. */
+const MAX_ESCAPED = 100;
+
 /** The target without its query. */
 export function pathOf(target: string): string {
   const query = target.indexOf("?");
@@ -73,15 +76,33 @@ export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, 
   return { ...observed, target: observableTarget(request.target) };
 }
 
-/** An origin-form or absolute-form target as routers see it, with its query; `undefined` for every other form. */
+/**
+ * An origin-form or absolute-form target with its path as routers see it, and its query; `undefined` for every other form,
+ * and for an absolute form with more than `MAX_ESCAPED` characters to write encoded.
+ */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
-  let rest = target.slice(authority.length);
-  // One after the other: a function that is called for each takes ten times as long.
-  for (const [char, escaped] of ESCAPED_IN_URLS) rest = rest.replaceAll(char, escaped);
-  return rest.startsWith("/") ? rest : `/${rest}`;
+  const whole = pathOf(target);
+  const path = escapeAsUrls(whole.slice(authority.length));
+  if (path === undefined) return undefined;
+  const query = target.slice(whole.length);
+  return path.startsWith("/") ? path + query : `/${path}${query}`;
+}
+
+function escapeAsUrls(path: string): string | undefined {
+  let left = MAX_ESCAPED;
+  let escaped = path;
+  for (const [char, code] of ESCAPED_IN_URLS) {
+    for (let at = path.indexOf(char); at >= 0; at = path.indexOf(char, at + 1)) {
+      left -= 1;
+      if (left < 0) return undefined;
+    }
+    // One kind after the other: a function that is called for each takes ten times as long.
+    escaped = escaped.replaceAll(char, code);
+  }
+  return escaped;
 }
 
 /**
