@@ -89,5 +89,9 @@ export const paths: readonly (readonly [string, (length: number) => string])[] =
   ["inner wildcard, nearly", (length) => `/a${"/b/c".repeat(length / 4)}`],
   ["absolute form, long authority", (length) => `http://${"a".repeat(length)}`],
   ["absolute form, written encoded", (length) => `http://a/${'"'.repeat(length)}`],
+  [
+    "absolute form, as many written encoded as may be",
+    (length) => `http://a/${'"'.repeat(100)}${"/a".repeat((length - 100) / 2)}`,
+  ],
   ["query", (length) => `/agents?${"a/%".repeat(length / 3)}`],
 ];

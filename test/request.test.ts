@@ -83,6 +83,8 @@ describe("readTarget", () => {
       "a%7Bb%7D%7Cc%5Ed%60e%3Cf%3Eg%22h%27i",
     ]);
     expect(readTarget("/a{b}'c")).toEqual(["a{b}'c"]);
+    expect(readTarget(`http://host/${"^".repeat(100)}?${"^".repeat(100)}`)).toEqual(["%5E".repeat(100)]);
+    expect(readTarget(`/${"^".repeat(101)}`)).toEqual(["^".repeat(101)]);
   });
 
   it.each([
@@ -104,6 +106,7 @@ describe("readTarget", () => {
     ["another scheme", ["ftp://host/a", "ws://host/a", "file:///a", "javascript:a", "httpx://host/a"]],
     ["a path that is refused by itself", ["http://host//a", "http://host/../a", "http://host/%2f"]],
     ["a fragment", ["http://host#/a", "http://host/a#b"]],
+    ["more than a hundred characters to write encoded", [`http://host/${`{"'`.repeat(33)}^^`]],
     ["leading or trailing text", [" http://host/a", "\nhttp://host/a", "http://host/a "]],
   ])("refuses an absolute form with %s", (_, targets) => {
     expect(targets.filter((target) => readTarget(target) !== undefined)).toEqual([]);
@@ -183,6 +186,8 @@ describe("readPath", () => {
     ["/", "/", true],
     ["/agents/", "/agents/", true],
     ["/.well-known/a..b", "/.well-known/a..b", true],
+    ["/.../..../.a/..b/a./b..?x=/../", "/.../..../.a/..b/a./b..", true],
+    ["/a/?x", "/a/", true],
     ["http://HOST/agents", "/agents", true],
     ["/Agents", "/Agents", false],
     ["/a%20b", "/a%20b", false],
@@ -206,6 +211,7 @@ describe("originForm", () => {
     ["http://host/agents?x=1", "/agents?x=1"],
     ["http://host", "/"],
     ["http://host?x=1", "/?x=1"],
+    ["http://host/a{b}?x={y}", "/a%7Bb%7D?x={y}"],
   ])("turns %j into %j", (target, origin) => {
     expect(originForm(target)).toBe(origin);
   });
