@@ -188,6 +188,8 @@ describe("readPath", () => {
     ["/.well-known/a..b", "/.well-known/a..b", true],
     ["/.../..../.a/..b/a./b..?x=/../", "/.../..../.a/..b/a./b..", true],
     ["/a/?x", "/a/", true],
+    [`/${"a".repeat(300)}?X`, `/${"a".repeat(300)}`, true],
+    [`/A${"a".repeat(300)}`, `/A${"a".repeat(300)}`, false],
     ["http://HOST/agents", "/agents", true],
     ["/Agents", "/Agents", false],
     ["/a%20b", "/a%20b", false],
