@@ -6,13 +6,13 @@
  *     npm run bench -- verify routes      these
  *     npm run bench -- --check            against jose and find-my-way alone; exits with 1 beyond 1.5 times a budget
  */
-import { fork } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { describeMachine } from "./machine.ts";
+import type { Order } from "./one.ts";
+import { inOwnProcess } from "./own-process.ts";
 import { isRegression, renderBudget, renderTable, TOLERANCE } from "./print.ts";
 
 const { values, positionals } = parseArgs({
@@ -24,19 +24,6 @@ if (unknown !== undefined) {
   throw new TypeError(
     `There is no benchmark \`${unknown}\`: ${BENCHMARKS.map(({ name }) => name).join(", ")}.`,
   );
-}
-
-/** In a process of its own. */
-function run({ name }: Benchmark, options: BenchmarkOptions): Promise<BenchmarkResult> {
-  const program = fileURLToPath(new URL("one.ts", import.meta.url));
-  const execArgv = [...process.execArgv, "--expose-gc"];
-  return new Promise((resolve, reject) => {
-    const child = fork(program, [name, JSON.stringify(options)], { execArgv });
-    child.once("message", (result) => resolve(result as BenchmarkResult));
-    child.once("exit", (code) =>
-      reject(new Error(`The benchmark \`${name}\` ended with ${code ?? "a signal"}.`)),
-    );
-  });
 }
 
 function write({ name, title }: Benchmark, options: BenchmarkOptions, result: BenchmarkResult): void {
@@ -55,7 +42,8 @@ const chosen = BENCHMARKS.filter(({ name, isGuard }) =>
 let regressions = 0;
 for (const benchmark of chosen) {
   const started = performance.now();
-  const result = await run(benchmark, values);
+  const order: Order = { name: benchmark.name, options: values };
+  const result = await inOwnProcess<BenchmarkResult>("one.ts", order);
   write(benchmark, values, result);
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   console.log(`\n${benchmark.title} (median, quartiles; ${seconds} s)\n`);

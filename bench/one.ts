@@ -1,9 +1,14 @@
-/** Runs one benchmark in a process of its own, so that none of them finds code warmed up or a heap filled by another. */
+/** Runs one benchmark for `main.ts`. */
 import { type BenchmarkOptions } from "./benchmark.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
+import { readInput, sendResult } from "./own-process.ts";
 
-const [name, options] = process.argv.slice(2);
+export interface Order {
+  readonly name: string;
+  readonly options: BenchmarkOptions;
+}
+
+const { name, options } = readInput() as Order;
 const benchmark = BENCHMARKS.find((one) => one.name === name);
-if (!benchmark || options === undefined) throw new TypeError("Write `npm run bench -- NAME`.");
-const result = await benchmark.run(JSON.parse(options) as BenchmarkOptions);
-process.send?.(result, () => process.exit());
+if (!benchmark) throw new TypeError("Write `npm run bench -- NAME`.");
+sendResult(await benchmark.run(options));
