@@ -120,8 +120,9 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     }
 
     const answer = identify(credential.token);
-    // Who is remembered is not waited for: each turn of the event loop's queue has its price.
-    const identified = answer instanceof Promise ? await answer : answer;
+    // Who is remembered is not waited for: each turn of the event loop's queue has its price. `instanceof` would take the
+    // promise of an async function for an answer where a program has put a `Promise` of its own in place of the global one.
+    const identified = "then" in answer ? await answer : answer;
     if (identified.kind === "refused") {
       if (isMalformed(credential)) return refuse("credential_malformed", facts);
       return refuse(identified.refusal.reason, identified.refusal, facts);

@@ -172,6 +172,29 @@ describe("a hook", () => {
   });
 });
 
+describe("a Promise of the program's own, in place of the global one", () => {
+  it.each<readonly [Partial<ResourceServerOptions>]>([
+    [{ authorization: false }],
+    [{ unmappedRoutes: "authenticated" }],
+    [{ scopeMappings: { "GET /tasks": [] } }],
+    [{ scopeMappings: { "GET /tasks": "optional" } }],
+  ])("waits for the verification of a token with %j", async (options) => {
+    const server = create(options);
+    const good = await bearer();
+    const forged = `${good.slice(0, good.lastIndexOf("."))}.AAAA`;
+    const checkAs = (authorization: string) => {
+      vi.stubGlobal("Promise", Map);
+      try {
+        return server.check({ ...ask(authorization), target: "/tasks" });
+      } finally {
+        vi.unstubAllGlobals();
+      }
+    };
+    expect(await checkAs(forged)).toMatchObject({ allowed: false, reason: "token_rejected" });
+    expect(await checkAs(good)).toMatchObject({ allowed: true, principal: {} });
+  });
+});
+
 describe("a JWK Set in a file", () => {
   const folder = mkdtempSync(join(tmpdir(), "scopegate-hostile-"));
   const file = join(folder, "keys.json");
