@@ -71,20 +71,19 @@ function behindGuard(handle: (...given: Parameters<ExpressMiddleware>) => unknow
 function findPatterns(request: ExpressRequest, route: unknown, target: string): PickedRoute["patterns"] {
   const path = readPath(target);
   if (!path || !isRoute(route)) return [];
-  const mounts = findMounts(request, route, path);
+  const mounts = findMounts(request, route);
   if (mounts === "too many") return "others";
   return mounts
     .flatMap((mount) => findFirst(patternsOf(route, mount).each, path))
     .map(({ source }) => source);
 }
 
-/** All patterns of a route, whatever the path; none where nobody tells its mounts. */
+/** All patterns of a route behind the mounts that the path goes through; none where nobody tells those. */
 function readWritten(request: ExpressRequest, route: unknown): readonly string[] {
   if (!isRoute(route)) return [];
-  if (!readMember(request, "baseUrl")) return patternsOf(route, "").sources;
-  const app = readMember(request, "app");
-  const mounts = app ? readMountsOf(app, route) : [];
-  return mounts.flatMap(({ source }) => patternsOf(route, source).sources);
+  const baseUrl = readMember(request, "baseUrl");
+  if (!baseUrl) return patternsOf(route, "").sources;
+  return findToldMounts(request, route, baseUrl).flatMap((mount) => patternsOf(route, mount).sources);
 }
 
 /** Of a list of paths Express takes the first; one that only might match does not hide those behind it. */
@@ -113,19 +112,19 @@ function patternsOf(route: ExpressRoute, mount: string): WrittenPatterns {
 const mountsOf = new WeakMap<object, WeakMap<ExpressRoute, readonly PlainPattern[]>>();
 
 /** The mounts above a route as they were written, or else as they may have been. */
-function findMounts(
-  request: ExpressRequest,
-  route: ExpressRoute,
-  path: PathSegments,
-): readonly string[] | "too many" {
+function findMounts(request: ExpressRequest, route: ExpressRoute): readonly string[] | "too many" {
   const baseUrl = readMember(request, "baseUrl");
   if (!baseUrl) return [""];
+  const told = findToldMounts(request, route, baseUrl);
+  return told.length > 0 ? told : possibleMounts(baseUrl);
+}
+
+/** Of the mounts that an application tells of a route those that the request came through: there may be others. */
+function findToldMounts(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const app = readMember(request, "app");
-  const mount = path.slice(0, baseUrl.split("/").length - 1);
-  const written = (app ? readMountsOf(app, route) : [])
-    .filter(({ matches }) => matches(mount))
-    .map(({ source }) => source);
-  return written.length > 0 ? written : possibleMounts(baseUrl);
+  const told = app ? readMountsOf(app, route) : [];
+  const path = told.length > 0 ? baseUrl.split("/").slice(1) : [];
+  return told.filter(({ matches }) => matches(path)).map(({ source }) => source);
 }
 
 /** Readings double with each segment: a longer mount that nobody tells is refused. */

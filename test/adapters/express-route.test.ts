@@ -107,6 +107,24 @@ describe.each([
     expect(await statusOf(app, "/api/x", ["page:read"])).toBe(200);
   });
 
+  it("does not take a mount that is told for the one that a request came through", async () => {
+    const guard = protect(serverFor({ "GET /v:number/x": [], "GET /:tenant/x": ["tenant:x"] }));
+    const router = express.Router().get("/x", answer);
+    const inner = express().get("/x", answer);
+    for (const app of [
+      express()
+        .use(guard)
+        .use(/^\/\w\d/, router)
+        .use("/v1", router),
+      // Of an application Express keeps the last mount alone.
+      express().use(guard).use("/:tenant", inner).use("/v1", inner),
+    ]) {
+      expect(await statusOf(app, "/v2/x", [])).toBe(403);
+      expect(await statusOf(app, "/v2/x", ["tenant:x"])).toBe(200);
+    }
+    expect(await statusOf(express().use(guard).use("/v1", router), "/v1/x", [])).toBe(200);
+  });
+
   it("keeps what it has read of a route for as many mounts as it may, and for those asked last", async () => {
     let reads = 0;
     const router = express.Router();
