@@ -18,8 +18,11 @@ import { isGuard } from "./middleware-marks.ts";
 /** Where a context keeps the router that was assigned to it. */
 const ASSIGNED = Symbol("router");
 
-/** The target that the router has found its routes for. */
+/** The target that all routers so far have found their routes for; `NO_TARGET` where they have not found them for one. */
 const ROUTED = Symbol("routed");
+
+/** No request is let in that has none. */
+const NO_TARGET = "";
 
 interface Watched {
   [ASSIGNED]?: unknown;
@@ -34,7 +37,9 @@ const ROUTER: PropertyDescriptor & ThisType<Watched> = {
   },
   set(router: unknown) {
     this[ASSIGNED] = router;
-    this[ROUTED] = readRouted(this as Watched & KoaContext);
+    const routed = readRouted(this as Watched & KoaContext);
+    const { [ROUTED]: former = routed } = this;
+    this[ROUTED] = former === routed ? routed : NO_TARGET;
     // The handlers of this request are lined up next, from what was matched.
     for (const { stack } of findUnchecked(this as Watched & KoaContext))
       (stack as unknown[]).splice(0, stack.length, ...withChecks(stack));
@@ -45,6 +50,8 @@ const ROUTER: PropertyDescriptor & ThisType<Watched> = {
 export function watchRouters(context: object): void {
   const watched: Watched & { router?: unknown } = context;
   watched[ASSIGNED] = watched.router;
+  // A router in front of the guard may have found its routes for anything.
+  if (watched.router !== undefined) watched[ROUTED] = NO_TARGET;
   Object.defineProperty(watched, "router", ROUTER);
 }
 

@@ -117,17 +117,37 @@ describe.each([
     expect((await ask())[0]).toBe(400);
   });
 
-  it("refuses a route that was matched by another path than the request has when it runs, be its rule the same", async () => {
+  describe("a route that was matched by another path than the request has when it runs, be its rule the same", () => {
     const goes =
       (from: string, to: string): RouterMiddleware =>
       (context, next) => {
         context.url = context.url.replace(from, to);
         return next();
       };
-    const app = new Koa().use(guarded({ "GET /agents/:id": ["agents:meet"] }) as never);
-    app.use(goes("/me", "/you") as never);
-    const router = new Router().use(goes("/you", "/me")).get("/agents/you", answer);
-    const ask = await start(app.use(router.routes() as never));
-    expect((await ask("agents:meet"))[0]).toBe(400);
+    const rules: ScopeMappings = { "GET /agents/:id": ["agents:meet"] };
+    const other = new Router().get("/other", answer).routes();
+    const passOn: RouterMiddleware = (context, next) => other(context, next) as unknown;
+
+    it("is refused", async () => {
+      const app = new Koa().use(guarded(rules) as never).use(goes("/me", "/you") as never);
+      const router = new Router().use(goes("/you", "/me")).get("/agents/you", answer);
+      const ask = await start(app.use(router.routes() as never));
+      expect((await ask("agents:meet"))[0]).toBe(400);
+    });
+
+    it("is refused behind another router that looked for routes in between", async () => {
+      const app = new Koa().use(guarded(rules) as never).use(goes("/me", "/you") as never);
+      const router = new Router().use(goes("/you", "/me"), passOn).get("/agents/you", answer);
+      const ask = await start(app.use(router.routes() as never));
+      expect((await ask("agents:meet"))[0]).toBe(400);
+    });
+
+    it("is refused where the guard stands inside of its router", async () => {
+      const app = new Koa().use(goes("/me", "/you") as never);
+      const router = new Router().use(goes("/you", "/me"), guarded(rules), passOn);
+      const ask = await start(app.use(router.get("/agents/you", answer).routes() as never));
+      expect((await ask("agents:meet"))[0]).toBe(400);
+      expect((await ask("agents:meet"))[0]).toBe(400);
+    });
   });
 });
