@@ -15,6 +15,8 @@ export interface Guarded {
 
 /** All that is kept of a request. */
 interface Kept {
+  /** Which one. */
+  request: object;
   states: readonly Guarded[];
   /** The route that Express has picked. */
   route?: unknown;
@@ -26,50 +28,45 @@ interface Kept {
  */
 const BOX = Symbol("scopegate");
 
-interface WithBox {
-  [BOX]?: unknown;
-}
-
-/** Shut: whoever logs a request writes down no caller with it. */
+/** Shut: whoever logs a request writes down no caller with it. A property that is not enumerable takes ten times as long. */
 class Box {
-  readonly #request: object;
   readonly #kept: Kept;
 
-  constructor(request: object, kept: Kept) {
-    this.#request = request;
+  constructor(kept: Kept) {
     this.#kept = kept;
   }
 
-  /** What is in the box of a request, or in that of the one it is derived from; a copy is a request that nobody has checked. */
+  /** What is kept of a request; one that was made of it, in whatever way, is the same to its routes and handlers. */
   static open(request: object): Kept | undefined {
-    const box = readMember(request as WithBox, BOX);
-    if (typeof box !== "object" || box === null || !(#kept in box)) return undefined;
-    const isOwn = box.#request === request || Object.prototype.isPrototypeOf.call(box.#request, request);
-    return isOwn ? box.#kept : undefined;
+    const box: unknown = readMember(request as { readonly [BOX]?: unknown }, BOX);
+    return typeof box === "object" && box !== null && #kept in box ? box.#kept : undefined;
   }
+}
 
-  /** What is in the box of this very request. */
-  static openOwn(request: WithBox): Kept {
-    const box = readMember(request, BOX);
-    if (typeof box === "object" && box !== null && #kept in box && box.#request === request) return box.#kept;
-    const kept: Kept = { states: NONE, ...Box.open(request) };
-    request[BOX] = new Box(request, kept);
-    return kept;
-  }
+/** What is kept of this very request. */
+function ownKeptOf(request: { [BOX]?: Box }): Kept {
+  const found = Box.open(request);
+  if (found?.request === request) return found;
+  // What is found later of the one that it was made of is true of this one as well.
+  const kept: Kept = found
+    ? Object.assign(Object.create(found) as Kept, { request })
+    : { request, states: NONE };
+  request[BOX] = new Box(kept);
+  return kept;
 }
 
 const NONE: readonly Guarded[] = [];
 
-/** What the guards of a request have found; a request that is derived from it is the same to handlers. */
+/** What the guards of a request have found. */
 export const statesOf = (raw: object): readonly Guarded[] => Box.open(raw)?.states ?? NONE;
 
 export function rememberStates(raw: object, states: readonly Guarded[]): void {
-  Box.openOwn(raw).states = states;
+  ownKeptOf(raw).states = states;
 }
 
 /** What Express has assigned to `request.route`. */
 export const assignedRouteOf = (raw: object): unknown => Box.open(raw)?.route;
 
 export function rememberRoute(raw: object, route: unknown): void {
-  Box.openOwn(raw).route = route;
+  ownKeptOf(raw).route = route;
 }
