@@ -64,6 +64,11 @@ export interface KoaLayer {
   readonly stack: readonly unknown[];
   /** What the path was compiled to. */
   readonly regexp?: RegExp;
+  /** What the path was compiled with. */
+  readonly opts?: {
+    /** `false` where it is only the beginning of what is matched. */
+    readonly end?: boolean | undefined;
+  };
 }
 
 export const isRouter = (value: unknown): value is KoaRouter =>

@@ -35,6 +35,10 @@ export const isMatched = (
   { method }: RoutedRequest,
 ): boolean => matched.some((layer) => layer.path === routerPath && layer.methods.includes(method));
 
+/** Whether a route takes more paths than its own is a pattern of. */
+export const isWiderThanWritten = ({ matched = [] }: KoaContext, routerPath: RouterPath): boolean =>
+  matched.some(({ path, opts }) => path === routerPath && opts?.end === false);
+
 type RouterPath = KoaContext["routerPath"];
 
 /** As many as an application has routes; a router that makes them up must not fill the memory. */

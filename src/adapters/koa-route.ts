@@ -12,7 +12,14 @@ import {
   type KoaRouter,
   send,
 } from "./koa-context.ts";
-import { isMatched, patternsOf, readRequest, readRoute, readRouted } from "./koa-next-route.ts";
+import {
+  isMatched,
+  isWiderThanWritten,
+  patternsOf,
+  readRequest,
+  readRoute,
+  readRouted,
+} from "./koa-next-route.ts";
 import { isGuard } from "./middleware-marks.ts";
 
 /** Where a context keeps the router that was assigned to it. */
@@ -149,6 +156,7 @@ function isSettledAsMatched(context: Watched & KoaContext): boolean {
     mountPath === undefined &&
     context[ROUTED] === request.target &&
     isMatched(context, routerPath, request) &&
+    !isWiderThanWritten(context, routerPath) &&
     isSettledByRules(context.req, request, patternsOf(routerPath, "").sources)
   );
 }

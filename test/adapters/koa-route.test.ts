@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import Router, { type RouterMiddleware } from "@koa/router";
 import Koa3 from "koa";
 import Koa2 from "koa2";
+import mount from "koa-mount";
 import { afterEach, describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
 import { protect } from "scopegate/koa";
@@ -26,11 +27,13 @@ const answer: RouterMiddleware = (context) => {
   context.body = "ran";
 };
 
+type Ask = (...scopes: string[]) => Promise<[status: number, text: string]>;
+
 describe.each([
   ["Koa 2", Koa2 as unknown as typeof Koa3],
   ["Koa 3", Koa3],
 ])("%s", (_, Koa) => {
-  async function start(app: Koa3): Promise<(...scopes: string[]) => Promise<[status: number, text: string]>> {
+  async function start(app: Koa3, path = "/agents/me"): Promise<Ask> {
     app.silent = true;
     const listener = app.callback();
     const { port, close } = await listen(
@@ -38,7 +41,7 @@ describe.each([
     );
     closing.push(close);
     return async (...scopes) => {
-      const answer = await ask(port, { path: "/agents/me", token: await issuer.token({ scopes }) });
+      const answer = await ask(port, { path, token: await issuer.token({ scopes }) });
       return [answer.status, answer.text];
     };
   }
@@ -149,5 +152,45 @@ describe.each([
       expect((await ask("agents:meet"))[0]).toBe(400);
       expect((await ask("agents:meet"))[0]).toBe(400);
     });
+  });
+
+  it("refuses a route that was matched by another method than the request has when it runs, be its rule the same", async () => {
+    const turns =
+      (method: string): RouterMiddleware =>
+      (context, next) => {
+        context.method = method;
+        return next();
+      };
+    const app = new Koa().use(guarded({ "GET /agents/:id": [] }) as never).use(turns("POST") as never);
+    const router = new Router().use(turns("GET")).post("/agents/me", answer).get("/agents/:id", answer);
+    const ask = await start(app.use(router.routes() as never));
+    expect((await ask())[0]).toBe(400);
+  });
+
+  it("asks the rule of a route again for another path that it has as well", async () => {
+    const app = new Koa().use(guarded({ "GET /agents/:id": ["agents:<id>:read"] }) as never);
+    app.use((context, next) => {
+      context.url = "/agents/you";
+      return next();
+    });
+    const ask = await start(app.use(new Router().get("/agents/:id", answer).routes() as never));
+    expect((await ask("agents:me:read"))[0]).toBe(403);
+    expect((await ask("agents:me:read", "agents:you:read"))[0]).toBe(200);
+  });
+
+  it("asks the rule of a route with its mount, be the rule met that it would have without", async () => {
+    const app = new Koa().use(guarded({ "GET /:page{/me}": [], "GET /:area/:page": ["area:read"] }) as never);
+    app.use(mount("/area", new Koa().use(new Router().get("/:page", answer).routes() as never)));
+    const ask = await start(app, "/area/me");
+    expect((await ask())[0]).toBe(403);
+    expect((await ask("area:read"))[0]).toBe(200);
+  });
+
+  it("refuses a route that takes every path below its pattern, which nobody tells", async () => {
+    const router = new Router();
+    router.register("/pages", ["GET"], [answer], { end: false });
+    const app = new Koa().use(guarded({ "GET /{*all}": [] }) as never).use(router.routes() as never);
+    const ask = await start(app, "/pages/me");
+    expect((await ask())[0]).toBe(400);
   });
 });
