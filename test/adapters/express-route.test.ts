@@ -125,6 +125,34 @@ describe.each([
     expect(await statusOf(express().use(guard).use("/v1", router), "/v1/x", [])).toBe(200);
   });
 
+  it("asks the rule of a route again for another path that it has as well", async () => {
+    const app = express().use(
+      protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })),
+      rewrite("/agents/you"),
+    );
+    app.get("/agents/:id", answer);
+    expect(await statusOf(app, "/agents/me", ["agents:me:read"])).toBe(403);
+    expect(await statusOf(app, "/agents/me", ["agents:me:read", "agents:you:read"])).toBe(200);
+  });
+
+  it("asks the rule of each guard, and of that path of a list which Express takes", async () => {
+    const pages: ScopeMappings = { "GET /x": [], "GET /:page": ["page:read"] };
+    const guard = protect(serverFor(pages));
+    for (const app of [
+      express().use(guard).get(["/:page", "/x"], answer),
+      express()
+        .use(guard, protect(serverFor({ "GET /:page": [] })))
+        .get("/:page", answer),
+      express()
+        .use(protect(serverFor({ "GET /:page": [] })), guard)
+        .get("/:page", answer),
+    ]) {
+      expect(await statusOf(app, "/x", [])).toBe(403);
+      expect(await statusOf(app, "/x", ["page:read"])).toBe(200);
+    }
+    expect(await statusOf(express().use(guard).get(["/x", "/:page"], answer), "/x", [])).toBe(200);
+  });
+
   it("keeps what it has read of a route for as many mounts as it may, and for those asked last", async () => {
     let reads = 0;
     const router = express.Router();
