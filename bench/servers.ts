@@ -17,7 +17,7 @@ const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
 ];
 
 const FULL: Plan = {
-  rounds: 11,
+  rounds: 7,
   warmUp: { connections: 8, requests: 12_000 },
   remember: { connections: 8, requests: 12_000 },
   counted: { connections: 32, requests: 2000 },
