@@ -68,6 +68,8 @@ export interface KoaLayer {
   readonly opts?: {
     /** `false` where it is only the beginning of what is matched. */
     readonly end?: boolean | undefined;
+    /** `true` where it is the text of an expression. */
+    readonly pathAsRegExp?: boolean | undefined;
   };
 }
 

@@ -37,7 +37,9 @@ export const isMatched = (
 
 /** Whether a route takes more paths than its own is a pattern of. */
 export const isWiderThanWritten = ({ matched = [] }: KoaContext, routerPath: RouterPath): boolean =>
-  matched.some(({ path, opts }) => path === routerPath && opts?.end === false);
+  matched.some(
+    ({ path, opts }) => path === routerPath && (opts?.end === false || opts?.pathAsRegExp === true),
+  );
 
 type RouterPath = KoaContext["routerPath"];
 

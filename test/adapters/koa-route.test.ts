@@ -186,9 +186,12 @@ describe.each([
     expect((await ask("area:read"))[0]).toBe(200);
   });
 
-  it("refuses a route that takes every path below its pattern, which nobody tells", async () => {
+  it.each([
+    ["takes every path below its pattern", { end: false }],
+    ["has the text of an expression for a pattern", { pathAsRegExp: true }],
+  ])("refuses a route that %s, which nobody tells", async (_what, options) => {
     const router = new Router();
-    router.register("/pages", ["GET"], [answer], { end: false });
+    router.register("/pages", ["GET"], [answer], options);
     const app = new Koa().use(guarded({ "GET /{*all}": [] }) as never).use(router.routes() as never);
     const ask = await start(app, "/pages/me");
     expect((await ask())[0]).toBe(400);
