@@ -7,7 +7,7 @@ export const METHOD = `## Method
 - The built package is measured. Every benchmark runs in a process of its own.
 - One token for all: twelve claims, eight scopes.
 - Of verifications that wait for WebCrypto's threads 64 are on their way together, as in a server, unless it says one at a time.
-- Servers run in processes of their own, in production mode, with the same route and handler. autocannon sends from another
+- Servers run in processes of their own for each load, in production mode, with the same route and handler. autocannon sends from another
   process over loopback, and every answer is checked for its status. CPU time is asked of the server before and after 2,000
   requests over 32 connections; the process that sends does not sleep meanwhile, since the kernel charges its waking to the
   server. The figure of a server without authentication is all that it uses (\`us\`), that of the others what they add to it

@@ -49,7 +49,7 @@ export async function drive(
 }
 
 /** Sees to it that a server lets in whom it should, and nobody else. */
-export async function verifyAnswers(server: ServerProcess, loads: readonly Load[]): Promise<void> {
+export async function verifyAnswers(server: ServerProcess, load: Load): Promise<void> {
   const ask = async (headers: Record<string, string>) => {
     const response = await fetch(`${server.origin}${TARGET}`, { headers });
     return { status: response.status, body: await response.text() };
@@ -60,10 +60,8 @@ export async function verifyAnswers(server: ServerProcess, loads: readonly Load[
   };
   const { status } = await ask({});
   if (status !== (isOpen ? 200 : 401)) fail("a request without a token", status);
-  for (const load of loads) {
-    const answer = await ask({ authorization: load.authorization() });
-    const expected = isOpen ? 200 : load.status;
-    if (answer.status !== expected) fail(load.name, answer.status);
-    if (expected === 200 && answer.body !== '{"agent":"web","status":"idle"}') fail(answer.body, 200);
-  }
+  const answer = await ask({ authorization: load.authorization() });
+  const expected = isOpen ? 200 : load.status;
+  if (answer.status !== expected) fail(load.name, answer.status);
+  if (expected === 200 && answer.body !== '{"agent":"web","status":"idle"}') fail(answer.body, 200);
 }

@@ -1,11 +1,11 @@
-/** Interleaved rounds: every server in turn for each load, so that whatever else the machine does meets them alike. */
+/** Interleaved rounds: every server in turn, so that whatever else the machine does meets them alike. */
 import { type Drive, drive } from "./drive.ts";
 import { type Load } from "./loads.ts";
 import { type ServerProcess } from "./server-process.ts";
 
 export interface Plan {
   readonly rounds: number;
-  /** Before the first round, for each load: a function is compiled when it has run often enough. */
+  /** Before the first round: a function is compiled when it has run often enough. */
   readonly warmUp: Drive;
   /** Before a load that is remembered, in each round: what was remembered the last time has ended. */
   readonly remember: Drive;
@@ -26,15 +26,13 @@ export interface Measurement {
 
 export async function measure(
   servers: readonly ServerProcess[],
-  loads: readonly Load[],
+  load: Load,
   plan: Plan,
 ): Promise<readonly Measurement[]> {
-  const all = loads.flatMap((load) =>
-    servers.map((server): Measurement => ({ server, load, cpuUs: [], latencyMs: [] })),
-  );
-  for (const { server, load } of all) await drive(server, load, plan.warmUp);
+  const all = servers.map((server): Measurement => ({ server, load, cpuUs: [], latencyMs: [] }));
+  for (const { server } of all) await drive(server, load, plan.warmUp);
   for (let round = 0; round < plan.rounds; round += 1) {
-    for (const { server, load, cpuUs, latencyMs } of all) {
+    for (const { server, cpuUs, latencyMs } of all) {
       if (load.isRemembered && remembers(server)) await drive(server, load, plan.remember);
       const sleep = stayAwake();
       const before = await server.cpuTime();
