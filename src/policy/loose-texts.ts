@@ -40,14 +40,17 @@ export class LooseTexts {
     return path.isPlain && this.#arePlain;
   }
 
-  /** The slash in front of the next segment, from one slash on, that may be taken for another text; the end for none. */
-  next(path: string, from: number): number {
+  /**
+   * The slash in front of the next segment, from one slash on and up to another or the end, that may be taken for another
+   * text; where it ended for none.
+   */
+  next(path: string, from: number, until = path.length): number {
     let slash = from;
     let hash = 0;
     let length = 0;
     let isPlain = true;
     let hasEnded = false;
-    for (let index = from + 1; index <= path.length; index += 1) {
+    for (let index = from + 1; index <= until; index += 1) {
       let code = index < path.length ? path.charCodeAt(index) : SLASH;
       if (code === SLASH) {
         const place = hash & (this.#otherMarks.length - 1);
@@ -74,7 +77,7 @@ export class LooseTexts {
       hash = length = 0;
       isPlain = true;
     }
-    return path.length;
+    return until;
   }
 
   /** The texts that a segment might be taken for; none for the empty one behind a trailing slash. */

@@ -1,5 +1,6 @@
-import { endOfSegment, type Path } from "../path.ts";
+import { endOfSegment, endWithout, type Path } from "../path.ts";
 import { type PathReading } from "../request.ts";
+import { type Alternative } from "./containment.ts";
 import { LooseTexts, plain } from "./loose-texts.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Replacements } from "./segment-trie.ts";
@@ -37,9 +38,16 @@ const MAX_SPELLINGS = 64;
 export class Spellings {
   readonly #texts: LooseTexts;
   readonly #hasTrailingSlash: boolean;
+  /** How many segments from either end a text of the table may stand at: those between are a wildcard's. */
+  readonly #fromStart: number;
+  readonly #fromEnd: number;
 
   constructor(rules: readonly CompiledRule[]) {
-    const segments = rules.flatMap(({ pattern }) => pattern.alternatives.flat());
+    const alternatives = rules.flatMap(({ pattern }) => pattern.alternatives);
+    this.#fromStart = deepest(alternatives.map(lengthBeforeWildcard));
+    // The wildcard is counted as well: a path may have an empty segment more, behind a trailing slash.
+    this.#fromEnd = deepest(alternatives.map((one) => one.length - lengthBeforeWildcard(one)));
+    const segments = alternatives.flat();
     const texts = new Set(segments.flatMap((segment) => (segment.kind === "static" ? [segment.text] : [])));
     // It stays among them: `/agents/;v=1` is `/agents/` to a router that cuts parameters off.
     this.#hasTrailingSlash = texts.has("");
@@ -75,16 +83,30 @@ export class Spellings {
   #places(path: string, reading: PathReading, limit: number): readonly Place[] | undefined {
     const places: Place[] = [];
     let count = 1;
-    let slash = this.#texts.next(path, 0);
-    while (slash < path.length) {
-      const end = endOfSegment(path, slash + 1);
-      const choices = this.#choices(path.slice(slash + 1, end), reading);
-      if (choices.length > 0) places.push({ slash, choices });
-      count *= choices.length + 1;
-      if (count > limit) return undefined;
-      slash = this.#texts.next(path, end);
+    for (const [from, until] of this.#ranges(path)) {
+      let slash = this.#texts.next(path, from, until);
+      while (slash < until) {
+        const end = endOfSegment(path, slash + 1);
+        const choices = this.#choices(path.slice(slash + 1, end), reading);
+        if (choices.length > 0) places.push({ slash, choices });
+        count *= choices.length + 1;
+        if (count > limit) return undefined;
+        slash = this.#texts.next(path, end, until);
+      }
     }
     return places;
+  }
+
+  /** The parts of a path, from slash to slash, that a text of the table may stand in. */
+  #ranges(path: string): readonly (readonly [from: number, until: number])[] {
+    let until = 0;
+    for (let left = this.#fromStart; left > 0 && until < path.length; left -= 1)
+      until = endOfSegment(path, until + 1);
+    const from = Math.max(until, endWithout(path, this.#fromEnd));
+    return [
+      [0, until],
+      [from, path.length],
+    ];
   }
 
   /** With and without the trailing slash. */
@@ -111,6 +133,14 @@ export class Spellings {
       return isOther ? [] : [{ text, kind: "foreign" }];
     });
   }
+}
+
+const deepest = (lengths: readonly number[]): number => lengths.reduce((most, one) => Math.max(most, one), 0);
+
+/** All of it without one. */
+function lengthBeforeWildcard(alternative: Alternative): number {
+  const index = alternative.findIndex(({ kind }) => kind === "wildcard");
+  return index < 0 ? alternative.length : index;
 }
 
 function choose(

@@ -268,6 +268,21 @@ describe("RouteFinder", () => {
     expect(table.findByRoute("GET", "/agents", {})).toBeUndefined();
   });
 
+  it.each([
+    ["/x/y/admin", "GET /*path/admin"],
+    ["/x/y/ADMIN", "ambiguous"],
+    ["/x/y/ADMIN/", "ambiguous"],
+    ["/x/y/%61dmin/", "ambiguous"],
+    ["/x/ADMIN/y", "GET /*path"],
+    ["/ADMIN/x/y/", "GET /*path"],
+    [`${"/ADMIN".repeat(50)}/x/y`, "GET /*path"],
+    [`/Y${"/ADMIN".repeat(50)}/x/y`, "ambiguous"],
+    [`/X${"/ADMIN".repeat(50)}/ADMIN`, "ambiguous"],
+  ])("reads the texts of %s where a rule of the table has them: %s", (path, expected) => {
+    const table = tableOf({ "GET /*path": [], "GET /*path/admin": ["admin"], "GET /y/*path": ["y"] });
+    expect(keyOf(answerOf(table, "GET", path))).toBe(expected);
+  });
+
   it("is ambiguous where the path of a matched route has too many readings", () => {
     const segments = Array.from({ length: 7 }, () => "a");
     const pattern = `/${segments.join("/")}`;
