@@ -27,11 +27,11 @@ const FULL: Plan = {
 
 /** Shows that all of it works; too short for a verdict. */
 const QUICK: Plan = {
-  rounds: 3,
-  warmUp: { connections: 8, requests: 600 },
+  rounds: 2,
+  warmUp: { connections: 8, requests: 200 },
   remember: { connections: 8, requests: 0 },
-  counted: { connections: 32, requests: 320 },
-  timed: { connections: 1, requests: 50 },
+  counted: { connections: 32, requests: 160 },
+  timed: { connections: 1, requests: 20 },
 };
 
 async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {
