@@ -4,7 +4,8 @@ export const METHOD = `## Method
 - CPU time of the process (user and system, all threads), not wall time: whatever else the machine does meets all alike.
 - Rounds are interleaved: each measures every library in turn. A figure is the median of the rounds, with the lower and the
   upper quartile in brackets, then its ratio to the reference of the group. A budget is a ratio of one and the same run.
-- The built package is measured. Every benchmark runs in a process of its own.
+- The built package is measured. Every benchmark, and of these every algorithm and every table of routes, runs in a process
+  of its own.
 - One token for all: twelve claims, eight scopes.
 - Of verifications that wait for WebCrypto's threads 64 are on their way together, as in a server, unless it says one at a time.
 - Servers run in processes of their own for each load, in production mode, with the same route and handler. autocannon sends from another

@@ -28,7 +28,7 @@ interface Kept {
  */
 const BOX = Symbol("scopegate");
 
-/** Shut: whoever logs a request writes down no caller with it. A property that is not enumerable takes ten times as long. */
+/** Shut: whoever logs a request writes down no caller with it. A property that is not enumerable takes longer to make. */
 class Box {
   readonly #kept: Kept;
 
