@@ -2,10 +2,10 @@
 export default {
   entry: {
     index: "src/index.ts",
-    express: "src/adapters/express.ts",
-    koa: "src/adapters/koa.ts",
-    fastify: "src/adapters/fastify.ts",
-    node: "src/adapters/node.ts",
+    express: "src/adapters/express/index.ts",
+    koa: "src/adapters/koa/index.ts",
+    fastify: "src/adapters/fastify/index.ts",
+    node: "src/adapters/node/index.ts",
     testing: "src/testing/index.ts",
   },
   format: ["esm"],

@@ -7,7 +7,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^scopegate$/, replacement: source("index.ts") },
-      { find: /^scopegate\/(express|koa|fastify|node)$/, replacement: source("adapters/$1.ts") },
+      { find: /^scopegate\/(express|koa|fastify|node)$/, replacement: source("adapters/$1/index.ts") },
       { find: /^scopegate\/testing$/, replacement: source("testing/index.ts") },
     ],
   },

@@ -1,4 +1,4 @@
-export { parseConfiguration } from "./configuration.ts";
+export { parseConfiguration } from "./options/configuration.ts";
 export {
   AuditError,
   ConfigurationError,
@@ -16,12 +16,7 @@ export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
 export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 export { type TrustedIssuer } from "./options/trusted-issuer.ts";
-export {
-  type AuditedRoute,
-  type AuditFinding,
-  type AuditRemark,
-  type AuditReport,
-} from "./policy/audit-report.ts";
+export { type AuditedRoute, type AuditFinding, type AuditRemark, type AuditReport } from "./audit/report.ts";
 export {
   type Allowed,
   type Decision,
@@ -31,16 +26,16 @@ export {
 } from "./policy/decision.ts";
 export { defaultScopeMappings } from "./policy/default-scope-mappings.ts";
 export { type Explanation, type ExplainQuery } from "./policy/explain.ts";
-export { hasScopes, type HasScopesOptions } from "./policy/has-scopes.ts";
+export { hasScopes, type HasScopesOptions } from "./scopes/has-scopes.ts";
 export { type Requirement, type ScopeMappings } from "./policy/requirement.ts";
-export { type ListedRoute, type UnguardedPlace } from "./policy/route-coverage.ts";
+export { type ListedRoute, type UnguardedPlace } from "./audit/coverage.ts";
 export { type RouteTable } from "./policy/route-table.ts";
 export { type Rule, type RuleSource } from "./policy/rule.ts";
-export { type ClaimPath, type Principal } from "./principal.ts";
+export { type ClaimPath, type Principal } from "./token/principal.ts";
 export { type AccessRequest, type PathReading } from "./request.ts";
 export { createResourceServer, type ResourceServer } from "./resource-server.ts";
 export { type Problem } from "./response/problem.ts";
 export { type Refusal } from "./response/refusal.ts";
-export { type Satisfaction, type SatisfiedBy } from "./scope.ts";
+export { type Satisfaction, type SatisfiedBy } from "./scopes/scope.ts";
 export { type TokenSource } from "./token/credential.ts";
 export { type TokenCacheRules } from "./token/token-cache.ts";

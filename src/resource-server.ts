@@ -1,23 +1,23 @@
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
-import { createIdentifier } from "./identification.ts";
-import { notify } from "./notify.ts";
+import { createIdentifier } from "./token/authenticate.ts";
+import { notify } from "./runtime/notify.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
-import { auditRoutes } from "./policy/audit.ts";
-import { type AuditReport } from "./policy/audit-report.ts";
+import { auditRoutes } from "./audit/audit.ts";
+import { type AuditReport } from "./audit/report.ts";
 import { allow, combine, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
-import { type ListedRoute } from "./policy/route-coverage.ts";
+import { type ListedRoute } from "./audit/coverage.ts";
 import { findRoute, type Route } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type Rule, type RuleMatch } from "./policy/rule.ts";
 import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
-import { createPrincipal, type Principal } from "./principal.ts";
+import { createPrincipal, type Principal } from "./token/principal.ts";
 import { type AccessRequest, type PathReading, withoutCredentials } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { isMalformed, readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
-import { createTrust, rememberAudience } from "./trust.ts";
+import { createTrust, rememberAudience } from "./token/issuers.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {

@@ -1,7 +1,7 @@
 /** What the adapters share: the decision of a request, remembered for its handlers. */
 import { type Decision, refuse } from "../policy/decision.ts";
-import { compileScopeList } from "../policy/requirement.ts";
-import { type Principal } from "../principal.ts";
+import { compileScopeList } from "../scopes/required-scope.ts";
+import { type Principal } from "../token/principal.ts";
 import { type Rule } from "../policy/rule.ts";
 import { type AccessRequest, originForm, pathOf } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";

@@ -1,5 +1,5 @@
 import { writeOut } from "../policy/plain-pattern.ts";
-import { type ListedRoute, type UnguardedPlace } from "../policy/route-coverage.ts";
+import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
 
 /** What a framework registered: one pattern, and the methods that reach its handler. */
 export interface Registration {

@@ -1,5 +1,5 @@
 /** What is said of a route that `protect` does not run in front of. */
-import { type UnguardedPlace } from "../policy/route-coverage.ts";
+import { type UnguardedPlace } from "../audit/coverage.ts";
 
 const PLACES = {
   before: {

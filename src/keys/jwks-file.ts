@@ -1,7 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { attempt, type ConfigurationIssue, type Report } from "../errors.ts";
-import { withinLimit } from "../time-limit.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
 import { type KeyEvent } from "./key-event.ts";
 import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
 import { type KeyUse } from "./key-use.ts";

@@ -1,5 +1,5 @@
 import { attempt } from "../errors.ts";
-import { withinLimit } from "../time-limit.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
 import { type KeyEvent } from "./key-event.ts";
 import { hasSameMembers, type RemoteJwks } from "./remote-jwks.ts";
 import { type RemoteTiming } from "./remote-timing.ts";

@@ -1,4 +1,4 @@
-import { readClock } from "../clock.ts";
+import { readClock } from "../runtime/clock.ts";
 import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";

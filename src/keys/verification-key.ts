@@ -1,6 +1,6 @@
 import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssueCode } from "../errors.ts";
-import { withinLimit } from "../time-limit.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm } from "./algorithm.ts";
 
 /** A JSON Web Key (RFC 7517 section 4), as far as this library reads it; the types of jose and of Node.js fit it. */

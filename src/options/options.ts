@@ -4,7 +4,7 @@ import { type KeySource } from "../keys/key-source.ts";
 import { type VerificationKeyInput } from "../keys/verification-key.ts";
 import { type Decision } from "../policy/decision.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
-import { type ClaimPath, type Principal } from "../principal.ts";
+import { type ClaimPath, type Principal } from "../token/principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";

@@ -4,12 +4,12 @@ import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule } from "../policy/rule.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
-import { type ScopeRules } from "../scope.ts";
-import { resolveScopeRules } from "../scope-rules.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
+import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-trust.ts";
+import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-issuers.ts";
 import { checkShape } from "./schema.ts";
 import { isPlainObject, OPTION_NAMES } from "./shape.ts";
 

@@ -1,6 +1,6 @@
 import { type Algorithm } from "../keys/algorithm.ts";
 import { type KeySource } from "../keys/key-source.ts";
-import { type ClaimPath } from "../principal.ts";
+import { type ClaimPath } from "../token/principal.ts";
 
 /**
  * One of several issuers, bound to its own keys and algorithms: none of them vouches for a token of another issuer. What

@@ -1,7 +1,8 @@
 import { type Rejection } from "../errors.ts";
-import { grantedScopesOf, type Principal } from "../principal.ts";
-import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scope.ts";
-import { bindScope, type CompiledRequirement, type RequiredScope } from "./requirement.ts";
+import { grantedScopesOf, type Principal } from "../token/principal.ts";
+import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { bindScope, type RequiredScope } from "../scopes/required-scope.ts";
+import { type CompiledRequirement } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
 
 /** Why a request was refused; stable, one status each. */

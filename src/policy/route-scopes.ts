@@ -1,7 +1,7 @@
 import { type AccessRequest } from "../request.ts";
-import { type ScopeRules } from "../scope.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
 import { allow, decideByScopeList, type Decision, refuse } from "./decision.ts";
-import { compileScopeList, type RequiredScope } from "./requirement.ts";
+import { compileScopeList, type RequiredScope } from "../scopes/required-scope.ts";
 
 /** The scope lists that stand in routes, each compiled when it is first asked for. */
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();

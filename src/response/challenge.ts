@@ -1,4 +1,4 @@
-import { isScopeToken } from "../scope.ts";
+import { isScopeToken } from "../scopes/scope.ts";
 
 /** The auth-params of a Bearer challenge (RFC 6750 section 3, RFC 9728 section 5.1). */
 export interface Challenge {

@@ -1,6 +1,6 @@
 import { type Decision } from "../policy/decision.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { audienceOf } from "../trust.ts";
+import { audienceOf } from "../token/issuers.ts";
 import {
   hasToken,
   type IssuedCaller,

@@ -13,4 +13,4 @@ export { type SampleParams } from "./sample-route.ts";
 export { createTestIssuer, type TestIssuer, type TestIssuerOptions } from "./test-issuer.ts";
 export { type SigningKey, type TestKey } from "./test-key.ts";
 export { type TestTokenOptions } from "./token-options.ts";
-export { type TestTrustOptions } from "./trust-options.ts";
+export { type TestTrustOptions } from "./issuer-options.ts";

@@ -5,7 +5,7 @@ import {
   type ConfigurationIssueCode,
   suggest,
 } from "../errors.ts";
-import { isScopeToken, splitScope } from "../scope.ts";
+import { isScopeToken, splitScope } from "../scopes/scope.ts";
 
 /** The error for one mistake in a call; `path` begins with the name of what was called. */
 export function mistake(

@@ -1,13 +1,13 @@
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../keys/algorithm.ts";
 import { type JsonWebKeySet } from "../keys/verification-key.ts";
 import { type TrustedIssuer } from "../options/trusted-issuer.ts";
-import { type ClaimPath } from "../principal.ts";
+import { type ClaimPath } from "../token/principal.ts";
 import { type IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, secretsAreNotPublished, type TestKeyServer } from "./key-server.ts";
 import { mistake, requireNames } from "./mistakes.ts";
 import { type SigningKey, type TestKey } from "./test-key.ts";
-import { type TestTrustOptions } from "./trust-options.ts";
+import { type TestTrustOptions } from "./issuer-options.ts";
 import { claimsOf, isGood, requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
 import { issueToken } from "./issue-token.ts";
 

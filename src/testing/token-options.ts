@@ -1,4 +1,4 @@
-import { type ClaimPath } from "../principal.ts";
+import { type ClaimPath } from "../token/principal.ts";
 import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
 import { mistake, requireGrantable, requireNames } from "./mistakes.ts";
 

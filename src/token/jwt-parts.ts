@@ -1,5 +1,5 @@
 import { attempt, type Rejection } from "../errors.ts";
-import { RecencyMap } from "../recency-map.ts";
+import { RecencyMap } from "../runtime/bounded-map.ts";
 
 /** The header parameters that a verifier may look at before the signature is checked (RFC 7515 section 4.1). */
 export interface JoseHeader {

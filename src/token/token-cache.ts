@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { RecencyMap } from "../recency-map.ts";
+import { RecencyMap } from "../runtime/bounded-map.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
 /** How many accepted tokens are remembered, and for how long at most. */

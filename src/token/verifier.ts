@@ -6,7 +6,7 @@ import {
   JWTInvalid,
 } from "jose/errors";
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
-import { readClock } from "../clock.ts";
+import { readClock } from "../runtime/clock.ts";
 import { type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import {

@@ -3,7 +3,7 @@ import fastify4 from "fastify4";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
-import { toPattern } from "../../src/adapters/fastify-pattern.ts";
+import { toPattern } from "../../src/adapters/fastify/pattern.ts";
 import { isPattern, parsePattern } from "../../src/policy/pattern.ts";
 import { createIssuer } from "../support/issuer.ts";
 

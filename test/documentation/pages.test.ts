@@ -179,7 +179,7 @@ describe("the other tables", () => {
     const kinds = [...source.matchAll(/"((?:rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
     expect(new Set(kinds).size).toBeGreaterThanOrEqual(7);
     for (const kind of kinds) expect(pageOf("docs/audit.md").text).toContain(`\`${kind}\``);
-    for (const by of unionOf("src/scope.ts", "SatisfiedBy"))
+    for (const by of unionOf("src/scopes/scope.ts", "SatisfiedBy"))
       expect(sectionOf(pageOf("docs/server.md"), "Principals"), by).toContain(`\`${by}\``);
     for (const type of ["fetched", "rotated", "failed", "stale"])
       expect(pageOf("docs/tokens-and-keys.md").text).toContain(`\`${type}\``);

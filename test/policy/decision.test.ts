@@ -9,9 +9,10 @@ import {
   refuse,
   type RefusalReason,
 } from "../../src/policy/decision.ts";
-import { compileScopeList, type Requirement } from "../../src/policy/requirement.ts";
-import { isScopeToken } from "../../src/scope.ts";
-import { createPrincipal } from "../../src/principal.ts";
+import { type Requirement } from "../../src/policy/requirement.ts";
+import { compileScopeList } from "../../src/scopes/required-scope.ts";
+import { isScopeToken } from "../../src/scopes/scope.ts";
+import { createPrincipal } from "../../src/token/principal.ts";
 import { type Rule } from "../../src/policy/rule.ts";
 import {
   callerWith,

@@ -1,14 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/errors.ts";
-import {
-  bindScope,
-  compileRequirement,
-  compileScope,
-  compileScopeList,
-  type Requirement,
-} from "../../src/policy/requirement.ts";
-import { GrantedScopes, isScopePart, isScopeToken } from "../../src/scope.ts";
+import { compileRequirement, type Requirement } from "../../src/policy/requirement.ts";
+import { bindScope, compileScope, compileScopeList } from "../../src/scopes/required-scope.ts";
+import { GrantedScopes, isScopePart, isScopeToken } from "../../src/scopes/scope.ts";
 import { PROPERTY, reporting, scopeRulesOf } from "../support/policy.ts";
 import { anyCharacter } from "../support/text.ts";
 

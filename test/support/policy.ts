@@ -7,11 +7,11 @@ import { isPattern, parsePattern, type Pattern } from "../../src/policy/pattern.
 import { type Requirement, type ScopeMappings } from "../../src/policy/requirement.ts";
 import { type RouteAnswer, RouteFinder } from "../../src/policy/route-table.ts";
 import { type CompiledRule, type RuleMatch } from "../../src/policy/rule.ts";
-import { createPrincipal, type Principal } from "../../src/principal.ts";
+import { createPrincipal, type Principal } from "../../src/token/principal.ts";
 import { type Path } from "../../src/path.ts";
 import { type AccessRequest, type PathReading, readPath } from "../../src/request.ts";
-import { type ScopeRules } from "../../src/scope.ts";
-import { resolveScopeRules } from "../../src/scope-rules.ts";
+import { type ScopeRules } from "../../src/scopes/scope.ts";
+import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
 
 /** How often a property is tried. The seed is fixed, so that a run can be repeated. */
 export const PROPERTY = { numRuns: 200, seed: 6749 } as const;

@@ -1,0 +1,162 @@
+/** Every finding of an audit in its words, with the line to write. */
+import { suggest } from "../errors.ts";
+import { type AuditFinding, renderRoute, renderRules } from "./report.ts";
+import { describeRequirement } from "../policy/explain.ts";
+import { alternativeIdentities, type Pattern } from "../policy/pattern.ts";
+import { type ListedRoute, type RouteCoverage, type UnguardedPlace } from "./coverage.ts";
+import { type Weakness } from "./weakness.ts";
+import { type CompiledRule, type Rule } from "../policy/rule.ts";
+
+/** What becomes of a request without a rule: it is refused, or a valid token is enough. */
+export type UnmappedRoutes = "refused" | "open";
+
+/** A list without routes: whatever made it did not look at the application. */
+export const ROUTES_MISSING: AuditFinding = Object.freeze({
+  kind: "routes_missing",
+  severity: "error",
+  message: "the list has no routes, and so proves nothing.",
+  hint: "List the routes of the application after it has registered them: server.audit(routesOf(app)).",
+});
+
+export function unreadable(route: ListedRoute, mistake: { message: string; hint: string }): AuditFinding {
+  const isPath = route.pattern.startsWith("/");
+  return Object.freeze({
+    kind: "route_unreadable",
+    severity: "error",
+    route,
+    message: `the route \`${renderRoute(route)}\` cannot be compared with the table: ${mistake.message}`,
+    hint: isPath
+      ? mistake.hint
+      : "Register it with a path, or put the patterns that it serves into the list in its place, as { method, pattern }.",
+  });
+}
+
+/** A route that nothing is asked of, whatever its rule says. */
+export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding =>
+  Object.freeze({
+    kind: "route_unguarded",
+    severity: "error",
+    route,
+    message: `\`${renderRoute(route)}\` ${message}`,
+    hint: `${hint} If it is for everybody, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+  });
+
+/** A route that no rule covers as a whole. */
+export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: UnmappedRoutes): AuditFinding {
+  const { route, touching } = coverage;
+  const name = `\`${renderRoute(route)}\``;
+  const line = `Add to scopeMappings: ${lineFor(route, pattern)}`;
+  const consequence = consequenceOf(route, fate);
+  const lookalike = touching.find((rule) => looksLike(rule, route, pattern));
+  if (lookalike) {
+    const message = `${name} has no rule, ${consequence}: \`${lookalike.rule.key}\` differs from it in letter case.`;
+    const hint = "Write the key as the route is written.";
+    return Object.freeze({ kind: "route_unmapped", severity: "error", route, message, hint });
+  }
+  if (touching.length > 0) {
+    const rules = Object.freeze(touching.map(({ rule }) => rule));
+    const twins = touching.filter((rule) => isTwin(rule, route, pattern)).map(({ rule }) => rule);
+    return Object.freeze({
+      kind: "route_partly_mapped",
+      severity: "error",
+      route,
+      rules,
+      message: `${name} has rules for a part of its requests only (${renderRules(rules)}), none that covers all of them.`,
+      hint:
+        twins.length === 0
+          ? line
+          : `Register its parts as routes of their own, or write one rule in place of ${renderRules(twins)}: ${lineFor(route, pattern)}`,
+    });
+  }
+  // Preflights are answered by CORS middleware in front; the route that it registers for them is never reached.
+  if (route.method === "OPTIONS" && fate === "refused") {
+    const message = `${name} has no rule: what is not answered in front of the guard is refused.`;
+    const hint = `With CORS middleware in front that is as it should be. ${line}`;
+    return Object.freeze({ kind: "route_unmapped", severity: "note", route, message, hint });
+  }
+  const message = `${name} has no rule: ${consequence}.`;
+  return Object.freeze({ kind: "route_unmapped", severity: "error", route, message, hint: line });
+}
+
+function consequenceOf({ unguarded: place }: ListedRoute, fate: UnmappedRoutes): string {
+  if (fate === "open")
+    return place
+      ? "behind protect any valid token would be enough for it"
+      : "any valid token is enough for it";
+  return place ? "behind protect every request for it would be refused" : "every request for it is refused";
+}
+
+export function weaker({ route }: RouteCoverage, pattern: Pattern, weakness: Weakness): AuditFinding {
+  const { rule } = weakness.rule;
+  const rules = Object.freeze(weakness.stronger.map((stronger) => stronger.rule));
+  return Object.freeze({
+    kind: "route_weaker",
+    severity: "warning",
+    route,
+    rule,
+    rules,
+    message: `\`${renderRoute(route)}\` is decided by ${describe(rule, ", which")}; ${rules.map((one) => describe(one)).join(", ")}.`,
+    hint: hintFor(weakness, route, pattern),
+  });
+}
+
+function hintFor({ kind, rule, stronger: [first] }: Weakness, route: ListedRoute, pattern: Pattern): string {
+  if (kind === "changes") return "Ask of those who change it what those who read it are asked, or more.";
+  if (kind === "borrowed" || !first)
+    return `The rule is not written for this route. Add to scopeMappings: ${lineFor(route, pattern)}`;
+  const { requirement, pattern: closer } = first.rule;
+  const key = JSON.stringify(`${rule.rule.method} ${closer}`);
+  return `An exact method comes before \`*\`, however wide its path. Add to scopeMappings: ${key}: ${JSON.stringify(requirement)}`;
+}
+
+/** A rule that no route reaches. `candidates` are the routes that it may have been meant for. */
+export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {
+  const isDefault = rule.source === "default";
+  return Object.freeze({
+    kind: "rule_unreached",
+    severity: isDefault ? "note" : "error",
+    rule,
+    message: `no route reaches the rule \`${rule.key}\` (${rule.source}).`,
+    hint: isDefault
+      ? "A default table is broader than one application; the option defaultScopeMappings takes another one."
+      : suggest(
+          rule.key,
+          candidates.map(renderRoute),
+          "Remove it; if static files or an upgrade are behind it, add { method, pattern } to the list.",
+        ),
+  });
+}
+
+/** A rule that every route it covers has a narrower rule than. */
+export function shadowed(rule: Rule, deciding: readonly Rule[]): AuditFinding {
+  return Object.freeze({
+    kind: "rule_shadowed",
+    severity: "note",
+    rule,
+    rules: Object.freeze([...deciding]),
+    message: `the rule \`${rule.key}\` (${rule.source}) decides no route: each one that it covers is left to ${renderRules(deciding)}.`,
+    hint: "Keep it as a net for routes to come, or remove it.",
+  });
+}
+
+const describe = ({ key, requirement }: Rule, link = ""): string =>
+  `\`${key}\`${link} asks for ${describeRequirement(requirement)}`;
+
+/** A line for the table whose scope no token is granted by chance. */
+function lineFor(route: ListedRoute, { alternatives: [segments = [], ...others] }: Pattern): string {
+  const parameter = segments.findLast(({ kind }) => kind === "parameter");
+  const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";
+  return `${JSON.stringify(renderRoute(route))}: [${JSON.stringify(`resource:${id}action`)}]`;
+}
+
+/** The same route to the table: both keys in one are a configuration error. */
+function isTwin({ rule, pattern }: CompiledRule, route: ListedRoute, own: Pattern): boolean {
+  const identities = new Set(alternativeIdentities(own));
+  return rule.method === route.method && alternativeIdentities(pattern).some((one) => identities.has(one));
+}
+
+/** The same route to a router that ignores letter case; a rule that covers it exactly would have been found. */
+function looksLike({ rule, pattern }: CompiledRule, route: ListedRoute, own: Pattern): boolean {
+  const fold = (of: Pattern): string => alternativeIdentities(of).join(" ").toLowerCase();
+  return [route.method, "*"].includes(rule.method) && fold(pattern) === fold(own);
+}

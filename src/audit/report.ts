@@ -1,0 +1,156 @@
+import { AuditError } from "../errors.ts";
+import { type ListedRoute } from "./coverage.ts";
+import { type Rule } from "../policy/rule.ts";
+
+/** A route of the application with the rule that decides it. */
+export interface AuditedRoute extends ListedRoute {
+  /** The narrowest rule that covers the whole route; absent where none does. */
+  readonly rule?: Rule;
+  /** Other rules that decide some of its requests: a narrower path, or HEAD. */
+  readonly parts: readonly Rule[];
+}
+
+/** What every finding says. Errors make a report fail; warnings and notes do not. */
+export interface AuditRemark {
+  /** How bad it is. */
+  readonly severity: "error" | "warning" | "note";
+  /** What was found. */
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint: string;
+}
+
+/** One thing that an audit found; `kind` is stable. */
+export type AuditFinding = AuditRemark &
+  (
+    | { readonly kind: "routes_missing" }
+    | {
+        readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
+        readonly route: ListedRoute;
+      }
+    /** `rules` are those that cover a part of the route. */
+    | {
+        readonly kind: "route_partly_mapped";
+        readonly route: ListedRoute;
+        readonly rules: readonly Rule[];
+      }
+    /** `rule` decides the route; `rules` ask for more and are near it. */
+    | {
+        readonly kind: "route_weaker";
+        readonly route: ListedRoute;
+        readonly rule: Rule;
+        readonly rules: readonly Rule[];
+      }
+    | { readonly kind: "rule_unreached"; readonly rule: Rule }
+    /** `rules` decide the routes that `rule` covers. */
+    | { readonly kind: "rule_shadowed"; readonly rule: Rule; readonly rules: readonly Rule[] }
+  );
+
+/**
+ * What an audit found, as data and as text. Errors are: no route at all (`routes_missing`), a route that no rule covers
+ * (`route_unmapped`) or only in parts (`route_partly_mapped`) or that cannot be read (`route_unreadable`), one that `protect`
+ * does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`). A route whose rule asks for less than those around it (`route_weaker`) is a
+ * warning; default rules without a route, rules that decide nothing because narrower ones do (`rule_shadowed`), and OPTIONS
+ * routes without a rule are notes.
+ *
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const report = server.audit([{ method: "GET", pattern: "/agents/:id" }]);
+ * console.log(report.orThrow().summary); // 1 route, with a rule
+ * for (const { pattern, rule } of report.routes) console.log(pattern, rule?.key);
+ * ```
+ */
+export interface AuditReport {
+  /** Whether there is no finding of severity `error`. */
+  readonly ok: boolean;
+  /** Each route once, in the order of the list; unreadable ones are findings only. */
+  readonly routes: readonly AuditedRoute[];
+  /** Errors first, then warnings, then notes. */
+  readonly findings: readonly AuditFinding[];
+  /** One line for a log: `12 routes, each with a rule`. */
+  readonly summary: string;
+  /** For a terminal: the summary, and every finding with its fix. */
+  readonly text: string;
+  /**
+   * Gives the report back when it is `ok`: one line of a test or at boot.
+   * @throws AuditError whose message is `text`
+   */
+  readonly orThrow: () => AuditReport;
+}
+
+const SEVERITIES = ["error", "warning", "note"] as const;
+
+export function createAuditReport(
+  routes: readonly AuditedRoute[],
+  found: readonly AuditFinding[],
+): AuditReport {
+  const findings = Object.freeze(
+    SEVERITIES.flatMap((severity) => found.filter((finding) => finding.severity === severity)),
+  );
+  const ok = !findings.some(({ severity }) => severity === "error");
+  const summary = summarize(routes, findings);
+  const text = [summary, ...renderFindings(findings)].join("\n\n");
+  const report: AuditReport = Object.freeze({
+    ok,
+    routes: Object.freeze([...routes]),
+    findings,
+    summary,
+    text,
+    orThrow() {
+      if (!ok) throw new AuditError(text);
+      return report;
+    },
+  });
+  return report;
+}
+
+export const renderRoute = ({ method, pattern }: ListedRoute): string => `${method} ${pattern}`;
+
+/** Rules as a sentence lists them. */
+export function renderRules(rules: readonly Rule[]): string {
+  const keys = rules.map(({ key }) => `\`${key}\``);
+  return keys.length > MAX_NAMED
+    ? `${keys.slice(0, MAX_NAMED).join(", ")} and ${keys.length - MAX_NAMED} more`
+    : keys.join(", ");
+}
+
+const MAX_NAMED = 5;
+
+function summarize(routes: readonly AuditedRoute[], findings: readonly AuditFinding[]): string {
+  const counts = SEVERITIES.slice(0, 2).flatMap((severity) => {
+    const count = findings.filter((finding) => finding.severity === severity).length;
+    return count === 0 ? [] : [plural(count, severity)];
+  });
+  const mapped = routes.filter(({ rule }) => rule !== undefined).length;
+  const unreadable = findings.filter(({ kind }) => kind === "route_unreadable").length;
+  const share = describeShare(mapped, routes.length + unreadable);
+  return [share, ...(counts.length > 0 ? [counts.join(", ")] : [])].join("; ");
+}
+
+function describeShare(mapped: number, all: number): string {
+  if (all === 0) return "no routes";
+  if (mapped < all) return `${plural(all, "route")}, ${mapped} with a rule`;
+  return all === 1 ? "1 route, with a rule" : `${all} routes, each with a rule`;
+}
+
+/** A table is broader than one application: what its defaults leave unused is one entry, however many they are. */
+function renderFindings(findings: readonly AuditFinding[]): readonly string[] {
+  const unused = findings.flatMap((finding) =>
+    finding.kind === "rule_unreached" && finding.severity === "note" ? [finding] : [],
+  );
+  const rendered = findings.filter((finding) => unused.length < 2 || !unused.some((one) => one === finding));
+  return [
+    ...rendered.map(({ severity, kind, message, hint }) => `${severity} ${kind}: ${message}\n  ${hint}`),
+    ...unused
+      .slice(0, unused.length < 2 ? 0 : 1)
+      .map(
+        ({ hint }) =>
+          `note rule_unreached: ${unused.length} default rules are reached by no route: ${unused.map(({ rule }) => `\`${rule.key}\``).join(", ")}.\n  ${hint}`,
+      ),
+  ];
+}
+
+const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -1,0 +1,570 @@
+import { describe, expect, it } from "vitest";
+import { AuditError, type AuditFinding, type AuditReport, type ListedRoute } from "scopegate";
+import { auditRoutes } from "../../src/audit/audit.ts";
+import { type ScopeMappings } from "../../src/policy/requirement.ts";
+import { changeable, rulesOf } from "../support/policy.ts";
+
+/** Routes written as the table writes its keys. */
+const routesOf = (...keys: readonly string[]): readonly ListedRoute[] =>
+  keys.map((key) => {
+    const [method = "", pattern = ""] = key.split(" ");
+    return { method, pattern };
+  });
+
+interface Given {
+  readonly defaults?: ScopeMappings;
+  readonly fate?: "refused" | "open";
+}
+
+const audit = (
+  table: ScopeMappings,
+  keys: readonly string[],
+  { defaults, fate = "refused" }: Given = {},
+): AuditReport => auditRoutes(rulesOf(table, defaults), routesOf(...keys), fate);
+
+/** What a finding is about: `error route_unmapped GET /a`. */
+const aboutOf = (finding: AuditFinding): string => {
+  const { severity, kind } = finding;
+  const subject =
+    "route" in finding
+      ? `${finding.route.method} ${finding.route.pattern}`
+      : "rule" in finding
+        ? finding.rule.key
+        : "";
+  return `${severity} ${kind} ${subject}`.trim();
+};
+
+const found = (table: ScopeMappings, keys: readonly string[], given?: Given): readonly string[] =>
+  audit(table, keys, given).findings.map(aboutOf);
+
+function onlyFinding<Kind extends AuditFinding["kind"]>(
+  report: AuditReport,
+  kind: Kind,
+): AuditFinding & { kind: Kind } {
+  const [finding, ...others] = report.findings.filter((one) => one.kind === kind);
+  if (!finding || others.length > 0) throw new Error(report.text);
+  return finding as AuditFinding & { kind: Kind };
+}
+
+const decided = ({ routes }: AuditReport) =>
+  routes.map(({ method, pattern, rule, parts }) => [
+    `${method} ${pattern}`,
+    rule?.key,
+    ...(parts.length > 0 ? [parts.map(({ key }) => key)] : []),
+  ]);
+
+describe("an audit of routes that all have a rule", () => {
+  const table: ScopeMappings = {
+    "GET /agents/:id": ["agents:<id>:read"],
+    "GET /agents/me": ["me:read"],
+    "* /health": "public",
+    "GET /files/*path": ["files:read"],
+  };
+  const keys = ["GET /agents/:agent", "GET /health", "POST /health", "GET /files/:name"];
+
+  it("is ok, in one line", () => {
+    const report = audit(table, keys);
+    expect(report).toMatchObject({ ok: true, findings: [], summary: "4 routes, each with a rule" });
+    expect(report.text).toBe(report.summary);
+    expect(audit(table, ["GET /agents/:a"]).summary).toBe("1 route, with a rule; 2 errors");
+  });
+
+  it("tells the rule that decides each route, and the rules for a part of it", () => {
+    expect(decided(audit(table, keys))).toEqual([
+      ["GET /agents/:agent", "GET /agents/:id", ["GET /agents/me"]],
+      ["GET /health", "* /health"],
+      ["POST /health", "* /health"],
+      ["GET /files/:name", "GET /files/*path"],
+    ]);
+  });
+
+  it("counts a route once, with and without a trailing slash, in the order of the list", () => {
+    const report = audit({ "GET /a": [], "GET /b": [], "GET /": [] }, [
+      "GET /b",
+      "GET /a/",
+      "GET /b/",
+      "GET /a",
+      "GET /",
+    ]);
+    expect(report.summary).toBe("3 routes, each with a rule");
+    expect(report.routes.map(({ pattern }) => pattern)).toEqual(["/b", "/a/", "/"]);
+  });
+
+  it("takes any iterable, once", () => {
+    const rules = rulesOf({ "GET /a": [] });
+    function* list() {
+      yield { method: "GET", pattern: "/a" };
+    }
+    expect(auditRoutes(rules, list(), "refused").ok).toBe(true);
+    expect(auditRoutes(rules, new Set(list()), "refused").ok).toBe(true);
+  });
+
+  it("gives what cannot be changed", () => {
+    const report = audit({ ...table, "GET /unused": [], "* /{*path}": [] }, [
+      ...keys,
+      "GET a",
+      "GET /x",
+      "OPTIONS /a",
+    ]);
+    expect(changeable(report)).toEqual([]);
+  });
+});
+
+describe("a route without a rule", () => {
+  it.each(["refused", "open"] as const)("is an error where requests without a rule are %s", (fate) => {
+    const report = audit({ "GET /a": [] }, ["GET /a", "POST /a", "GET /b"], { fate });
+    expect(report.ok).toBe(false);
+    expect(report.summary).toBe("3 routes, 1 with a rule; 2 errors");
+    expect(report.findings.map(aboutOf)).toEqual([
+      "error route_unmapped POST /a",
+      "error route_unmapped GET /b",
+    ]);
+    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
+  });
+
+  it("is told with what becomes of its requests", () => {
+    expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
+      "every request for it is refused",
+    );
+    expect(onlyFinding(audit({}, ["GET /b"], { fate: "open" }), "route_unmapped").message).toContain(
+      "any valid token is enough",
+    );
+  });
+
+  it.each([
+    ["GET /reports", '"GET /reports": ["resource:action"]'],
+    ["* /teams/:team_id/runs/:run_id", '"* /teams/:team_id/runs/:run_id": ["resource:<run_id>:action"]'],
+    ["GET /files/*path", '"GET /files/*path": ["resource:action"]'],
+    ["GET /a{/:b}", '"GET /a{/:b}": ["resource:action"]'],
+    ['GET /:"a b"', String.raw`"GET /:\"a b\"": ["resource:<a b>:action"]`],
+  ])("comes with the line to add for %s", (key, line) => {
+    expect(
+      auditRoutes(
+        [],
+        [{ method: key.slice(0, key.indexOf(" ")), pattern: key.slice(key.indexOf(" ") + 1) }],
+        "refused",
+      ).findings[0]?.hint,
+    ).toBe(`Add to scopeMappings: ${line}`);
+  });
+
+  it("comes with a line that is a rule, which covers it", () => {
+    for (const key of ["GET /reports", "* /teams/:team_id/runs/:run_id", "GET /files/*path", "GET /a{/:b}"]) {
+      const { hint } = onlyFinding(audit({}, [key]), "route_unmapped");
+      const table = JSON.parse(`{${hint.replace("Add to scopeMappings: ", "")}}`) as ScopeMappings;
+      expect(found(table, [key])).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["/agents/:id", ["GET /agents/me", "GET /agents/:id.json"]],
+    ["/files/*path", ["GET /files/:name"]],
+    ["/a{/:b}", ["GET /a", "GET /a/:b"]],
+  ])("is told apart from one of which rules cover a part: %s", (pattern, keys) => {
+    const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
+    const finding = onlyFinding(report, "route_partly_mapped");
+    expect(report.ok).toBe(false);
+    expect(finding.rules.map(({ key }) => key)).toEqual(keys);
+    for (const key of keys) expect(finding.message).toContain(`\`${key}\``);
+    expect(report.findings).toHaveLength(1);
+  });
+
+  it("is one of which rules cover some methods only", () => {
+    expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
+      "error route_partly_mapped * /any",
+    ]);
+    expect(found({ "HEAD /a": [] }, ["GET /a"])).toEqual(["error route_partly_mapped GET /a"]);
+    expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
+  });
+
+  it("is told to be written as one rule where its parts are rules that cannot stand beside it", () => {
+    const { hint } = onlyFinding(
+      audit({ "GET /a": [], "GET /a/:b": [] }, ["GET /a{/:b}"]),
+      "route_partly_mapped",
+    );
+    expect(hint).toContain('in place of `GET /a`, `GET /a/:b`: "GET /a{/:b}"');
+    const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
+    expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
+  });
+
+  it("is told to be a rule written in another letter case", () => {
+    const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
+    const { message, hint } = onlyFinding(report, "route_unmapped");
+    expect(message).toContain("`GET /Agents/:id` differs from it in letter case");
+    expect(hint).toBe("Write the key as the route is written.");
+    expect(report.findings).toHaveLength(1);
+  });
+
+  it("names no more than five rules for its parts", () => {
+    const table = Object.fromEntries(
+      ["a", "b", "c", "d", "e", "f", "g"].map((name) => [`GET /x/${name}`, []]),
+    );
+    expect(onlyFinding(audit(table, ["GET /x/:id"]), "route_partly_mapped").message).toContain(
+      "`GET /x/e` and 2 more",
+    );
+  });
+
+  it("is a note for OPTIONS, which CORS middleware in front answers, unless a token opens it", () => {
+    const keys = ["GET /a", "OPTIONS /*path"];
+    const report = audit({ "GET /a": [] }, keys);
+    expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
+    expect(report.ok).toBe(true);
+    expect(report.summary).toBe("2 routes, 1 with a rule");
+    expect(onlyFinding(report, "route_unmapped")).toMatchObject({
+      message: "`OPTIONS /*path` has no rule: what is not answered in front of the guard is refused.",
+      hint: 'With CORS middleware in front that is as it should be. Add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+    });
+    expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
+  });
+});
+
+describe("a route that cannot be read", () => {
+  it.each([
+    ["GET", "agents"],
+    ["GET", String.raw`RegExp /^\/health$/`],
+    ["GET", ""],
+    ["GET", "/files/*"],
+    ["GET", "/agents/:id?"],
+    ["GET", "/agents/{id}"],
+    ["GET", "/static/pre*path"],
+    ["GET", "/a//b"],
+    ["get", "/agents"],
+    ["ALL", "/agents"],
+    ["FETCH", "/agents"],
+    ["", "/agents"],
+  ])("is an error with a fix, and no exception: %j %j", (method, pattern) => {
+    const report = auditRoutes(rulesOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
+    const finding = onlyFinding(report, "route_unreadable");
+    expect(report.ok).toBe(false);
+    expect(report.routes).toEqual([]);
+    expect(finding).toMatchObject({ severity: "error", route: { method, pattern } });
+    expect(finding.message).toContain(`\`${method} ${pattern}\` cannot be compared with the table`);
+    expect(finding.hint).not.toBe("");
+    expect(report.summary).toMatch(/^1 route, 0 with a rule; /);
+  });
+
+  it.each([
+    ["GET", "/files/*", "Write `/files/*path`."],
+    ["get", "/agents", "Write `GET`"],
+    ["ALL", "/agents", "Write `* /agents`."],
+    ["GET", "RegExp /x/", "put the patterns that it serves into the list"],
+  ])("says how to write it: %s %s", (method, pattern, hint) => {
+    const { findings } = auditRoutes([], [{ method, pattern }], "refused");
+    expect(findings[0]?.hint).toContain(hint);
+  });
+});
+
+describe("a list", () => {
+  it("without routes proves nothing, and is one error", () => {
+    const report = audit({ "GET /a": [] }, []);
+    expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
+    expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
+    expect(report.findings[0]).toMatchObject({
+      message: "the list has no routes, and so proves nothing.",
+      hint: "List the routes of the application after it has registered them: server.audit(routesOf(app)).",
+    });
+  });
+
+  it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
+    "is not %j: a TypeError with the line to write",
+    (list) => {
+      expect(() => auditRoutes([], list as unknown as ListedRoute[], "refused")).toThrow(TypeError);
+      expect(() => auditRoutes([], list as unknown as ListedRoute[], "refused")).toThrow(
+        "server.audit(routesOf(app))",
+      );
+    },
+  );
+
+  it.each([
+    [null],
+    ["GET /a"],
+    [{ method: "GET" }],
+    [{ pattern: "/a" }],
+    [{ method: ["GET"], pattern: "/a" }],
+    [{ method: "GET", pattern: /a/ }],
+  ])("does not hold %j: a TypeError that names its place", (one) => {
+    const list = [{ method: "GET", pattern: "/a" }, one] as unknown as ListedRoute[];
+    expect(() => auditRoutes([], list, "refused")).toThrow(TypeError);
+    expect(() => auditRoutes([], list, "refused")).toThrow("number 2 of the list");
+  });
+});
+
+describe("a rule that no route reaches", () => {
+  it("is an error where somebody wrote it for the application, and a note where it is a default", () => {
+    const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
+    const report = audit({ "GET /agents": [], "GET /reports": [] }, ["GET /health"], { defaults });
+    expect(report.findings.map(aboutOf)).toEqual([
+      "error route_unmapped GET /health",
+      "error rule_unreached GET /agents",
+      "error rule_unreached GET /reports",
+      "note rule_unreached GET /teams",
+    ]);
+    const usual = audit({ "GET /health": "public" }, ["GET /health"], { defaults });
+    expect(usual).toMatchObject({ ok: true, summary: "1 route, with a rule" });
+    expect(usual.findings.map(aboutOf)).toEqual([
+      "note rule_unreached GET /teams",
+      "note rule_unreached GET /agents",
+    ]);
+  });
+
+  it.each([
+    ["GET /reports/:id", "GET /report/:id"],
+    ["GET /custom/endpoint", "POST /custom/endpoint"],
+  ])("%s is told to be meant for %s, which has no rule of its own", (key, route) => {
+    const report = audit({ [key]: ["x:y"], "* /{*path}": [] }, [route, "GET /elsewhere"]);
+    expect(onlyFinding(report, "rule_unreached").hint).toBe(`Did you mean \`${route}\`?`);
+  });
+
+  it("is not told to be meant for a route that has its own rule", () => {
+    const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
+    expect(onlyFinding(report, "rule_unreached").hint).toContain("Remove it");
+  });
+
+  it.each([
+    ["GET /a", "GET /a"],
+    ["* /a", "POST /a"],
+    ["HEAD /a", "GET /a"],
+    ["GET /a/b", "GET /a/:id"],
+    ["GET /:x/b", "GET /a/:y"],
+    ["POST /a", "* /a"],
+    ["GET /a{/:b}", "GET /a/c"],
+    ["OPTIONS /{*path}", "GET /a"],
+    ["OPTIONS /a", "POST /a"],
+    // Express and Koa read the two as one.
+    ["GET /A", "GET /a"],
+  ])("is not %s where %s is a route", (key, route) => {
+    expect(
+      found({ [key]: [], "* /{*path}": [] }, [route]).filter((one) => one.includes("unreached")),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ["POST /a", "GET /a"],
+    ["GET /a", "HEAD /a/b"],
+    ["HEAD /a", "POST /a"],
+    ["GET /a/b", "GET /a"],
+    ["OPTIONS /b", "GET /a"],
+    ["* /a/:id", "GET /a"],
+  ])("is %s where only %s is a route", (key, route) => {
+    expect(found({ [key]: [], "* /{*path}": [] }, [route])).toContain(`error rule_unreached ${key}`);
+  });
+});
+
+describe("a rule that others shadow", () => {
+  it("is a note: every route that it covers has a narrower rule", () => {
+    const report = audit({ "* /{*path}": ["all:use"], "GET /a": [], "* /b/:id": [] }, [
+      "GET /a",
+      "POST /b/:x",
+    ]);
+    expect(report.findings.map(aboutOf)).toEqual(["note rule_shadowed * /{*path}"]);
+    expect(report.ok).toBe(true);
+    expect(onlyFinding(report, "rule_shadowed").rules.map(({ key }) => key)).toEqual(["GET /a", "* /b/:id"]);
+  });
+
+  it.each([
+    ["* /a/:id", { "GET /a/:id": [] }, ["GET /a/:x"]],
+    ["GET /*path", { "GET /a/*path": [] }, ["GET /a/:x"]],
+    ["GET /:a/:b", { "GET /a/:id": [] }, ["GET /a/:x", "GET /a/y"]],
+    // An exact method comes first, however wide its path.
+    ["* /a/:id", { "GET /*path": [] }, ["GET /a/:x"]],
+    ["* /a", { "HEAD /a": [], "GET /a": [] }, ["GET /a"]],
+  ] as const)("is %s", (key, others, keys) => {
+    expect(found({ [key]: [], ...others }, keys)).toEqual([`note rule_shadowed ${key}`]);
+  });
+
+  it.each([
+    ["* /a/:id", { "GET /a/:id": [] }, ["GET /a/:x", "POST /a/:x"]],
+    ["* /a/:id", { "GET /a/:id": [], "POST /a/:id": [] }, ["* /a/:x"]],
+    ["GET /a/b", { "GET /a/:id": [] }, ["GET /a/:x"]],
+    ["GET /:a/b", { "GET /a/:id": [] }, ["GET /:x/b", "GET /a/:x"]],
+    ["GET /a", { "HEAD /a": [] }, ["GET /a"]],
+    ["OPTIONS /{*path}", { "OPTIONS /a": [], "GET /a": [] }, ["GET /a"]],
+  ] as const)("is not %s, which still decides something", (key, others, keys) => {
+    expect(found({ [key]: [], ...others }, keys)).toEqual([]);
+  });
+});
+
+describe("a route whose rule asks for less than those around it", () => {
+  const weakOf = (table: ScopeMappings, keys: readonly string[]) =>
+    audit(table, keys)
+      .findings.filter(({ kind }) => kind === "route_weaker")
+      .map(aboutOf);
+
+  it("is a warning, which leaves the report ok, and names both rules and what they ask", () => {
+    const report = audit({ "GET /agents/:id": ["agents:<id>:read"], "* /agents/*path": [] }, [
+      "GET /agents/:id",
+      "DELETE /agents/:id",
+    ]);
+    expect(report).toMatchObject({ ok: true, summary: "2 routes, each with a rule; 1 warning" });
+    const finding = onlyFinding(report, "route_weaker");
+    expect(finding.route).toEqual({ method: "DELETE", pattern: "/agents/:id" });
+    expect(finding.rule.key).toBe("* /agents/*path");
+    expect(finding.rules.map(({ key }) => key)).toEqual(["GET /agents/:id"]);
+    expect(finding.message).toContain("`* /agents/*path`, which asks for a valid token");
+    expect(finding.message).toContain("`GET /agents/:id` asks for agents:<id>:read");
+    expect(finding.hint).toContain('"DELETE /agents/:id": ["resource:<id>:action"]');
+  });
+
+  describe("because it has no rule of its own", () => {
+    const wide: ScopeMappings = { "* /{*path}": [] };
+    it.each([
+      ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
+      ["its parent", ["GET /a/:id"], { "GET /a": ["a:b"] }],
+      ["what shares its parent", ["GET /a/x"], { "GET /a/y": ["a:b"] }],
+      ["most of what shares its parent", ["POST /a/x"], { "GET /a/y": ["a:b"], "POST /a/z": ["a:b"] }],
+      ["deeper paths", ["GET /a/:id/secrets"], { "GET /a/:x": ["a:b"], "GET /a/:x/runs": ["a:b"] }],
+    ])("while %s has", (_, weak, others) => {
+      expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
+        weak.map((key) => `warning route_weaker ${key}`),
+      );
+    });
+
+    it("and all of them are named", () => {
+      const others: ScopeMappings = { "GET /a": ["a:b"], "GET /a/y": ["c:d"] };
+      const report = audit({ ...wide, ...others }, ["GET /a/x", ...Object.keys(others)]);
+      expect(onlyFinding(report, "route_weaker").message).toBe(
+        "`GET /a/x` is decided by `* /{*path}`, which asks for a valid token; `GET /a` asks for a:b, `GET /a/y` asks for c:d.",
+      );
+    });
+
+    it.each([
+      ["stands at the top, where everything is near everything", ["GET /x"], { "GET /a": ["a:b"] }],
+      ["is near parameters only", ["GET /:x/y"], { "GET /:x/a": ["a:b"] }],
+      [
+        "has as many neighbours that fall back to the same rule",
+        ["GET /a/x", "GET /a/y"],
+        { "GET /a/z": ["a:b"] },
+      ],
+      ["is read by HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["is asked for by OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
+      ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
+      ["asks for as much", ["GET /a/x"], { "GET /a/y": [] }],
+    ])("but not where it %s", (_, keys, others) => {
+      expect(weakOf({ ...wide, ...others }, [...keys, ...Object.keys(others)])).toEqual([]);
+    });
+
+    it("but not where somebody wrote a rule for it, whatever it asks", () => {
+      const table: ScopeMappings = {
+        ...wide,
+        "GET /a": ["a:b"],
+        "GET /a/:id": ["a:b"],
+        "GET /a/x": "public",
+      };
+      expect(weakOf(table, ["GET /a", "GET /a/:id", "GET /a/x"])).toEqual([]);
+    });
+
+    it("but not where the wide rule is none for the neighbours", () => {
+      const table: ScopeMappings = { "GET /a/*path": "public", "GET /a": ["a:b"] };
+      expect(weakOf(table, ["GET /a", "GET /a/x"])).toEqual([]);
+    });
+  });
+
+  it.each(["PUT", "PATCH", "DELETE"])("because %s asks for less than GET of the same pattern", (method) => {
+    const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
+    const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
+    expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
+    expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
+      "Ask of those who change it what those who read it are asked, or more.",
+    );
+  });
+
+  it("but not for POST, as logging in asks for less than listing, nor where reading is freer", () => {
+    expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
+    expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
+    expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
+  });
+
+  it.each([
+    [[], "public"],
+    [[], "optional"],
+    [["a:b"], []],
+    [{ anyOf: ["a:b"] }, []],
+    [{ filtered: "a:b" }, "optional"],
+    ["optional", "public"],
+  ] as const)("%j asks for more than %j", (more, less) => {
+    const keys = ["PUT /a", "GET /a"];
+    expect(weakOf({ "PUT /a": less, "GET /a": more }, keys)).toEqual(["warning route_weaker PUT /a"]);
+    expect(weakOf({ "PUT /a": more, "GET /a": less }, keys)).toEqual([]);
+  });
+
+  it.each([
+    [
+      "GET /admin/users",
+      { "GET /{*path}": "public", "* /admin/*path": ["admin:use"] },
+      '"GET /admin/*path": ["admin:use"]',
+    ],
+    // A rule for a part of the route.
+    [
+      "GET /files/*path",
+      { "GET /files/*path": "public", "* /files/private/*path": ["files:admin"] },
+      '"GET /files/private/*path"',
+    ],
+    // A HEAD request runs the handler of GET.
+    ["GET /a/:id", { "HEAD /a/*path": "public", "GET /a/:id": ["a:b"] }, '"HEAD /a/:id": ["a:b"]'],
+  ] as const)(
+    "because a rule with a narrower path is for every method, and another one for its own: %s",
+    (key, table, line) => {
+      const report = audit(table, [key]);
+      expect(onlyFinding(report, "route_weaker").hint).toContain(line);
+      expect(onlyFinding(report, "route_weaker").rule.key).toBe(Object.keys(table)[0]);
+    },
+  );
+
+  it("but not where the narrower path has a rule of that method as well", () => {
+    const table: ScopeMappings = {
+      "GET /{*path}": "public",
+      "* /a/*path": ["a:b"],
+      "GET /a/*path": "public",
+    };
+    expect(weakOf(table, ["GET /a/:id", "POST /a/:id"])).toEqual([]);
+  });
+});
+
+describe("the text of a report", () => {
+  it("has errors first, then warnings, then notes, each with its kind and its fix", () => {
+    const report = audit({ "* /a/*path": [], "GET /a/:id": ["a:b"], "GET /unused": [], "* /{*path}": [] }, [
+      "DELETE /a/:id",
+      "GET /a/:id",
+      "GET x",
+    ]);
+    expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
+
+error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
+  Register it with a path, or put the patterns that it serves into the list in its place, as { method, pattern }.
+
+error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
+  Remove it; if static files or an upgrade are behind it, add { method, pattern } to the list.
+
+warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which asks for a valid token; \`GET /a/:id\` asks for a:b.
+  The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]
+
+note rule_shadowed: the rule \`* /{*path}\` (custom) decides no route: each one that it covers is left to \`* /a/*path\`, \`GET /a/:id\`.
+  Keep it as a net for routes to come, or remove it.`);
+  });
+
+  it("lists the default rules that no route reaches in one entry", () => {
+    const defaults = { "GET /b": [], "GET /c": [], "GET /d": [] };
+    const { text } = audit({ "GET /a": [] }, ["GET /a", "GET /d"], { defaults });
+    expect(text.split("\n\n")).toEqual([
+      "2 routes, each with a rule",
+      expect.stringMatching(
+        /^note rule_unreached: 2 default rules are reached by no route: `GET \/b`, `GET \/c`\.\n {2}\S/,
+      ),
+    ]);
+    expect(audit({ "GET /a": [] }, ["GET /a", "GET /d", "GET /c"], { defaults }).text).toContain(
+      "note rule_unreached: no route reaches the rule `GET /b` (default).",
+    );
+  });
+});
+
+describe("orThrow", () => {
+  it("gives an ok report back, and throws the text of another one", () => {
+    const good = audit({ "GET /a": [] }, ["GET /a"]);
+    expect(good.orThrow()).toBe(good);
+    const { orThrow, text } = audit({ "GET /a": [] }, ["GET /a", "GET /b"]);
+    expect(orThrow).toThrow(AuditError);
+    expect(orThrow).toThrow(
+      expect.objectContaining({ name: "AuditError", code: "audit_failed", message: text }) as Error,
+    );
+  });
+});

@@ -1,0 +1,303 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createResourceServer, parseConfiguration } from "scopegate";
+import { OPTION_NAMES } from "../../src/options/shape.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { issuer, NOW, thrownBy, verdictOf } from "../support/resource-servers.ts";
+
+/** Every name of a configuration, with a value, and the option that it becomes. */
+const names: readonly (readonly [string, string, unknown])[] = [
+  ["verification_keys", "verificationKeys", [issuer.publicPem]],
+  ["keys", "keys", { jwks: { keys: [issuer.publicJwk] } }],
+  ["algorithm", "algorithm", "RS256"],
+  ["algorithms", "algorithms", ["RS256", "ES256"]],
+  ["issuer", "issuer", "https://issuer.example"],
+  [
+    "issuers",
+    "issuers",
+    [
+      {
+        issuer: "https://a.example",
+        algorithms: ["ES256"],
+        keys: { jwks: { keys: [] } },
+        audience: "agents",
+      },
+    ],
+  ],
+  ["service_id", "serviceId", "agents-prod"],
+  ["audience", "audience", ["agents-prod", "agents"]],
+  ["verify_audience", "verifyAudience", false],
+  ["authorization", "authorization", false],
+  ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
+  ["default_scope_mappings", "defaultScopeMappings", {}],
+  ["unmapped_routes", "unmappedRoutes", "authenticated"],
+  ["admin_scope", "adminScope", null],
+  ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
+  ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
+  ["user_id_claim", "userIdClaim", "uid"],
+  ["session_id_claim", "sessionIdClaim", "sid"],
+  ["required_claims", "requiredClaims", ["exp"]],
+  ["token_types", "tokenTypes", ["at+jwt", null]],
+  ["clock_tolerance_seconds", "clockToleranceSeconds", 5],
+  ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
+  ["max_token_bytes", "maxTokenBytes", 4096],
+  ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["token_cache", "tokenCache", false],
+  ["realm", "realm", "agents"],
+  ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
+];
+
+const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+
+const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
+
+const ISSUER = {
+  issuer: "https://a.example",
+  keys: { jwks_uri: "https://a.example/jwks" },
+  algorithms: ["RS256"],
+};
+
+describe("parseConfiguration", () => {
+  it.each(names)("reads %s to the option %s", (name, option, value) => {
+    const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
+    expect(parseConfiguration(json)).toEqual({ [option]: value });
+  });
+
+  it("reads the members of token_cache, and tells a misspelt one by the names of the JSON", () => {
+    const json = { token_cache: { max_entries: 5, max_age_seconds: 6 } };
+    expect(parseConfiguration(json)).toEqual({ tokenCache: { maxEntries: 5, maxAgeSeconds: 6 } });
+    expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
+      { code: "option_unknown", path: ["token_cache", "max_entrys"], hint: "Did you mean `max_entries`?" },
+    ]);
+  });
+
+  it("knows a name for every option that JSON can hold", () => {
+    const functions = ["isRevoked", "onDecision", "onKeyEvent", "now"];
+    const known = names.map(([, option]) => option);
+    expect([...known, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
+  });
+
+  it("reads the configuration of the interface to a server that does what it says", async () => {
+    const json = JSON.stringify({
+      verification_keys: [issuer.publicPem.replaceAll("\n", "\\n")],
+      algorithm: "RS256",
+      authorization: true,
+      scope_mappings: {
+        "POST /custom/endpoint": ["custom:write"],
+        "GET /public/stats": [],
+        "GET /agents": ["custom:read"],
+      },
+      verify_audience: true,
+      service_id: "agents-prod",
+    });
+    const server = createResourceServer({ ...parseConfiguration(JSON.parse(json)), now: () => NOW * 1000 });
+    const check = async (route: string, scopes: readonly string[]) => {
+      const [method = "", target = ""] = route.split(" ");
+      const authorization = `Bearer ${await issuer.token({ scopes })}`;
+      return (await server.check({ method, target, authorization })).allowed;
+    };
+    expect(await check("POST /custom/endpoint", ["custom:write"])).toBe(true);
+    expect(await check("POST /custom/endpoint", ["custom:read"])).toBe(false);
+    expect(await check("GET /public/stats", [])).toBe(true);
+    expect(await check("GET /agents", ["agents:read"])).toBe(false);
+    expect(await check("GET /agents", ["custom:read"])).toBe(true);
+    expect(await check("GET /sessions", ["sessions:read"])).toBe(true);
+    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
+    expect(await verdictOf(server, await issuer.token({ exp: NOW - 1 }))).toBe("expired");
+  });
+
+  it("reads verify_audience false and authorization false", async () => {
+    const json = { ...REQUIRED, verify_audience: false, authorization: false };
+    const server = createResourceServer({ ...parseConfiguration(json), now: () => NOW * 1000 });
+    const authorization = `Bearer ${await issuer.token({ aud: "other" })}`;
+    expect(await server.check({ method: "GET", target: "/agents", authorization })).toMatchObject({
+      allowed: true,
+    });
+    expect(await server.check({ method: "GET", target: "/agents" })).toMatchObject({ allowed: false });
+  });
+
+  it("reads any_of, filtered, optional and public", () => {
+    const scope_mappings = {
+      "GET /either": { any_of: ["a:read", "b:read"] },
+      "GET /list": { filtered: "a:read" },
+      "GET /maybe": "optional",
+      "GET /open": "public",
+    };
+    const options = parseConfiguration({
+      ...REQUIRED,
+      scope_mappings,
+      default_scope_mappings: scope_mappings,
+    });
+    const scopeMappings = { ...scope_mappings, "GET /either": { anyOf: ["a:read", "b:read"] } };
+    expect(options).toMatchObject({ scopeMappings, defaultScopeMappings: scopeMappings });
+    const server = createResourceServer(options);
+    const explain = (path: string, scopes: readonly string[]) =>
+      server.explain({ method: "GET", path, scopes }).decision.allowed;
+    expect(explain("/either", ["b:read"])).toBe(true);
+    expect(explain("/either", ["c:read"])).toBe(false);
+    expect(explain("/list", ["a:7:read"])).toBe(true);
+    expect(explain("/open", [])).toBe(true);
+  });
+
+  it("reads keys.jwks_file, keys.verification_keys and keys.jwks", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "configuration-"));
+    try {
+      const jwks_file = join(directory, "jwks.json");
+      const jwks = { keys: [issuer.publicJwk] };
+      writeFileSync(jwks_file, JSON.stringify(jwks));
+      for (const [keys, expected] of [
+        [{ jwks_file }, { jwksFile: jwks_file }],
+        [{ verification_keys: [issuer.publicPem] }, { verificationKeys: [issuer.publicPem] }],
+        [{ jwks }, { jwks }],
+      ] as const) {
+        const options = parseConfiguration({ service_id: "agents-prod", keys });
+        expect(options.keys).toEqual(expected);
+        expect(await verdictOf(createResourceServer(options), await issuer.token())).toBe("accepted");
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("takes scopes, claims and routes as they are written, however they look", () => {
+    const json = {
+      implied_scopes: { any_of: ["verification_keys"] },
+      scopes_claim: ["any_of", "jwks_file"],
+      scope_mappings: { "GET /any_of/:jwks_file": ["any_of", "x:<jwks_file>:y"] },
+    };
+    expect(parseConfiguration(json)).toEqual({
+      impliedScopes: json.implied_scopes,
+      scopesClaim: json.scopes_claim,
+      scopeMappings: json.scope_mappings,
+    });
+  });
+
+  it("fills in nothing, and reads neither the environment nor a file", () => {
+    expect(parseConfiguration({})).toEqual({});
+    expect(() => parseConfiguration({ keys: { jwks_file: "/nowhere/jwks.json" } })).not.toThrow();
+  });
+
+  it("does not change what it is given", () => {
+    const json = Object.freeze({
+      ...REQUIRED,
+      scope_mappings: Object.freeze({ "GET /x": Object.freeze({ any_of: Object.freeze(["a:b"]) }) }),
+    });
+    expect(() => parseConfiguration(json)).not.toThrow();
+    expect(json.scope_mappings["GET /x"]).toEqual({ any_of: ["a:b"] });
+  });
+
+  it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["{}"], [5], [true], [() => ({})]])(
+    "refuses %j, which is no JSON object",
+    (json) => {
+      expect(issuesOf(json)).toMatchObject([
+        { code: "option_invalid", path: [], hint: expect.stringContaining("JSON object") as string },
+      ]);
+    },
+  );
+
+  it.each([
+    ["scope_mapping", "Did you mean `scope_mappings`?"],
+    ["verify_audiance", "Did you mean `verify_audience`?"],
+    ["verification_key", "Did you mean `verification_keys`?"],
+    ["serviceId", "Did you mean `service_id`?"],
+    ["verifyAudience", "Did you mean `verify_audience`?"],
+    ["scopeMappings", "Did you mean `scope_mappings`?"],
+    ["SERVICE_ID", "table of options"],
+    ["secret", "table of options"],
+    ["", "table of options"],
+    ["toString", "table of options"],
+    ["constructor", "table of options"],
+    ["is_revoked", "table of options"],
+    ["isRevoked", "table of options"],
+    ["on_decision", "table of options"],
+    ["now", "table of options"],
+  ])("refuses the unknown name %j: %s", (name, hint) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: "x" });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it("refuses a member called __proto__, and inherits nothing from it", () => {
+    const json: unknown = JSON.parse('{"service_id":"a","__proto__":{"verify_audience":false}}');
+    expect(issuesOf(json)).toMatchObject([{ code: "option_unknown", path: ["__proto__"] }]);
+  });
+
+  it.each<readonly [object, readonly (string | number)[], string]>([
+    [{ service_id: "" }, ["service_id"], "option_invalid"],
+    [{ service_id: null }, ["service_id"], "option_invalid"],
+    [{ verify_audience: "false" }, ["verify_audience"], "option_invalid"],
+    [{ verification_keys: "key" }, ["verification_keys"], "option_invalid"],
+    [{ verification_keys: [5] }, ["verification_keys", 0], "option_invalid"],
+    [{ clock_tolerance_seconds: "5" }, ["clock_tolerance_seconds"], "option_invalid"],
+    [{ max_token_age_seconds: -1 }, ["max_token_age_seconds"], "option_invalid"],
+    [{ scopes_claim: [] }, ["scopes_claim"], "option_invalid"],
+    [{ token_sources: [{ query: "t" }] }, ["token_sources", 0], "option_invalid"],
+    [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "option_invalid"],
+    [{ scope_mappings: [] }, ["scope_mappings"], "option_invalid"],
+    [{ scope_mappings: { "GET /x": 5 } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
+    [{ scope_mappings: { "GET /x": { all_of: [] } } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
+    [
+      { default_scope_mappings: { "GET /x": null } },
+      ["default_scope_mappings", "GET /x"],
+      "requirement_invalid",
+    ],
+    [{ implied_scopes: { any_of: "x" } }, ["implied_scopes", "any_of"], "option_invalid"],
+    [{ keys: { jwks_url: "https://issuer.example" } }, ["keys", "jwks_url"], "option_unknown"],
+    [{ keys: { jwks_uri: "http://issuer.example" } }, ["keys", "jwks_uri"], "option_invalid"],
+    [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_unknown"],
+    [{ issuers: [{ ...ISSUER, scopes_claim: 5 }] }, ["issuers", 0, "scopes_claim"], "option_invalid"],
+    [
+      { issuers: [{ ...ISSUER, keys: { jwks_uri: "x" } }] },
+      ["issuers", 0, "keys", "jwks_uri"],
+      "option_invalid",
+    ],
+    [{ keys: [] }, ["keys"], "option_invalid"],
+    [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
+  ])("refuses %j by the names of the JSON", (json, path, code) => {
+    const issues = issuesOf({ ...REQUIRED, ...json });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatchObject({ code, path });
+    expect(issues[0]?.hint).not.toBe("");
+  });
+
+  it("lists several mistakes at once", () => {
+    const json = {
+      service_id: 5,
+      scope_mapping: {},
+      verify_audience: 0,
+      scope_mappings: { "GET /x": "all" },
+    };
+    const error = thrownBy(() => parseConfiguration(json));
+    expect(error.issues.map(({ path }) => path.join("/")).sort()).toEqual([
+      "scope_mapping",
+      "scope_mappings/GET /x",
+      "service_id",
+      "verify_audience",
+    ]);
+    expect(error.message).toContain('scope_mappings["GET /x"]: ');
+  });
+
+  it("never quotes a value", () => {
+    const json = {
+      verification_keys: "canary-secret",
+      algorithm: "canary-secret",
+      issuer: ["canary-secret"],
+      secret: "canary-secret",
+      keys: { jwks: "canary-secret" },
+    };
+    const error = thrownBy(() => parseConfiguration(json));
+    expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
+  });
+
+  it("leaves what the values mean together to createResourceServer", () => {
+    const json = { verification_keys: [createIssuer({ algorithm: "ES256" }).publicPem], algorithm: "RS256" };
+    const options = parseConfiguration(json);
+    expect(
+      thrownBy(() => createResourceServer(options))
+        .issues.map(({ code }) => code)
+        .sort(),
+    ).toEqual(["key_unusable", "option_missing"]);
+  });
+});

@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { notify } from "../../src/runtime/notify.ts";
+
+/** The rejections that nobody handled until the event loop turned. */
+async function unhandledRejections(run: () => void): Promise<readonly unknown[]> {
+  const unhandled: unknown[] = [];
+  const listen = (reason: unknown) => void unhandled.push(reason);
+  const others = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", listen);
+  try {
+    run();
+    await new Promise(setImmediate);
+    await new Promise(setImmediate);
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const other of others) process.on("unhandledRejection", other);
+  }
+  return unhandled;
+}
+
+describe("notify", () => {
+  afterEach(() => vi.restoreAllMocks());
+
+  it("hands a hook all values, once", () => {
+    const hook = vi.fn();
+    notify(hook, "a", 5);
+    expect(hook.mock.calls).toEqual([["a", 5]]);
+  });
+
+  it("drops what a hook throws", () => {
+    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    for (const thrown of [new Error("The log is full."), "text", undefined, null]) {
+      expect(() =>
+        notify(() => {
+          throw thrown as Error;
+        }),
+      ).not.toThrow();
+    }
+  });
+
+  it("drops what a hook rejects with", async () => {
+    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const reject = () => Promise.reject(new Error("The log is away."));
+    expect(await unhandledRejections(() => void reject())).toHaveLength(1);
+    expect(await unhandledRejections(() => notify(reject))).toEqual([]);
+  });
+
+  it("warns once about a hook that fails, without a word of what it was told or threw", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const hooks: readonly ((told: string) => unknown)[] = [
+      (told) => {
+        throw new Error(told);
+      },
+      (told) => Promise.reject(new Error(told)),
+    ];
+    for (const hook of hooks) {
+      warn.mockClear();
+      for (let turn = 0; turn < 3; turn += 1) notify(hook, "canary");
+      await new Promise(setImmediate);
+      expect(warn.mock.calls).toHaveLength(1);
+      expect(JSON.stringify(warn.mock.calls)).not.toContain("canary");
+    }
+  });
+
+  it("waits for no hook", () => {
+    let isDone = false;
+    notify(async () => {
+      await new Promise(setImmediate);
+      isDone = true;
+    });
+    expect(isDone).toBe(false);
+  });
+});

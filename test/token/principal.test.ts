@@ -1,0 +1,349 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  createPrincipal,
+  grantedScopesOf,
+  type Principal,
+  type PrincipalRules,
+  readPrincipal,
+} from "../../src/token/principal.ts";
+import { changeable, PROPERTY, scopeRulesOf } from "../support/policy.ts";
+
+const RULES: PrincipalRules = {
+  scopesClaim: "scopes",
+  userIdClaim: "sub",
+  sessionIdClaim: "session_id",
+  scopeRules: scopeRulesOf({ "agents:write": ["agents:read"] }),
+};
+
+const read = (claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) =>
+  readPrincipal(claims, { ...RULES, ...rules });
+
+/** The claim for which claims are refused; `undefined` where they are accepted. */
+function wrongClaim(claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) {
+  const answer = read(claims, rules);
+  return answer.kind === "mistake" ? answer.claim : undefined;
+}
+
+function principalOf(
+  claims: Readonly<Record<string, unknown>>,
+  rules: Partial<PrincipalRules> = {},
+): Principal {
+  const answer = read(claims, rules);
+  if (answer.kind === "mistake") throw new Error(`The claims were refused for ${answer.claim}.`);
+  return answer.principal;
+}
+
+const granting = (...scopes: readonly string[]) => principalOf({ scopes });
+
+describe("readPrincipal", () => {
+  it("reads who a token speaks for", () => {
+    const claims = {
+      scopes: ["agents:read"],
+      sub: "user-1",
+      session_id: "session-1",
+      aud: ["agents-prod", "other"],
+      iss: "https://issuer.example",
+      jti: "token-1",
+      exp: 1_700_000_000,
+      iat: 1_600_000_000,
+      team: { name: "red" },
+    };
+    expect(principalOf(claims)).toMatchObject({
+      scopes: ["agents:read"],
+      userId: "user-1",
+      sessionId: "session-1",
+      audience: ["agents-prod", "other"],
+      issuer: "https://issuer.example",
+      tokenId: "token-1",
+      expiresAt: 1_700_000_000,
+      claims,
+    });
+  });
+
+  it("asks for the scopes alone, and leaves out what the token does not say", () => {
+    const principal = principalOf({ scopes: [] });
+    expect(Object.keys(principal).sort()).toEqual(["audience", "claims", "has", "resourceIds", "scopes"]);
+    expect(principal.audience).toEqual([]);
+  });
+
+  it.each([
+    [
+      ["agents:read", "openid"],
+      ["agents:read", "openid"],
+    ],
+    [[], []],
+    ["agents:read openid", ["agents:read", "openid"]],
+    ["  agents:read   openid ", ["agents:read", "openid"]],
+    ["", []],
+    [" ", []],
+    ["agents:read", ["agents:read"]],
+  ])("reads the scopes %j as %j", (scopes, expected) => {
+    expect(principalOf({ scopes }).scopes).toEqual(expected);
+  });
+
+  it("refuses claims without scopes", () => {
+    expect(wrongClaim({})).toBe("scopes");
+    expect(wrongClaim({ sub: "user-1", aud: "agents-prod", scope: "agents:read" })).toBe("scopes");
+  });
+
+  it.each([
+    undefined,
+    null,
+    1,
+    true,
+    {},
+    { 0: "agents:read", length: 1 },
+    ["agents:read", 1],
+    [["agents:read"]],
+    [null],
+  ])("refuses the scopes %j", (scopes) => {
+    expect(wrongClaim({ sub: "user-1", scopes })).toBe("scopes");
+  });
+
+  it("grants nothing by an element that holds several scopes, or a separator other than the space", () => {
+    const principal = principalOf({ scopes: ["agents:read teams:read", "a\tb"] });
+    for (const scope of ["agents:read", "teams:read", "a", "b"])
+      expect(principal.has(scope), scope).toBe(false);
+    expect(principalOf({ scopes: "agents:read,teams:read\nopenid" }).has("openid")).toBe(false);
+  });
+
+  it.each([
+    ["agents-prod", ["agents-prod"]],
+    [["agents-prod"], ["agents-prod"]],
+    [[], []],
+    [undefined, []],
+  ])("reads the audience %j as %j", (aud, audience) => {
+    expect(principalOf({ scopes: [], aud }).audience).toEqual(audience);
+  });
+
+  it.each([null, 1, {}, ["agents-prod", 1], [["agents-prod"]]])("refuses the audience %j", (aud) => {
+    expect(wrongClaim({ scopes: [], aud })).toBe("aud");
+  });
+
+  it.each(["sub", "session_id", "iss", "jti"])("refuses a %s that is no text", (name) => {
+    for (const value of [null, 7, true, ["user-1"], { id: "user-1" }]) {
+      expect(wrongClaim({ scopes: [], [name]: value }), JSON.stringify(value)).toBe(name);
+    }
+  });
+
+  it.each(["exp", "nbf", "iat"])("refuses an %s that is no finite number (RFC 7519 section 2)", (name) => {
+    for (const value of [Infinity, -Infinity, NaN, "1700000000", null, [1], {}, true]) {
+      expect(wrongClaim({ scopes: [], [name]: value }), typeof value).toBe(name);
+    }
+    expect(wrongClaim({ scopes: [], [name]: 0 })).toBeUndefined();
+    expect(wrongClaim({ scopes: [], [name]: 1.5 })).toBeUndefined();
+  });
+
+  it("reads a claim by its path through nested objects", () => {
+    const rules = {
+      scopesClaim: ["realm_access", "roles"],
+      userIdClaim: ["user", "id"],
+      sessionIdClaim: "sid",
+    };
+    const claims = {
+      realm_access: { roles: ["agents:read"] },
+      user: { id: "user-1" },
+      sid: "s",
+      sub: "other",
+    };
+    expect(principalOf(claims, rules)).toMatchObject({
+      scopes: ["agents:read"],
+      userId: "user-1",
+      sessionId: "s",
+    });
+  });
+
+  it.each([
+    [{ scopes: ["agents:read"] }],
+    [{ realm_access: ["agents:read"] }],
+    [{ realm_access: "agents:read" }],
+    [{ realm_access: null }],
+    [{ "realm_access.roles": ["agents:read"] }],
+    [{ realm_access: { roles: null } }],
+  ])("finds no scopes at realm_access, roles in %j", (claims) => {
+    expect(wrongClaim(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("realm_access.roles");
+  });
+
+  it("takes a name with a dot or a slash for a name", () => {
+    const name = "https://example.com/scopes.v1";
+    expect(principalOf({ [name]: "agents:read" }, { scopesClaim: name }).scopes).toEqual(["agents:read"]);
+  });
+
+  it("reads own members only: a polluted prototype grants nothing and names nobody", () => {
+    const polluted = (own: object, inherited: object) =>
+      Object.assign(Object.create(inherited) as Record<string, unknown>, own);
+    expect(wrongClaim(polluted({}, { scopes: ["platform:admin"] }))).toBe("scopes");
+    expect(
+      wrongClaim(
+        { realm_access: polluted({}, { roles: ["platform:admin"] }) },
+        { scopesClaim: ["realm_access", "roles"] },
+      ),
+    ).toBe("realm_access.roles");
+    const named = principalOf(polluted({ scopes: [] }, { sub: "root", session_id: "s", aud: "x", exp: 1 }));
+    expect(named).not.toHaveProperty("userId");
+    expect(named).not.toHaveProperty("sessionId");
+    expect(named).not.toHaveProperty("expiresAt");
+    expect(named.audience).toEqual([]);
+    expect(principalOf({ scopes: [] }, { userIdClaim: "toString" })).not.toHaveProperty("userId");
+  });
+});
+
+describe("principal.has", () => {
+  it.each([
+    [["agents:read"], "agents:read", true],
+    [["agents:read"], "agents:web:read", true],
+    [["agents:*:read"], "agents:web:read", true],
+    [["agents:web:read"], "agents:web:read", true],
+    [["agents:web:read"], "agents:read", false],
+    [["agents:web:read"], "agents:api:read", false],
+    [["agents:web:write"], "agents:web:read", true],
+    [["agents:write"], "agents:read", true],
+    [["agents:read"], "Agents:read", false],
+    [["platform:admin"], "anything:at:all", true],
+    [["openid"], "openid", true],
+    [[], "openid", false],
+  ])("with %j granted, %s is %s", (scopes, asked, expected) => {
+    expect(granting(...scopes).has(asked)).toBe(expected);
+  });
+
+  it.each([
+    "",
+    ":",
+    "agents:",
+    ":read",
+    "agents::read",
+    "a b",
+    'agents:"web":read',
+    "agents:wéb:read",
+    "a\\b",
+  ])("is false for %j, even for an administrator: no token can be granted it", (scope) => {
+    expect(granting("platform:admin", scope).has(scope)).toBe(false);
+  });
+
+  it("can be handed on, to filter a list", () => {
+    const principal = granting("agents:web:read");
+    const asked = ["agents:web:read", "agents:api:read"];
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- that it needs no `this` is what is asked here
+    expect(asked.filter(principal.has)).toEqual(["agents:web:read"]);
+  });
+});
+
+describe("principal.resourceIds", () => {
+  it("is all, or exactly the granted ids", () => {
+    expect(granting("agents:read").resourceIds("agents", "read")).toBe("all");
+    expect(granting("agents:*:read").resourceIds("agents", "read")).toBe("all");
+    expect(granting("platform:admin").resourceIds("agents", "read")).toBe("all");
+    expect(granting("agents:web:read", "agents:api:write").resourceIds("agents", "read")).toEqual(
+      new Set(["web", "api"]),
+    );
+    expect(granting("agents:web:run").resourceIds("agents", "read")).toEqual(new Set());
+  });
+
+  it("gives a set of its own to each caller", () => {
+    const principal = granting("agents:web:read");
+    (principal.resourceIds("agents", "read") as Set<string>).add("api");
+    expect(principal.resourceIds("agents", "read")).toEqual(new Set(["web"]));
+    expect(principal.has("agents:api:read")).toBe(false);
+  });
+});
+
+describe("a principal", () => {
+  /** Takes the place of those random claims that must be of a type. */
+  const typed = {
+    scopes: ["agents:web:read"],
+    sub: undefined,
+    session_id: undefined,
+    aud: ["agents-prod"],
+    iss: undefined,
+    jti: undefined,
+    exp: undefined,
+    nbf: undefined,
+    iat: undefined,
+  };
+
+  it("is frozen to the last claim, whatever the claims are", () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (claims) => {
+        const principal = principalOf({ ...(JSON.parse(JSON.stringify(claims)) as object), ...typed });
+        expect(changeable(principal)).toEqual([]);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it("is frozen below what was frozen before", () => {
+    const roles = ["dev"];
+    createPrincipal(
+      { scopes: [], audience: [], claims: { realm: Object.freeze({ roles }) } },
+      RULES.scopeRules,
+    );
+    expect(Object.isFrozen(roles)).toBe(true);
+  });
+
+  it("refuses every attempt to grant it more", () => {
+    const principal = principalOf({ scopes: ["agents:web:read"], sub: "user-1", team: { roles: ["dev"] } });
+    const attempts = [
+      () => (principal.scopes as string[]).push("platform:admin"),
+      () => Object.assign(principal, { scopes: ["platform:admin"] }),
+      () => Object.assign(principal, { has: () => true }),
+      () => Object.assign(principal, { userId: "root" }),
+      () => Object.assign(principal.claims, { sub: "root" }),
+      () => (principal.claims["scopes"] as string[]).push("platform:admin"),
+      () => (principal.claims["team"] as { roles: string[] }).roles.push("root"),
+      () => (principal.audience as string[]).push("other"),
+    ];
+    for (const attempt of attempts) expect(attempt).toThrow(TypeError);
+    expect(principal.has("platform:admin")).toBe(false);
+    expect(principal.has("agents:web:read")).toBe(true);
+    expect(principal.userId).toBe("user-1");
+  });
+
+  it("does not change with the lists it was made of", () => {
+    const scopes = ["agents:web:read"];
+    const audience = ["agents-prod"];
+    const principal = createPrincipal({ scopes, audience, claims: {} }, RULES.scopeRules);
+    scopes.push("platform:admin");
+    audience.push("other");
+    expect(principal.scopes).toEqual(["agents:web:read"]);
+    expect(principal.audience).toEqual(["agents-prod"]);
+    expect(principal.has("platform:admin")).toBe(false);
+    expect(
+      grantedScopesOf(principal, RULES.scopeRules).find(["platform", "admin"], "platform:admin"),
+    ).toBeUndefined();
+  });
+
+  it("shares its list of scopes with all that are granted the same, in its claims too", () => {
+    const [one, other] = [1, 2].map((id) => principalOf({ scopes: ["agents:read"], sub: `user-${id}` }));
+    expect(one?.scopes).toBe(other?.scopes);
+    expect(one?.claims["scopes"]).toBe(other?.claims["scopes"]);
+    expect(one?.claims).toEqual({ scopes: ["agents:read"], sub: "user-1" });
+  });
+
+  it("keeps a text of scopes in its claims as the token has it", () => {
+    const { scopes, claims } = principalOf({ scopes: "agents:read  sessions:read" });
+    expect(scopes).toEqual(["agents:read", "sessions:read"]);
+    expect(claims).toEqual({ scopes: "agents:read  sessions:read" });
+  });
+
+  it("holds claims nested deeper than a stack, frozen all the way", () => {
+    let nested: Record<string, unknown> = {};
+    const innermost = nested;
+    for (let depth = 0; depth < 50_000; depth += 1) nested = { nested };
+    principalOf({ scopes: [], nested });
+    expect(Object.isFrozen(innermost)).toBe(true);
+  });
+
+  it("made by hand or by another server is judged by its list of scopes alone", () => {
+    const admin = ["platform", "admin"];
+    const find = (principal: Principal) =>
+      grantedScopesOf(principal, RULES.scopeRules).find(admin, "platform:admin");
+    const made = granting("agents:read");
+    expect(find({ ...made, has: () => true, resourceIds: () => "all" as const })).toBeUndefined();
+    expect(
+      find(createPrincipal({ scopes: ["root"], audience: [], claims: {} }, scopeRulesOf({}, "root"))),
+    ).toBeUndefined();
+    expect(find({ ...made, scopes: ["platform:admin"] })?.by).toBe("exact");
+    expect(find(made)).toBeUndefined();
+  });
+});
