@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { GrantedScopes, isScopePart, isScopeToken, type SatisfiedBy, splitScope } from "../../src/scopes/scope.ts";
+import {
+  GrantedScopes,
+  isScopePart,
+  isScopeToken,
+  type SatisfiedBy,
+  splitScope,
+} from "../../src/scopes/scope.ts";
 import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
 import { PROPERTY, reporting, scopeRulesOf } from "../support/policy.ts";
 
