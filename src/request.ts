@@ -1,63 +1,73 @@
-import { type Path, readOriginForm } from "./path.ts";
+/** One request as strings, and how its path is read. */
+import { attempt } from "./errors.ts";
 
-/** One request as strings, so that the core serves every framework and none. */
+/** One request as strings, so that the core depends on no framework. */
 export interface AccessRequest {
   /** The method as received; methods are case-sensitive (RFC 9110 section 9.1). */
   readonly method: string;
   /** The request target as received: `/path?query`, or the absolute form (RFC 9112 section 3.2). */
   readonly target: string;
-  /** The value of the `Authorization` header; a list when the request carried several such fields. */
+  /** The value of the `Authorization` header; an array when the request carried several. */
   readonly authorization?: string | readonly string[] | undefined;
   /** The value of the `Cookie` header. */
   readonly cookie?: string | undefined;
   /**
-   * The pattern that the framework's router matched, in path-to-regexp's syntax. Where it is known it decides, and
-   * the path is not read a second time.
+   * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule that
+   * covers this route must be satisfied too. Without it, a path that is not spelled as the table spells it is refused.
    */
   readonly matchedPattern?: string | undefined;
-  /** The decoded parameters of `matchedPattern`, by the names that it gives them. */
+  /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
-  /** How the routers behind the guard read a path. */
-  readonly reading?: PathReading | undefined;
 }
 
-/** @throws TypeError naming the member that is no text, for programs that are not compiled */
-export function requireText(value: unknown, call: string, member: string): void {
-  if (typeof value === "string") return;
-  throw new TypeError(`${call}: \`${member}\` is ${value === undefined ? "missing" : "no text"}.`);
+/** A path that every router divides into the same segments. */
+export interface Path {
+  /** From the first slash on, without the query, still percent-encoded. */
+  readonly text: string;
+  /** Where the last segment ends: the length of `text` without its trailing slash, 0 for `/`. */
+  readonly end: number;
+  /** Whether the path has neither upper-case letters nor percent-encoding, so that it has only one spelling. */
+  readonly isPlain: boolean;
 }
 
-/** An optional member of a request. Its own only: a polluted prototype must not name a route or a credential. */
-export const ownMember = <Name extends keyof AccessRequest>(
-  request: AccessRequest,
-  name: Name,
-): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
+/** Longer paths are refused, so that the cost of reading one is bounded. */
+const MAX_PATH_LENGTH = 8_192;
+
+/** The usual path: lower-case letters, no percent-encoding, no empty segment, no `.` or `..` segment. */
+const PLAIN_PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{|}]+)+\/?$/;
 
 /**
- * What the routers behind the guard treat as the same path; what is left out is not known. A path of which some reading
- * leads to another rule is refused, whatever is declared here but `false`: one router may be stricter than the others.
+ * The same with upper-case letters and percent-encoding (RFC 3986 section 3.3). Not allowed, because routers disagree
+ * about them: `;`, backslashes, raw non-ASCII characters, encoded slashes, backslashes and control characters, and dot
+ * segments whose dots are encoded.
  */
-export interface PathReading {
-  /** `/Agents` is `/agents`. */
-  readonly ignoreCase?: boolean | undefined;
-  /** `/agents/` is `/agents`. */
-  readonly ignoreTrailingSlash?: boolean | undefined;
-}
+const READABLE_PATH =
+  /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w\-.~!$&'()*+,=:@"<>[\]^`{|}]|%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e]|[89a-f][\da-f]))+)+\/?$/i;
 
-/** A path cut at its slashes, still percent-encoded: `/` is none, `/agents/` ends with an empty one. */
-export type PathSegments = readonly string[];
-
-/** RFC 9112 section 3.2.2. A looser authority is where parsers disagree about where the path begins. */
+/** RFC 9112 section 3.2.2. Parsers disagree about where the path begins behind any looser authority. */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
-/** Characters that Node's legacy URL parser, which routers use for the absolute form only, writes percent-encoded. */
-const ESCAPED_IN_URLS = Array.from(
-  "{}|^`<>\"'",
-  (char) => [char, `%${char.charCodeAt(0).toString(16).toUpperCase()}`] as const,
-);
+/** Node's legacy URL parser, which routers use for the absolute form only, percent-encodes these characters. */
+const ENCODED_IN_URLS = /[{}|^`<>"']/g;
 
-/** More of them than an honest path has. Each is written at some cost, and nobody but an attacker would send thousands. */
-const MAX_ESCAPED = 100;
+/** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
+export function readPath(target: string): Path | undefined {
+  const origin = target.includes("#") ? undefined : originForm(target);
+  if (origin === undefined) return undefined;
+  const text = pathOf(origin);
+  if (text.length > MAX_PATH_LENGTH) return undefined;
+  const end = text.endsWith("/") ? text.length - 1 : text.length;
+  if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
+  const isReadable = READABLE_PATH.test(text) && attempt(() => decodeURIComponent(text)) !== undefined;
+  return isReadable ? { text, end, isPlain: false } : undefined;
+}
+
+/** Whether a path ends with a slash after its last segment. */
+export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end < text.length;
+
+/** The segments of a path, still percent-encoded, without an empty one for a trailing slash. */
+export const segmentsOf = ({ text, end }: Path): readonly string[] =>
+  end === 0 ? [] : text.slice(1, end).split("/");
 
 /** The target without its query. */
 export function pathOf(target: string): string {
@@ -65,60 +75,32 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** What a log may show of a target: no query, no fragment and no user information, where clients leave secrets. */
-export function observableTarget(target: string): string {
-  return pathOf(originForm(target) ?? "").replace(/#.*/s, "");
-}
-
-/** A request as hooks are told of it. */
-export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, "authorization" | "cookie"> {
-  const { authorization, cookie, ...observed } = request;
-  return { ...observed, target: observableTarget(request.target) };
-}
-
-/**
- * An origin-form or absolute-form target with its path as routers see it, and its query; `undefined` for every other form,
- * and for an absolute form with more than `MAX_ESCAPED` characters to write encoded.
- */
+/** The path and query of an origin-form or absolute-form target as routers see them; `undefined` for other forms. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
   const whole = pathOf(target);
-  const path = escapeAsUrls(whole.slice(authority.length));
-  if (path === undefined) return undefined;
-  const query = target.slice(whole.length);
-  return path.startsWith("/") ? path + query : `/${path}${query}`;
+  const path = whole.slice(authority.length).replace(ENCODED_IN_URLS, encodeCharacter);
+  return `${path.startsWith("/") ? "" : "/"}${path}${target.slice(whole.length)}`;
 }
 
-function escapeAsUrls(path: string): string | undefined {
-  let left = MAX_ESCAPED;
-  let escaped = path;
-  for (const [char, code] of ESCAPED_IN_URLS) {
-    for (let at = path.indexOf(char); at >= 0; at = path.indexOf(char, at + 1)) {
-      left -= 1;
-      if (left < 0) return undefined;
-    }
-    // One kind after the other: a function that is called for each takes ten times as long.
-    escaped = escaped.replaceAll(char, code);
-  }
-  return escaped;
+const encodeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
+
+/** The request as hooks see it: without credentials, and without the query and user information of its target. */
+export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, "authorization" | "cookie"> {
+  const { authorization, cookie, ...observed } = request;
+  return { ...observed, target: pathOf(originForm(request.target) ?? "").replace(/#.*/s, "") };
 }
 
-/**
- * Reads a target to its path, or to `undefined` when no honest client sends it: one that routers read in different ways
- * would be checked as one path and served as another.
- */
-export function readPath(target: string): Path | undefined {
-  if (target.startsWith("/")) return readOriginForm(target);
-  const origin = target.includes("#") ? undefined : originForm(target);
-  return origin === undefined ? undefined : readOriginForm(origin);
-}
+/** An optional property of a request. Only its own: a polluted prototype must not name a route or a credential. */
+export const ownProperty = <Name extends keyof AccessRequest>(
+  request: AccessRequest,
+  name: Name,
+): AccessRequest[Name] | undefined => (Object.hasOwn(request, name) ? request[name] : undefined);
 
-/** The same, cut to segments. */
-export function readTarget(target: string): PathSegments | undefined {
-  const path = readPath(target);
-  return path && segmentsOf(path);
+/** @throws TypeError that names the property, for callers without types */
+export function requireString(value: unknown, call: string, name: string): asserts value is string {
+  if (typeof value === "string") return;
+  throw new TypeError(`${call}: \`${name}\` ${value === undefined ? "is missing" : "must be a string"}.`);
 }
-
-export const segmentsOf = ({ text }: Path): PathSegments => (text === "/" ? [] : text.slice(1).split("/"));

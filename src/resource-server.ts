@@ -1,23 +1,20 @@
+import { auditRoutes } from "./audit/audit.ts";
+import { type ListedRoute } from "./audit/coverage.ts";
+import { type AuditReport } from "./audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
-import { createIdentifier } from "./token/authenticate.ts";
-import { notify } from "./runtime/notify.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
-import { auditRoutes } from "./audit/audit.ts";
-import { type AuditReport } from "./audit/report.ts";
-import { allow, combine, decideByScopes, type Decision, refuse, type Refused } from "./policy/decision.ts";
+import { attachPipeline, Pipeline } from "./pipeline.ts";
+import { type Decision, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
-import { type ListedRoute } from "./audit/coverage.ts";
-import { findRoute, type Route } from "./policy/route.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
-import { type Rule, type RuleMatch } from "./policy/rule.ts";
-import { createRouteTable, RouteFinder, type RouteTable } from "./policy/route-table.ts";
-import { createPrincipal, type Principal } from "./token/principal.ts";
-import { type AccessRequest, type PathReading, withoutCredentials } from "./request.ts";
+import { type RouteTable } from "./policy/rule.ts";
+import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
-import { isMalformed, readCredential } from "./token/credential.ts";
-import { TokenCache } from "./token/token-cache.ts";
+import { createIdentifier } from "./token/authenticate.ts";
 import { createTrust, rememberAudience } from "./token/issuers.ts";
+import { createPrincipal, type Principal } from "./token/principal.ts";
+import { TokenCache } from "./token/token-cache.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {
@@ -57,12 +54,6 @@ export interface ResourceServer {
    * @throws Error on a public route, where no token was read, and for a parameter that the request does not have
    */
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
-  /**
-   * The narrowest rule that covers a whole route, if one does: what an adapter asks for as well once the framework has
-   * picked a route. `method` is the request's, `pattern` is in path-to-regexp's syntax; with `reading.ignoreCase` texts
-   * may differ in case.
-   */
-  ruleFor(method: string, pattern: string, reading?: PathReading): Rule | undefined;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
@@ -96,96 +87,42 @@ export interface ResourceServer {
  * ```
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
-  const { trusted, rules, tokenSources, maxTokenBytes, tokenCache, now, scopeRules, challenge, ...policy } =
-    resolveOptions(options);
-  const finder = new RouteFinder(rules);
-  const weighed = policy.authorization ? scopeRules : null;
-  const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
+  const resolved = resolveOptions(options);
+  const { trusted, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
   const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
-  const cache = tokenCache && new TokenCache<Principal>(tokenCache, now);
-  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: policy.isRevoked });
+  const cache = resolved.tokenCache && new TokenCache<Principal>(resolved.tokenCache, resolved.now);
+  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
+  const pipeline = new Pipeline(resolved, identify);
 
-  /** The pipeline: request, rule, credential, verified token, principal, decision. */
-  async function decide(request: AccessRequest): Promise<Decision> {
-    const route = findRoute(request, finder, needsRule);
-    if (route.kind === "refused") return route.refused;
-    const { facts, asks } = route;
-    if (asks === "nothing") return allow(facts);
-
-    const credential = readCredential(request, tokenSources, maxTokenBytes);
-    if (credential.kind === "malformed") return refuse("credential_malformed", facts);
-    if (credential.kind === "too_large") return refuse("token_rejected", { rejection: "too_large" }, facts);
-    if (credential.kind === "missing") {
-      return asks === "a good token or none" ? allow(facts) : refuse("credential_missing", facts);
-    }
-
-    const answer = identify(credential.token);
-    // Who is remembered is not waited for: each turn of the event loop's queue has its price. `instanceof` would take the
-    // promise of an async function for an answer where a program has put a `Promise` of its own in place of the global one.
-    const identified = "then" in answer ? await answer : answer;
-    if (identified.kind === "refused") {
-      if (isMalformed(credential)) return refuse("credential_malformed", facts);
-      return refuse(identified.refusal.reason, identified.refusal, facts);
-    }
-    return decideFor(identified.principal, route);
-  }
-
-  function decideFor(principal: Principal, { matches, facts }: Route): Decision {
-    const [first, ...others] = policy.authorization ? matches : [];
-    if (!first) return allow({ principal, ...facts });
-    const decisionOf = (match: RuleMatch) => decideByScopes(match, principal, scopeRules);
-    return combine([decisionOf(first), ...others.map(decisionOf)]);
-  }
-
-  function decideAnonymous(request: AccessRequest): Decision {
-    const route = findRoute(request, finder, needsRule);
-    if (route.kind === "refused") return route.refused;
-    return route.asks === "a good token" ? refuse("credential_missing", route.facts) : allow(route.facts);
-  }
-
-  function authorize(principal: Principal, request: AccessRequest): Decision {
-    const route = findRoute(request, finder, needsRule);
-    return route.kind === "refused" ? route.refused : decideFor(principal, route);
-  }
-
-  function observe(decision: Decision, request: AccessRequest): Decision {
-    if (policy.onDecision) notify(policy.onDecision, decision, withoutCredentials(request));
-    return decision;
-  }
-
-  const server = Object.freeze({
-    routes: createRouteTable(rules),
-    ruleFor: (method: string, pattern: string, reading: PathReading = {}) =>
-      finder.findByRoute(method, pattern, reading),
-    check: policy.onDecision
-      ? async (request: AccessRequest) => observe(await decide(request), request)
-      : decide,
-    checkScopes: (decision: Decision, scopes: readonly string[], request: AccessRequest) =>
-      observe(decideRouteScopes(decision, scopes, request.params, weighed), request),
-    async authenticate(encoded: string) {
-      const identified = await identify(encoded);
+  const server: ResourceServer = {
+    routes: Object.freeze(rules.map(({ rule }) => rule)),
+    check: async (request) => (await pipeline.decide(request, false)).decision,
+    checkScopes(decision, scopes, request) {
+      const decided = decideRouteScopes(decision, scopes, request.params, authorization ? scopeRules : null);
+      return pipeline.observe(decided, request);
+    },
+    async authenticate(token) {
+      const identified = await identify(token);
       if (identified.kind === "identified") return identified.principal;
       const { rejection, cause } = identified.refusal;
       throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
     },
-    authorize: (principal: Principal, method: string, path: string) =>
-      authorize(principal, { method, target: path }),
-    explain(query: ExplainQuery) {
-      const { path, scopes, ...rest } = query;
+    authorize: (principal, method, path) => pipeline.decideFor(principal, { method, target: path }),
+    explain(query) {
       requireQuery(query);
-      const request = { ...rest, target: path };
+      const { path, scopes, ...rest } = query;
       const caller = scopes && createPrincipal({ scopes, audience: [], claims: {} }, scopeRules);
-      const decision = caller ? authorize(caller, request) : decideAnonymous(request);
-      return explainDecision(query, decision);
+      return explainDecision(query, pipeline.decideFor(caller, { ...rest, target: path }));
     },
-    audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
-    refuse: createRefuser(challenge),
+    audit: (routes) => auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open"),
+    refuse: createRefuser(resolved.challenge),
     ready: trust.ready,
-    close: () => {
+    close() {
       trust.close();
       return Promise.resolve();
     },
-  });
+  };
+  attachPipeline(server, pipeline);
   rememberAudience(server, trusted.parties);
-  return server;
+  return Object.freeze(server);
 }

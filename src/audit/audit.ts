@@ -1,7 +1,9 @@
-import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
+import { type CompiledTable } from "../policy/compile-rules.ts";
+import { isPattern, parsePattern, type Pattern } from "../policy/pattern.ts";
+import { findMethodMistake } from "../policy/route-key.ts";
+import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
   ROUTES_MISSING,
-  shadowed,
   unguarded,
   unmapped,
   type UnmappedRoutes,
@@ -9,17 +11,8 @@ import {
   unreadable,
   weaker,
 } from "./findings.ts";
-import { isPattern, parsePattern, type Pattern } from "../policy/pattern.ts";
-import {
-  createRouteCoverage,
-  isReachedBy,
-  type ListedRoute,
-  type RouteCoverage,
-  type UnguardedPlace,
-} from "./coverage.ts";
-import { findMethodMistake } from "../policy/route-key.ts";
+import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findWeakness, hasOwnRule } from "./weakness.ts";
-import { type CompiledRule } from "../policy/rule.ts";
 
 /** A route whose pattern could be read. */
 interface ReadRoute {
@@ -32,7 +25,7 @@ interface ReadRoute {
  * @throws TypeError for anything but a list of `{ method, pattern }`
  */
 export function auditRoutes(
-  rules: readonly CompiledRule[],
+  table: CompiledTable,
   routes: Iterable<ListedRoute>,
   fate: UnmappedRoutes,
 ): AuditReport {
@@ -43,40 +36,37 @@ export function auditRoutes(
   for (const route of list) {
     const parsed = parseRoute(route);
     if ("message" in parsed) findings.push(unreadable(route, parsed));
-    else read.push({ coverage: createRouteCoverage(rules, route, parsed), pattern: parsed });
+    else read.push({ coverage: createRouteCoverage(table, route, parsed), pattern: parsed });
   }
   const coverages = read.map(({ coverage }) => coverage);
   for (const { coverage, pattern } of read) {
-    const weakness = findWeakness(coverage, coverages);
+    const weakness = findWeakness(table, coverage, coverages);
     const { route } = coverage;
-    if (route.unguarded && asksSomething(coverage)) findings.push(unguarded(route, route.unguarded));
+    if (route.unguarded && requiresToken(coverage)) findings.push(unguarded(route, route.unguarded));
     if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate));
     else if (weakness) findings.push(weaker(coverage, pattern, weakness));
   }
-  return createAuditReport(coverages.map(toAuditedRoute), [...findings, ...findIdleRules(rules, coverages)]);
+  return createAuditReport(coverages.map(toAuditedRoute), [
+    ...findings,
+    ...findUnreachedRules(table, coverages),
+  ]);
 }
 
-/** What is public may stand anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
-function asksSomething({ route, rule, deciding }: RouteCoverage): boolean {
+/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
+function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
 }
 
-/** Rules that decide nothing of the application. */
-function findIdleRules(
-  rules: readonly CompiledRule[],
+/** Rules that no route reaches, each with the routes without a rule that it may have been meant for. */
+function findUnreachedRules(
+  { rules }: CompiledTable,
   coverages: readonly RouteCoverage[],
 ): readonly AuditFinding[] {
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
-  return rules.flatMap((compiled) => {
-    const reaching = coverages.filter((coverage) => isReachedBy(compiled, coverage));
-    if (reaching.length === 0) return [unreached(compiled.rule, astray)];
-    // Who answers OPTIONS is not in the list.
-    const isIdle =
-      compiled.rule.method !== "OPTIONS" && !reaching.some(({ deciding }) => deciding.includes(compiled));
-    const deciding = new Set(reaching.flatMap((coverage) => coverage.deciding.map(({ rule }) => rule)));
-    return isIdle ? [shadowed(compiled.rule, [...deciding])] : [];
-  });
+  return rules.flatMap((compiled) =>
+    coverages.some((coverage) => isReachedBy(compiled, coverage)) ? [] : [unreached(compiled.rule, astray)],
+  );
 }
 
 function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
@@ -91,18 +81,16 @@ function parseRoute({ method, pattern }: ListedRoute): Pattern | { message: stri
   return isPattern(parsed) ? parsed : { message: `\`${pattern}\` ${parsed.message}`, hint: parsed.hint };
 }
 
-/** Each route once: a trailing slash does not make another one. */
+/** Each route once: a trailing slash does not make another route. */
 function readList(routes: unknown): readonly ListedRoute[] {
-  const isList = typeof routes === "object" && routes !== null && Symbol.iterator in routes;
-  if (!isList)
-    throw new TypeError(
-      "audit takes a list of routes, each { method, pattern }: write server.audit(routesOf(app)).",
-    );
+  const isIterable = typeof routes === "object" && routes !== null && Symbol.iterator in routes;
+  if (!isIterable)
+    throw new TypeError("audit takes an array of { method, pattern }: write server.audit(routesOf(app)).");
   const found = new Map<string, ListedRoute>();
   for (const [index, one] of [...(routes as Iterable<unknown>)].entries()) {
     const route = readRoute(one, index);
     const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
-    // Of handlers for one route that stand in different places it matters who is not guarded.
+    // Where one route is registered twice, the registration without a guard counts.
     if (!found.has(identity) || (route.unguarded && !found.get(identity)?.unguarded))
       found.set(identity, route);
   }
@@ -110,16 +98,16 @@ function readList(routes: unknown): readonly ListedRoute[] {
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
-  const { method, pattern, unguarded: place } = Object(route) as Partial<Record<keyof ListedRoute, unknown>>;
+  const { method, pattern, unguarded: place } = Object(route) as Partial<ListedRoute>;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
-      `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }: number ${index + 1} of the list is none.`,
+      `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
     );
   if (place === undefined) return Object.freeze({ method, pattern });
-  const { message, hint } = Object(place) as Partial<Record<keyof UnguardedPlace, unknown>>;
+  const { message, hint } = Object(place) as { readonly message?: unknown; readonly hint?: unknown };
   if (typeof message !== "string" || typeof hint !== "string")
     throw new TypeError(
-      `audit takes { message, hint } for where a route is unguarded: number ${index + 1} of the list has something else.`,
+      `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
     );
   return Object.freeze({ method, pattern, unguarded: Object.freeze({ message, hint }) });
 }

@@ -2,7 +2,7 @@
 import { suggest } from "../errors.ts";
 import { type AuditFinding, renderRoute, renderRules } from "./report.ts";
 import { describeRequirement } from "../policy/explain.ts";
-import { alternativeIdentities, type Pattern } from "../policy/pattern.ts";
+import { identityOf, type Pattern } from "../policy/pattern.ts";
 import { type ListedRoute, type RouteCoverage, type UnguardedPlace } from "./coverage.ts";
 import { type Weakness } from "./weakness.ts";
 import { type CompiledRule, type Rule } from "../policy/rule.ts";
@@ -47,12 +47,6 @@ export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: Unmapp
   const name = `\`${renderRoute(route)}\``;
   const line = `Add to scopeMappings: ${lineFor(route, pattern)}`;
   const consequence = consequenceOf(route, fate);
-  const lookalike = touching.find((rule) => looksLike(rule, route, pattern));
-  if (lookalike) {
-    const message = `${name} has no rule, ${consequence}: \`${lookalike.rule.key}\` differs from it in letter case.`;
-    const hint = "Write the key as the route is written.";
-    return Object.freeze({ kind: "route_unmapped", severity: "error", route, message, hint });
-  }
   if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching.filter((rule) => isTwin(rule, route, pattern)).map(({ rule }) => rule);
@@ -127,36 +121,21 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
   });
 }
 
-/** A rule that every route it covers has a narrower rule than. */
-export function shadowed(rule: Rule, deciding: readonly Rule[]): AuditFinding {
-  return Object.freeze({
-    kind: "rule_shadowed",
-    severity: "note",
-    rule,
-    rules: Object.freeze([...deciding]),
-    message: `the rule \`${rule.key}\` (${rule.source}) decides no route: each one that it covers is left to ${renderRules(deciding)}.`,
-    hint: "Keep it as a net for routes to come, or remove it.",
-  });
-}
-
 const describe = ({ key, requirement }: Rule, link = ""): string =>
   `\`${key}\`${link} asks for ${describeRequirement(requirement)}`;
 
 /** A line for the table whose scope no token is granted by chance. */
-function lineFor(route: ListedRoute, { alternatives: [segments = [], ...others] }: Pattern): string {
-  const parameter = segments.findLast(({ kind }) => kind === "parameter");
+function lineFor(route: ListedRoute, { alternatives: [first, ...others] }: Pattern): string {
+  const parameter = first?.segments.findLast(({ kind }) => kind === "parameter");
   const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";
   return `${JSON.stringify(renderRoute(route))}: [${JSON.stringify(`resource:${id}action`)}]`;
 }
 
 /** The same route to the table: both keys in one are a configuration error. */
 function isTwin({ rule, pattern }: CompiledRule, route: ListedRoute, own: Pattern): boolean {
-  const identities = new Set(alternativeIdentities(own));
-  return rule.method === route.method && alternativeIdentities(pattern).some((one) => identities.has(one));
-}
-
-/** The same route to a router that ignores letter case; a rule that covers it exactly would have been found. */
-function looksLike({ rule, pattern }: CompiledRule, route: ListedRoute, own: Pattern): boolean {
-  const fold = (of: Pattern): string => alternativeIdentities(of).join(" ").toLowerCase();
-  return [route.method, "*"].includes(rule.method) && fold(pattern) === fold(own);
+  const identities = new Set(own.alternatives.map(({ segments }) => identityOf(segments)));
+  return (
+    rule.method === route.method &&
+    pattern.alternatives.some(({ segments }) => identities.has(identityOf(segments)))
+  );
 }

@@ -1,11 +1,12 @@
-/** Routes whose rule asks for less than the rules around them: most likely nobody wrote the one that was meant. */
-import { type Alternative, compareNarrowness, findFilling } from "../policy/containment.ts";
-import { overlaps } from "./overlap.ts";
-import { segmentIdentity } from "../policy/pattern.ts";
-import { alternativesOf, containsPath, rankOf, type RouteCoverage } from "./coverage.ts";
+/** Routes whose rule requires less than the rules around them, which is probably not what the author meant. */
+import { type CompiledTable } from "../policy/compile-rules.ts";
+import { findRouteRule } from "../policy/find-rules.ts";
+import { identityOf, type PatternSegment } from "../policy/pattern.ts";
 import { type CompiledRule } from "../policy/rule.ts";
+import { alternativesOf, rankOf, type RouteCoverage } from "./coverage.ts";
+import { covers, meet } from "./overlap.ts";
 
-/** Why a route counts as weak: what its rule is to the stronger ones. */
+/** Why a route counts as weak: how its rule relates to the stronger ones. */
 export interface Weakness {
   readonly kind: "outranked" | "changes" | "borrowed";
   /** The rule that decides. */
@@ -17,10 +18,10 @@ export interface Weakness {
 type Mapped = RouteCoverage & { readonly rule: CompiledRule };
 
 const READING = new Set(["GET", "HEAD", "OPTIONS"]);
-/** POST is not among them: logging in and signing up post to what only members may read. */
+/** Without POST: a login posts to a path that only members may read. */
 const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
 
-/** How much a rule asks for: nothing, a good token or none, a good token, scopes. Scopes are not weighed against each other. */
+/** How much a rule requires: nothing, an optional token, a token, scopes. Scopes are not compared with each other. */
 export function strengthOf({ requirement }: CompiledRule): number {
   if (requirement.kind === "public") return 0;
   if (requirement.kind === "optional") return 1;
@@ -28,54 +29,45 @@ export function strengthOf({ requirement }: CompiledRule): number {
 }
 
 /**
- * Finds the weakness of a route that has a rule. Three cases, of which the first that applies counts:
+ * Finds the weakness of a route that has a rule. The first case that applies counts:
  *
- * - `outranked`: a rule with a narrower path asks for more, but not of this method: an exact method comes before `*`.
- * - `borrowed`: the route has no rule of its own, and neighbours that the same wide rule would decide have stronger ones
- *   of their own: another method of its pattern, or most of the routes around it (its parent, and what shares a parent with
- *   some static text). For a route that reads only neighbours that read count: reading is often freer than writing.
- * - `changes`: PUT, PATCH or DELETE asks for less than GET on the same pattern.
+ * - `outranked`: a rule with a narrower path requires more, but an exact method comes before its `*`.
+ * - `borrowed`: the route has no rule of its own, and the routes around it that the same wide rule would decide have
+ *   stronger rules of their own: another method of its pattern, or most of the routes with the same parent. For a route
+ *   that reads, only neighbours that read count: reading is often freer than writing.
+ * - `changes`: PUT, PATCH or DELETE requires less than GET on the same pattern.
  */
-export function findWeakness(route: RouteCoverage, all: readonly RouteCoverage[]): Weakness | undefined {
+export function findWeakness(
+  table: CompiledTable,
+  route: RouteCoverage,
+  all: readonly RouteCoverage[],
+): Weakness | undefined {
   if (!isMapped(route)) return undefined;
   const mapped = all.filter(isMapped);
-  return findOutranking(route) ?? findStrongerNeighbours(route, mapped) ?? findStrongerReading(route, mapped);
+  return (
+    findOutranking(table, route) ??
+    findStrongerNeighbours(route, mapped) ??
+    findStrongerReading(route, mapped)
+  );
 }
 
 const isMapped = (coverage: RouteCoverage): coverage is Mapped => coverage.rule !== undefined;
 
-function findOutranking({ methods, touching, alternatives }: Mapped): Weakness | undefined {
-  for (const method of methods) {
-    for (const outranked of touching) {
+function findOutranking({ tree }: CompiledTable, route: Mapped): Weakness | undefined {
+  for (const method of route.methods) {
+    for (const outranked of route.touching) {
       for (const own of alternativesOf(outranked)) {
-        for (const route of alternatives.filter((one) => overlaps(one, own))) {
-          const first = findPreceding(touching, method, rankOf(outranked, method), [own, route]);
-          const isWider = first !== undefined && compareNarrowness(own, first.covering) < 0;
-          if (isWider && strengthOf(first.rule) < strengthOf(outranked))
-            return { kind: "outranked", rule: first.rule, stronger: [outranked] };
-        }
+        const common = route.alternatives.map((one) => meet(own, one)).find((one) => one !== undefined);
+        const rule = common && findRouteRule(tree, method, common)?.compiled;
+        if (!rule || rankOf(outranked, method) < 0 || rankOf(rule, method) >= rankOf(outranked, method))
+          continue;
+        const isWider = alternativesOf(rule).some((wide) => covers(wide, own) && !covers(own, wide));
+        if (isWider && strengthOf(rule) < strengthOf(outranked))
+          return { kind: "outranked", rule, stronger: [outranked] };
       }
     }
   }
   return undefined;
-}
-
-/** The rule that decides one of the places because its method comes before that of a rank. */
-function findPreceding(
-  touching: readonly CompiledRule[],
-  method: string,
-  rank: number,
-  places: readonly Alternative[],
-): { readonly rule: CompiledRule; readonly covering: Alternative } | undefined {
-  return touching
-    .map((rule) => ({ rule, place: rankOf(rule, method) }))
-    .filter(({ place }) => place >= 0 && place < rank)
-    .flatMap(({ rule, place }) =>
-      alternativesOf(rule)
-        .filter((covering) => places.some((covered) => findFilling(covering, covered) !== undefined))
-        .map((covering) => ({ rule, place, covering })),
-    )
-    .sort((a, b) => a.place - b.place || compareNarrowness(a.covering, b.covering))[0];
 }
 
 function findStrongerReading(route: Mapped, all: readonly Mapped[]): Weakness | undefined {
@@ -83,7 +75,7 @@ function findStrongerReading(route: Mapped, all: readonly Mapped[]): Weakness | 
   const stronger = all
     .filter((other) => other.route.method === "GET" && isSamePattern(route, other))
     .filter((other) => strengthOf(other.rule) > strengthOf(route.rule));
-  return weaknessBeside("changes", route, stronger);
+  return toWeakness("changes", route, stronger);
 }
 
 function findStrongerNeighbours(route: Mapped, all: readonly Mapped[]): Weakness | undefined {
@@ -94,15 +86,15 @@ function findStrongerNeighbours(route: Mapped, all: readonly Mapped[]): Weakness
   const stronger = neighbours.filter(
     (other) =>
       strengthOf(other.rule) > strengthOf(route.rule) &&
-      other.alternatives.every((path) => containsPath(route.rule, path)),
+      other.alternatives.every((one) => alternativesOf(route.rule).some((wide) => covers(wide, one))),
   );
-  const isAlone = stronger.length * 2 <= neighbours.length;
-  return isAlone && !stronger.some((other) => isSamePattern(route, other))
-    ? undefined
-    : weaknessBeside("borrowed", route, stronger);
+  const isMost = stronger.length * 2 > neighbours.length;
+  return isMost || stronger.some((other) => isSamePattern(route, other))
+    ? toWeakness("borrowed", route, stronger)
+    : undefined;
 }
 
-function weaknessBeside(
+function toWeakness(
   kind: Weakness["kind"],
   { rule }: Mapped,
   stronger: readonly Mapped[],
@@ -133,11 +125,8 @@ function isNear(route: Mapped, other: Mapped): boolean {
   );
 }
 
-/** What a path stands under. Where that is parameters only, everything would be near everything. */
-function parentsOf(alternative: Alternative): readonly string[] {
+/** The parent of a pattern. None where it has only parameters: everything would be near everything. */
+function parentsOf(alternative: readonly PatternSegment[]): readonly string[] {
   const parent = alternative.slice(0, -1);
   return parent.some(({ kind }) => kind === "static") ? [identityOf(parent)] : [];
 }
-
-const identityOf = (alternative: Alternative): string =>
-  alternative.map((segment) => `/${segmentIdentity(segment)}`).join("");

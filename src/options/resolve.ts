@@ -3,6 +3,7 @@ import { compileRules } from "../policy/compile-rules.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule } from "../policy/rule.ts";
+import { type RuleTree } from "../policy/rule-tree.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
@@ -22,6 +23,7 @@ export interface ResolvedOptions {
   readonly now: () => number;
   readonly scopeRules: ScopeRules;
   readonly rules: readonly CompiledRule[];
+  readonly tree: RuleTree;
   readonly authorization: boolean;
   readonly unmappedRoutes: "deny" | "authenticated";
   readonly challenge: ChallengeRules;
@@ -53,7 +55,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
   const trusted = resolveTrust(options, when, report);
-  const rules = compileRules(
+  const { rules, tree } = compileRules(
     wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
     report,
@@ -69,6 +71,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     now: options.now ?? Date.now,
     scopeRules,
     rules,
+    tree,
     authorization: settings.authorization,
     unmappedRoutes: settings.unmappedRoutes,
     challenge: { realm: options.realm, resourceMetadataUrl: options.resourceMetadataUrl },

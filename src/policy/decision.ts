@@ -1,7 +1,7 @@
 import { type Rejection } from "../errors.ts";
-import { grantedScopesOf, type Principal } from "../token/principal.ts";
-import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { bindScope, type RequiredScope } from "../scopes/required-scope.ts";
+import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
 
@@ -15,19 +15,21 @@ export type RefusalReason =
   | "route_unmapped"
   | "keys_unavailable";
 
-/** What every decision tells of how it came about. */
+/** What every decision reports. */
 export interface DecisionFacts {
-  /** The rule that decided; absent where the table had none, or the path was not read. */
+  /** The rule that decided; absent where the table has none, or the path could not be read. */
   readonly rule?: Rule;
-  /** The caller; absent where no token was looked at or accepted. Of a revoked token: whom it spoke for. */
+  /** Every rule that the request had to satisfy: that of its path, and that of the route that runs. */
+  readonly rules: readonly Rule[];
+  /** The caller; absent where no token was read or accepted. For a revoked token, the caller it was issued to. */
   readonly principal?: Principal;
-  /** The scopes asked for, route parameters filled in; of `anyOf` each of the alternatives. */
+  /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
-  /** The scopes of the token, as it lists them. */
+  /** The scopes of the token, as the token lists them. */
   readonly granted: readonly string[];
-  /** The required scopes that nothing granted covers. Of an `anyOf` that was met: none. */
+  /** The required scopes that no granted scope covers. Empty for an `anyOf` that is satisfied. */
   readonly missing: readonly string[];
-  /** Which granted scope satisfied which required one, and how. */
+  /** Which granted scope satisfied which required scope, and how. */
   readonly satisfied: readonly Satisfaction[];
 }
 
@@ -39,153 +41,157 @@ export interface Allowed extends DecisionFacts {
 
 /** A request that may not go on, and why. */
 export interface Refused extends DecisionFacts {
-  /** The request is answered by `server.refuse(decision)`. */
+  /** The request must be answered with `server.refuse(decision)`. */
   readonly allowed: false;
-  /** Why; it decides the status of the answer. */
+  /** Why; it decides the status of the response. */
   readonly reason: RefusalReason;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
-  /** The claim that is missing or wrong, when the rejection is `claims`. For the operator's log; it is never rendered. */
+  /** The claim that is missing or wrong, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`. For the operator's log; it is never rendered. */
+  /** What failed behind `keys_unavailable`, or why the path is ambiguous. For logs; never part of the response. */
   readonly cause?: unknown;
 }
 
-/** The one answer that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
+/** The one result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
 export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-// No decision begins with a spread: an object that does and then grows is thirty times slower to make.
+type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">;
 
-/** A refusal for a reason that scopes have no part in; `route` is what is known of the route. */
-export function refuse(
-  reason: RefusalReason,
-  facts: Pick<Refused, "rule" | "principal" | "rejection" | "claim" | "cause"> = {},
-  route: Pick<Refused, "rule"> = {},
-): Refused {
+/** Refuses a request for a reason other than scopes. */
+export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {
+  const [rule] = rules;
   return Object.freeze({
-    required: NOTHING,
-    granted: facts.principal?.scopes ?? NOTHING,
-    missing: NOTHING,
-    satisfied: NOTHING,
-    ...facts,
-    ...route,
     allowed: false,
     reason,
-  });
-}
-
-/** An answer that needs no scope of the caller. */
-export function allow(facts: Pick<Allowed, "rule" | "principal"> = {}): Allowed {
-  return Object.freeze({
+    ...(rule && { rule }),
+    rules,
+    ...facts,
     required: NOTHING,
     granted: facts.principal?.scopes ?? NOTHING,
     missing: NOTHING,
     satisfied: NOTHING,
-    ...facts,
-    allowed: true,
   });
 }
 
-/** Whether the scopes of a principal meet what a rule asks. */
-export function decideByScopes(match: RuleMatch, principal: Principal, rules: ScopeRules): Decision {
-  const { rule, requirement } = match.compiled;
-  const granted = grantedScopesOf(principal, rules);
-  switch (requirement.kind) {
-    case "public":
-    case "optional":
-      return allow({ rule, principal });
-    case "allOf":
-    case "anyOf": {
-      const parameter = (name: string) => match.parameter(name);
-      return weigh(requirement, parameter, granted, { rule, principal });
-    }
-    case "filtered": {
-      const { resource, action, scope } = requirement;
-      const satisfaction = granted.findSome(resource, action, scope.text);
-      return conclude([scope.text], satisfaction ? [satisfaction] : [], satisfaction !== undefined, {
-        rule,
-        principal,
-      });
-    }
-  }
+const NO_RULES: readonly Rule[] = NOTHING;
+
+/** Allows a request whose rules require no scope. */
+export function allow(rules = NO_RULES, principal?: Principal): Allowed {
+  return conclude(rules, principal, [], NOTHING, NOTHING);
 }
 
-/** What several rules of one request decide together: all must be met, and a refusal tells the scopes of all. */
-export function combine(decisions: readonly [Decision, ...Decision[]]): Decision {
-  const [first] = decisions;
-  if (decisions.length === 1) return first;
-  const refused = decisions.find((decision) => !decision.allowed);
-  if (!refused) return first;
-  const union = (read: (decision: Decision) => readonly string[]) =>
-    Object.freeze([...new Set(decisions.flatMap(read))]);
-  const satisfied = decisions.flatMap((decision) => decision.satisfied);
-  return Object.freeze({
-    ...refused,
-    required: union(({ required }) => required),
-    missing: union(({ missing }) => missing),
-    satisfied: Object.freeze([...new Map(satisfied.map((one) => [one.required, one])).values()]),
-  });
+/** Whether the scopes of a principal satisfy every rule; a refusal names the scopes of all of them. */
+export function decideByRules(
+  matches: readonly RuleMatch[],
+  principal: Principal,
+  scopeRules: ScopeRules,
+): Decision {
+  const granted = grantedScopesOf(principal, scopeRules);
+  const rules = rulesOf(matches);
+  const [first, ...others] = matches;
+  if (!first) return allow(rules, principal);
+  const found = weigh(first.compiled.requirement, first, granted);
+  // Written out, because nearly every request has one rule.
+  if (others.length === 0) return decide(rules, principal, [found]);
+  return decide(rules, principal, [
+    found,
+    ...others.map((match) => weigh(match.compiled.requirement, match, granted)),
+  ]);
 }
 
-/** Whether a principal holds all of some scopes, for a check that stands in a route rather than in the table. */
-export function decideByScopeList(
+/** The rules of matches, as a decision lists them. */
+export const rulesOf = (matches: readonly RuleMatch[]): readonly Rule[] => {
+  const [first] = matches;
+  return matches.length === 1 && first
+    ? first.compiled.asList
+    : Object.freeze(matches.map(({ compiled }) => compiled.rule));
+};
+
+/** Whether a principal holds all of some scopes, for a check that one route adds to the table. */
+export function decideByScopes(
   scopes: readonly RequiredScope[],
   parameter: (name: string) => string,
-  rules: ScopeRules,
-  facts: Facts,
+  scopeRules: ScopeRules,
+  facts: { readonly rules: readonly Rule[]; readonly principal: Principal },
 ): Decision {
-  return weigh({ kind: "allOf", scopes }, parameter, grantedScopesOf(facts.principal, rules), facts);
+  const granted = grantedScopesOf(facts.principal, scopeRules);
+  return decide(facts.rules, facts.principal, [weigh({ kind: "allOf", scopes }, { parameter }, granted)]);
 }
 
-type ScopeRequirement = Extract<CompiledRequirement, { scopes: unknown }>;
+/** What one requirement asked for and found. */
+interface Weighed {
+  readonly required: readonly string[];
+  readonly satisfied: readonly Satisfaction[];
+  readonly isMet: boolean;
+}
 
-type Facts = Required<Pick<DecisionFacts, "principal">> & Pick<DecisionFacts, "rule">;
+const MET: Weighed = { required: NOTHING, satisfied: NOTHING, isMet: true };
 
 function weigh(
-  { kind, scopes }: ScopeRequirement,
-  parameter: (name: string) => string,
+  requirement: CompiledRequirement,
+  { parameter }: Pick<RuleMatch, "parameter">,
   granted: GrantedScopes,
-  facts: Facts,
-): Decision {
+): Weighed {
+  if (requirement.kind === "public" || requirement.kind === "optional") return MET;
+  if (requirement.kind === "filtered") {
+    const { resource, action, scope } = requirement;
+    const found = granted.findSome(resource, action, scope.text);
+    return { required: [scope.text], satisfied: found ? [found] : NOTHING, isMet: found !== undefined };
+  }
   const required: string[] = [];
   const satisfied: Satisfaction[] = [];
-  for (const scope of scopes) {
+  for (const scope of requirement.scopes) {
     const { parts, text } = bindScope(scope, parameter);
-    const satisfaction = granted.find(parts, text);
-    if (satisfaction) satisfied.push(satisfaction);
+    const found = granted.find(parts, text);
+    if (found) satisfied.push(found);
     required.push(text);
   }
-  const isMet = kind === "allOf" ? satisfied.length === required.length : satisfied.length > 0;
-  return conclude(required, satisfied, isMet, facts);
+  const isMet = requirement.kind === "allOf" ? satisfied.length === required.length : satisfied.length > 0;
+  return { required, satisfied, isMet };
 }
 
+function decide(rules: readonly Rule[], principal: Principal, weighed: readonly Weighed[]): Decision {
+  const [first = MET] = weighed;
+  const isAllowed = weighed.every(({ isMet }) => isMet);
+  const required = weighed.length === 1 ? first.required : union(weighed.map((one) => one.required));
+  const satisfied = weighed.length === 1 ? first.satisfied : weighed.flatMap((one) => one.satisfied);
+  if (isAllowed) return conclude(rules, principal, required, satisfied, NOTHING);
+  const missing = weighed.flatMap((one) =>
+    one.isMet ? [] : one.required.filter((scope) => !one.satisfied.some((by) => by.required === scope)),
+  );
+  const failed = rules[weighed.findIndex(({ isMet }) => !isMet)] ?? rules[0];
+  return Object.freeze({
+    allowed: false,
+    reason: "scope_insufficient",
+    ...(failed && { rule: failed }),
+    rules,
+    principal,
+    required: Object.freeze(required),
+    granted: principal.scopes,
+    missing: Object.freeze([...new Set(missing)]),
+    satisfied: Object.freeze(satisfied),
+  });
+}
+
+const union = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())];
+
+/** Without spreads for the usual request: they cost more than the rest of a decision. */
 function conclude(
+  rules: readonly Rule[],
+  principal: Principal | undefined,
   required: readonly string[],
   satisfied: readonly Satisfaction[],
-  isMet: boolean,
-  facts: Facts,
-): Decision {
-  const missing = isMet
-    ? NOTHING
-    : Object.freeze(required.filter((text) => !satisfied.some((one) => one.required === text)));
-  const { rule, principal } = facts;
-  const { scopes: granted } = principal;
+  missing: readonly string[],
+): Allowed {
+  const [rule] = rules;
   Object.freeze(required);
   Object.freeze(satisfied);
-  // Written out for what most requests are: a spread in an object that is made for each takes as long as all the rest of it.
-  if (isMet && rule)
-    return Object.freeze({ required, granted, missing, satisfied, rule, principal, allowed: true });
-  return isMet
-    ? Object.freeze({ required, granted, missing, satisfied, ...facts, allowed: true })
-    : Object.freeze({
-        required,
-        granted,
-        missing,
-        satisfied,
-        ...facts,
-        allowed: false,
-        reason: "scope_insufficient",
-      });
+  const granted = principal?.scopes ?? NOTHING;
+  if (rule && principal)
+    return Object.freeze({ allowed: true, rule, rules, principal, required, granted, missing, satisfied });
+  const known = { ...(rule && { rule }), ...(principal && { principal }) };
+  return Object.freeze({ allowed: true, ...known, rules, required, granted, missing, satisfied });
 }

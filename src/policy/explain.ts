@@ -1,69 +1,71 @@
-import { type AccessRequest, requireText } from "../request.ts";
+import { type AccessRequest, requireString } from "../request.ts";
 import { type Decision } from "./decision.ts";
 import { type Requirement } from "./requirement.ts";
-import { type Rule } from "./rule.ts";
 
-/** What to explain: a request, and the scopes of an imagined caller; without `scopes` one that has no token. */
-export interface ExplainQuery extends Pick<
-  AccessRequest,
-  "method" | "matchedPattern" | "params" | "reading"
-> {
+/** What to explain: a request, and the scopes of an imagined caller. */
+export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
   /** The target, read exactly as it is spelled. */
   readonly path: string;
-  /** What an imagined caller is granted; left out: one without a token. */
+  /** The scopes of the caller; without them, a caller without a token. */
   readonly scopes?: readonly string[];
 }
 
 /** How a request is decided, as data and as text. */
 export interface Explanation {
-  /** As it was asked. */
+  /** The method of the query. */
   readonly method: string;
-  /** As it was asked. */
+  /** The path of the query. */
   readonly path: string;
-  /** What would be decided. */
+  /** The decision that `check` would make. */
   readonly decision: Decision;
-  /** For a terminal: the rule, what it asks, what satisfied it and what is missing. */
+  /** For a terminal: the rules, what they require, what satisfied them and what is missing. */
   readonly text: string;
 }
 
-/** @throws TypeError for what only a program that is not compiled can ask */
+/** @throws TypeError for a query of the wrong shape, for callers without types */
 export function requireQuery({ path, scopes }: ExplainQuery): void {
-  requireText(path, "server.explain takes { method, path, scopes }", "path");
+  requireString(path, "server.explain takes { method, path, scopes }", "path");
   if (scopes === undefined || Array.isArray(scopes)) return;
-  throw new TypeError('server.explain: `scopes` is no list: write scopes: ["agents:read"].');
+  throw new TypeError('server.explain: `scopes` must be an array: write scopes: ["agents:read"].');
 }
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
-  const lines: readonly (readonly [string, string])[] = [
-    ["rule", describeRule(decision.rule)],
-    ["requires", describeRequirement(decision.rule?.requirement, decision.required)],
-    ["granted", list(decision.granted)],
-    ...decision.satisfied.map(
-      ({ required, granted, by }) => ["satisfied", `${required} by ${granted} (${by})`] as const,
-    ),
-    ...(decision.missing.length > 0 ? [["missing", list(decision.missing)] as const] : []),
-    ["decision", decision.allowed ? "allowed" : `refused: ${decision.rejection ?? decision.reason}`],
+  const isOnly = decision.rules.length === 1;
+  const rules = decision.rules.flatMap(({ key, source, requirement }) => [
+    ["rule", `${key} (${source})`],
+    ["requires", describeRequirement(requirement, isOnly ? decision.required : [])],
+  ]);
+  const lines = [
+    ...(rules.length > 0 ? rules : [["rule", "none"]]),
+    ["granted", join(decision.granted)],
+    ...decision.satisfied.map(({ required, granted, by }) => [
+      "satisfied",
+      `${required} by ${granted} (${by})`,
+    ]),
+    ...(decision.missing.length > 0 ? [["missing", join(decision.missing)]] : []),
+    ["decision", describeDecision(decision)],
   ];
-  const text = [`${method} ${path}`, ...lines.map(([name, value]) => `  ${name.padEnd(10)} ${value}`)].join(
-    "\n",
-  );
-  return { method, path, decision, text };
+  const text = [
+    `${method} ${path}`,
+    ...lines.map(([name = "", value = ""]) => `  ${name.padEnd(10)} ${value}`),
+  ];
+  return { method, path, decision, text: text.join("\n") };
 }
 
-const describeRule = (rule: Rule | undefined): string => (rule ? `${rule.key} (${rule.source})` : "none");
+function describeDecision(decision: Decision): string {
+  if (decision.allowed) return "allowed";
+  const why = decision.reason === "request_ambiguous" ? `. ${String(decision.cause)}` : "";
+  return `refused: ${decision.rejection ?? decision.reason}${why}`;
+}
 
-/** What a rule asks for, in words; with the scopes of one request where they are known. */
-export function describeRequirement(
-  requirement: Requirement | undefined,
-  required: readonly string[] = [],
-): string {
+/** What a rule requires, in words; with the scopes of one request where they are known. */
+export function describeRequirement(requirement: Requirement, required: readonly string[] = []): string {
   if (requirement === "public") return "nothing";
-  if (requirement === "optional") return "nothing, or a valid token";
-  if (requirement === undefined) return "-";
-  // Where no caller was weighed the scopes are shown as the rule writes them.
-  if ("filtered" in requirement) return `${requirement.filtered}, for all or at least one id`;
-  if ("anyOf" in requirement) return `one of ${list(required.length > 0 ? required : requirement.anyOf)}`;
-  return requirement.length === 0 ? "a valid token" : list(required.length > 0 ? required : requirement);
+  if (requirement === "optional") return "no token, or a valid one";
+  if ("filtered" in requirement) return `${requirement.filtered}, for all ids or at least one`;
+  if ("anyOf" in requirement) return `one of ${join(required.length > 0 ? required : requirement.anyOf)}`;
+  if (requirement.length === 0) return "a valid token";
+  return join(required.length > 0 ? required : requirement);
 }
 
-const list = (items: readonly string[]): string => (items.length === 0 ? "-" : items.join(" "));
+const join = (items: readonly string[]): string => (items.length === 0 ? "-" : items.join(" "));

@@ -1,26 +1,35 @@
 import { type Key, parse, pathToRegexp, type Token } from "path-to-regexp";
 import { attempt } from "../errors.ts";
-import { readTarget } from "../request.ts";
+import { readPath, segmentsOf } from "../request.ts";
 import { findSpelling, translateParameters } from "./pattern-dialects.ts";
+import { loosen } from "./segment.ts";
 
-/** One segment of a pattern. `narrowness` orders the kinds: static, mixed, parameter, wildcard. */
+/** One segment of a pattern, the kinds from the narrowest to the widest. */
 export type PatternSegment =
   | { readonly kind: "static"; readonly text: string }
   | { readonly kind: "mixed"; readonly parts: readonly SegmentPart[] }
   | { readonly kind: "parameter"; readonly name: string }
   | { readonly kind: "wildcard"; readonly name: string };
 
-/** Text, or a parameter that fills the place between two texts. */
+/** Text, or a parameter between two texts. */
 export type SegmentPart = string | Key;
+
+/** A pattern without optional groups. */
+export interface Alternative {
+  readonly segments: readonly PatternSegment[];
+  /** Whether the pattern ends with a slash. It matches the same routes with and without. */
+  readonly hasSlash: boolean;
+}
 
 /** A pattern with its optional groups written out: it matches what any of its alternatives matches. */
 export interface Pattern {
   readonly source: string;
-  readonly alternatives: readonly (readonly PatternSegment[])[];
+  readonly alternatives: readonly Alternative[];
+  /** The parameters that a scope template may name. */
   readonly parameters: ReadonlySet<string>;
 }
 
-/** What is wrong with a pattern, and how to write it. */
+/** What is wrong with a pattern, and the fix. */
 export interface PatternMistake {
   readonly code: "route_pattern_invalid" | "route_unreachable";
   readonly message: string;
@@ -31,7 +40,7 @@ type FlatToken = Exclude<Token, { type: "group" }>;
 
 const MAX_ALTERNATIVES = 64;
 
-/** Parses a pattern in path-to-regexp's syntax to segments, or says why no request can match it. */
+/** Parses a pattern in path-to-regexp's syntax, or says why no request can match it. */
 export function parsePattern(source: string): Pattern | PatternMistake {
   const translated = translateParameters(source);
   if (translated !== undefined)
@@ -45,36 +54,41 @@ export function parsePattern(source: string): Pattern | PatternMistake {
       "Write it as several routes.",
     );
   }
-  const alternatives: PatternSegment[][] = [];
-  for (const alternative of flat) {
-    const segments = readSegments(alternative, source);
-    if (!Array.isArray(segments)) return segments;
-    alternatives.push(segments);
+  const alternatives: Alternative[] = [];
+  for (const tokens of flat) {
+    const alternative = readAlternative(tokens, source);
+    if ("code" in alternative) return alternative;
+    alternatives.push(alternative);
   }
-  const names = flat.map(parameterNames);
+  const names = flat.map((tokens) => tokens.flatMap((token) => ("name" in token ? [token.name] : [])));
   if (names.some((own) => new Set(own).size < own.length)) {
-    return invalid("names one parameter twice.", "Give every parameter a name of its own.");
+    return invalid("uses one parameter name twice.", "Give every parameter its own name.");
   }
-  return { source, alternatives, parameters: new Set(names.flat()) };
+  const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
+  return { source, alternatives, parameters };
 }
 
 export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
 
-/** The alternatives of a pattern without parameter names: two keys that share one have a route in common. */
-export const alternativeIdentities = (pattern: Pattern): readonly string[] =>
-  pattern.alternatives.map(alternativeIdentity);
+/** Routers divide a segment with several parameters at different places, so a scope cannot depend on one of them. */
+function certainNames(segment: PatternSegment): readonly string[] {
+  if (segment.kind === "static") return [];
+  if (segment.kind !== "mixed") return [segment.name];
+  const names = segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+  return names.length === 1 ? names : [];
+}
 
-/** The identity of one alternative. */
-export const alternativeIdentity = (segments: readonly PatternSegment[]): string =>
+/** The same for two alternatives that are one route: parameter names, letter case and encoding make no difference. */
+export const identityOf = (segments: readonly PatternSegment[]): string =>
   segments.map((segment) => `/${segmentIdentity(segment)}`).join("");
 
-/** The identity of one segment. Parameters are written as control characters, which no segment can hold. */
+/** Parameters are written as control characters, which no segment can hold. */
 export function segmentIdentity(segment: PatternSegment): string {
   switch (segment.kind) {
     case "static":
-      return segment.text;
+      return loosen(segment.text);
     case "mixed":
-      return segment.parts.map((part) => (typeof part === "string" ? part : "\u0001")).join("");
+      return segment.parts.map((part) => (typeof part === "string" ? loosen(part) : "\u0001")).join("");
     case "parameter":
       return "\u0001";
     case "wildcard":
@@ -104,9 +118,6 @@ function tokensOf(source: string): readonly Token[] | undefined {
 const SYNTAX =
   "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
 
-const parameterNames = (tokens: readonly FlatToken[]): string[] =>
-  tokens.flatMap((token) => ("name" in token ? [token.name] : []));
-
 function expandGroups(tokens: readonly Token[]): FlatToken[][] {
   let alternatives: FlatToken[][] = [[]];
   for (const token of tokens) {
@@ -117,12 +128,12 @@ function expandGroups(tokens: readonly Token[]): FlatToken[][] {
   return alternatives;
 }
 
-function readSegments(tokens: readonly FlatToken[], source: string): PatternSegment[] | PatternMistake {
+function readAlternative(tokens: readonly FlatToken[], source: string): Alternative | PatternMistake {
   const [first] = tokens;
   if (first?.type !== "text" || !first.value.startsWith("/")) {
     return invalid(
       "does not begin with a slash.",
-      "Write the whole path from `/` on, mount prefix included.",
+      "Write the whole path from `/` on, including mount prefixes.",
     );
   }
   const segments: SegmentPart[][] = [];
@@ -144,13 +155,19 @@ function readSegments(tokens: readonly FlatToken[], source: string): PatternSegm
     );
   }
   if (segments.filter((parts) => parts.some(isWildcard)).length > 1) {
-    return invalid("has two wildcards.", "Write one: routers divide a path between two in different ways.");
+    return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
   }
-  if (segments.length === 1 && segments.flat().length === 0) return [];
-  return unreachableSegments(segments, source) ?? segments.map(readSegment);
+  const hasSlash = segments.at(-1)?.length === 0;
+  if (hasSlash) segments.pop();
+  return (
+    findUnreachable(segments, source) ?? {
+      segments: segments.map(readSegment),
+      hasSlash: hasSlash && segments.length > 0,
+    }
+  );
 }
 
-/** Texts that an optional group left side by side are one text. */
+/** Two texts that an optional group has left side by side are one text. */
 function appendText(parts: SegmentPart[], text: string): void {
   const last = parts.at(-1);
   if (typeof last === "string") parts.splice(-1, 1, last + text);
@@ -164,25 +181,24 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
   return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
 }
 
-/** A pattern whose own sample path is refused, or read as another path, would never be asked. */
-function unreachableSegments(
+/** A pattern whose own sample path is refused, or is read as another path, would never decide a request. */
+function findUnreachable(
   segments: readonly (readonly SegmentPart[])[],
   source: string,
 ): PatternMistake | undefined {
   const sample = segments.map((parts) =>
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
-  const read = readTarget(`/${sample.join("/")}`);
-  if (read?.length === sample.length && read.every((segment, index) => segment === sample[index]))
-    return undefined;
+  const read = readPath(`/${sample.join("/")}`);
+  if (read && segmentsOf(read).join("/") === sample.join("/")) return undefined;
   const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
-  const isForeign = encoded !== source && readTarget(`/${sample.map(encodeURI).join("/")}`) !== undefined;
+  const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",
-    message: "is a path that no request is let through with.",
+    message: "is a path that is refused in every request.",
     hint: isForeign
-      ? `Write it percent-encoded, as it travels: \`${encoded}\`.`
-      : "Write a path without empty and dot segments, query, fragment, backslash and encoded slashes.",
+      ? `Write it percent-encoded, as clients send it: \`${encoded}\`.`
+      : "Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
   };
 }
 

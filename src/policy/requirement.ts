@@ -26,7 +26,8 @@ export type ScopeMappings = Readonly<Record<string, Requirement>>;
 
 /** A requirement, compiled. */
 export type CompiledRequirement =
-  | { readonly kind: "public" | "optional" }
+  | { readonly kind: "public" }
+  | { readonly kind: "optional" }
   | { readonly kind: "allOf" | "anyOf"; readonly scopes: readonly RequiredScope[] }
   | {
       readonly kind: "filtered";

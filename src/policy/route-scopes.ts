@@ -1,43 +1,41 @@
-import { type AccessRequest } from "../request.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
-import { allow, decideByScopeList, type Decision, refuse } from "./decision.ts";
 import { compileScopeList, type RequiredScope } from "../scopes/required-scope.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
+import { type AccessRequest } from "../request.ts";
+import { allow, decideByScopes, type Decision, refuse } from "./decision.ts";
 
-/** The scope lists that stand in routes, each compiled when it is first asked for. */
+/** The arrays of scopes that `requireScopes` was called with, each compiled once. */
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
- * Decides whether the caller of an allowed request holds the scopes that a route asks for itself. Without rules scopes are
- * not checked. Throws for a route that could never let anyone in.
+ * Decides whether the caller of an allowed request holds the scopes that one route adds. Without scope rules, scopes
+ * are not checked.
+ * @throws Error for a route that could never let anyone in
  */
 export function decideRouteScopes(
   decision: Decision,
   scopes: readonly string[],
   params: AccessRequest["params"],
-  rules: ScopeRules | null,
+  scopeRules: ScopeRules | null,
 ): Decision {
   if (!decision.allowed) return decision;
-  const { rule, principal } = decision;
-  const facts = rule ? { rule } : {};
-  if (rule?.requirement === "public") {
-    throw new Error(`\`${rule.key}\` is public: no token is read there that could hold scopes.`);
+  const { rules, principal } = decision;
+  if (!principal) {
+    const open = rules.find(({ requirement }) => requirement === "public");
+    if (open) throw new Error(`\`${open.key}\` is public: no token is read there that could hold scopes.`);
+    return refuse("credential_missing", rules);
   }
-  if (!principal) return refuse("credential_missing", facts);
-  if (!rules) return allow({ ...facts, principal });
+  if (!scopeRules) return allow(rules, principal);
   const compiled = compiledLists.get(scopes) ?? compileScopeList(scopes, "any");
   if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
-  return decideByScopeList(compiled, (name) => requireParameter(params, name), rules, {
-    ...facts,
-    principal,
-  });
+  return decideByScopes(compiled, (name) => requireParameter(params, name), scopeRules, { rules, principal });
 }
 
-/** A parameter that the route does not have is a mistake in the program: no scope could ever be the right one. */
+/** A parameter that the route does not have is a programming error: no granted scope could satisfy it. */
 function requireParameter(params: AccessRequest["params"], name: string): string {
   const value = params && Object.hasOwn(params, name) ? params[name] : undefined;
   if (value === undefined) {
     throw new Error(
-      `The scopes name <${name}>, which is no parameter of this route (a mounted router has its own).`,
+      `The required scopes name <${name}>, which is not a parameter of this route. A mounted router has its own parameters.`,
     );
   }
   return typeof value === "string" ? value : value.join("/");

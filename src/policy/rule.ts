@@ -1,3 +1,4 @@
+import { type Path } from "../request.ts";
 import { type Pattern } from "./pattern.ts";
 import { type CompiledRequirement, type Requirement } from "./requirement.ts";
 
@@ -12,29 +13,34 @@ export interface Rule {
   readonly method: string;
   /** In path-to-regexp's syntax, as it was written. */
   readonly pattern: string;
-  /** What it asks. */
+  /** What it requires. */
   readonly requirement: Requirement;
-  /** Which table it comes from. */
+  /** The table that it comes from. */
   readonly source: RuleSource;
 }
+
+/** The effective table: the defaults and the custom entries, each rule with its source, in the order of writing. */
+export type RouteTable = readonly Rule[];
 
 /** A rule with its pattern and requirement compiled. */
 export interface CompiledRule {
   readonly rule: Rule;
   readonly pattern: Pattern;
   readonly requirement: CompiledRequirement;
-  /** The same for rules that decide alike, whichever of them a request is judged by. */
-  readonly meaning: string;
+  /** The rule alone, as a decision lists it: made once and not for each request. */
+  readonly asList: readonly Rule[];
 }
 
-/** The rule that decides a request, with the request's parameters by the names of the rule's pattern. */
+/** A rule that a request must satisfy, with the path that its templates are filled from. */
 export interface RuleMatch {
   readonly compiled: CompiledRule;
-  /** The decoded value; empty where the path gave none. */
-  parameter(name: string): string;
+  /** The decoded value of a route parameter; empty where the path does not give it for certain. */
+  readonly parameter: (name: string) => string;
 }
 
-/** The methods whose rules decide a request, in order: HEAD runs the handler of GET in every framework. */
-export function methodsAsked(method: string): readonly string[] {
-  return method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-}
+/** Reads the value of one parameter from the path of a request. */
+export type ParameterReader = (path: Path) => string;
+
+/** The methods whose rules decide a request, in order: every framework runs the handler of GET for HEAD. */
+export const methodsAsked = (method: string): readonly string[] =>
+  method === "HEAD" ? ["HEAD", "GET", "*"] : method === "*" ? ["*"] : [method, "*"];

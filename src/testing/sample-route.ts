@@ -20,8 +20,9 @@ export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParam
   const alternatives = patternsOf([rule]).flatMap((pattern) => pattern.alternatives);
   for (const method of methods) {
     for (const variant of VARIANTS) {
-      for (const segments of alternatives) {
-        const target = `/${segments.map((segment) => fill(segment, params, variant)).join("/")}`;
+      for (const { segments, hasSlash } of alternatives) {
+        const path = segments.map((segment) => fill(segment, params, variant)).join("/");
+        const target = `/${path}${hasSlash ? "/" : ""}`;
         if (server.explain({ method, path: target }).decision.rule === rule) return { method, target };
       }
     }

@@ -1,4 +1,4 @@
-import { type AccessRequest, ownMember } from "../request.ts";
+import { type AccessRequest, ownProperty } from "../request.ts";
 
 /** Where a token may stand in a request. Never the query string: those end up in logs (RFC 6750 section 5.3). */
 export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
@@ -37,8 +37,8 @@ export function readCredential(
   for (const source of sources) {
     const credential =
       "cookie" in source
-        ? readCookie(ownMember(request, "cookie"), source.cookie, maxTokenBytes)
-        : readAuthorization(ownMember(request, "authorization"), maxTokenBytes);
+        ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
+        : readAuthorization(ownProperty(request, "authorization"), maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (found.kind !== "missing") return MALFORMED;
     found = credential;

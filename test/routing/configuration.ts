@@ -9,14 +9,14 @@ import { type Target } from "./targets.ts";
 
 /** `protect` of each framework, or something in its place. */
 export interface Guard {
-  readonly express: (options?: forExpress.ProtectOptions) => RequestHandler;
-  readonly koa: (options?: forKoa.ProtectOptions) => Middleware;
+  readonly express: () => RequestHandler;
+  readonly koa: () => Middleware;
   readonly fastify: () => forFastify.FastifyPlugin;
 }
 
 export const protecting = (server: ResourceServer): Guard => ({
-  express: (options) => forExpress.protect(server, options),
-  koa: (options) => forKoa.protect(server, options),
+  express: () => forExpress.protect(server),
+  koa: () => forKoa.protect(server),
   fastify: () => forFastify.protect(server),
 });
 

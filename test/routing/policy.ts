@@ -47,7 +47,7 @@ export const TABLE: ScopeMappings = {
   "* /inbox": ["inbox:write"],
   "HEAD /probe": "public",
   "GET /probe": ["probe:read"],
-  "GET /spans/:from-:to": ["spans:<from>:read", "spans:<to>:read"],
+  "GET /spans/:from-:to": ["spans:read"],
   "GET /Reports/:id": ["reports:<id>:read"],
   "GET /optional{/:id}": ["optional:<id>:read"],
   "GET /wide/one": ["wide:one"],
@@ -68,7 +68,7 @@ export const TABLE: ScopeMappings = {
   "GET /list/all": "public",
   "GET /numbers/:id": ["numbers:<id>:read"],
   "GET /numbers/0": "public",
-  "GET /images/:name.:ext": ["images:<name>:read"],
+  "GET /images/:name.:ext": ["images:read"],
 };
 
 export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
@@ -102,7 +102,7 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "ALL /anything/:id": { needs: { GET: ["anything:read"], "*": ["anything:write"] } },
   "ALL /inbox": { needs: { GET: "everyone", "*": ["inbox:write"] } },
   "GET /probe": { needs: { HEAD: "everyone", GET: ["probe:read"] } },
-  "GET /spans/:from-:to": { needs: ["spans:<from>:read", "spans:<to>:read"] },
+  "GET /spans/:from-:to": { needs: ["spans:read"] },
   "GET /Reports/:id": { needs: ["reports:<id>:read"] },
   "GET /optional{/:id}": { needs: ["optional:<id>:read"] },
   "GET /internal": { needs: "nobody" },
@@ -135,5 +135,5 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
     needs: ["numbers:<0>:read"],
     parts: { parameter: "0", cases: { "0": "everyone" }, alone: true },
   },
-  "GET /images/:name.:ext": { needs: ["images:<name>:read"] },
+  "GET /images/:name.:ext": { needs: ["images:read"] },
 };

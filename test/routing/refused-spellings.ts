@@ -50,7 +50,7 @@ export const DOCUMENTED: readonly string[] = [
   "invalid percent-encoding: request_ambiguous",
   "odd absolute form: request_ambiguous",
   "raw #: request_ambiguous",
-  // Not the exact spelling of a public route, or one that leads to another rule as well.
+  // A public path that is not spelled as the table spells it, or a spelling that reaches no rule without decoding.
   "encoded letters: request_ambiguous",
   "encoded unicode: request_ambiguous",
   "extension: request_ambiguous",
@@ -62,6 +62,15 @@ export const DOCUMENTED: readonly string[] = [
   "space: request_ambiguous",
   "trailing slash: request_ambiguous",
   "unicode folding: request_ambiguous",
+  // A path that is not spelled as the table spells it: every rule that some reading of it reaches must be satisfied.
+  "empty parameter: scope_insufficient",
+  "encoded letters: credential_missing",
+  "encoded letters: scope_insufficient",
+  "letter case: credential_missing",
+  "several at once: credential_missing",
+  "trailing slash: credential_missing",
+  "trailing slash: scope_insufficient",
+  "unicode folding: scope_insufficient",
   // Fastify: the path spells a part of the matched route, and the scopes of that part are asked as well.
   "letter case: scope_insufficient",
   "letters encoded twice: scope_insufficient",

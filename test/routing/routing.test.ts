@@ -33,7 +33,7 @@ it("refuses no other kind of request that a router serves than the documented on
 });
 
 describe("the harness", () => {
-  const strict = named("Express 5, strict and case-sensitive, declared");
+  const strict = named("Express 5, strict and case-sensitive");
   const server = createRoutingServer(TABLE, "");
 
   it.each(Object.entries(brokenGuards))("finds out a guard that %s", async (_name, create) => {

@@ -1,32 +1,28 @@
-import { type Principal } from "../../token/principal.ts";
-import { type AccessRequest, type PathReading } from "../../request.ts";
+import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
+import { type Principal } from "../../token/principal.ts";
 import { createBodyWarning } from "../body-parser.ts";
-import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
-import { watchRoutes } from "./route-check.ts";
-import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { asGuard, asScopeCheck } from "../middleware-marks.ts";
-import { assertOptions, assertResourceServer, misplaced } from "../misuse.ts";
-import { readMember } from "../node-request.ts";
+import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { readProperty, toAccessRequest } from "../node-request.ts";
 import { send } from "../node-response.ts";
+import { withRole } from "../roles.ts";
+import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
+import { watchRoutes } from "./route-check.ts";
 
 export { type ExpressApplication } from "./router.ts";
 export { routesOf } from "./list-routes.ts";
 export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./request.ts";
 
-/** How the routers of the application read a path; say it where they are stricter than Express is by default. */
-export interface ProtectOptions {
-  /** `/Agents` is another route than `/agents`. Default: not so, unless the application has `case sensitive routing`. */
-  readonly caseSensitive?: boolean;
-  /** `/agents/` is another route than `/agents`. Default: not so, unless the application has `strict routing`. */
-  readonly strict?: boolean;
-}
-
 /**
- * Protects everything behind it: `app.use(protect(server))` before the routes, or on a mounted router, whose rules are
- * written with the whole path. Refusals are answered; a fault goes to `next(error)`. Each route behind it asks again before it
- * runs, because Express runs the first route that matches; a handler given to `use` is decided by the path alone.
+ * Protects everything behind it: write `app.use(protect(server))` in front of the routes, or use it in a mounted router,
+ * whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
  *
+ * Express runs the first route that matches, which may not be the route of the narrowest rule. Each route behind the
+ * guard is therefore checked again before it runs. A handler given to `app.use(path, handler)` is not a route: the rule
+ * of the path decides alone.
+ *
+ * @throws TypeError for anything but a resource server
  * @example
  * ```ts
  * import express from "express";
@@ -39,33 +35,37 @@ export interface ProtectOptions {
  * app.get("/agents/:agent_id", (req, res) => res.json({ caller: principalOf(req)?.userId }));
  * ```
  */
-export function protect(server: ResourceServer, options: ProtectOptions = {}): ExpressMiddleware {
+export function protect(
+  server: ResourceServer,
+  options: Readonly<Record<string, never>> = {},
+): ExpressMiddleware {
   assertResourceServer(server);
-  assertOptions(options, ["caseSensitive", "strict"]);
+  assertNoOptions(options);
   const warnOfBody = createBodyWarning();
-  return asGuard((request, response, next) => {
+  return withRole("guard", (request, response, next) => {
     if (typeof response.setHeader !== "function" || typeof next !== "function")
       throw misplaced("express", request, response, next);
-    if (readMember(request, "body") !== undefined) warnOfBody(request);
+    if (readProperty(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
-    guard(server, request, {
-      method: readMethod(request),
-      target: readTarget(request),
-      reading: readReading(request, options),
-    })
-      .then((refusal) => (refusal ? send(response, refusal) : next()))
-      // Express 4 does not look at promises: what is not handed over would end the process.
-      .catch(next);
+    whenKnown(
+      () => guard(server, request, toAccessRequest(request, readMethod(request), readTarget(request)), true),
+      (refusal) => {
+        if (refusal) send(response, refusal);
+        else next();
+      },
+      next,
+    );
   });
 }
 
 /**
- * Asks one route for scopes on top of its rule; `<name>` stands for a parameter of the route. Needs `protect` in front.
+ * Requires scopes for one route, on top of its rule; `<name>` stands for a parameter of the route. Needs `protect` in
+ * front of it.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
   const check = createScopeCheck(scopes);
-  return asScopeCheck((request, response, next) => {
+  return withRole("scope check", (request, response, next) => {
     const refusal = check(request, (request as Pick<AccessRequest, "params">).params);
     if (refusal) send(response, refusal);
     else next();
@@ -75,17 +75,4 @@ export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
 /** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
 export function principalOf(request: object): Principal | undefined {
   return findPrincipal(request);
-}
-
-/**
- * Lenient, as Express is. The settings of an application do not reach its routers: where one is strict, nothing is known of
- * the others unless the options say it.
- */
-function readReading(request: ExpressRequest, { caseSensitive, strict }: ProtectOptions): PathReading {
-  const app = readMember(request, "app");
-  const isLenient = (setting: string): true | undefined => (app?.enabled(setting) ? undefined : true);
-  return {
-    ignoreCase: caseSensitive === undefined ? isLenient("case sensitive routing") : !caseSensitive,
-    ignoreTrailingSlash: strict === undefined ? isLenient("strict routing") : !strict,
-  };
 }

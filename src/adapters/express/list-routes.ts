@@ -1,18 +1,39 @@
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { toPatterns } from "./mounts.ts";
-import { type ExpressApplication, type ExpressRoute, readApplication } from "./router.ts";
-import { groupByGuard, walkAll } from "./unguarded.ts";
-import { listRoutes, toWrittenPatterns } from "../listed-routes.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
+import { covers } from "../../audit/overlap.ts";
+import { type PatternSegment } from "../../policy/pattern.ts";
+import { parseRoutePattern } from "../../policy/route-fit.ts";
+import { isGuard, isScopeCheck } from "../roles.ts";
+import {
+  isEveryMethod,
+  listRoutes,
+  NO_GUARD,
+  type Registration,
+  unguardedPlace,
+  writeOut,
+} from "../route-list.ts";
+import {
+  type ExpressApplication,
+  type ExpressRoute,
+  isApplication,
+  isListable,
+  mountPathsOf,
+  parentOf,
+  toPatterns,
+  visit,
+  type Visited,
+} from "./router.ts";
 
 /**
- * Lists the routes of an Express application (4 and 5) for `server.audit`, those of its nested routers with the mounts above
- * them. Optional groups are written out, a handler for every method is `*`, and HEAD beside GET is part of it; a route or mount whose path is an expression is listed as its text, which the
- * audit reports, and so is a mount that Express 5 does not keep before version 5.3.
+ * Lists the routes of an Express application (4 and 5) for `server.audit`, including nested routers with the mounts above
+ * them. Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. A route
+ * or mount whose path is a regular expression is listed as text that the audit reports as unreadable, and so is a mount
+ * that Express does not report (5.0 to 5.2).
  *
- * A route that `protect` does not run in front of is told as such, where an application holds `protect` and not only a router.
+ * A route that `protect` does not run in front of is marked as unguarded. Where no guard is found in the application at
+ * all, every route is marked, and the audit warns.
  *
- * An application that is mounted in another one is not to be found there: name it behind the one that it is mounted in. Handlers
- * given to `app.use(path, handler)` are no routes.
+ * Express hides applications that are mounted by `app.use`: name each of them after the application that it is mounted
+ * in. Handlers given to `app.use(path, handler)` are not routes.
  *
  * @throws TypeError for anything but applications and routers, and when a mounted application is not named
  * @example
@@ -35,31 +56,147 @@ export function routesOf(
   ...mounted: readonly ExpressApplication[]
 ): readonly ListedRoute[] {
   const named = [...new Set([app, ...mounted])];
-  const walks = walkAll(named);
-  const applications = named.map((one) => readApplication(one, walks.get(one)));
-  if (!applications.every((one) => one !== undefined))
+  if (!named.every(isListable))
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
-  for (const [index, { applicationsAt }] of applications.entries()) {
-    const inside = applications.filter(({ parent }) => parent === named[index]);
-    if (inside.length === applicationsAt.length) continue;
-    throw new TypeError(
-      `routesOf cannot look into the applications that are mounted at ${applicationsAt.join(", ")}: name each of them once as well, routesOf(app, mounted). One that is mounted twice must be a router.`,
+  const roots = new Set(named.map(rootOf));
+  const known = [...new Set(named.flatMap((one) => [one, ...parentsOf(one)]))];
+  return listRoutes([...roots].flatMap((root) => registrationsOf(root, known, named)));
+}
+
+const rootOf = (app: ExpressApplication): ExpressApplication => parentsOf(app).at(-1) ?? app;
+
+function parentsOf(app: ExpressApplication): readonly ExpressApplication[] {
+  const parent = parentOf(app);
+  return parent ? [parent, ...parentsOf(parent)] : [];
+}
+
+/** The routes of the named applications in one tree. What stands in front of a router alone is not known. */
+function registrationsOf(
+  root: ExpressApplication,
+  known: readonly ExpressApplication[],
+  named: readonly ExpressApplication[],
+): readonly Registration[] {
+  const order = [...visitAll(root, known, named)];
+  const guards = order.map(readGuard);
+  const hasGuard = guards.some((guard) => guard.length > 0);
+  return order.flatMap(({ app, route, mounts = ["unknown mount "] }, index) => {
+    if (!route || !(named.includes(app) || app === root)) return [];
+    const methods = methodsOf(route);
+    return mounts.flatMap((mount) =>
+      patternsOf(route, mount).flatMap((pattern): readonly Registration[] => {
+        if (!isApplication(root)) return [{ methods, pattern }];
+        if (!hasGuard) return [{ methods, pattern, unguarded: NO_GUARD }];
+        const isBehind = guards.slice(0, index).some((guard) => isCovered(guard, pattern));
+        if (isBehind) return [{ methods, pattern }];
+        const isBefore = guards.slice(index).some((guard) => isCovered(guard, pattern));
+        return splitByOwnGuard(
+          route,
+          pattern,
+          unguardedPlace(isBefore ? "before" : "outside", hasScopeCheck(route)),
+        );
+      }),
     );
+  });
+}
+
+/** Everything in the order in which a request reaches it, and in the known applications where they are mounted. */
+function* visitAll(
+  app: ExpressApplication,
+  known: readonly ExpressApplication[],
+  named: readonly ExpressApplication[],
+  seen = new Set<ExpressApplication>([app]),
+): Iterable<Visited> {
+  for (const visited of visit(app)) {
+    yield visited;
+    if (!visited.isHiddenApplication) continue;
+    const inside = known.find(
+      (one) => parentOf(one) === visited.app && !seen.has(one) && isMountedAt(one, visited),
+    );
+    if (inside) {
+      seen.add(inside);
+      yield* visitAll(inside, known, named, seen);
+    } else if (named.includes(visited.app))
+      throw new TypeError(
+        `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: name it once as well, routesOf(app, mounted). One that is mounted twice must be a router.`,
+      );
   }
-  return listRoutes(
-    applications.flatMap(({ routes }, index) =>
-      routes.flatMap((route) =>
-        patternsOf(route.route, route.mounts).flatMap((pattern) =>
-          groupByGuard(route, pattern, walks.get(named[index])).map((group) => ({ ...group, pattern })),
-        ),
-      ),
+}
+
+function isMountedAt(app: ExpressApplication, { mounts }: Visited): boolean {
+  const own = mountPathsOf(app) ?? [];
+  return !mounts || own.every((path) => mounts.some((mount) => mount.endsWith(path)));
+}
+
+/** The paths that a guard runs for. */
+interface GuardedPath {
+  readonly segments: readonly PatternSegment[];
+  readonly isCaseSensitive: boolean;
+}
+
+function readGuard({ handle, route, mounts, isCaseSensitive }: Visited): readonly GuardedPath[] {
+  const patterns = isGuard(handle)
+    ? (mounts ?? []).flatMap((mount) => [mount || "/", `${mount}/*rest`])
+    : route && isGuardForAll(route)
+      ? (mounts ?? []).flatMap((mount) => patternsOf(route, mount))
+      : [];
+  return patterns.flatMap((pattern) =>
+    (parseRoutePattern(pattern)?.alternatives ?? []).map(({ segments }) => ({ segments, isCaseSensitive })),
+  );
+}
+
+/** `app.all("/*path", protect(server))` guards what comes behind it as well. */
+const isGuardForAll = (route: ExpressRoute): boolean =>
+  methodsOf(route).includes("*") && route.stack.some(({ handle }) => isGuard(handle));
+
+/** Whether every path of a route passes a guard: a guard at `/agents/:id` does not see requests for `/agents`. */
+function isCovered(guard: readonly GuardedPath[], pattern: string): boolean {
+  const route = parseRoutePattern(pattern);
+  // A route that cannot be read is reported as that.
+  if (!route) return guard.length > 0;
+  return route.alternatives.every(({ segments }) =>
+    guard.some(
+      (guarded) =>
+        covers(guarded.segments, segments) &&
+        (!guarded.isCaseSensitive || isSameCase(guarded.segments, segments)),
     ),
   );
 }
 
-const patternsOf = (route: ExpressRoute, mounts: readonly string[] = ["unknown mount "]): readonly string[] =>
-  mounts.flatMap((mount) =>
-    (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) =>
-      toWrittenPatterns(`${mount}${own}` || "/"),
+const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
+  guard.every((own, index) => {
+    const other = route[index];
+    return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
+  });
+
+/** The methods that a handler of the route guards itself, apart from the others. */
+function splitByOwnGuard(
+  route: ExpressRoute,
+  pattern: string,
+  unguarded: UnguardedPlace,
+): readonly Registration[] {
+  const methods = methodsOf(route);
+  const guarded = methods.filter((method) =>
+    route.stack.some(
+      (layer) =>
+        isGuard(layer.handle) && (method === "*" || [undefined, method.toLowerCase()].includes(layer.method)),
     ),
+  );
+  const others = methods.filter((method) => !guarded.includes(method));
+  return [
+    { methods: guarded, pattern },
+    { methods: others, pattern, unguarded },
+  ];
+}
+
+const hasScopeCheck = ({ stack }: ExpressRoute): boolean => stack.some(({ handle }) => isScopeCheck(handle));
+
+/** The methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */
+function methodsOf({ methods }: ExpressRoute): readonly string[] {
+  const names = Object.keys(methods).map((method) => method.toUpperCase());
+  return methods["_all"] || isEveryMethod(names) ? ["*"] : names;
+}
+
+const patternsOf = (route: ExpressRoute, mount: string): readonly string[] =>
+  (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) =>
+    writeOut(`${mount}${own}` || "/"),
   );

@@ -1,31 +1,31 @@
 /** How Express shows a request to a middleware. */
 import { originForm, pathOf } from "../../request.ts";
-import { type NodeRequest, readMember } from "../node-request.ts";
+import { type NodeRequest, readProperty } from "../node-request.ts";
 import { type NodeResponse } from "../node-response.ts";
 
 /**
- * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that names its type would take
- * the place of the type that a route infers from its path.
+ * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that declares its type would
+ * replace the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
-  /** As it was sent, or as a middleware in front has set it. */
+  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
-  /** The target; a mounted router has cut its prefix off. */
+  /** The target; a mounted router has removed its prefix. */
   readonly url: string;
   /** The target as it was sent. */
   readonly originalUrl: string;
-  /** The mount; @fastify/middie knows none. */
+  /** The removed prefix. */
   readonly baseUrl?: string;
-  /** What a body parser in front has read. */
+  /** What an earlier body parser has read. */
   readonly body?: unknown;
-  /** The application, whose settings are read. */
-  readonly app?: { enabled(setting: string): boolean };
+  /** The application that handles the request. */
+  readonly app?: object;
 }
 
 /** The part of Express's response that a refusal is written to. */
 export type ExpressResponse = NodeResponse;
 
-/** A middleware, typed by what it uses: it fits both majors and leaves the types of a route's parameters alone. */
+/** A middleware, typed by what it uses: it fits both major versions and does not change the types of route parameters. */
 export type ExpressMiddleware = (
   request: ExpressRequest,
   response: ExpressResponse,
@@ -33,15 +33,12 @@ export type ExpressMiddleware = (
 ) => void;
 
 /** The method in the letter case in which Express compares it. */
-export const readMethod = (request: ExpressRequest): string => readMember(request, "method").toUpperCase();
+export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();
 
-/**
- * The whole path as the routers see it: a mounted router strips its prefix from `url`, and a middleware in front may
- * have rewritten it, which `originalUrl` does not show.
- */
+/** The whole path as the routers see it: with the mount prefix, and as an earlier middleware has rewritten it. */
 export function readTarget(request: ExpressRequest): string {
-  const url = readMember(request, "url");
-  const baseUrl = readMember(request, "baseUrl");
+  const url = readProperty(request, "url");
+  const baseUrl = readProperty(request, "baseUrl");
   if (!baseUrl) return url;
   const rest = originForm(url);
   if (rest === undefined) return url;

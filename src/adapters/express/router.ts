@@ -1,44 +1,52 @@
-/** Reads the tree of an Express application: its routers, the mounts between them, and their routes. */
+/** Reads the tree of an Express application: its middleware, routers and routes, with the paths they are mounted at. */
 import { attempt } from "../../errors.ts";
-import { joinAll, type MountedLayer, mountsOf, toPatterns } from "./mounts.ts";
-import { isEveryMethod } from "../listed-routes.ts";
-import { isGuard } from "../middleware-marks.ts";
 
-/** A route with its handlers; `path` is a pattern, an expression, or a list of them. */
+/** A route with its handlers; `path` is a pattern, a regular expression, or an array of them. */
 export interface ExpressRoute {
   readonly path: unknown;
   readonly methods: Readonly<Record<string, boolean>>;
-  readonly stack: readonly { handle: unknown; readonly method?: string | undefined }[];
+  readonly stack: readonly ExpressHandler[];
 }
 
-/** The methods of a route in upper case; `*` where it is for every one, which Express writes out for `app.all`. */
-export function methodsOf({ methods }: Pick<ExpressRoute, "methods">): readonly string[] {
-  const named = Object.keys(methods).map((method) => method.toUpperCase());
-  return methods["_all"] || isEveryMethod(named) ? ["*"] : named;
+/** One handler of a route, for one method or for all. */
+export interface ExpressHandler {
+  handle: unknown;
+  readonly method?: string | undefined;
 }
 
-/** A route, and the patterns of the mounts above it; `undefined` where the router does not keep them. */
-export interface MountedRoute {
-  readonly route: ExpressRoute;
+/** An application, or a router. */
+export type ExpressApplication = object;
+
+/** One middleware, route or mounted application, in the order in which a request reaches it. */
+export interface Visited {
+  /** The application whose tree it is in. */
+  readonly app: ExpressApplication;
+  readonly handle: unknown;
+  readonly route?: ExpressRoute | undefined;
+  /** The patterns of the mounts above a route, or of a middleware's own path; `undefined` where Express keeps none. */
   readonly mounts: readonly string[] | undefined;
-  /** The paths under which a guard runs in front of it. */
-  readonly guardedPaths: readonly string[];
+  readonly isCaseSensitive: boolean;
+  /** Whether it is an application mounted by `app.use`, which Express hides. */
+  readonly isHiddenApplication: boolean;
 }
 
-interface ExpressLayer extends MountedLayer {
+interface ExpressLayer {
   readonly name: string;
   readonly handle: unknown;
   readonly route?: ExpressRoute;
+  /** The path as it was written (Express since 5.3). */
+  readonly rawPath?: unknown;
+  /** What the path was compiled to (Express 4). */
+  readonly regexp?: RegExp & { readonly fast_slash?: boolean };
+  readonly keys?: readonly { readonly name: string | number }[];
 }
 
 interface ExpressRouter {
   readonly stack: readonly ExpressLayer[];
+  readonly caseSensitive?: boolean;
 }
 
-/** An application, or a router of its own. */
-export type ExpressApplication = object;
-
-/** The parts of an application that tell where it is mounted. */
+/** The properties of an application that show where it is mounted. */
 interface Mountable {
   readonly parent?: ExpressApplication;
   readonly mountpath?: unknown;
@@ -47,63 +55,53 @@ interface Mountable {
 export const isRoute = (value: unknown): value is ExpressRoute =>
   typeof value === "object" && value !== null && "stack" in value && Array.isArray(value.stack);
 
-/** What an application holds. */
-export interface ReadApplication {
-  /** Every route, in the order of registration. */
-  readonly routes: readonly MountedRoute[];
-  /** Where other applications are mounted, which Express does not give away. */
-  readonly applicationsAt: readonly string[];
-  /** The application that this one is mounted in. */
-  readonly parent: ExpressApplication | undefined;
-}
-
-/** What a walk through applications comes by, in the order in which a request does. */
-export interface Walk {
-  /** Applications that are walked into where they are mounted. */
-  readonly mountable: readonly ExpressApplication[];
-  readonly read: Map<unknown, ReadApplication>;
-  /** The paths under which a guard runs in front of what comes next. */
-  guardedPaths: readonly string[];
-  /** Whether some guard was come by, be it of one route. */
-  holdsGuard: boolean;
-}
-
-export const createWalk = (mountable: readonly ExpressApplication[] = []): Walk => ({
-  mountable,
-  read: new Map(),
-  guardedPaths: [],
-  holdsGuard: false,
-});
-
-/** Reads an application or a router; `undefined` for anything else. */
-export function readApplication(app: unknown, walk: Walk = createWalk()): ReadApplication | undefined {
-  const known = walk.read.get(app);
-  if (known) return known;
-  // Express 4 makes the router of an application with its first route.
-  const router = routerOf(app) ?? (isApplication(app) ? { stack: [] } : undefined);
-  if (!router) return undefined;
-  const application: ReadApplication = {
-    routes: readRouter(router, readMounts(app as ExpressApplication), [], app as ExpressApplication, walk),
-    applicationsAt: router.stack.flatMap((layer) =>
-      layer.name === "mounted_app" ? [mountsOf(layer)?.join(", ") ?? "an unknown path"] : [],
-    ),
-    parent: (app as Mountable).parent,
-  };
-  walk.read.set(app, application);
-  return application;
-}
-
 /** An application, and not only a router. */
 export const isApplication = (value: unknown): value is ExpressApplication =>
   typeof value === "function" && "mountpath" in value;
 
-/** The applications above one, from the nearest to the root. */
-export function parentsOf(app: ExpressApplication): readonly ExpressApplication[] {
-  const { parent } = app as Mountable;
-  return parent ? [parent, ...parentsOf(parent)] : [];
+/** Whether Express can list what is inside: an application, or a router. */
+export const isListable = (value: unknown): value is ExpressApplication =>
+  routerOf(value) !== undefined || isApplication(value);
+
+export const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
+  (app as Mountable).parent;
+
+/** The paths where an application is mounted in its parent. */
+export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
+  toPatterns((app as Mountable).mountpath);
+
+/** Where an application is mounted, from its root application down. One that is mounted twice knows the last place. */
+export function readMounts(app: ExpressApplication): readonly string[] | undefined {
+  const parent = parentOf(app);
+  return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
 }
 
-/** Has an application run a middleware in front of all that it was given so far. */
+/** Visits everything in an application, and in the routers and applications that its routers show. */
+export function* visit(
+  app: ExpressApplication,
+  mounts = readMounts(app),
+  router = routerOf(app),
+  above: readonly unknown[] = [],
+): Iterable<Visited> {
+  if (!router || above.includes(router)) return;
+  const isCaseSensitive = router.caseSensitive ?? false;
+  for (const layer of router.stack) {
+    const { handle, route } = layer;
+    const own = route ? mounts : joinAll(mounts, mountsOf(layer));
+    const isHiddenApplication = layer.name === "mounted_app";
+    yield { app, handle, route, mounts: own, isCaseSensitive, isHiddenApplication };
+    if (!route) yield* visit(isApplication(handle) ? handle : app, own, routerOf(handle), [...above, router]);
+  }
+}
+
+/** How many layers an application has, to notice that it has changed. */
+export function countLayers(app: unknown, above: readonly unknown[] = []): number {
+  const router = routerOf(app);
+  if (!router || above.includes(router)) return 0;
+  return router.stack.reduce((count, { handle }) => count + 1 + countLayers(handle, [...above, router]), 0);
+}
+
+/** Adds a middleware to an application in front of everything it has so far. */
 export function putInFront(
   app: ExpressApplication & { use(middleware: unknown): unknown },
   middleware: unknown,
@@ -113,58 +111,10 @@ export function putInFront(
   stack?.unshift(...stack.splice(-1));
 }
 
-/** Where an application was mounted, from its root application down. */
-function readMounts(app: ExpressApplication): readonly string[] | undefined {
-  const { parent, mountpath } = app as Mountable;
-  return parent ? joinAll(readMounts(parent), toPatterns(mountpath)) : [""];
-}
-
-function readRouter(
-  router: ExpressRouter | undefined,
-  mounts: readonly string[] | undefined,
-  above: readonly ExpressRouter[],
-  app: ExpressApplication,
-  walk: Walk,
-): readonly MountedRoute[] {
-  if (!router || above.includes(router)) return [];
-  return router.stack.flatMap((layer) => {
-    const { guardedPaths } = walk;
-    const inside = joinAll(mounts, layer.route ? stemsOf(layer.route) : mountsOf(layer));
-    walk.holdsGuard ||=
-      isGuard(layer.handle) || (layer.route?.stack.some(({ handle }) => isGuard(handle)) ?? false);
-    // A guard whose path is not told may guard everything.
-    if (isGuard(layer.handle) || (layer.route && isGuardForAll(layer.route)))
-      walk.guardedPaths = [...guardedPaths, ...(inside ?? [""])];
-    if (layer.route) return [{ route: layer.route, mounts, guardedPaths }];
-    if (layer.name === "mounted_app") readApplication(findMounted(layer, app, walk), walk);
-    return readRouter(routerOf(layer.handle), inside, [...above, router], app, walk);
-  });
-}
-
-/** `app.all("/*path", protect(server))` guards what comes behind it as well. */
-const isGuardForAll = ({ methods, path, stack }: ExpressRoute): boolean =>
-  methodsOf({ methods }).includes("*") &&
-  stack.some(({ handle }) => isGuard(handle)) &&
-  (toPatterns(path) ?? ["*"]).some((pattern) => WILDCARD.test(pattern));
-
-const stemsOf = ({ path }: ExpressRoute): readonly string[] | undefined =>
-  toPatterns(path)?.flatMap((pattern) => (WILDCARD.test(pattern) ? [pattern.replace(WILDCARD, "")] : []));
-
-const WILDCARD = /\/?\{?\/?\*\w*\}?$/;
-
-/** The application of a layer, which shows neither it nor its routes. */
-function findMounted(layer: ExpressLayer, app: ExpressApplication, { mountable, read }: Walk): unknown {
-  const mounts = String(mountsOf(layer));
-  return mountable.find((one: Mountable) => {
-    const isHere = one.parent === app && String(toPatterns(one.mountpath)) === mounts;
-    return isHere && !read.has(one);
-  });
-}
-
 /** The router of an application or of a layer; `undefined` for a plain middleware. */
 function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
-  // Express 4 has its router under a name of its own, and throws for the one of Express 5.
+  // Express 4 keeps its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, attempt(() => holder?.router)];
   return candidates.find(
     (one): one is ExpressRouter =>
@@ -173,4 +123,42 @@ function routerOf(value: unknown): ExpressRouter | undefined {
       "stack" in one &&
       Array.isArray(one.stack),
   );
+}
+
+/** The patterns of a path as it was written; `undefined` for regular expressions. */
+export function toPatterns(path: unknown): readonly string[] | undefined {
+  if (typeof path === "string") return [path.replace(/\/$/, "")];
+  if (!Array.isArray(path)) return undefined;
+  const each = path.map(toPatterns);
+  return each.every((patterns) => patterns !== undefined) ? each.flat() : undefined;
+}
+
+/** The patterns of a mount; `undefined` where the router does not keep them, as Express 5.0 to 5.2. */
+function mountsOf({ rawPath, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
+  if (rawPath !== undefined) return toPatterns(rawPath);
+  if (!regexp) return undefined;
+  if (regexp.fast_slash) return [""];
+  const named = keys.reduce(
+    (source, { name }) => source.replace(PARAMETER, () => `/:${name}`),
+    regexp.source,
+  );
+  const mounts = named.split("|^").map(readExpression);
+  return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
+}
+
+/** What Express 4 makes of a parameter that is a whole segment. */
+const PARAMETER = /\(\?:\\\/\(\[\^\/\]\+\?\)\)/;
+
+/** The pattern that Express 4 compiled, where it has only texts and parameters that are whole segments. */
+function readExpression(source: string): string | undefined {
+  const path = /^\^?(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(source)?.[1];
+  const pattern = path?.replaceAll(/\\([/.-])/g, "$1");
+  return pattern !== undefined && /^[\w\-.~%!$&',;=@/:]*$/.test(pattern) ? pattern : undefined;
+}
+
+function joinAll(
+  heads: readonly string[] | undefined,
+  tails: readonly string[] | undefined,
+): readonly string[] | undefined {
+  return heads && tails?.flatMap((tail) => heads.map((head) => head + tail));
 }

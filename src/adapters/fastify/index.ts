@@ -1,16 +1,16 @@
 import fastifyPlugin from "fastify-plugin";
-import { type Principal } from "../../token/principal.ts";
-import { type AccessRequest, type PathReading } from "../../request.ts";
+import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
+import { type Principal } from "../../token/principal.ts";
+import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { withRole } from "../roles.ts";
+import { rememberGuarded } from "./list-routes.ts";
 import { createMiddlewareGuard } from "./middleware.ts";
 import { toPattern } from "./pattern.ts";
-import { rememberGuarded } from "./list-routes.ts";
-import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { asScopeCheck } from "../middleware-marks.ts";
-import { assertResourceServer, misplaced } from "../misuse.ts";
-import { type NodeRequest } from "../node-request.ts";
 
 export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-routes.ts";
 
@@ -18,13 +18,13 @@ export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-
 export interface FastifyRequest {
   /** Node's own request. */
   readonly raw: NodeRequest;
-  /** As it was sent. */
+  /** The method as it was sent. */
   readonly method: string;
   /** The target, rewritten where `rewriteUrl` does that. */
   readonly url: string;
   /** The decoded parameters of the route. */
   readonly params: unknown;
-  /** The route that was matched; without `url` none was. */
+  /** The route that was matched; without `url`, none was. */
   readonly routeOptions: { readonly url?: string | undefined };
   /** The instance of the route. */
   readonly server: object;
@@ -40,20 +40,17 @@ export interface FastifyReply {
   send(body: Buffer): unknown;
 }
 
-/** A hook, typed by what it uses: it fits both majors. */
-export type FastifyHook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+/** A hook, typed by what it uses: it fits both major versions. */
+export type FastifyHook = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  done: (error?: Error) => void,
+) => void;
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
-  /** The options that the instance was made with; version 5 has those of its router in a group of their own. */
-  readonly initialConfig: RouterOptions & { readonly routerOptions?: RouterOptions };
   /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
-}
-
-interface RouterOptions {
-  readonly caseSensitive?: boolean;
-  readonly ignoreTrailingSlash?: boolean;
 }
 
 /** A plugin for `app.register`. */
@@ -64,11 +61,12 @@ export type FastifyPlugin = (
 ) => void;
 
 /**
- * Protects every route of the instance it is registered on, in `onRequest`, before the body is read:
- * `app.register(protect(server))`. The order does not matter: Fastify hands the hook to the plugins inside the instance,
- * registered before or after. The rule is the narrowest that covers the whole route that Fastify matched; where the table has a rule for a part of
- * that route, there both are asked.
+ * Protects every route of the instance that it is registered on, in `onRequest`, before the body is read:
+ * `app.register(protect(server))`. The order does not matter: Fastify adds the hook to the plugins inside the instance,
+ * whether they were registered before or after. Fastify reports the route that it matched, so the rule of the path and
+ * the rule of the route are checked together.
  *
+ * @throws TypeError for anything but a resource server
  * @example
  * ```ts
  * import fastify from "fastify";
@@ -81,8 +79,12 @@ export type FastifyPlugin = (
  * app.get("/agents/:agent_id", (request) => ({ caller: principalOf(request)?.userId }));
  * ```
  */
-export function protect(server: ResourceServer): FastifyPlugin {
+export function protect(
+  server: ResourceServer,
+  options: Readonly<Record<string, never>> = {},
+): FastifyPlugin {
   assertResourceServer(server);
+  assertNoOptions(options);
   const patterns = new Map<string, string>();
   const patternOf = (url: string): string => {
     const known = patterns.get(url);
@@ -92,49 +94,43 @@ export function protect(server: ResourceServer): FastifyPlugin {
     return pattern;
   };
   const middleware = createMiddlewareGuard(server);
-  const createHook =
-    (reading: PathReading): FastifyHook =>
-    (request, reply) => {
-      const { url } = request.routeOptions;
-      return guard(server, request.raw, {
-        method: request.method,
-        target: request.url,
-        reading: middleware.watch(request.raw, request.server, reading),
-        matchedPattern: url === undefined ? undefined : patternOf(url),
-        params: url === undefined ? undefined : (request.params as AccessRequest["params"]),
-      }).then((refusal) => refusal && send(reply, refusal));
-    };
+  const hook: FastifyHook = (request, reply, done) => {
+    const { raw, method, routeOptions } = request;
+    const hasRouters = middleware.watch(raw, request.server);
+    const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
+    const params = request.params as AccessRequest["params"];
+    whenKnown(
+      () => guard(server, raw, toAccessRequest(raw, method, request.url, pattern, params), hasRouters),
+      (refusal) => {
+        if (refusal) send(reply, refusal);
+        else done();
+      },
+      done,
+    );
+  };
   return fastifyPlugin(
     (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
       if (!("addHook" in instance)) throw misplaced("fastify", instance, _options, done);
       rememberGuarded(instance);
       middleware.attach(instance);
-      instance.addHook("onRequest", createHook(readReading(instance)));
+      instance.addHook("onRequest", hook);
       done();
     },
     { name: "scopegate", fastify: ">=4.10" },
   );
 }
 
-function readReading({ initialConfig }: FastifyInstance): PathReading {
-  const { caseSensitive = true, ignoreTrailingSlash = false } = {
-    ...initialConfig,
-    ...initialConfig.routerOptions,
-  };
-  return { ignoreCase: !caseSensitive, ignoreTrailingSlash };
-}
-
 /**
- * Asks one route for scopes on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`;
+ * Requires scopes for one route, on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`.
  * `<name>` stands for a parameter of the route. Needs `protect` on its instance.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): FastifyHook {
   const check = createScopeCheck(scopes);
-  // eslint-disable-next-line @typescript-eslint/require-await -- Fastify takes a hook of two parameters for an async one
-  return asScopeCheck(async (request, reply) => {
+  return withRole("scope check", (request, reply, done) => {
     const refusal = check(request.raw, request.params as AccessRequest["params"]);
-    return refusal && send(reply, refusal);
+    if (refusal) send(reply, refusal);
+    else done();
   });
 }
 
@@ -143,11 +139,9 @@ export function principalOf(request: { readonly raw: object }): Principal | unde
   return findPrincipal(request.raw);
 }
 
-/** Answers with the reply, which tells Fastify that the request has been answered. */
-function send(reply: FastifyReply, { status, headers, body }: Refusal): FastifyReply {
+function send(reply: FastifyReply, { status, headers, body }: Refusal): void {
   reply.code(status);
   reply.headers({ ...headers });
-  // As bytes: Fastify adds a charset to the type of a text, which JSON does not have (RFC 8259 section 11).
+  // As bytes: Fastify adds a charset to the type of a string, which JSON does not have (RFC 8259 section 11).
   reply.send(Buffer.from(renderBody(body)));
-  return reply;
 }

@@ -1,20 +1,20 @@
 import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
+import { unquote } from "../pattern-source.ts";
+import { isScopeCheck } from "../roles.ts";
+import { listRoutes, NO_GUARD, type Registration, unguardedPlace } from "../route-list.ts";
 import { toPattern } from "./pattern.ts";
-import { listRoutes, type Registration, unquote } from "../listed-routes.ts";
-import { isScopeCheck } from "../middleware-marks.ts";
-import { describePlace } from "../unguarded.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
-  /** The routes as a text; asked whether there is one already. */
+  /** The routes as text, to see whether the instance has any. */
   printRoutes(): string;
-  /** Adds a hook that is told of each route. */
+  /** Adds a hook that runs for each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
-  /** Adds a hook that is told when all routes are there. */
+  /** Adds a hook that runs when all routes are registered. */
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
 
-/** A route, as Fastify tells its `onRoute` hooks. */
+/** A route, as Fastify passes it to `onRoute` hooks. */
 export interface FastifyRoute {
   /** One method or several. */
   readonly method: string | readonly string[];
@@ -22,17 +22,19 @@ export interface FastifyRoute {
   readonly url: string;
 }
 
-/** What `printRoutes` of an instance without routes says, in both majors. */
+/** What `printRoutes` returns for an instance without routes, in both major versions. */
 const NO_ROUTES = "(empty tree)";
 
 /**
- * Lists the routes of an instance for `server.audit`, those of its plugins included. It listens to their registration:
- * call it straight after `fastify()`, before any route and before a plugin is awaited, and read the list after `app.ready()`.
- * A handler for every method is `*`, the HEAD route that Fastify adds to a GET route is part of it, and patterns are
- * written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer themselves. Where `protect` is registered, a route
- * outside of its plugin is told as such.
+ * Lists the routes of an instance for `server.audit`, including those of its plugins. It listens to their registration:
+ * call it directly after `fastify()`, before any route and before a plugin is awaited, and read the list after
+ * `app.ready()`. A handler for every method is `*`, the HEAD route that Fastify adds to a GET route is part of it, and
+ * patterns are written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer.
  *
- * @throws Error where the instance has routes already, and where the list is read before the application is ready
+ * A route outside the plugin that `protect` is registered in is marked as unguarded. Where `protect` is not registered at
+ * all, every route is marked, and the audit warns.
+ *
+ * @throws Error when the instance already has routes, and when the list is read before the application is ready
  * @example
  * ```ts
  * import fastify from "fastify";
@@ -51,7 +53,7 @@ const NO_ROUTES = "(empty tree)";
 export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
   if (app.printRoutes() !== NO_ROUTES) {
     throw new Error(
-      "routesOf(app) comes too late: the application has routes that it was not told of. Write `const routes = routesOf(app)` straight after `const app = fastify()`.",
+      "routesOf(app) comes too late: the application already has routes that it did not see. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
     );
   }
   const registered: {
@@ -62,7 +64,7 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
   let isReady = false;
   app.addHook("onRoute", function (this: object, route) {
     const own = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
-    registered.push({ instance: this, own, place: describeOutside(route) });
+    registered.push({ instance: this, own, place: placeOf(route) });
   });
   app.addHook("onReady", (done) => {
     isReady = true;
@@ -75,9 +77,9 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
           "The routes of plugins are not registered yet. Write `await app.ready()` before server.audit(routes).",
         );
       }
-      // A hook reaches the routes that were there before it: only now it is known.
+      // A hook also applies to routes that were registered before it, so this is only known now.
       const registrations = registered.map(({ instance, own, place }) =>
-        isKnown(app) && !isGuardedInstance(instance) ? { ...own, unguarded: place } : own,
+        isGuardedInstance(instance) ? own : { ...own, unguarded: holdsGuard(app) ? place : NO_GUARD },
       );
       return listRoutes(registrations)[Symbol.iterator]();
     },
@@ -87,13 +89,13 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
 const guardedInstances = new WeakSet<object>();
 const holdingInstances = new WeakSet<object>();
 
-/** Remembers where `protect` was registered. A plugin's instance has the one that it was registered on for a prototype. */
+/** Remembers where `protect` was registered. The prototype of a plugin's instance is the instance around it. */
 export function rememberGuarded(instance: object): void {
   guardedInstances.add(instance);
   for (const one of lineOf(instance)) holdingInstances.add(one);
 }
 
-const isKnown = (app: object): boolean => lineOf(app).some((one) => holdingInstances.has(one));
+const holdsGuard = (app: object): boolean => lineOf(app).some((one) => holdingInstances.has(one));
 const isGuardedInstance = (instance: object): boolean =>
   lineOf(instance).some((one) => guardedInstances.has(one));
 
@@ -102,8 +104,8 @@ function lineOf(instance: object): readonly object[] {
   return above === null || above === Object.prototype ? [instance] : [instance, ...lineOf(above)];
 }
 
-const describeOutside = (route: FastifyRoute): UnguardedPlace =>
-  describePlace("outside of the plugin", Object.values(route).flat().some(isScopeCheck));
+const placeOf = (route: FastifyRoute): UnguardedPlace =>
+  unguardedPlace("plugin", Object.values(route).flat().some(isScopeCheck));
 
-/** In the syntax of the table; the parameter `*` of Fastify's wildcard needs a name there. */
+/** In the syntax of the table, where the parameter `*` of Fastify's wildcard needs a name. */
 const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));

@@ -1,5 +1,4 @@
-/** What @fastify/express and @fastify/middie run: before the route that Fastify picked, with routers of their own. */
-import { type PathReading } from "../../request.ts";
+/** Guards what @fastify/express and @fastify/middie run: routers of their own, in front of Fastify's route. */
 import { type ResourceServer } from "../../resource-server.ts";
 import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
@@ -8,16 +7,15 @@ import { putInFront } from "../express/router.ts";
 /** An instance that one of the two has decorated. */
 interface WithMiddleware {
   readonly use?: (middleware: unknown) => unknown;
-  /** Of @fastify/express alone. */
+  /** Only with @fastify/express. */
   readonly express?: { use(middleware: unknown): unknown };
 }
 
-/** Guards the middleware of an application. */
 export interface MiddlewareGuard {
-  /** Guards what an instance is given from now on, where its middleware runs before our hook. */
+  /** Guards what is added to an instance from now on, where its middleware runs before the hook of the adapter. */
   readonly attach: (instance: object) => void;
-  /** Guards what runs behind our hook for a request of an instance; answers how the paths of the instance are read. */
-  readonly watch: (raw: object, instance: object, reading: PathReading) => PathReading;
+  /** Guards what runs behind the hook for a request. Returns whether the instance has routers that check routes. */
+  readonly watch: (raw: object, instance: object) => boolean;
 }
 
 export function createMiddlewareGuard(server: ResourceServer): MiddlewareGuard {
@@ -27,22 +25,16 @@ export function createMiddlewareGuard(server: ResourceServer): MiddlewareGuard {
       if (instance.express) guarded.add(instance.express);
       instance.use?.(protect(server));
     },
-    watch(raw, instance: WithMiddleware, reading) {
+    watch(raw, instance: WithMiddleware) {
       const { express, use } = instance;
-      if (!use) return reading;
+      if (!use) return false;
       watchRoutes(raw);
       if (express && !guarded.has(express)) {
         guarded.add(express);
-        // It decodes the URL that it serves, which its handlers must not get unchecked.
+        // @fastify/express decodes the URL that it passes on, so the application needs a guard of its own.
         putInFront(express, protect(server));
       }
-      return withoutStrictness(reading);
+      return true;
     },
   };
 }
-
-/** Routers that stand beside Fastify's may be more lenient. */
-const withoutStrictness = ({ ignoreCase, ignoreTrailingSlash }: PathReading): PathReading => ({
-  ignoreCase: ignoreCase ? true : undefined,
-  ignoreTrailingSlash: ignoreTrailingSlash ? true : undefined,
-});

@@ -1,4 +1,4 @@
-import { literalPattern } from "../../policy/plain-pattern.ts";
+import { literalPattern, quoteName } from "../pattern-source.ts";
 
 /**
  * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the same paths:
@@ -48,7 +48,7 @@ function readParameter(text: string): readonly [taken: number, written: string] 
   const name = /^:([^:/\-.(]+)/.exec(text)?.[1];
   if (name === undefined) return undefined;
   const end = name.length + 1;
-  return [end + expressionLength(text.slice(end)), `:"${name.replaceAll(/["\\]/g, "\\$&")}"`];
+  return [end + expressionLength(text.slice(end)), `:${quoteName(name)}`];
 }
 
 /** The length of a parenthesised expression at the beginning of a text. */

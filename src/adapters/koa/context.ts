@@ -11,24 +11,24 @@ export interface KoaContext {
   readonly req: NodeRequest;
   /** Koa's request, to which body parsers add what they have read. */
   readonly request?: object;
-  /** As it was sent, or as a middleware in front has set it. */
+  /** The application. */
+  readonly app?: { readonly context: object };
+  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
   /** The target. */
   readonly url: string;
-  /** The path of the target; koa-mount has cut its prefix off. */
+  /** The path of the target; koa-mount has removed its prefix. */
   readonly path: string;
   /** The target as it was sent. */
   readonly originalUrl: string;
-  /** Set by koa-mount. */
+  /** The prefix that koa-mount removed last. It stays when a mounted application passes a request on. */
   readonly mountPath?: string;
-  /** Set by a middleware that has @koa/router route by another path. */
+  /** Set by a middleware that makes @koa/router use another path. */
   readonly newRouterPath?: string;
   /** The router of @koa/router that runs. */
   readonly router?: unknown;
-  /** What @koa/router has found for the path, whatever the method. */
+  /** The routes and middleware that @koa/router found for the path, for all methods. */
   readonly matched?: readonly KoaLayer[];
-  /** The path of the route that @koa/router runs. */
-  readonly routerPath?: string | RegExp | undefined;
   /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
   /** The status of the response. */
@@ -41,13 +41,9 @@ export interface KoaContext {
 
 /** The part of @koa/router that is read. */
 export interface KoaRouter {
-  /** What the router was made with. */
+  /** The options of the router. */
   readonly opts: {
-    /** Whether letter case counts. */
-    readonly sensitive?: boolean | undefined;
-    /** Whether a trailing slash counts. */
-    readonly strict?: boolean | undefined;
-    /** A path that is routed by in place of the request's. */
+    /** A path that is routed by instead of the path of the request. */
     readonly routerPath?: string | undefined;
   };
   /** Its routes and middleware, in order. */
@@ -56,19 +52,17 @@ export interface KoaRouter {
 
 /** A route of a router; a middleware of it has no methods. */
 export interface KoaLayer {
-  /** Its pattern, prefixes included, or an expression. */
+  /** Its pattern, including prefixes, or a regular expression. */
   readonly path: string | RegExp;
   /** In upper case. */
   readonly methods: readonly string[];
   /** Its handlers. */
-  readonly stack: readonly unknown[];
-  /** What the path was compiled to. */
-  readonly regexp?: RegExp;
-  /** What the path was compiled with. */
+  stack: readonly unknown[];
+  /** How the path was compiled. */
   readonly opts?: {
-    /** `false` where it is only the beginning of what is matched. */
+    /** `false` where longer paths match too. */
     readonly end?: boolean | undefined;
-    /** `true` where it is the text of an expression. */
+    /** `true` where the path is the text of a regular expression. */
     readonly pathAsRegExp?: boolean | undefined;
   };
 }
@@ -80,27 +74,45 @@ export const isRouter = (value: unknown): value is KoaRouter =>
   "stack" in value &&
   Array.isArray(value.stack);
 
-/** A middleware, typed by what it uses: it fits both majors and leaves the types of the state alone. */
+/** A middleware, typed by what it uses: it fits both major versions and does not change the type of the state. */
 export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
+/** The whole target as the routers see it, and the prefix that koa-mount has removed. */
+export interface MountedTarget {
+  readonly target: string;
+  readonly prefix: string;
+}
+
+/** An empty target is refused. */
+const UNREADABLE: MountedTarget = { target: "", prefix: "" };
+
 /**
- * The whole path as the routers see it. koa-mount strips its prefix from `path` and keeps `originalUrl`; where the two do
- * not fit, a middleware rewrote the URL on the way. That, and a URL that Koa itself cannot read, is an empty target,
- * which is refused.
+ * Reads the whole target. koa-mount removes its prefix from `path` and keeps `originalUrl`. Where the removed part is no
+ * mount, a middleware has rewritten the path inside a mount, and the target cannot be known.
  */
-export function readTarget(context: KoaContext): string {
+export function readTarget(context: KoaContext): MountedTarget {
   const { mountPath, newRouterPath, originalUrl, url } = context;
-  // Koa's parser throws for some authorities; its routers would answer 500.
+  // Koa's parser throws for some authorities, where its routers would answer 500.
   const path = attempt(() => context.path);
-  if (path === undefined) return "";
-  if (newRouterPath !== undefined) return mountPath === undefined ? newRouterPath : "";
-  if (mountPath === undefined) return url;
+  if (path === undefined) return UNREADABLE;
+  if (newRouterPath !== undefined)
+    return mountPath === undefined ? { target: newRouterPath, prefix: "" } : UNREADABLE;
+  if (mountPath === undefined) return { target: url, prefix: "" };
   const whole = pathOf(originForm(originalUrl) ?? "");
-  // koa-mount leaves its mark behind when it lets a request pass on: then nothing is stripped.
-  if (path === whole) return url;
-  const prefix = mountPath.replace(/\/$/, "");
-  const isMounted = whole.endsWith(path.startsWith("/") ? prefix + path : `${prefix}/${path}`);
-  return isMounted || (path === "/" && whole.endsWith(prefix)) ? originalUrl : "";
+  if (path === whole) return { target: url, prefix: "" };
+  const prefix = prefixOf(whole, path);
+  if (prefix === undefined) return UNREADABLE;
+  // koa-mount leaves its mark when a mounted application passes the request on: then the mount is still in the path.
+  const mount = mountPath.replace(/\/$/, "");
+  const isMount = prefix.endsWith(mount) || `${path}/`.startsWith(`${mount}/`);
+  return isMount ? { target: originalUrl, prefix } : UNREADABLE;
+}
+
+function prefixOf(whole: string, path: string): string | undefined {
+  if (path === "/" && !whole.endsWith("/")) return whole;
+  const prefix = whole.slice(0, whole.length - path.length);
+  if (!whole.endsWith(path) || !(path.startsWith("/") || prefix.endsWith("/"))) return undefined;
+  return prefix.replace(/\/$/, "");
 }
 
 export function send(context: KoaContext, { status, headers, body }: Refusal): void {

@@ -1,8 +1,7 @@
 import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
+import { isGuard, isScopeCheck } from "../roles.ts";
+import { listRoutes, NO_GUARD, type Registration, unguardedPlace, writeOut } from "../route-list.ts";
 import { isRouter, type KoaLayer, type KoaRouter } from "./context.ts";
-import { listRoutes, type Registration, toWrittenPatterns } from "../listed-routes.ts";
-import { isGuard, isScopeCheck } from "../middleware-marks.ts";
-import { describePlace } from "../unguarded.ts";
 
 /** The part of a Koa application (2 and 3) whose routes are listed. */
 export interface KoaApplication {
@@ -18,13 +17,16 @@ export interface RoutesOptions {
 
 /**
  * Lists the routes for `server.audit`: of an application whose routers were given to `app.use(router.routes())`, or of one
- * or several routers. Nested routers and prefixes are followed, optional groups are written out, a handler for every method
- * is `*`, and the HEAD of a GET route is part of it. A route whose path is a regular expression is listed as its text, which the audit reports.
+ * or several routers. Nested routers and prefixes are followed, optional groups are written out, a handler for every
+ * method is `*`, and HEAD next to GET is part of GET. A route whose path is a regular expression is listed as text that
+ * the audit reports as unreadable.
  *
- * A route that `protect` does not run in front of is told as such, where the application itself is listed and holds `protect`.
+ * A route that `protect` does not run in front of is marked as unguarded, where the application itself is listed. A
+ * `protect` inside a router guards nothing. Where no guard is found in the application, every route is marked, and the
+ * audit warns.
  *
- * It cannot look into other middleware: koa-mount, koa-compose and handlers that read `ctx.path` look alike. List a mounted
- * application or router with its mount path, and audit all lists as one.
+ * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted application
+ * or router with its mount path, and audit all lists as one.
  *
  * @throws TypeError for anything else, and for an application that uses no router
  * @example
@@ -51,15 +53,15 @@ export function routesOf(
     throw new TypeError(`routesOf received unknown option \`${unknown}\`. It takes { prefix }.`);
   const { prefix = "" } = options;
   if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
-    throw new TypeError('The prefix of routesOf is a path: write { prefix: "/api" }.');
+    throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
   const mount = prefix.replace(/\/$/, "");
   return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
 }
 
-/** A router, and where the guards of its application stand; of a router alone that is not known. */
+/** A router, and whether the application runs a guard in front of it; of a router alone that is not known. */
 interface UsedRouter {
   readonly router: KoaRouter;
-  readonly guard: "in front" | "behind" | "elsewhere" | "unknown";
+  readonly guard: "in front" | "behind" | "none" | "unknown";
 }
 
 function readRouters(from: unknown): readonly UsedRouter[] {
@@ -75,20 +77,16 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   const routers = middleware.map((one) => (Object(one) as { readonly router?: unknown }).router);
   if (!routers.some(isRouter)) {
     throw new TypeError(
-      "routesOf finds no router in the application. Call it after app.use(router.routes()); where that is mounted or composed, write routesOf(router, { prefix }).",
+      "routesOf finds no router in the application. Call it after app.use(router.routes()). For a mounted or composed router write routesOf(router, { prefix }).",
     );
   }
   const first = middleware.findIndex(isGuard);
-  const isInside = routers.some((router) => isRouter(router) && router.stack.some(holdsGuard));
-  const otherwise = isInside ? "elsewhere" : "unknown";
   return routers.flatMap((router, index) =>
-    isRouter(router)
-      ? [{ router, guard: first < 0 ? otherwise : first < index ? "in front" : "behind" }]
-      : [],
+    isRouter(router) ? [{ router, guard: first < 0 ? "none" : first < index ? "in front" : "behind" }] : [],
   );
 }
 
-/** A layer without methods is middleware, and so no route. */
+/** A layer without methods is a middleware, not a route. */
 const registrationsOf = ({ router, guard }: UsedRouter, mount: string): readonly Registration[] =>
   router.stack.flatMap((layer) => {
     const unguarded = findUnguarded(layer, router.stack, guard);
@@ -96,26 +94,18 @@ const registrationsOf = ({ router, guard }: UsedRouter, mount: string): readonly
   });
 
 function findUnguarded(
-  layer: KoaLayer,
-  stack: readonly KoaLayer[],
+  { stack }: KoaLayer,
+  layers: readonly KoaLayer[],
   guard: UsedRouter["guard"],
 ): UnguardedPlace | undefined {
   if (guard === "in front" || guard === "unknown") return undefined;
-  const running = stack.filter((one) => holdsGuard(one) && runsFor(one, layer));
-  if (running.some((one) => stack.indexOf(one) <= stack.indexOf(layer))) return undefined;
-  const isBefore = guard === "behind" || running.length > 0;
-  return describePlace(isBefore ? "before" : "outside", layer.stack.some(isScopeCheck));
+  const hasScopeCheck = stack.some(isScopeCheck);
+  if (guard === "behind") return unguardedPlace("before", hasScopeCheck);
+  const isInRouter = layers.some((layer) => layer.stack.some(isGuard));
+  return isInRouter ? unguardedPlace("router", hasScopeCheck) : NO_GUARD;
 }
-
-const holdsGuard = ({ stack }: KoaLayer): boolean => stack.some(isGuard);
-
-/** Whether all requests of a route pass another layer as well; an expression is compared with the text of the route's path. */
-const runsFor = (guard: KoaLayer, layer: KoaLayer): boolean =>
-  guard === layer ||
-  ((guard.methods.length === 0 || layer.methods.every((method) => guard.methods.includes(method))) &&
-    (guard.regexp?.test(String(layer.path)) ?? true));
 
 function patternsOf(path: string | RegExp, mount: string): readonly string[] {
   if (typeof path !== "string") return [`RegExp ${mount}${String(path)}`];
-  return toWrittenPatterns(mount !== "" && path === "/" ? mount : mount + path);
+  return writeOut(mount !== "" && path === "/" ? mount : mount + path);
 }

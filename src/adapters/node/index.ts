@@ -4,7 +4,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertResourceServer, misplaced } from "../misuse.ts";
-import { type NodeRequest } from "../node-request.ts";
+import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { type NodeResponse, send } from "../node-response.ts";
 import { close, FAULT, toRawResponse, type UpgradeSocket } from "./upgrade-socket.ts";
 
@@ -174,8 +174,8 @@ export function principalOf(request: object): Principal | undefined {
   return findPrincipal(request);
 }
 
-const check = (server: ResourceServer, request: NodeServerRequest): Promise<Refusal | undefined> =>
-  guard(server, request, { method: request.method ?? "", target: request.url ?? "" });
+const check = async (server: ResourceServer, request: NodeServerRequest): Promise<Refusal | undefined> =>
+  guard(server, request, toAccessRequest(request, request.method ?? "", request.url ?? ""), false);
 
 const ignore = (): void => undefined;
 

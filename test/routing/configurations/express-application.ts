@@ -25,6 +25,7 @@ export interface ExpressKit extends Kit {
 export interface ExpressSetup {
   readonly name: string;
   readonly prefix?: string;
+  readonly isOpen?: true;
   readonly targets?: readonly Target[];
   readonly build: (app: Express, kit: ExpressKit) => void;
 }

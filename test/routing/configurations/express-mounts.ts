@@ -72,10 +72,23 @@ const setups: readonly ExpressSetup[] = [
   },
   {
     name: "guard in an application below a parameter, within a router",
+    isOpen: true,
     targets: CREWS,
     build: (app, kit) => {
       const anyCrew = kit.express();
       anyCrew.use(kit.guard.express());
+      addCrewRoutes(anyCrew, kit);
+      const crews = kit.express.Router();
+      crews.use("/:id", kit.trace, anyCrew);
+      app.use("/crews", crews);
+    },
+  },
+  {
+    name: "application below a parameter, within a router, guard around it",
+    targets: CREWS,
+    build: (app, kit) => {
+      app.use(kit.guard.express());
+      const anyCrew = kit.express();
       addCrewRoutes(anyCrew, kit);
       const crews = kit.express.Router();
       crews.use("/:id", kit.trace, anyCrew);

@@ -12,15 +12,7 @@ const setups: readonly ExpressSetup[] = [
     },
   },
   {
-    name: "strict and case-sensitive, declared",
-    build: (app, kit) => {
-      app.enable("strict routing").enable("case sensitive routing");
-      app.use(kit.guard.express(STRICT));
-      addStandardRoutes(app, kit);
-    },
-  },
-  {
-    name: "strict and case-sensitive settings",
+    name: "strict and case-sensitive",
     build: (app, kit) => {
       app.enable("strict routing").enable("case sensitive routing");
       app.use(kit.guard.express());

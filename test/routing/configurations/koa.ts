@@ -1,16 +1,7 @@
-import Router, { type RouterMiddleware } from "@koa/router";
-import type Koa from "koa";
+import Router from "@koa/router";
 import mount from "koa-mount";
 import { type Configuration } from "../configuration.ts";
-import { createStandardRouter, forEachKoa, type KoaKit, type KoaSetup, routesOf } from "./koa-application.ts";
-
-/** The router minds letter case for its middleware, and for its routes only where it is told to. */
-function guardPrefix(app: Koa, kit: KoaKit, sensitive: boolean): void {
-  const router = new Router({ prefix: "/api", sensitive });
-  router.use(kit.guard.koa() as RouterMiddleware);
-  router.use(createStandardRouter(kit, { sensitive }).routes());
-  app.use(routesOf(router));
-}
+import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
 
 const setups: readonly KoaSetup[] = [
   {
@@ -20,14 +11,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "strict and sensitive, declared",
-    build: (app, kit) => {
-      app.use(kit.guard.koa({ caseSensitive: true, strict: true }));
-      app.use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
-    },
-  },
-  {
-    name: "strict and sensitive, not declared",
+    name: "strict and sensitive",
     build: (app, kit) => {
       app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
     },
@@ -44,26 +28,6 @@ const setups: readonly KoaSetup[] = [
     build: (app, kit) => {
       app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { exclusive: true })));
     },
-  },
-  {
-    name: "guard on the router only",
-    build: (app, kit) => {
-      const router = new Router();
-      router.use(kit.guard.koa() as RouterMiddleware);
-      router.use(createStandardRouter(kit).routes());
-      app.use(routesOf(router));
-    },
-  },
-  ...[true, false].map((sensitive): KoaSetup => ({
-    name: `guard on a router with a prefix, sensitive ${sensitive}`,
-    prefix: "/api",
-    build: (app, kit) => guardPrefix(app, kit, sensitive),
-  })),
-  {
-    name: "guard on a router with a prefix, asked for in another case",
-    prefix: "/API",
-    isOpen: true,
-    build: (app, kit) => guardPrefix(app, kit, false),
   },
   {
     name: "nested router",
@@ -96,6 +60,15 @@ const setups: readonly KoaSetup[] = [
     build: (app, kit) => {
       const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
       app.use(mount("/outer", new kit.Koa().use(mount("/inner", inner))));
+    },
+  },
+  {
+    name: "guard mounted beside the router it guards",
+    prefix: "/api",
+    build: (app, kit) => {
+      const inner = new kit.Koa().use(mount("/agents", kit.guard.koa()));
+      inner.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+      app.use(mount("/api", inner));
     },
   },
   {

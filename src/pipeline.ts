@@ -1,0 +1,174 @@
+/** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
+import { type ResourceServerOptions } from "./options/options.ts";
+import { allow, decideByRules, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
+import { type RuleMatch } from "./policy/rule.ts";
+import { type RuleTree } from "./policy/rule-tree.ts";
+import { type Governing, Table } from "./policy/table.ts";
+import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
+import { notify } from "./runtime/notify.ts";
+import { type ScopeRules } from "./scopes/scope.ts";
+import { type Identified, type Identifier } from "./token/authenticate.ts";
+import { isMalformed, readCredential, type TokenSource } from "./token/credential.ts";
+import { type Principal } from "./token/principal.ts";
+
+/** A decision with what it was based on, so that the route that runs can be checked later. */
+export interface Verdict {
+  readonly decision: Decision;
+  readonly governing: Governing;
+  /** As it was when the guard ran: later code may change the framework's request. */
+  readonly request: AccessRequest;
+}
+
+/** A verdict, at once unless a token has to be verified first. */
+export type PendingVerdict = Verdict | Promise<Verdict>;
+
+export interface PipelineRules {
+  readonly tree: RuleTree;
+  readonly tokenSources: readonly TokenSource[];
+  readonly maxTokenBytes: number;
+  readonly authorization: boolean;
+  readonly unmappedRoutes: "deny" | "authenticated";
+  readonly scopeRules: ScopeRules;
+  readonly onDecision: ResourceServerOptions["onDecision"];
+}
+
+export class Pipeline {
+  /** Whether a path without a rule is refused. */
+  readonly needsRule: boolean;
+  readonly #rules: PipelineRules;
+  readonly #identify: Identifier;
+  readonly #table: Table;
+
+  constructor(rules: PipelineRules, identify: Identifier) {
+    this.#rules = rules;
+    this.#identify = identify;
+    this.#table = new Table(rules.tree);
+    this.needsRule = rules.authorization && rules.unmappedRoutes === "deny";
+  }
+
+  /**
+   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one. With
+   * `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
+   */
+  decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
+    return this.#proceed(this.#findGoverning(request, isRouteChecked), request);
+  }
+
+  /**
+   * Decides an allowed request again at a route that is about to run and is written as these patterns. The caller stays
+   * the principal that the guard verified; where it read no token, because the path is public, the credential counts
+   * that the request had then.
+   */
+  decideRoute(
+    verdict: Verdict,
+    { method, target }: Pick<AccessRequest, "method" | "target">,
+    patterns: readonly string[] | undefined,
+  ): PendingVerdict {
+    const isSame = verdict.request.method === method && verdict.request.target === target;
+    const found = isSame ? verdict.governing : this.#table.forTarget(method, target, true);
+    const governing = this.#table.forRoute(found, method, patterns);
+    if (governing === verdict.governing) return verdict;
+    const request = isSame ? verdict.request : { ...verdict.request, method, target };
+    const { principal } = verdict.decision;
+    if (!principal) return this.#proceed(governing, request);
+    const decision = this.#refuseByTable(governing) ?? this.#decideKnown(governing, principal);
+    return this.#conclude(decision, governing, request);
+  }
+
+  /** Decides for a known caller, or for one without a token. Verifies nothing and calls no hook. */
+  decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
+    const governing = this.#findGoverning(request, false);
+    const refused = this.#refuseByTable(governing);
+    if (refused) return refused;
+    return principal ? this.#decideKnown(governing, principal) : decideAnonymous(governing);
+  }
+
+  /** Reports a decision to `onDecision`. */
+  observe(decision: Decision, request: AccessRequest): Decision {
+    const { onDecision } = this.#rules;
+    if (onDecision) notify(onDecision, decision, withoutCredentials(request));
+    return decision;
+  }
+
+  #findGoverning(request: AccessRequest, isRouteChecked: boolean): Governing {
+    const { method, target } = request;
+    requireString(target, "server.check takes { method, target, authorization }", "target");
+    const pattern = ownProperty(request, "matchedPattern");
+    const found = this.#table.forTarget(method, target, isRouteChecked || pattern !== undefined);
+    return pattern === undefined ? found : this.#table.forRoute(found, method, [pattern]);
+  }
+
+  #proceed(governing: Governing, request: AccessRequest): PendingVerdict {
+    const refused = this.#refuseByTable(governing);
+    if (refused) return this.#conclude(refused, governing, request);
+    const matches = matchesOf(governing);
+    if (matches.length > 0 && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
+      return this.#conclude(allow(rulesOf(matches)), governing, request);
+
+    const credential = readCredential(request, this.#rules.tokenSources, this.#rules.maxTokenBytes);
+    const refuseToken = (...[reason, facts]: [Refused["reason"], Partial<Refused>?]): Verdict =>
+      this.#conclude(refuse(reason, rulesOf(matches), facts), governing, request);
+    if (credential.kind === "malformed") return refuseToken("credential_malformed");
+    if (credential.kind === "too_large") return refuseToken("token_rejected", { rejection: "too_large" });
+    if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
+
+    const next = (identified: Identified): Verdict => {
+      if (identified.kind === "identified")
+        return this.#conclude(this.#decideKnown(governing, identified.principal), governing, request);
+      if (isMalformed(credential)) return refuseToken("credential_malformed");
+      const { reason, ...facts } = identified.refusal;
+      return refuseToken(reason, facts);
+    };
+    const identified = this.#identify(credential.token);
+    // A program may have replaced the global `Promise`, and then `instanceof` would take a promise for a result.
+    return "then" in identified ? continueWith(identified, next) : next(identified);
+  }
+
+  #refuseByTable(governing: Governing): Refused | undefined {
+    if (governing.kind === "ambiguous")
+      return refuse("request_ambiguous", undefined, { cause: governing.cause });
+    return governing.kind === "unmapped" && this.needsRule ? refuse("route_unmapped") : undefined;
+  }
+
+  #decideKnown(governing: Governing, principal: Principal): Decision {
+    const matches = matchesOf(governing);
+    return this.#rules.authorization
+      ? decideByRules(matches, principal, this.#rules.scopeRules)
+      : allow(rulesOf(matches), principal);
+  }
+
+  #conclude(decision: Decision, governing: Governing, request: AccessRequest): Verdict {
+    return { decision: this.observe(decision, request), governing, request };
+  }
+}
+
+const NO_MATCHES: readonly RuleMatch[] = [];
+
+const matchesOf = (governing: Governing): readonly RuleMatch[] =>
+  governing.kind === "rules" ? governing.matches : NO_MATCHES;
+
+/** Without a token, a request may go on where every rule is public or optional. */
+function decideAnonymous(governing: Governing): Decision {
+  const matches = matchesOf(governing);
+  const isOpen = matches.every(({ compiled: { requirement } }) =>
+    ["public", "optional"].includes(requirement.kind),
+  );
+  const rules = rulesOf(matches);
+  return isOpen && matches.length > 0 ? allow(rules) : refuse("credential_missing", rules);
+}
+
+const continueWith = async (
+  pending: Promise<Identified>,
+  next: (known: Identified) => Verdict,
+): Promise<Verdict> => next(await pending);
+
+/** Where a server keeps its pipeline for the adapters, which may come from another copy of the package. */
+const PIPELINE = Symbol.for("scopegate.pipeline");
+
+export function attachPipeline(server: object, pipeline: Pipeline): void {
+  Object.defineProperty(server, PIPELINE, { value: pipeline });
+}
+
+/** The pipeline of a server that `createResourceServer` made; `undefined` for anything else. */
+export const pipelineOf = (server: object): Pipeline | undefined =>
+  Reflect.get(server, PIPELINE) as Pipeline | undefined;

@@ -1,0 +1,184 @@
+/** The three questions that the tree answers: the rule of a path, the rules of all its readings, the rule of a route. */
+import { hasTrailingSlash, type Path } from "../request.ts";
+import { type PatternSegment, segmentIdentity } from "./pattern.ts";
+import { type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
+import { loosen, spellingOf, spellingOfMixed } from "./segment.ts";
+
+/** The narrowest rule for a path, and whether the path spells every static text as the table does. */
+export interface PathRule {
+  readonly leaf: Leaf;
+  readonly isExact: boolean;
+}
+
+/** The narrowest rule for a path: the exact method before `*`, then static, mixed, parameter, wildcard from the left. */
+export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule | undefined {
+  const walk: Walk = { path, method, isExact: true };
+  for (const asked of tree.methodsFor(method)) {
+    walk.method = asked;
+    const leaf = findLeaf(tree.root, 1, walk);
+    if (leaf) return { leaf, isExact: walk.isExact };
+  }
+  return undefined;
+}
+
+interface Walk {
+  readonly path: Path;
+  method: string;
+  isExact: boolean;
+}
+
+/** `start` is where a segment begins, or behind the end of the path. */
+function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
+  const { path } = walk;
+  if (start > path.end) {
+    const leaf = node.leaves.get(walk.method);
+    if (leaf && !leaf.endings.has(hasTrailingSlash(path))) walk.isExact = false;
+    return leaf;
+  }
+  const end = endOfSegment(path, start);
+  const segment = path.text.slice(start, end);
+  const edge = node.statics.get(path.isPlain ? segment : loosen(segment));
+  if (edge) {
+    const leaf = findLeaf(edge.node, end + 1, walk);
+    if (leaf) {
+      if (edge.text !== segment) walk.isExact = false;
+      return leaf;
+    }
+  }
+  for (const { parts, node: next } of node.mixed) {
+    const spelling = spellingOfMixed(segment, parts);
+    const leaf = spelling && findLeaf(next, end + 1, walk);
+    if (!leaf) continue;
+    if (spelling !== "exact") walk.isExact = false;
+    return leaf;
+  }
+  return (
+    (node.parameter && findLeaf(node.parameter, end + 1, walk)) ??
+    (node.wildcard && findBehindWildcard(node.wildcard, end, walk))
+  );
+}
+
+/** A wildcard takes at least the segment that ends at `firstEnd`, and as few more as the rest of a pattern allows. */
+function findBehindWildcard(
+  { node, lengths }: NonNullable<TreeNode["wildcard"]>,
+  firstEnd: number,
+  walk: Walk,
+): Leaf | undefined {
+  for (const length of lengths) {
+    const end = endWithout(walk.path, length);
+    if (end < firstEnd) continue;
+    const leaf = findLeaf(node, end + 1, walk);
+    if (leaf) return leaf;
+  }
+  return undefined;
+}
+
+/** The rules that some reading of a path reaches. */
+export interface Readings {
+  readonly leaves: ReadonlySet<Leaf>;
+  /** Whether a reading reaches a rule without decoding the spelling of a static text. */
+  readonly isMapped: boolean;
+}
+
+/**
+ * Collects the rules that routers may apply to a path that is not spelled as the table spells it. At each segment a
+ * router may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
+ */
+export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
+  const found: Collected = { path, method, leaves: new Set(), isMapped: false };
+  for (const asked of tree.methodsFor(method)) {
+    found.method = asked;
+    if (collect(tree.root, 1, found, false)) break;
+  }
+  return found;
+}
+
+interface Collected {
+  readonly path: Path;
+  method: string;
+  readonly leaves: Set<Leaf>;
+  isMapped: boolean;
+}
+
+/** Returns whether every reading finds a rule here, so that none goes on to a wider one. */
+function collect(node: TreeNode, start: number, found: Collected, isDecoded: boolean): boolean {
+  const { path } = found;
+  if (start > path.end) {
+    const leaf = node.leaves.get(found.method);
+    if (!leaf) return false;
+    found.leaves.add(leaf);
+    found.isMapped ||= !isDecoded;
+    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
+    return leaf.endsInWildcard || leaf.endings.has(hasTrailingSlash(path));
+  }
+  const end = endOfSegment(path, start);
+  const segment = path.text.slice(start, end);
+  const edge = node.statics.get(loosen(segment));
+  const steps = [
+    ...(edge ? [{ node: edge.node, spelling: spellingOf(segment, edge.text) }] : []),
+    ...node.mixed.map((mixed) => ({ node: mixed.node, spelling: spellingOfMixed(segment, mixed.parts) })),
+  ];
+  for (const { node: next, spelling } of steps) {
+    if (!spelling) continue;
+    const isSure = collect(next, end + 1, found, isDecoded || spelling === "decoded");
+    if (isSure && spelling === "exact") return true;
+  }
+  if (node.parameter && collect(node.parameter, end + 1, found, isDecoded)) return true;
+  const { node: next, lengths = [] } = node.wildcard ?? {};
+  return lengths.some((length) => {
+    const rest = endWithout(path, length);
+    return next !== undefined && rest >= end && collect(next, rest + 1, found, isDecoded);
+  });
+}
+
+/** The narrowest rule that covers a whole route: every path of the route is a path of the rule's pattern. */
+export function findRouteRule(
+  tree: RuleTree,
+  method: string,
+  route: readonly PatternSegment[],
+): Leaf | undefined {
+  for (const asked of tree.methodsFor(method)) {
+    const leaf = findCovering(tree.root, route, 0, asked);
+    if (leaf) return leaf;
+  }
+  return undefined;
+}
+
+function findCovering(
+  node: TreeNode,
+  route: readonly PatternSegment[],
+  index: number,
+  method: string,
+): Leaf | undefined {
+  const segment = route[index];
+  if (!segment) return node.leaves.get(method);
+  const go = (next: TreeNode | undefined, to = index + 1) => next && findCovering(next, route, to, method);
+  const lengths = node.wildcard?.lengths.map((length) => route.length - length) ?? [];
+  return (
+    (segment.kind === "static" ? go(node.statics.get(loosen(segment.text))?.node) : undefined) ??
+    node.mixed
+      .filter(({ identity, parts }) =>
+        segment.kind === "static"
+          ? spellingOfMixed(loosen(segment.text), parts) !== undefined
+          : identity === segmentIdentity(segment),
+      )
+      .map((edge) => go(edge.node))
+      .find((leaf) => leaf !== undefined) ??
+    (segment.kind === "wildcard" ? undefined : go(node.parameter)) ??
+    lengths
+      .map((end) => (end > index ? go(node.wildcard?.node, end) : undefined))
+      .find((leaf) => leaf !== undefined)
+  );
+}
+
+function endOfSegment({ text, end }: Path, start: number): number {
+  const slash = text.indexOf("/", start);
+  return slash < 0 ? end : slash;
+}
+
+/** Where a path ends without its last segments, so many of them; 0 or less where it does not have as many. */
+function endWithout({ text, end }: Path, count: number): number {
+  let rest = end;
+  for (let left = count; left > 0 && rest > 0; left -= 1) rest = text.lastIndexOf("/", rest - 1);
+  return rest;
+}

@@ -1,0 +1,53 @@
+/** Whether a path is one of a route's. */
+import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
+import { isPattern, parsePattern, type Pattern, type PatternSegment } from "./pattern.ts";
+import { modernize } from "./pattern-dialects.ts";
+import { loosen, spellingOfMixed } from "./segment.ts";
+
+/** `exact` where every router takes the path for one of the route, `loose` where some router does. */
+export type Fit = "exact" | "loose" | undefined;
+
+export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
+  const segments = segmentsOf(path);
+  const fit = fitOfSegments(route, segments);
+  if (fit) return fit === "exact" && !hasTrailingSlash(path) ? "exact" : "loose";
+  // Fastify takes an empty parameter or wildcard behind a trailing slash.
+  const endsWithSlash = hasTrailingSlash(path) || segments.length === 0;
+  return endsWithSlash && fitOfSegments(route, [...segments, ""]) ? "loose" : undefined;
+}
+
+function fitOfSegments(route: readonly PatternSegment[], segments: readonly string[]): Fit {
+  const wildcard = route.findIndex(({ kind }) => kind === "wildcard");
+  if (wildcard < 0 ? segments.length !== route.length : segments.length < route.length) return undefined;
+  let fit: Fit = "exact";
+  for (const [index, segment] of route.entries()) {
+    const isBehind = wildcard >= 0 && index > wildcard;
+    const text = segments.at(isBehind ? index - route.length : index) ?? "";
+    const own = fitOfSegment(segment, text);
+    if (!own) return undefined;
+    if (own === "loose") fit = "loose";
+  }
+  return fit;
+}
+
+function fitOfSegment(segment: PatternSegment, text: string): Fit {
+  switch (segment.kind) {
+    case "static":
+      if (segment.text === text) return "exact";
+      return loosen(segment.text) === loosen(text) ? "loose" : undefined;
+    case "mixed": {
+      const spelling = spellingOfMixed(text, segment.parts);
+      return spelling && (spelling === "exact" ? "exact" : "loose");
+    }
+    case "parameter":
+    case "wildcard":
+      return "exact";
+  }
+}
+
+/** The pattern of a route in today's syntax, or in that of path-to-regexp before version 8; `undefined` for any other. */
+export function parseRoutePattern(source: string): Pattern | undefined {
+  const current = parsePattern(source);
+  const pattern = isPattern(current) ? current : parsePattern(modernize(source));
+  return isPattern(pattern) ? pattern : undefined;
+}

@@ -1,0 +1,59 @@
+/** How one segment of a path is compared with the text of a pattern. */
+import { attempt } from "../errors.ts";
+import { type SegmentPart } from "./pattern.ts";
+
+/**
+ * How a segment spells the text of a pattern: exactly, in another letter case, or so that only a router that decodes
+ * percent-encoding reads it as that text.
+ */
+export type Spelling = "exact" | "case" | "decoded";
+
+/** A segment as a handler sees it. Invalid percent-encoding is kept as it is. */
+export const decodeSegment = (segment: string): string =>
+  segment.includes("%") ? (attempt(() => decodeURIComponent(segment)) ?? segment) : segment;
+
+/** One letter case for everything that any router compares as equal: both steps are needed, as in `ſ` and the Kelvin sign. */
+const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
+
+/** The loosest spelling: decoded, and in one letter case. */
+export const loosen = (segment: string): string => foldCase(decodeSegment(segment));
+
+/** How a segment spells a text that has the same loosest spelling. */
+export function spellingOf(segment: string, text: string): Spelling {
+  if (segment === text) return "exact";
+  return foldCase(segment) === foldCase(text) ? "case" : "decoded";
+}
+
+/** A segment that mixes text and parameters, such as `:id.json`. */
+export interface MixedSegment {
+  /** The same for two segments that match the same paths; parameters are control characters. */
+  readonly identity: string;
+  readonly parts: readonly SegmentPart[];
+}
+
+/** How a segment spells the texts of a mixed segment; `undefined` where it does not match. Linear in the segment. */
+export function spellingOfMixed(segment: string, parts: readonly SegmentPart[]): Spelling | undefined {
+  if (matches(segment, parts, (text) => text)) return "exact";
+  if (matches(foldCase(segment), parts, foldCase)) return "case";
+  return matches(loosen(segment), parts, loosen) ? "decoded" : undefined;
+}
+
+/** Each parameter takes at least one character, and as few as the text behind it allows. */
+function matches(segment: string, parts: readonly SegmentPart[], spell: (text: string) => string): boolean {
+  let from = 0;
+  let needed = 0;
+  for (const [index, part] of parts.entries()) {
+    if (typeof part !== "string") {
+      needed += 1;
+      continue;
+    }
+    const text = spell(part);
+    const isLast = index === parts.length - 1;
+    const at =
+      needed === 0 ? 0 : isLast ? segment.length - text.length : segment.indexOf(text, from + needed);
+    if (at < from + needed || !segment.startsWith(text, at)) return false;
+    from = at + text.length;
+    needed = 0;
+  }
+  return needed === 0 ? from === segment.length : segment.length - from >= needed;
+}

@@ -1,0 +1,128 @@
+/** Which rules a request must satisfy: the rule of its path, and the rule of the route that runs for it. */
+import { type Path, readPath } from "../request.ts";
+import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
+import { identityOf, type PatternSegment } from "./pattern.ts";
+import { fitOf, parseRoutePattern } from "./route-fit.ts";
+import { type CompiledRule, type RuleMatch } from "./rule.ts";
+import { type Leaf, type RuleTree } from "./rule-tree.ts";
+
+/** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
+export type Governing =
+  | {
+      readonly kind: "rules";
+      /** The narrowest first; empty for an unmapped path. */
+      readonly matches: readonly LeafMatch[];
+      /** Whether no router can read the path as the path of another rule. */
+      readonly isExact: boolean;
+      readonly path: Path;
+    }
+  | { readonly kind: "unmapped"; readonly path: Path }
+  | { readonly kind: "ambiguous"; readonly cause: string };
+
+interface LeafMatch extends RuleMatch {
+  readonly leaf: Leaf;
+}
+
+/** More rules than this for one spelling of a path is an attack, not a request. */
+const MAX_RULES = 8;
+
+/** A framework has as many patterns as routes; a caller that invents them must not fill the memory. */
+const MAX_ROUTES = 10_000;
+
+/** One alternative of a route, with the narrowest rule that covers all of it. */
+interface CoveredAlternative {
+  readonly segments: readonly PatternSegment[];
+  readonly leaf: Leaf | undefined;
+  /** Whether the rule's pattern is the route's, so that an exact path of the rule fits the route. */
+  readonly isOwn: boolean;
+}
+
+export class Table {
+  readonly #tree: RuleTree;
+  readonly #routes = new Map<string, Map<string, readonly CoveredAlternative[]>>();
+  #routeCount = 0;
+
+  constructor(tree: RuleTree) {
+    this.#tree = tree;
+  }
+
+  /** The rules of a target. Where no route will be checked, only an exact path is certain. */
+  forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
+    const path = readPath(target);
+    if (!path) return ambiguous("The target can be read in more than one way.");
+    const found = this.#forPath(method, path);
+    if (isRouteChecked || found.kind !== "rules" || found.isExact) return found;
+    return ambiguous("The path is not spelled as the table spells it.");
+  }
+
+  #forPath(method: string, path: Path): Governing {
+    const narrowest = findPathRule(this.#tree, method, path);
+    if (!narrowest) return { kind: "unmapped", path };
+    if (narrowest.isExact)
+      return { kind: "rules", matches: [matchOf(narrowest.leaf, path)], isExact: true, path };
+    const { leaves, isMapped } = collectReadings(this.#tree, method, path);
+    if (!isMapped) return ambiguous("Only a router that decodes the path finds a rule for it.");
+    if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
+    const matches = [...leaves].map((leaf) => matchOf(leaf, path));
+    if (matches.every(({ compiled }) => isOpen(compiled)))
+      return ambiguous("The rule needs no token, and the path is not spelled as the table spells it.");
+    return { kind: "rules", matches, isExact: false, path };
+  }
+
+  /**
+   * The rules of a request at a route that is written as these patterns: a route that is mounted in several ways has
+   * several. `found` are the rules of the path.
+   */
+  forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
+    if (found.kind === "ambiguous") return found;
+    if (!patterns) return ambiguous("The route was matched for another request.");
+    const { path } = found;
+    const { matches, isExact } = found.kind === "rules" ? found : { matches: [], isExact: true };
+    const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
+    const [route = []] = routes;
+    if (isExact && routes.length === 1 && route.length === 1 && matches[0]?.leaf === route[0]?.leaf)
+      if (route[0]?.isOwn) return found;
+    const readable = routes.flat();
+    const fitting = readable.filter(({ segments }) => fitOf(segments, path));
+    if (readable.length > 0 && fitting.length === 0)
+      return ambiguous("The path does not fit the route that is said to match it.");
+    const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
+    if (isUncovered && !isExact)
+      return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
+    const added = new Map<CompiledRule, LeafMatch>();
+    for (const { leaf } of fitting)
+      if (leaf && !matches.some(({ compiled }) => compiled === leaf.compiled))
+        added.set(leaf.compiled, matchOf(leaf, path));
+    if (added.size === 0) return found;
+    return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
+  }
+
+  /** None for a pattern that cannot be read, such as the text of a regular expression: no rule covers it. */
+  #alternatives(method: string, pattern: string): readonly CoveredAlternative[] {
+    const known = this.#routes.get(pattern)?.get(method);
+    if (known) return known;
+    if (this.#routeCount >= MAX_ROUTES) {
+      this.#routes.clear();
+      this.#routeCount = 0;
+    }
+    const parsed = parseRoutePattern(pattern);
+    const alternatives = (parsed?.alternatives ?? []).map(({ segments }): CoveredAlternative => {
+      const leaf = findRouteRule(this.#tree, method, segments);
+      return { segments, leaf, isOwn: leaf?.identity === identityOf(segments) };
+    });
+    const byMethod = this.#routes.get(pattern) ?? new Map<string, readonly CoveredAlternative[]>();
+    this.#routes.set(pattern, byMethod.set(method, alternatives));
+    this.#routeCount += 1;
+    return alternatives;
+  }
+}
+
+const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", cause });
+
+const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
+  compiled: leaf.compiled,
+  leaf,
+  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
+});
+
+const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";
