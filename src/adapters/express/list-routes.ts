@@ -85,7 +85,7 @@ function registrationsOf(
     return mounts.flatMap((mount) =>
       patternsOf(route, mount).flatMap((pattern): readonly Registration[] => {
         if (!isApplication(root)) return [{ methods, pattern }];
-        if (!hasGuard) return [{ methods, pattern, unguarded: NO_GUARD }];
+        if (!hasGuard) return splitByOwnGuard(route, pattern, NO_GUARD);
         const isBehind = guards.slice(0, index).some((guard) => isCovered(guard, pattern));
         if (isBehind) return [{ methods, pattern }];
         const isBefore = guards.slice(index).some((guard) => isCovered(guard, pattern));
