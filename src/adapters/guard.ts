@@ -34,10 +34,10 @@ class Kept {
   }
 }
 
-/** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`. */
+/** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`, and a late one of `onKnown` too. */
 export function whenKnown<T>(
   run: () => T | Promise<T>,
-  onKnown: (value: T) => void,
+  onKnown: (value: T) => unknown,
   onFault: (fault: Error) => void,
 ): void {
   let value: T | Promise<T>;
