@@ -43,7 +43,7 @@ async function startWith(change: (request: Stripped) => void) {
     createServer((request: IncomingMessage, response: ServerResponse) => {
       change(request as Stripped);
       guard(request as Stripped, response, (fault) => {
-        if (fault) faults.push(String((fault as Error).message));
+        if (fault) faults.push((fault as Error).message);
         response.statusCode = fault ? 500 : 200;
         response.end();
       });
