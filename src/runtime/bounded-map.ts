@@ -1,13 +1,24 @@
-/** A map of bounded size that forgets first what was asked for or set longest ago. */
-export class RecencyMap<Key, Value> {
-  readonly #maxEntries: number;
-  /** In the order of last use: a map keeps the order in which keys were added. */
-  readonly #entries = new Map<Key, Value>();
-  /** The last entry: what is asked for again and again stays where it is, and is not looked for. */
-  #newest: Key | undefined;
-  #newestValue: Value | undefined;
+interface Entry<Key, Value> {
+  readonly key: Key;
+  value: Value;
+  /** Whether the entry was read since the hand last passed it. */
+  isUsed: boolean;
+  readonly slot: number;
+}
 
-  /** `maxEntries` is a whole number from 1 on. */
+/**
+ * A map that holds at most `maxEntries` entries. A full map replaces an entry that was not read recently (the CLOCK
+ * algorithm): a read only sets a flag, so that a hit moves nothing.
+ */
+export class BoundedMap<Key, Value> {
+  readonly #maxEntries: number;
+  readonly #entries = new Map<Key, Entry<Key, Value>>();
+  readonly #slots: (Entry<Key, Value> | undefined)[] = [];
+  readonly #freeSlots: number[] = [];
+  /** The slot whose entry is the next candidate for replacement. */
+  #hand = 0;
+
+  /** `maxEntries` is an integer of at least 1. */
   constructor(maxEntries: number) {
     this.#maxEntries = maxEntries;
   }
@@ -17,32 +28,45 @@ export class RecencyMap<Key, Value> {
   }
 
   get(key: Key): Value | undefined {
-    if (key === this.#newest) return this.#newestValue;
-    const value = this.#entries.get(key);
-    if (value === undefined) return undefined;
-    this.#entries.delete(key);
-    this.#append(key, value);
-    return value;
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (!entry.isUsed) entry.isUsed = true;
+    return entry.value;
   }
 
   set(key: Key, value: Value): void {
-    this.#entries.delete(key);
-    this.#append(key, value);
-    if (this.#entries.size <= this.#maxEntries) return;
-    for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
+    const known = this.#entries.get(key);
+    if (known) {
+      known.value = value;
       return;
     }
+    const isFull = this.#entries.size >= this.#maxEntries;
+    const slot = isFull ? this.#evict() : (this.#freeSlots.pop() ?? this.#slots.length);
+    const entry = { key, value, isUsed: false, slot };
+    this.#slots[slot] = entry;
+    this.#entries.set(key, entry);
   }
 
   delete(key: Key): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
     this.#entries.delete(key);
-    if (key === this.#newest) this.#newest = this.#newestValue = undefined;
+    this.#slots[entry.slot] = undefined;
+    this.#freeSlots.push(entry.slot);
   }
 
-  #append(key: Key, value: Value): void {
-    this.#entries.set(key, value);
-    this.#newest = key;
-    this.#newestValue = value;
+  /** Removes the first entry that was not read since the hand last passed it, and returns its slot. */
+  #evict(): number {
+    for (;;) {
+      const slot = this.#hand;
+      // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- every slot of a full map has an entry
+      const entry = this.#slots[slot]!;
+      this.#hand = (slot + 1) % this.#maxEntries;
+      if (!entry.isUsed) {
+        this.#entries.delete(entry.key);
+        return slot;
+      }
+      entry.isUsed = false;
+    }
   }
 }

@@ -1,4 +1,4 @@
-import { RecencyMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
 
 /** What a list of granted scopes covers; frozen, and the same object for every token that grants the same. */
@@ -14,7 +14,7 @@ const MAX_SETS = 1_000;
 
 /** The sets that were made for the rules of a server. */
 interface Known {
-  readonly sets: RecencyMap<string, ScopeSet>;
+  readonly sets: BoundedMap<string, ScopeSet>;
   /** What was asked for last is told by its scopes: making a name of them costs as much as reading a principal. */
   latest?: ScopeSet;
 }
@@ -26,7 +26,7 @@ const setsByList = new WeakMap<readonly string[], ScopeSet>();
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
   const own = setsByList.get(scopes);
   if (own?.granted.rules === rules) return own;
-  const known: Known = knownByRules.get(rules) ?? { sets: new RecencyMap(MAX_SETS) };
+  const known: Known = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS) };
   knownByRules.set(rules, known);
   if (known.latest && isSameList(known.latest.scopes, scopes)) return known.latest;
   // No separator: any text may be a scope of a token, and two lists must not share a name. All sets of a program would.

@@ -1,5 +1,5 @@
 import { attempt, type Rejection } from "../errors.ts";
-import { RecencyMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 
 /** The header parameters that a verifier may look at before the signature is checked (RFC 7515 section 4.1). */
 export interface JoseHeader {
@@ -20,7 +20,7 @@ export interface JwtParts {
 /** All tokens of a key begin with the same header: it is read once. Longer ones and more of them are no issuer's. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
-const headers = new RecencyMap<string, JoseHeader>(MAX_HEADERS);
+const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
 
 const QUOTE = 0x22;
 const COLON = 0x3a;

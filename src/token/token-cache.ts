@@ -1,10 +1,10 @@
 import { hash } from "node:crypto";
-import { RecencyMap } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
 /** How many accepted tokens are remembered, and for how long at most. */
 export interface TokenCacheRules {
-  /** How many; the one that was used longest ago goes first. */
+  /** How many. A full cache replaces a token that was not used recently. */
   readonly maxEntries: number;
   /** For how long at most, in seconds. */
   readonly maxAgeSeconds: number;
@@ -29,12 +29,12 @@ interface Entry<Value> extends Acceptance {
  * signature that was exchanged is another token.
  */
 export class TokenCache<Value> {
-  readonly #entries: RecencyMap<string, Entry<Value>>;
+  readonly #entries: BoundedMap<string, Entry<Value>>;
   readonly #maxAgeMs: number;
   readonly #now: () => number;
 
   constructor({ maxEntries, maxAgeSeconds }: TokenCacheRules, now: () => number) {
-    this.#entries = new RecencyMap(maxEntries);
+    this.#entries = new BoundedMap(maxEntries);
     this.#maxAgeMs = maxAgeSeconds * 1000;
     this.#now = now;
   }

@@ -1,55 +1,107 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { RecencyMap } from "../../src/runtime/bounded-map.ts";
+import { BoundedMap } from "../../src/runtime/bounded-map.ts";
 
-const USE = fc.constantFrom("set", "get", "delete");
+const ACTION = fc.constantFrom("set", "get", "delete");
 
-describe("a map by recency", () => {
-  it("answers what was set last, and nothing for what was not", () => {
-    const map = new RecencyMap<string, number>(3);
+const filledMap = (maxEntries: number): BoundedMap<string, number> => {
+  const map = new BoundedMap<string, number>(maxEntries);
+  for (let index = 0; index < maxEntries; index += 1) map.set(`key ${index}`, index);
+  return map;
+};
+
+describe("BoundedMap", () => {
+  it("returns the value that was set last, and undefined for an unknown key", () => {
+    const map = new BoundedMap<string, number>(3);
     map.set("a", 1);
     map.set("a", 2);
     expect([map.get("a"), map.get("b"), map.size]).toEqual([2, undefined, 1]);
   });
 
-  it.each([1, 2, 5])("holds %i entries and no more: the ones used last", (maxEntries) => {
-    // Few keys more than there is room for: most uses then meet an entry.
+  it.each([1, 2, 5])("never holds more than %i entries and never returns a wrong value", (maxEntries) => {
+    // Few more keys than the map can hold, so that most actions meet an entry.
     const key = fc.integer({ min: 0, max: maxEntries + 1 });
     fc.assert(
-      fc.property(fc.array(fc.tuple(USE, key), { maxLength: 60 }), (uses) => {
-        const map = new RecencyMap<number, string>(maxEntries);
-        let recent: number[] = [];
-        for (const [use, key] of uses) {
-          if (use === "delete") {
+      fc.property(fc.array(fc.tuple(ACTION, key), { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, number>(maxEntries);
+        const latest = new Map<number, number>();
+        for (const [index, [action, key]] of actions.entries()) {
+          const sizeBefore = map.size;
+          if (action === "set") {
+            const wasKnown = map.get(key) !== undefined;
+            map.set(key, index);
+            latest.set(key, index);
+            expect(map.get(key)).toBe(index);
+            expect(map.size).toBe(wasKnown ? sizeBefore : Math.min(sizeBefore + 1, maxEntries));
+          } else if (action === "delete") {
+            const wasKnown = map.get(key) !== undefined;
             map.delete(key);
-            recent = recent.filter((one) => one !== key);
-            continue;
+            latest.delete(key);
+            expect(map.get(key)).toBeUndefined();
+            expect(map.size).toBe(wasKnown ? sizeBefore - 1 : sizeBefore);
+          } else {
+            expect([undefined, latest.get(key)]).toContain(map.get(key));
+            expect(map.size).toBe(sizeBefore);
           }
-          const isSet = use === "set";
-          const isKnown = recent.includes(key);
-          if (isSet) map.set(key, `value ${key}`);
-          else expect(map.get(key)).toBe(isKnown ? `value ${key}` : undefined);
-          if (isSet || isKnown) recent = [key, ...recent.filter((one) => one !== key)].slice(0, maxEntries);
         }
-        expect(map.size).toBe(recent.length);
+        const held = [...latest].filter(([one, value]) => map.get(one) === value);
+        expect(held).toHaveLength(map.size);
       }),
       { numRuns: 500 },
     );
   });
 
-  it("forgets what was used longest ago, whatever was set first", () => {
-    const map = new RecencyMap<string, number>(2);
-    map.set("a", 1);
-    map.set("b", 2);
-    expect(map.get("a")).toBe(1);
-    map.set("c", 3);
-    expect([map.get("a"), map.get("b"), map.get("c")]).toEqual([1, undefined, 3]);
+  it("keeps an entry that is read while new keys pass through, however many", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 8 }),
+        fc.nat({ max: 7 }),
+        fc.nat({ max: 50 }),
+        (max, pick, scanned) => {
+          const map = filledMap(max);
+          const read = pick % max;
+          for (let index = 0; index < scanned; index += 1) {
+            expect(map.get(`key ${read}`)).toBe(read);
+            map.set(`new ${index}`, index);
+          }
+          expect(map.get(`key ${read}`)).toBe(read);
+        },
+      ),
+    );
   });
 
-  it("forgets what is deleted", () => {
-    const map = new RecencyMap<string, number>(3);
-    map.set("a", 1);
-    map.delete("a");
-    expect([map.get("a"), map.size]).toEqual([undefined, 0]);
+  it("keeps an entry that was read once while fewer new keys than maxEntries pass through", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.nat({ max: 7 }), (max, pick) => {
+        const map = filledMap(max);
+        const read = pick % max;
+        map.get(`key ${read}`);
+        for (let index = 1; index < max; index += 1) map.set(`new ${index}`, index);
+        expect(map.get(`key ${read}`)).toBe(read);
+      }),
+    );
+  });
+
+  it("replaces the oldest entry when none was read, and when all were", () => {
+    for (const isRead of [false, true]) {
+      const map = filledMap(3);
+      if (isRead) for (const key of ["key 0", "key 1", "key 2"]) map.get(key);
+      map.set("new", 3);
+      expect(["key 0", "key 1", "key 2", "new"].map((key) => map.get(key))).toEqual([undefined, 1, 2, 3]);
+    }
+  });
+
+  it("deletes the entry at the hand, and fills its slot before it evicts another", () => {
+    const map = filledMap(3);
+    map.delete("key 0");
+    expect([map.get("key 0"), map.size]).toEqual([undefined, 2]);
+    map.set("new", 3);
+    expect([map.get("key 1"), map.get("key 2"), map.get("new"), map.size]).toEqual([1, 2, 3, 3]);
+    map.delete("new");
+    map.delete("new");
+    map.set("newer", 4);
+    map.set("newest", 5);
+    expect(map.size).toBe(3);
+    expect(map.get("newest")).toBe(5);
   });
 });

@@ -3,7 +3,7 @@
  * route's handlers: it assigns `request.route`. From then on each handler of that route asks first.
  */
 import { EXPRESSION, literalPattern, type PlainPattern, writeOut } from "../../policy/plain-pattern.ts";
-import { RecencyMap } from "../../runtime/bounded-map.ts";
+import { BoundedMap } from "../../runtime/bounded-map.ts";
 import { type PathSegments, readTarget as readPath } from "../../request.ts";
 import { toPatterns } from "./mounts.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -93,13 +93,13 @@ function findFirst(listed: readonly PlainPattern[], path: PathSegments): readonl
   return candidates.filter(({ matches }) => matches(path));
 }
 
-const patterns = new WeakMap<ExpressRoute, RecencyMap<string, WrittenPatterns>>();
+const patterns = new WeakMap<ExpressRoute, BoundedMap<string, WrittenPatterns>>();
 
 /** Mounts that nobody tells are made of what was requested: no more of those are kept than this. */
 const MAX_MOUNTS = 20;
 
 function patternsOf(route: ExpressRoute, mount: string): WrittenPatterns {
-  const known = patterns.get(route) ?? new RecencyMap<string, WrittenPatterns>(MAX_MOUNTS);
+  const known = patterns.get(route) ?? new BoundedMap<string, WrittenPatterns>(MAX_MOUNTS);
   const found = known.get(mount);
   if (found) return found;
   const own = toPatterns(route.path) ?? [EXPRESSION];

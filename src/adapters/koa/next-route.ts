@@ -1,6 +1,6 @@
 /** Reads the route of @koa/router that is next. */
 import { EXPRESSION, literalPattern } from "../../policy/plain-pattern.ts";
-import { RecencyMap } from "../../runtime/bounded-map.ts";
+import { BoundedMap } from "../../runtime/bounded-map.ts";
 import { readPath, segmentsOf } from "../../request.ts";
 import { type PickedRoute, type RoutedRequest } from "../guard.ts";
 import { isRouter, type KoaContext, readTarget } from "./context.ts";
@@ -46,7 +46,7 @@ type RouterPath = KoaContext["routerPath"];
 /** As many as an application has routes; a router that makes them up must not fill the memory. */
 const MAX_PATTERNS = 10_000;
 
-const writtenOut = new RecencyMap<string, WrittenPatterns>(MAX_PATTERNS);
+const writtenOut = new BoundedMap<string, WrittenPatterns>(MAX_PATTERNS);
 
 /** The patterns of the route that runs, behind a mount. */
 export function patternsOf(routerPath: RouterPath, mount: string): WrittenPatterns {
