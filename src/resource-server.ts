@@ -17,7 +17,7 @@ import { type AccessRequest, type PathReading, withoutCredentials } from "./requ
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { isMalformed, readCredential } from "./token/credential.ts";
 import { TokenCache } from "./token/token-cache.ts";
-import { createTrust, rememberAudience } from "./token/issuers.ts";
+import { createIssuers, rememberAudience } from "./token/issuers.ts";
 
 /** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
 export interface ResourceServer {
@@ -96,14 +96,14 @@ export interface ResourceServer {
  * ```
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
-  const { trusted, rules, tokenSources, maxTokenBytes, tokenCache, now, scopeRules, challenge, ...policy } =
+  const { issuers, rules, tokenSources, maxTokenBytes, tokenCache, now, scopeRules, challenge, ...policy } =
     resolveOptions(options);
   const finder = new RouteFinder(rules);
   const weighed = policy.authorization ? scopeRules : null;
   const needsRule = policy.authorization && policy.unmappedRoutes === "deny";
-  const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
+  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = tokenCache && new TokenCache<Principal>(tokenCache, now);
-  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: policy.isRevoked });
+  const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: policy.isRevoked });
 
   /** The pipeline: request, rule, credential, verified token, principal, decision. */
   async function decide(request: AccessRequest): Promise<Decision> {
@@ -180,12 +180,12 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
     audit: (routes: Iterable<ListedRoute>) => auditRoutes(rules, routes, needsRule ? "refused" : "open"),
     refuse: createRefuser(challenge),
-    ready: trust.ready,
+    ready: verifiers.ready,
     close: () => {
-      trust.close();
+      verifiers.close();
       return Promise.resolve();
     },
   });
-  rememberAudience(server, trusted.parties);
+  rememberAudience(server, issuers.configurations);
   return server;
 }
