@@ -18,13 +18,9 @@ export class FetchError extends Error {
   /** The status of the response, if there was one other than 200. */
   readonly status: number | undefined;
 
-  constructor(
-    url: string,
-    what: string,
-    options: { readonly status?: number; readonly cause?: unknown } = {},
-  ) {
-    super(`${displayUrl(url)} ${what}`, { cause: options.cause });
-    this.status = options.status;
+  constructor(url: string, what: string, status?: number, cause?: unknown) {
+    super(`${displayUrl(url)} ${what}`, { cause });
+    this.status = status;
   }
 }
 
@@ -44,7 +40,7 @@ export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSigna
     const response = await follow(url, fetch, signal);
     if (response.status !== 200) {
       discard(response.body);
-      throw new FetchError(url, `returned status ${response.status}.`, { status: response.status });
+      throw new FetchError(url, `returned status ${response.status}.`, response.status);
     }
     const text = await readText(url, response, signal);
     const value = attempt((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
@@ -53,7 +49,12 @@ export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSigna
   } catch (cause) {
     if (cause instanceof FetchError) throw cause;
     const code = attempt(() => codeOf(cause) ?? codeOf((cause as ErrorLike).cause));
-    throw new FetchError(url, `cannot be fetched${code === undefined ? "" : ` (${code})`}.`, { cause });
+    throw new FetchError(
+      url,
+      `cannot be fetched${code === undefined ? "" : ` (${code})`}.`,
+      undefined,
+      cause,
+    );
   }
 }
 

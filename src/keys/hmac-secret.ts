@@ -1,27 +1,24 @@
 import { createPublicKey, type KeyObject, webcrypto, X509Certificate } from "node:crypto";
 import { attempt } from "../errors.ts";
 import { type Algorithm, hashBytes } from "./algorithm.ts";
-import { type ImportedKey, type KeyMaterial, type VerificationKey } from "./verification-key.ts";
+import { type ImportedKey, type KeyMaterial, mistake, type VerificationKey } from "./verification-key.ts";
 
 /** Imports an HMAC secret for some of the HS* algorithms. */
 export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
   const secret = key.export();
+  const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
-    const mistake = {
-      code: "key_unusable",
-      message: `is a PEM, a JWK or another public key, but ${algorithms.join(", ")} requires a secret.`,
-      hint: "Set `algorithm` to the algorithm of this key, or pass the secret itself.",
-    } as const;
-    return { kind: "mistake", mistake };
+    const hint = "Set `algorithm` to the algorithm of this key, or pass the secret itself.";
+    return mistake(
+      "key_unusable",
+      `is a PEM, a JWK or another public key, but ${names} requires a secret.`,
+      hint,
+    );
   }
   const bytes = Math.max(...algorithms.map(hashBytes));
   if (secret.byteLength < bytes) {
-    const mistake = {
-      code: "key_weak",
-      message: `is shorter than the hash of ${algorithms.join(", ")}.`,
-      hint: `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`,
-    } as const;
-    return { kind: "mistake", mistake };
+    const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
+    return mistake("key_weak", `is shorter than the hash of ${names}.`, hint);
   }
   return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
 }

@@ -9,12 +9,7 @@ import { types } from "node:util";
 import { attempt } from "../errors.ts";
 import { type Algorithm, isSymmetric, suits } from "./algorithm.ts";
 import { importHmacSecret } from "./hmac-secret.ts";
-import {
-  type ImportedKey,
-  type JsonWebKey,
-  type KeyMistake,
-  type VerificationKeyInput,
-} from "./verification-key.ts";
+import { type ImportedKey, type JsonWebKey, mistake, type VerificationKeyInput } from "./verification-key.ts";
 
 /** Imports one key for the allowed algorithms. */
 export function importKey(input: VerificationKeyInput, algorithms: readonly Algorithm[]): ImportedKey {
@@ -79,9 +74,7 @@ function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): Impo
   if (supported.length === 0)
     return unusable(`is ${describe(key)}, which cannot verify ${algorithms.join(", ")}`);
   if (isSecret) return importHmacSecret(key, supported);
-  const weakness = weaknessOf(key);
-  if (weakness) return { kind: "mistake", mistake: weakness };
-  return { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
+  return weaknessOf(key) ?? { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
 }
 
 function importCryptoKey(key: webcrypto.CryptoKey, algorithms: readonly Algorithm[]): ImportedKey {
@@ -111,23 +104,15 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
 }
 
 /** Rejects RSA keys with forgeable signatures: short moduli, and exponents for which RSA is no one-way permutation. */
-function weaknessOf(key: KeyObject): KeyMistake | undefined {
-  const { modulusLength, publicExponent } = { ...key.asymmetricKeyDetails };
-  if (modulusLength !== undefined && modulusLength < 2048) {
-    return {
-      code: "key_weak",
-      message: `is an RSA key of ${modulusLength} bits.`,
-      hint: "Use at least 2048 bits (RFC 7518 section 3.3).",
-    };
+function weaknessOf(key: KeyObject): ImportedKey | undefined {
+  const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
+  if (modulusLength < 2048) {
+    const hint = "Use at least 2048 bits (RFC 7518 section 3.3).";
+    return mistake("key_weak", `is an RSA key of ${modulusLength} bits.`, hint);
   }
-  if (publicExponent !== undefined && (publicExponent < 3n || publicExponent % 2n === 0n)) {
-    return {
-      code: "key_weak",
-      message: "is an RSA key whose public exponent is not an odd number of at least 3.",
-      hint: "Generate a key with the exponent 65537.",
-    };
-  }
-  return undefined;
+  if (publicExponent >= 3n && publicExponent % 2n === 1n) return undefined;
+  const hint = "Generate a key with the exponent 65537.";
+  return mistake("key_weak", "is an RSA key whose public exponent is not an odd number of at least 3.", hint);
 }
 
 function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
@@ -138,25 +123,14 @@ function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject):
 /** RFC 7518 section 6.3.2, RFC 8037 section 2. The primes alone reveal the private key as well. */
 const PRIVATE_PROPERTIES = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
 
-const PRIVATE: ImportedKey = {
-  kind: "mistake",
-  mistake: {
-    code: "key_private",
-    message: "is a private key.",
-    hint: "Pass the public key only: a server that verifies tokens must not be able to sign them.",
-  },
-};
+const PRIVATE = mistake(
+  "key_private",
+  "is a private key.",
+  "Pass the public key only: a server that verifies tokens must not be able to sign them.",
+);
 
-export const invalid = (
-  message: string,
-  hint = "Pass a PEM (SPKI, PKCS#1 or X.509), a JWK, a KeyObject or a CryptoKey.",
-): ImportedKey => ({ kind: "mistake", mistake: { code: "key_invalid", message, hint } });
+const FORMS = "Pass a PEM (SPKI, PKCS#1 or X.509), a JWK, a KeyObject or a CryptoKey.";
+export const invalid = (message: string, hint = FORMS): ImportedKey => mistake("key_invalid", message, hint);
 
-const unusable = (message: string): ImportedKey => ({
-  kind: "mistake",
-  mistake: {
-    code: "key_unusable",
-    message: `${message}.`,
-    hint: "Set `algorithm` to the algorithm of this key.",
-  },
-});
+const unusable = (message: string): ImportedKey =>
+  mistake("key_unusable", `${message}.`, "Set `algorithm` to the algorithm of this key.");

@@ -168,8 +168,7 @@ export class RemoteKeys implements KeyResolver {
 
   #fail(error: unknown): void {
     const { source, now, emit } = this.#rules;
-    this.#error =
-      error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
+    this.#error = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
     // The cooldown counts from the end, so that a request that waited for a timeout does not start another one.
     this.#cooldownStart = attempt(now) ?? this.#cooldownStart;
     if (this.#closing.signal.aborted) return;

@@ -45,7 +45,7 @@ export function createRemoteResolver(
   context: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
-  const mistakes = [...mistakesOf(source, context)];
+  const mistakes = mistakesOf(source, context);
   for (const mistake of mistakes) report(mistake);
   if (mistakes.length > 0) return undefined;
 
@@ -68,33 +68,27 @@ export function createRemoteResolver(
   });
 }
 
-function* mistakesOf(
+function mistakesOf(
   source: JwksUriSource | DiscoverySource,
   { algorithms, issuer, path }: KeySourceContext,
-): Generator<ConfigurationIssue> {
+): readonly ConfigurationIssue[] {
+  const mistakes: ConfigurationIssue[] = [];
   if (algorithms.some(isSymmetric)) {
-    yield {
-      code: "key_unusable",
-      path,
-      message: `is a published JWK Set, but ${algorithms.join(", ")} requires a secret.`,
-      hint: "Set the algorithm that the issuer signs with, or pass the secret as `verificationKeys`.",
-    };
+    const message = `is a published JWK Set, but ${algorithms.join(", ")} requires a secret.`;
+    const hint = "Set the algorithm that the issuer signs with, or pass the secret as `verificationKeys`.";
+    mistakes.push({ code: "key_unusable", path, message, hint });
   }
-  if (!("discovery" in source)) return;
+  if (!("discovery" in source)) return mistakes;
   const issuerPath = [...path.slice(0, -1), "issuer"];
   if (issuer === undefined) {
-    yield {
-      code: "option_missing",
-      path: issuerPath,
-      message: "is missing, but `discovery` requires it.",
-      hint: "Set it to the `iss` of the tokens. The metadata must name the same issuer.",
-    };
+    const message = "is missing, but `discovery` requires it.";
+    const hint = "Set it to the `iss` of the tokens. The metadata must name the same issuer.";
+    mistakes.push({ code: "option_missing", path: issuerPath, message, hint });
   } else if (source.discovery === true && (!isSecureUrl(issuer) || /[?#]/.test(issuer))) {
-    yield {
-      code: "option_invalid",
-      path: issuerPath,
-      message: "is not a URL from which metadata can be discovered.",
-      hint: "Use an https URL without query and fragment (RFC 8414 section 2), or set `discovery` to the URL of the metadata.",
-    };
+    const message = "is not a URL from which metadata can be discovered.";
+    const hint =
+      "Use an https URL without query and fragment (RFC 8414 section 2), or set `discovery` to the URL of the metadata.";
+    mistakes.push({ code: "option_invalid", path: issuerPath, message, hint });
   }
+  return mistakes;
 }

@@ -46,6 +46,11 @@ export type ImportedKey =
   | { readonly kind: "key"; readonly key: VerificationKey }
   | { readonly kind: "mistake"; readonly mistake: KeyMistake };
 
+export const mistake = (code: KeyMistake["code"], message: string, hint: string): ImportedKey => ({
+  kind: "mistake",
+  mistake: { code, message, hint },
+});
+
 /** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: with those, the sender would choose. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;

@@ -1,4 +1,4 @@
-import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { type Report } from "../errors.ts";
 import { type KeyEvent, type KeySourceContext } from "../keys/key-event.ts";
 import { type KeySource } from "../keys/key-source.ts";
 import { notify } from "../runtime/notify.ts";
@@ -77,59 +77,40 @@ function resolveIssuer(
   });
   if (!algorithms || !keys) return [];
 
-  const settings = { ...DEFAULTS, ...options };
-  const token = {
-    algorithms,
-    issuer,
-    audience,
-    requiredClaims: options.requiredClaims ?? [],
-    tokenTypes: settings.tokenTypes,
-    clockToleranceSeconds: settings.clockToleranceSeconds,
-    maxTokenAgeSeconds: options.maxTokenAgeSeconds,
-    now,
-  };
-  const { scopesClaim, userIdClaim, sessionIdClaim } = settings;
+  const { scopesClaim, userIdClaim, sessionIdClaim, ...settings } = { ...DEFAULTS, ...options };
+  const { tokenTypes, clockToleranceSeconds, maxTokenAgeSeconds, requiredClaims = [] } = settings;
+  const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
+  const token = { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times };
   return [{ keys, token, principal: { scopesClaim, userIdClaim, sessionIdClaim } }];
 }
 
-function findSource(
-  { keys, verificationKeys }: ResourceServerOptions,
-  report: Report,
-): KeySource | undefined {
-  if (keys && verificationKeys) {
-    report(conflict("verificationKeys", "keys"));
-    return undefined;
+function findSource(options: ResourceServerOptions, report: Report): KeySource | undefined {
+  const { keys, verificationKeys } = options;
+  if (keys && verificationKeys) report(conflict("verificationKeys", "keys"));
+  else if (verificationKeys) return { verificationKeys };
+  else if (keys) return keys;
+  else {
+    const hint = "Pass the keys that verify tokens as `verificationKeys` or `keys`.";
+    report({ code: "option_missing", path: ["verificationKeys"], message: "is missing.", hint });
   }
-  if (keys) return keys;
-  if (verificationKeys) return { verificationKeys };
-  report({
-    code: "option_missing",
-    path: ["verificationKeys"],
-    message: "is missing.",
-    hint: "Pass the keys that verify tokens as `verificationKeys` or `keys`.",
-  });
   return undefined;
 }
 
 /** Two entries for one issuer would each accept the tokens of the other. */
 function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: Report): void {
-  const names = issuers.map(({ issuer }, index) =>
+  const names = issuers.map((entry, index) =>
     when([`issuers.${index}`, `issuers.${index}.issuer`], () =>
-      URL.canParse(issuer) ? new URL(issuer).href : issuer,
+      URL.canParse(entry.issuer) ? new URL(entry.issuer).href : entry.issuer,
     ),
   );
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
-    if (name !== undefined && first < index) report(repeated(["issuers", index, "issuer"], first));
+    if (name === undefined || first === index) continue;
+    const message = `repeats the issuer of \`issuers[${first}]\`.`;
+    const hint = "List each issuer once, with all of its keys in one source.";
+    report({ code: "option_conflict", path: ["issuers", index, "issuer"], message, hint });
   }
 }
-
-const repeated = (path: Path, first: number): ConfigurationIssue => ({
-  code: "option_conflict",
-  path,
-  message: `repeats the issuer of \`issuers[${first}]\`.`,
-  hint: "List each issuer once, with all of its keys in one source.",
-});
 
 /** The default `onKeyEvent`: a key source that fails must not go unnoticed. */
 function warn({ type, source, message = "failed." }: KeyEvent): void {
