@@ -12,7 +12,7 @@ import { type RouteTable } from "./policy/rule.ts";
 import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { createIdentifier } from "./token/authenticate.ts";
-import { createTrust, rememberAudience } from "./token/issuers.ts";
+import { createIssuers, rememberAudience } from "./token/issuers.ts";
 import { createPrincipal, type Principal } from "./token/principal.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
@@ -88,10 +88,10 @@ export interface ResourceServer {
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
-  const { trusted, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
-  const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
+  const { issuers, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
+  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = resolved.tokenCache && new TokenCache<Principal>(resolved.tokenCache, resolved.now);
-  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
+  const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
   const pipeline = new Pipeline(resolved, identify);
 
   const server: ResourceServer = {
@@ -116,13 +116,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
     audit: (routes) => auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open"),
     refuse: createRefuser(resolved.challenge),
-    ready: trust.ready,
+    ready: verifiers.ready,
     close() {
-      trust.close();
+      verifiers.close();
       return Promise.resolve();
     },
   };
   attachPipeline(server, pipeline);
-  rememberAudience(server, trusted.parties);
+  rememberAudience(server, issuers.configurations);
   return Object.freeze(server);
 }

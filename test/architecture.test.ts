@@ -34,9 +34,8 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "node:fs/promises": ["keys/jwks-file.ts"],
   "node:crypto": [
     "keys/algorithm.ts",
-    "keys/hmac-material.ts",
+    "keys/hmac-secret.ts",
     "keys/import-key.ts",
-    "keys/public-material.ts",
     "keys/verification-key.ts",
     "testing/sign-token.ts",
     "testing/test-key.ts",

@@ -10,13 +10,13 @@ import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-issuers.ts";
+import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
 import { checkShape } from "./schema.ts";
 import { isPlainObject, OPTION_NAMES } from "./shape.ts";
 
 /** Options with every default filled in and everything compiled that can be, one part for each room. */
 export interface ResolvedOptions {
-  readonly trusted: ResolvedTrust;
+  readonly issuers: ResolvedIssuers;
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
   readonly tokenCache: TokenCacheRules | undefined;
@@ -54,7 +54,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const scopeRules = when(["adminScope", "impliedScopes"], () => {
     return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
   });
-  const trusted = resolveTrust(options, when, report);
+  const issuers = resolveIssuers(options, when, report);
   const { rules, tree } = compileRules(
     wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
@@ -63,7 +63,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
   return {
-    trusted,
+    issuers,
     tokenSources: [...settings.tokenSources],
     maxTokenBytes: settings.maxTokenBytes,
     tokenCache:

@@ -3,7 +3,7 @@ import { type Principal, readPrincipal } from "./principal.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { formMistakeOf, readJwt } from "./jwt-parts.ts";
 import { type Acceptance, digestOf, type TokenCache } from "./token-cache.ts";
-import { type Trust } from "./issuers.ts";
+import { type Issuers } from "./issuers.ts";
 
 /** Who a token speaks for, or why it speaks for nobody. */
 export type Identified =
@@ -38,9 +38,9 @@ export interface IdentificationRules {
 }
 
 /** Tells whom tokens speak for: by their signature and claims, unless those are remembered, and by what was revoked. */
-export function createIdentifier(trust: Trust, rules: IdentificationRules): Identifier {
+export function createIdentifier(issuers: Issuers, rules: IdentificationRules): Identifier {
   const { maxTokenBytes, cache, isRevoked } = rules;
-  const verify: Verify = (token, onAccepted) => verifyToken(token, trust, onAccepted);
+  const verify: Verify = (token, onAccepted) => verifyToken(token, issuers, onAccepted);
   const identify = cache ? remember(cache, verify) : verify;
   return (token) => {
     // Before anything looks at all of it.
@@ -59,20 +59,21 @@ type Verify = (
 /** The issuer, the signature and the claims of one token. */
 async function verifyToken(
   token: string,
-  trust: Trust,
+  issuers: Issuers,
   onAccepted?: Parameters<Verify>[1],
 ): Promise<Identified> {
   const jwt = readJwt(token);
   if (typeof jwt === "string") return reject(jwt);
-  const authority = trust.authorityOf(jwt);
-  if (typeof authority === "string") return reject(authority);
-  const verification = await authority.verify(jwt);
+  const result = issuers.verifierFor(jwt);
+  if (result.kind === "rejected") return reject(result.rejection);
+  const { verifier } = result;
+  const verification = await verifier.verify(jwt);
   if (verification.kind === "unavailable") return unavailable(verification.cause);
   if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
-  const read = readPrincipal(verification.claims, authority.principal);
+  const read = readPrincipal(verification.claims, verifier.principal);
   if (read.kind === "mistake") return reject("claims", read.claim);
   const { key, endsAt } = verification;
-  onAccepted?.(read.principal, { keys: authority.keys, key, endsAt });
+  onAccepted?.(read.principal, { keys: verifier.keys, key, endsAt });
   return identified(read.principal);
 }
 

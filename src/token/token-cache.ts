@@ -4,7 +4,7 @@ import { type KeyResolver, type VerificationKey } from "../keys/verification-key
 
 /** How many accepted tokens are remembered, and for how long at most. */
 export interface TokenCacheRules {
-  /** How many; the one that was used longest ago goes first. */
+  /** How many. A full cache replaces a token that was not used recently. */
   readonly maxEntries: number;
   /** For how long at most, in seconds. */
   readonly maxAgeSeconds: number;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { KeysUnavailableError, type ResourceServer } from "scopegate";
 import { type KeyResolver } from "../../src/keys/verification-key.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
-import { createTrust } from "../../src/token/issuers.ts";
+import { createIssuers } from "../../src/token/issuers.ts";
 import { behave } from "../support/fault-server.ts";
 import { verdictOf } from "../support/resource-servers.ts";
 import { issuersWith, REMOTE, remoteJwks, signedBy } from "./parties.ts";
@@ -40,9 +40,9 @@ describe("ready", () => {
     const { code, message, cause } = await reasonOf(server);
     expect(code).toBe("keys_unavailable");
     const reasons = [
-      `${faults().url}/bad answered 500.`,
-      `${faults().url}/text answered no JSON.`,
-      `${faults().url}/none is of no use. There is no key for RS256.`,
+      `${faults().url}/bad returned status 500.`,
+      `${faults().url}/text did not return JSON.`,
+      `${faults().url}/none has no usable keys. There is no key for RS256.`,
     ];
     expect(message).toBe(
       `Keys are unavailable. ${bad}: ${reasons[0]} ${text}: ${reasons[1]} ${none}: ${reasons[2]}`,
@@ -61,14 +61,14 @@ describe("ready", () => {
       ready: () => Promise.reject("canary"),
       close: () => undefined,
     };
-    const { trusted, scopeRules } = resolveOptions({
+    const { issuers, scopeRules } = resolveOptions({
       serviceId: "agents-prod",
       issuers: issuersWith({ jwks: remoteJwks }),
     });
-    const parties = trusted.parties.map((party) =>
-      party.token.issuer === REMOTE.iss ? { ...party, keys } : party,
+    const configurations = issuers.configurations.map((configuration) =>
+      configuration.token.issuer === REMOTE.iss ? { ...configuration, keys } : configuration,
     );
-    const error: unknown = await createTrust(parties, true, scopeRules)
+    const error: unknown = await createIssuers(configurations, true, scopeRules)
       .ready()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(KeysUnavailableError);

@@ -54,14 +54,14 @@ describe("the metadata of an issuer", () => {
   });
 
   it.each<readonly [string, unknown, string]>([
-    ["a 500", 500, "answered 500."],
-    ["a 503", 503, "answered 503."],
-    ["a 429", 429, "answered 429."],
-    ["a 204", 204, "answered 204."],
+    ["a 500", 500, "returned status 500."],
+    ["a 503", 503, "returned status 503."],
+    ["a 429", 429, "returned status 429."],
+    ["a 204", 204, "returned status 204."],
     [
       "metadata of another issuer",
       metadataOf("https://else.example"),
-      'names the issuer "https://else.example", and "https://issuer.example" is expected.',
+      'returned metadata of issuer "https://else.example", but the configured issuer is "https://issuer.example".',
     ],
   ])(
     "is not looked up elsewhere after %s, which does not say that it is not there",
@@ -93,7 +93,7 @@ describe("the metadata of an issuer", () => {
     });
     expect(await verdictOfFirst()).toBe("unavailable");
     expect(asked).toEqual([HOST + OPENID]);
-    expect(events[0]?.message).toContain("names the issuer");
+    expect(events[0]?.message).toContain("returned metadata of ");
     expect(events[0]?.message?.length).toBeLessThan(400);
   });
 
@@ -123,7 +123,7 @@ describe("the metadata of an issuer", () => {
     expect(await verdictOfFirst()).toBe("unavailable");
     expect(asked).toEqual([HOST + OPENID]);
     expect(events[0]?.message).toMatch(
-      /^https:\/\/issuer\.example\/\.well-known\/openid-configuration names (?:no|a) `jwks_uri` /,
+      /^https:\/\/issuer\.example\/\.well-known\/openid-configuration returned metadata (?:without an https `jwks_uri`|whose `jwks_uri` is on this machine)\.$/,
     );
     expect(JSON.stringify(events)).not.toContain("canary");
   });
@@ -139,7 +139,7 @@ describe("the metadata of an issuer", () => {
   it.each([null, [], "metadata", true, {}])("leads nowhere when it is %j", async (metadata) => {
     const { verdictOfFirst, events } = remoteOf(HOST, { [HOST + OPENID]: metadata });
     expect(await verdictOfFirst()).toBe("unavailable");
-    expect(events[0]?.message).toContain("names the issuer none, and");
+    expect(events[0]?.message).toContain("returned metadata of no issuer, but");
   });
 
   it("may name a set at another origin, whose faults are told without its query", async () => {
@@ -149,7 +149,7 @@ describe("the metadata of an issuer", () => {
     expect(await good.verdictOfFirst()).toBe("accepted");
     const bad = remoteOf(HOST, { ...metadata, [elsewhere]: 500 });
     expect(await bad.verdictOfFirst()).toBe("unavailable");
-    expect(bad.events).toMatchObject([{ message: "https://keys.example/set answered 500." }]);
+    expect(bad.events).toMatchObject([{ message: "https://keys.example/set returned status 500." }]);
   });
 
   it("is read anew with every set, which may have moved", async () => {

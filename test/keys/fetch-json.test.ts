@@ -33,21 +33,25 @@ const odd = {
 
 describe("a fetch that fails", () => {
   it.each<readonly [string, unknown, string]>([
-    ["with an error", new TypeError("canary"), "cannot be read."],
-    ["with a code", withCode("ECONNREFUSED"), "cannot be read (ECONNREFUSED)."],
+    ["with an error", new TypeError("canary"), "cannot be fetched."],
+    ["with a code", withCode("ECONNREFUSED"), "cannot be fetched (ECONNREFUSED)."],
     [
       "with a code in its cause",
       new Error("canary", { cause: withCode("EPIPE") }),
-      "cannot be read (EPIPE).",
+      "cannot be fetched (EPIPE).",
     ],
-    ["with a number for a code", withCode(20), "cannot be read."],
-    ["with a text for a code", withCode("canary at /home"), "cannot be read."],
-    ["with a code of great length", withCode("E".repeat(1_000)), "cannot be read."],
-    ["with a code that cannot be had", odd, "cannot be read."],
-    ["with a code in its cause that cannot be had", new Error("canary", { cause: odd }), "cannot be read."],
-    ["with a text", "canary", "cannot be read."],
-    ["with null", null, "cannot be read."],
-    ["with nothing", undefined, "cannot be read."],
+    ["with a number for a code", withCode(20), "cannot be fetched."],
+    ["with a text for a code", withCode("canary at /home"), "cannot be fetched."],
+    ["with a code of great length", withCode("E".repeat(1_000)), "cannot be fetched."],
+    ["with a code that cannot be had", odd, "cannot be fetched."],
+    [
+      "with a code in its cause that cannot be had",
+      new Error("canary", { cause: odd }),
+      "cannot be fetched.",
+    ],
+    ["with a text", "canary", "cannot be fetched."],
+    ["with null", null, "cannot be fetched."],
+    ["with nothing", undefined, "cannot be fetched."],
   ])("%s is told of in fixed words, and its error is the cause", async (_, value, message) => {
     for (const fetch of [() => Promise.resolve().then(throwing(value)), throwing(value)]) {
       const error = await failureOf(fetch);
@@ -58,18 +62,18 @@ describe("a fetch that fails", () => {
 
 describe("a fetch that answers", () => {
   it.each<readonly [string, unknown, string]>([
-    ["nothing", undefined, "cannot be read."],
-    ["a text", "{}", "cannot be read."],
-    ["a plain object", { status: 200, url: "", headers: new Headers() }, "answered no JSON."],
-    ["a body of another kind", { status: 200, url: "", body: { pipe: () => 0 } }, "cannot be read."],
-    ["a response without a body", new Response(), "answered no JSON."],
+    ["nothing", undefined, "cannot be fetched."],
+    ["a text", "{}", "cannot be fetched."],
+    ["a plain object", { status: 200, url: "", headers: new Headers() }, "did not return JSON."],
+    ["a body of another kind", { status: 200, url: "", body: { pipe: () => 0 } }, "cannot be fetched."],
+    ["a response without a body", new Response(), "did not return JSON."],
     [
       "a redirected response of a URL that is none",
       Object.defineProperty(from("canary"), "redirected", { value: true }),
-      "cannot be read (ERR_INVALID_URL).",
+      "cannot be fetched (ERR_INVALID_URL).",
     ],
-    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be read."],
-    ["an error of its own", Response.error(), "answered 0."],
+    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be fetched."],
+    ["an error of its own", Response.error(), "returned status 0."],
   ])("%s gives no document", async (_, response, message) => {
     expect((await failureOf(answering(response))).message).toBe(`${PLACE} ${message}`);
   });
@@ -79,17 +83,17 @@ describe("a fetch that answers", () => {
     await read.text();
     locked.body?.getReader();
     for (const response of [read, locked])
-      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be read( \(\w+\))?\.$/);
+      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be fetched( \(\w+\))?\.$/);
   });
 
   it("texts without end gives no document either", async () => {
     const { message } = await failureOf(streaming("a".repeat(1_000)));
-    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+    expect(message).toBe(`${PLACE} returned more than 524288 bytes.`);
   });
 
   it("empty parts without end gives no document, and hangs nothing", async () => {
     const { message } = await failureOf(streaming(new Uint8Array()));
-    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+    expect(message).toBe(`${PLACE} returned more than 524288 bytes.`);
   });
 
   it.each([
@@ -101,12 +105,12 @@ describe("a fetch that answers", () => {
     const body = { cancel, getReader: () => ({ read, cancel }) };
     const reading = failureOf(answering({ status: 200, url: "", body }), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toBe(`${PLACE} cannot be read.`);
+    expect((await reading).message).toBe(`${PLACE} cannot be fetched.`);
     expect((await failureOf(answering({ status: 500, url: "", body }))).status).toBe(500);
   });
 
   it("anything else in place of bytes gives no document", async () => {
-    expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be read/);
+    expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be fetched/);
   });
 
   it("by a way of its own gives the document, wherever that leads", async () => {
@@ -127,7 +131,7 @@ describe("a fetch that answers", () => {
   ])("from another origin, as it followed redirects by itself, gives none: %s", async (url) => {
     const response = Object.defineProperty(from(url), "redirected", { value: true });
     const { message } = await failureOf(answering(response));
-    expect(message).toBe(`${PLACE} redirects to another origin, which is not followed.`);
+    expect(message).toBe(`${PLACE} redirected to another origin, which is not allowed.`);
   });
 
   it("what is not read to its end has it cancelled: no connection waits for somebody to read it", async () => {
@@ -161,7 +165,7 @@ describe("a fetch that answers", () => {
     );
     // Rejections are told of before this turn.
     await new Promise(setImmediate);
-    expect(message).toBe(`${PLACE} answered 500.`);
+    expect(message).toBe(`${PLACE} returned status 500.`);
     expect(cancel).toHaveBeenCalledOnce();
     expect(unhandled).not.toHaveBeenCalled();
   });
@@ -215,7 +219,7 @@ describe("a fetch that does not heed its signal", () => {
     const begin = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.from("{}"));
     const reading = failureOf(answering(new Response(new ReadableStream({ start: begin }))), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toMatch(/jwks cannot be read/);
+    expect((await reading).message).toMatch(/jwks cannot be fetched/);
   });
 
   it("reads nothing at all of an answer that comes after that", async () => {

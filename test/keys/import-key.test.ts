@@ -91,7 +91,7 @@ describe("a key given as text", () => {
   it("is refused when it holds several keys, of which only one would be used", () => {
     expect(mistakeIn(pem + createIssuer({ kid: "other" }).publicPem)).toMatchObject({
       code: "key_invalid",
-      hint: "Give each key as an entry of its own.",
+      hint: "Pass each key as a separate entry.",
     });
   });
 });

@@ -59,7 +59,7 @@ describe("verificationKeys", () => {
       [{ keys: { verificationKeys: [] } }, ["keys", "verificationKeys"]],
     ] as const) {
       expect(issuesOf({ serviceId: "a", ...options })).toMatchObject([
-        { code: "option_invalid", path, hint: "Give at least one key." },
+        { code: "option_invalid", path, hint: "Pass at least one key." },
       ]);
     }
   });

@@ -48,7 +48,7 @@ describe("in the background a remote set", () => {
   it("is tried again after each cooldown while its issuer is down, and lets go when it is back", async () => {
     fail();
     const { server, types } = createRemote({ jwksUri, fetch });
-    await expect(server.ready()).rejects.toThrow("cannot be read");
+    await expect(server.ready()).rejects.toThrow("cannot be fetched");
     await wait(COOLDOWN - 1);
     expect(fetch).toHaveBeenCalledTimes(1);
     await wait(1 + COOLDOWN);
@@ -111,7 +111,7 @@ describe("an answer that does not come in time", () => {
     await wait(limit - 1);
     expect([failed.mock.calls.length, signalOf(0)?.aborted]).toEqual([0, false]);
     await wait(1);
-    expect(failed.mock.calls[0]?.[0].message).toContain(`${jwksUri} gave no answer in time.`);
+    expect(failed.mock.calls[0]?.[0].message).toContain(`${jwksUri} timed out after ${limit} ms.`);
     expect(signalOf(0)?.aborted).toBe(true);
   });
 
@@ -193,7 +193,7 @@ describe("close()", () => {
     const { server, verdict, events } = createRemote({ jwksUri, fetch });
     await server.close();
     expect(await verdict(await first.token())).toBe("unavailable");
-    await expect(server.ready()).rejects.toThrow("is read no more: the server was closed.");
+    await expect(server.ready()).rejects.toThrow("cannot be fetched: the resource server is closed.");
     expect([fetch.mock.calls.length, events]).toEqual([0, []]);
   });
 });

@@ -23,11 +23,11 @@ afterEach(async () => {
 });
 
 /** The platform gives a code, which differs from version to version. */
-const UNREADABLE = "cannot be read (CODE).";
-const NO_JSON = "answered no JSON.";
-const NO_SET = "answered no JWK Set.";
-const ELSEWHERE = "redirects to another origin, which is not followed.";
-const TOO_LONG = "answered more than 524288 bytes.";
+const UNREADABLE = "cannot be fetched (CODE).";
+const NO_JSON = "did not return JSON.";
+const NO_SET = "did not return a JWK Set.";
+const ELSEWHERE = "redirected to another origin, which is not allowed.";
+const TOO_LONG = "returned more than 524288 bytes.";
 
 type Fault = readonly [name: string, behaviour: () => Behaviour, message: string];
 
@@ -42,11 +42,11 @@ const faults: readonly Fault[] = [
     UNREADABLE,
   ],
   ["has an unknown coding", () => behave.json(SET, { headers: { "content-encoding": "gzip" } }), UNREADABLE],
-  ["is a 500", () => behave.json(SET, { status: 500 }), "answered 500."],
-  ["is a 404", () => behave.status(404), "answered 404."],
-  ["is a 204", () => behave.status(204), "answered 204."],
-  ["is a 203", () => behave.json(SET, { status: 203 }), "answered 203."],
-  ["is a 304", () => behave.status(304), "answered 304."],
+  ["is a 500", () => behave.json(SET, { status: 500 }), "returned status 500."],
+  ["is a 404", () => behave.status(404), "returned status 404."],
+  ["is a 204", () => behave.status(204), "returned status 204."],
+  ["is a 203", () => behave.json(SET, { status: 203 }), "returned status 203."],
+  ["is a 304", () => behave.status(304), "returned status 304."],
   ["is empty", () => behave.text(""), NO_JSON],
   ["is a page", () => behave.text("<!doctype html><title>canary</title>", "text/html"), NO_JSON],
   ["is malformed JSON", () => behave.text(JSON.stringify(SET).slice(0, -1), "application/json"), NO_JSON],
@@ -67,16 +67,16 @@ const faults: readonly Fault[] = [
   ["redirects to a file", () => behave.redirect("file:///etc/canary"), ELSEWHERE],
   ["redirects to no URL", () => behave.redirect("http://["), ELSEWHERE],
   ["redirects nowhere", () => behave.status(302), ELSEWHERE],
-  ["redirects to itself", () => behave.redirect(PATH), "redirects more than 3 times."],
+  ["redirects to itself", () => behave.redirect(PATH), "redirected more than 3 times."],
   ["is enormous", () => behave.enormous(64 * MIB, SET), TOO_LONG],
   ["is a little too long", () => behave.enormous(MIB / 2 + 1, SET), TOO_LONG],
   ["is enormous once it is decompressed", () => behave.gzipBomb(10 * MIB, SET), TOO_LONG],
 ];
 
 const slow: readonly (readonly [...Fault, begins: boolean])[] = [
-  ["never comes", () => behave.never(), "gave no answer in time.", false],
-  ["comes byte by byte", () => behave.drip(SET, 1), "gave no answer in time.", true],
-  ["stops before its end", () => behave.enormousDeclared(10 * MIB, SET), "gave no answer in time.", true],
+  ["never comes", () => behave.never(), "timed out after 5000 ms.", false],
+  ["comes byte by byte", () => behave.drip(SET, 1), "timed out after 5000 ms.", true],
+  ["stops before its end", () => behave.enormousDeclared(10 * MIB, SET), "timed out after 5000 ms.", true],
 ];
 
 const expectFailure = (events: readonly KeyEvent[], message: string) => {

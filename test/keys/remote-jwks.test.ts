@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type JsonWebKeySet, type KeyFetch } from "scopegate";
-import { importRemoteJwks } from "../../src/keys/remote-jwks.ts";
+import { importRemoteJwks } from "../../src/keys/jwks.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf } from "../support/remote-keys.ts";
 
@@ -18,7 +18,7 @@ const deep = (): unknown => JSON.parse(`{"kty":"RSA","x5c":${"[".repeat(200_000)
 const ownPrivate = second.privateKey.export({ format: "jwk" });
 
 /** What stands beside a good key, and what is told of it: nothing where it is as it should be. */
-const others: readonly (readonly [name: string, other: unknown, complaint: string | undefined])[] = [
+const others: readonly (readonly [name: string, other: unknown, problem: string | undefined])[] = [
   ["another good key", second.publicJwk, undefined],
   ["a key of another algorithm", elliptic.publicJwk, undefined],
   ["a key for encryption", { ...second.publicJwk, use: "enc" }, undefined],
@@ -31,22 +31,22 @@ const others: readonly (readonly [name: string, other: unknown, complaint: strin
     { ...second.publicJwk, p: ownPrivate.p },
     "is a private key.",
   ],
-  ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a secret, which is known to everyone now."],
-  ["a secret for encryption", { kty: "oct", use: "enc" }, "is a secret, which is known to everyone now."],
-  ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "is of an unknown type."],
-  ["a key whose type is in another case", { ...second.publicJwk, kty: "rsa" }, "is of an unknown type."],
+  ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a symmetric key, which must not be published."],
+  ["a secret for encryption", { kty: "oct", use: "enc" }, "is a symmetric key, which must not be published."],
+  ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "has an unknown `kty`."],
+  ["a key whose type is in another case", { ...second.publicJwk, kty: "rsa" }, "has an unknown `kty`."],
   ["a key of no type", without(second.publicJwk, "kty"), "is not a JWK: it has no `kty`."],
   ["a key of a type that is no text", { kty: 5 }, "is not a JWK: it has no `kty`."],
   ["null", null, "is not a JWK: it has no `kty`."],
   ["a text", "canary", "is not a JWK: it has no `kty`."],
   ["a list", [first.publicJwk], "is not a JWK: it has no `kty`."],
-  ["a kid that is no text", { ...second.publicJwk, kid: 5 }, "has a `kid` that is no string."],
-  ["a key without its modulus", without(second.publicJwk, "n"), "is not a JWK that can be read."],
-  ["a key nested too deep", deep(), "is not a JWK that can be read."],
+  ["a kid that is no text", { ...second.publicJwk, kid: 5 }, "has a `kid` that is not a string."],
+  ["a key without its modulus", without(second.publicJwk, "n"), "is not a valid JWK."],
+  ["a key nested too deep", deep(), "is not a valid JWK."],
   [
     "a weak key",
     { ...second.publicJwk, e: "AQ" },
-    "is an RSA key whose public exponent is not an odd number of 3 or more.",
+    "is an RSA key whose public exponent is not an odd number of at least 3.",
   ],
   ["a key without a kid", without(second.publicJwk, "kid"), "has no `kid`."],
   ["another key of the same kid", { ...second.publicJwk, kid: "first" }, "repeats a `kid`."],
@@ -54,14 +54,14 @@ const others: readonly (readonly [name: string, other: unknown, complaint: strin
 ];
 
 describe("a published set", () => {
-  it.each(others)("with %s keeps its good key", (_, other, complaint) => {
+  it.each(others)("with %s keeps its good key", (_, other, problem) => {
     for (const before of [true, false]) {
-      const { keys, complaints } = importKeys(
+      const { keys, problems } = importKeys(
         ...(before ? [other, first.publicJwk] : [first.publicJwk, other]),
       );
       expect(keys.has(JSON.stringify(first.publicJwk))).toBe(true);
-      const place = before && !complaint?.includes("repeats") ? 0 : 1;
-      expect(complaints).toEqual(complaint === undefined ? [] : [`keys[${place}] ${complaint}`]);
+      const place = before && !problem?.includes("repeats") ? 0 : 1;
+      expect(problems).toEqual(problem === undefined ? [] : [`keys[${place}] ${problem}`]);
     }
   });
 
@@ -77,21 +77,21 @@ describe("a published set", () => {
   });
 
   it("may hold one key that has no kid", () => {
-    const { keys, complaints } = importKeys(without(first.publicJwk, "kid"));
-    expect([keys.size, complaints]).toEqual([1, []]);
+    const { keys, problems } = importKeys(without(first.publicJwk, "kid"));
+    expect([keys.size, problems]).toEqual([1, []]);
   });
 
   it("is told all that is wrong with it, each by its place", () => {
-    const { complaints } = importKeys(null, first.publicJwk, { kty: "oct" }, first.publicJwk);
-    expect(complaints.map((complaint) => complaint.slice(0, 7))).toEqual(["keys[0]", "keys[2]", "keys[3]"]);
+    const { problems } = importKeys(null, first.publicJwk, { kty: "oct" }, first.publicJwk);
+    expect(problems.map((problem) => problem.slice(0, 7))).toEqual(["keys[0]", "keys[2]", "keys[3]"]);
   });
 
   it("is used up to its hundredth key, so that no token is tried with more", () => {
     const many = [...Array(101).keys()].map((index) => ({ ...first.publicJwk, kid: `${index}` }));
-    const { keys, complaints } = importKeys(...many);
-    expect([keys.size, complaints]).toEqual([100, ["Only the first 100 keys are used."]]);
+    const { keys, problems } = importKeys(...many);
+    expect([keys.size, problems]).toEqual([100, ["Only the first 100 keys are used."]]);
     expect([...keys.values()].at(-1)?.kid).toBe("99");
-    expect(importKeys(...many.slice(1)).complaints).toEqual([]);
+    expect(importKeys(...many.slice(1)).problems).toEqual([]);
   });
 
   it("keeps the keys that stay in it, as the same objects, and no other", () => {
@@ -122,7 +122,7 @@ describe("what is wrong with a published set", () => {
       expect(await verdict(await first.token())).toBe("accepted");
       pass(MAX_AGE);
     }
-    const secret = "keys[1] is a secret, which is known to everyone now.";
+    const secret = "keys[1] is a symmetric key, which must not be published.";
     expect(events.filter(({ type }) => type === "failed")).toEqual([
       failed(secret),
       failed(`${secret} keys[2] is not a JWK: it has no \`kty\`.`),

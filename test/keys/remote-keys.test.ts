@@ -189,6 +189,6 @@ describe("a rotation", () => {
     pass(MAX_AGE);
     for (const kid of ["first", undefined]) expect(await verdict(await first.token({}, { kid }))).toBe("key");
     expect(types()).toEqual(["fetched", "fetched", "rotated", "failed"]);
-    await expect(server.ready()).rejects.toThrow(`${jwksUri} is of no use. There is no key for RS256.`);
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys. There is no key for RS256.`);
   });
 });

@@ -42,7 +42,7 @@ it("a set that is too old when it comes, as after a machine slept, is no answer"
   });
   await expect(server.authenticate(await first.token())).rejects.toMatchObject({
     code: "keys_unavailable",
-    cause: new Error(`${jwksUri} has not been read.`),
+    cause: new Error(`The keys of ${jwksUri} expired before they could be used.`),
   });
   expect(await verdict(await first.token())).toBe("accepted");
 });

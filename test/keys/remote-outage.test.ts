@@ -133,7 +133,7 @@ describe("while its issuer is down, a remote set", () => {
     }
     const of = ["failed", "stale", "failed", "fetched"];
     expect(types()).toEqual(["fetched", ...of, ...of]);
-    const failed = { type: "failed", source: jwksUri, message: `${jwksUri} answered 503.` };
+    const failed = { type: "failed", source: jwksUri, message: `${jwksUri} returned status 503.` };
     expect(events.slice(1, 3)).toEqual([failed, { ...failed, type: "stale" }]);
   });
 
@@ -149,8 +149,8 @@ describe("while its issuer is down, a remote set", () => {
     const warned = warn.mock.calls.map(([text]) => text);
     warn.mockRestore();
     expect(warned).toEqual([
-      `Keys of ${jwksUri}: ${jwksUri} cannot be read (ECONNREFUSED).`,
-      `Keys of ${jwksUri} are older than they should be.`,
+      `Keys of ${jwksUri}: ${jwksUri} cannot be fetched (ECONNREFUSED).`,
+      `Keys of ${jwksUri} are older than \`maxAgeMs\`.`,
     ]);
   });
 });

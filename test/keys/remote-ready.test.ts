@@ -45,7 +45,7 @@ describe("ready()", () => {
   it("names the source and what is wrong with it, without its query", async () => {
     const { server } = createRemote({ jwksUri: `${issuer.url}/down?key=canary` });
     const error = await failureOf(server);
-    expect(error.message).toBe(`Keys are unavailable. ${issuer.url}/down answered 404.`);
+    expect(error.message).toBe(`Keys are unavailable. ${issuer.url}/down returned status 404.`);
     expect(error.cause).toMatchObject({ errors: [{ name: "FetchError", status: 404 }] });
   });
 
@@ -79,7 +79,7 @@ describe("ready()", () => {
   ])("fails for a set that is %s: no token could be accepted", async (_, set) => {
     issuer.answer("/jwks", behave.json(set));
     const { message } = await failureOf(createRemote({ jwksUri }).server);
-    expect(message).toMatch(`Keys are unavailable. ${jwksUri} is of no use. `);
+    expect(message).toMatch(`Keys are unavailable. ${jwksUri} has no usable keys. `);
     expect(message).toMatch(/There is no key for RS256\.$/);
   });
 
@@ -101,9 +101,9 @@ describe("ready()", () => {
     expect(message).toBe(
       [
         "Keys are unavailable.",
-        `https://down.example: ${issuer.url}/down answered 404.`,
-        `https://none.example: ${issuer.url}/empty is of no use. There is no key for RS256.`,
-        `https://odd.example: ${issuer.url}/text answered no JSON.`,
+        `https://down.example: ${issuer.url}/down returned status 404.`,
+        `https://none.example: ${issuer.url}/empty has no usable keys. There is no key for RS256.`,
+        `https://odd.example: ${issuer.url}/text did not return JSON.`,
       ].join(" "),
     );
     expect(Object.values(paths).map((path) => issuer.asked(path))).toEqual([1, 1, 1, 1]);

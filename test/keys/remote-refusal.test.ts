@@ -78,6 +78,6 @@ it("hands the cause to onDecision, for the log of the operator", async () => {
     target: "/agents",
     authorization: `Bearer ${await first.token({ scopes: ["agents:read"] })}`,
   });
-  const message = `${issuer.url}/jwks answered 404.`;
+  const message = `${issuer.url}/jwks returned status 404.`;
   expect(decisions).toMatchObject([{ reason: "keys_unavailable", cause: { name: "FetchError", message } }]);
 });

@@ -120,10 +120,10 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
 
 /** Wrong keys, and the rest as for `invalid`. */
 const invalidKeys: readonly (readonly [object, readonly (string | number)[], string])[] = [
-  [{ verificationKeys: "key" }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: {} }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: null }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: "key" }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: {} }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: null }, ["verificationKeys"], "array of keys"],
   [{ verificationKeys: [""] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [undefined] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [5] }, ["verificationKeys", 0], "Write a PEM"],

@@ -32,7 +32,7 @@ describe("an answer that is waited for", () => {
     await vi.advanceTimersByTimeAsync(4_999);
     expect(failed).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
-    expect(failed.mock.calls[0]?.[0].message).toBe("Somebody gave no answer in time.");
+    expect(failed.mock.calls[0]?.[0].message).toBe("Somebody timed out after 5000 ms.");
     expect(vi.getTimerCount()).toBe(0);
   });
 
