@@ -34,6 +34,9 @@ class Kept {
   }
 }
 
+/** The response of a refusal, or `undefined` for a request that may go on; at once where no token has to be verified. */
+export type PendingRefusal = Refusal | undefined | Promise<Refusal | undefined>;
+
 /** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`. */
 export function whenKnown<T>(
   run: () => T | Promise<T>,
@@ -64,7 +67,7 @@ export function guard(
   raw: NodeRequest,
   request: AccessRequest,
   isRouteChecked: boolean,
-): Refusal | undefined | Promise<Refusal | undefined> {
+): PendingRefusal {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
   // Without a verdict, so that continuing after a fault does not bypass the guard.
@@ -85,7 +88,7 @@ export function guardRoute(
   raw: object,
   request: Pick<AccessRequest, "method" | "target">,
   patterns: readonly string[] | undefined,
-): Refusal | undefined | Promise<Refusal | undefined> {
+): PendingRefusal {
   let pending: Promise<Refusal | undefined> | undefined;
   for (const guarded of Kept.of(raw) ?? []) {
     const check = () => checkRoute(guarded, request, patterns);
@@ -104,14 +107,14 @@ function checkRoute(
   guarded: Guarded,
   request: Pick<AccessRequest, "method" | "target">,
   patterns: readonly string[] | undefined,
-): Refusal | undefined | Promise<Refusal | undefined> {
+): PendingRefusal {
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.decision.allowed) return server.refuse(verdict.decision);
   return keep(guarded, requirePipeline(server).decideRoute(verdict, request, patterns));
 }
 
-function keep(guarded: Guarded, pending: PendingVerdict): Refusal | undefined | Promise<Refusal | undefined> {
+function keep(guarded: Guarded, pending: PendingVerdict): PendingRefusal {
   if (isPending(pending)) return pending.then((verdict) => keepVerdict(guarded, verdict));
   return keepVerdict(guarded, pending);
 }

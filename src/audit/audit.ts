@@ -1,5 +1,6 @@
 import { type CompiledTable } from "../policy/compile-rules.ts";
-import { isPattern, parsePattern, type Pattern } from "../policy/pattern.ts";
+import { type Pattern } from "../policy/pattern.ts";
+import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
 import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {

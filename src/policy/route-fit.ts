@@ -1,6 +1,7 @@
 /** Whether a path is one of a route's. */
 import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
-import { isPattern, parsePattern, type Pattern, type PatternSegment } from "./pattern.ts";
+import { type Pattern, type PatternSegment } from "./pattern.ts";
+import { isPattern, parsePattern } from "./parse-pattern.ts";
 import { modernize } from "./pattern-dialects.ts";
 import { loosen, spellingOfMixed } from "./segment.ts";
 

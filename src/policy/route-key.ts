@@ -1,6 +1,7 @@
 import { METHODS } from "node:http";
 import { type Report, suggest } from "../errors.ts";
-import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
+import { type Pattern } from "./pattern.ts";
+import { isPattern, parsePattern } from "./parse-pattern.ts";
 
 /** A route key, parsed: the method (`*` for every one) and the pattern. */
 export interface RouteKey {

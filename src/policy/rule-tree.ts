@@ -4,13 +4,8 @@
  */
 import { decodeSegment, loosen, spellingOfMixed } from "./segment.ts";
 import { hasTrailingSlash, segmentsOf } from "../request.ts";
-import {
-  type Alternative,
-  identityOf,
-  type PatternSegment,
-  segmentIdentity,
-  type SegmentPart,
-} from "./pattern.ts";
+import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
+import { type SegmentPart } from "./segment.ts";
 import { type CompiledRule, methodsAsked, type ParameterReader } from "./rule.ts";
 
 /** What the tree has at one place of a path. */

@@ -1,5 +1,6 @@
 import { suggest } from "../errors.ts";
-import { isPattern, parsePattern, type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { type Rule } from "../policy/rule.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Asked } from "./decide.ts";

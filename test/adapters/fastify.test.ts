@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
 import { toPattern } from "../../src/adapters/fastify/pattern.ts";
-import { isPattern, parsePattern } from "../../src/policy/pattern.ts";
+import { isPattern, parsePattern } from "../../src/policy/parse-pattern.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();

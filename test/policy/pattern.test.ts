@@ -1,14 +1,8 @@
 import fc from "fast-check";
 import { match } from "path-to-regexp";
 import { describe, expect, it } from "vitest";
-import {
-  alternativeIdentities,
-  isPattern,
-  parsePattern,
-  type PatternMistake,
-  type PatternSegment,
-  segmentIdentity,
-} from "../../src/policy/pattern.ts";
+import { alternativeIdentities, type PatternSegment, segmentIdentity } from "../../src/policy/pattern.ts";
+import { isPattern, parsePattern, type PatternMistake } from "../../src/policy/parse-pattern.ts";
 import { patternOf, PROPERTY } from "../support/policy.ts";
 
 const fixed = (text: string) => ({ kind: "static", text });

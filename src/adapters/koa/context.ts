@@ -3,6 +3,7 @@ import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
+import { type PendingRefusal } from "../guard.ts";
 import { type NodeRequest } from "../node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
@@ -113,6 +114,14 @@ function prefixOf(whole: string, path: string): string | undefined {
   const prefix = whole.slice(0, whole.length - path.length);
   if (!whole.endsWith(path) || !(path.startsWith("/") || prefix.endsWith("/"))) return undefined;
   return prefix.replace(/\/$/, "");
+}
+
+/** Answers a refusal or goes on, at once where it is known which. */
+export function passOn(context: KoaContext, refusal: PendingRefusal, next: () => Promise<unknown>): unknown {
+  if (!refusal) return next();
+  if ("then" in refusal) return refusal.then((known) => passOn(context, known, next));
+  send(context, refusal);
+  return undefined;
 }
 
 export function send(context: KoaContext, { status, headers, body }: Refusal): void {

@@ -5,7 +5,7 @@ import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
-import { isRouter, type KoaContext, type KoaMiddleware, readTarget, send } from "./context.ts";
+import { isRouter, type KoaContext, type KoaMiddleware, passOn, readTarget, send } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
 
 export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./context.ts";
@@ -51,11 +51,7 @@ export function protect(
       warnOfBody(context.req);
     watchRouters(context);
     const request = toAccessRequest(context.req, context.method.toUpperCase(), readTarget(context).target);
-    const refusal = guard(server, context.req, request, true);
-    if (!refusal) return next();
-    return "then" in refusal
-      ? refusal.then((late) => (late ? send(context, late) : next()))
-      : send(context, refusal);
+    return passOn(context, guard(server, context.req, request, true), next);
   };
   return withRole("guard", protecting as KoaMiddleware);
 }

@@ -2,10 +2,16 @@
  * The check at the route that runs. @koa/router runs every route that matches, and assigns `context.router` before it
  * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
  */
-import { type Refusal } from "../../response/refusal.ts";
-import { guardRoute, isGuarded } from "../guard.ts";
+import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../pattern-source.ts";
-import { isRouter, type KoaContext, type KoaLayer, type MountedTarget, readTarget, send } from "./context.ts";
+import {
+  isRouter,
+  type KoaContext,
+  type KoaLayer,
+  type MountedTarget,
+  passOn,
+  readTarget,
+} from "./context.ts";
 
 /** Where a context keeps the router that was assigned to it. */
 const ASSIGNED = Symbol("router");
@@ -48,13 +54,8 @@ const checkedLayers = new WeakSet<KoaLayer>();
 function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
-  const check: Check = (context, next) => {
-    const refusal = isGuarded(context.req) ? checkRoute(context, layer) : undefined;
-    if (!refusal) return next();
-    return "then" in refusal
-      ? refusal.then((late) => (late ? send(context, late) : next()))
-      : send(context, refusal);
-  };
+  const check: Check = (context, next) =>
+    passOn(context, isGuarded(context.req) ? checkRoute(context, layer) : undefined, next);
   checks.add(check);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
   // A new array: the routes of an array of paths share one.
