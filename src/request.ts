@@ -52,10 +52,11 @@ const ENCODED_IN_URLS = /[{}|^`<>"']/g;
 
 /** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
 export function readPath(target: string): Path | undefined {
-  const origin = target.includes("#") ? undefined : originForm(target);
+  const origin = originForm(target);
   if (origin === undefined) return undefined;
   const text = pathOf(origin);
-  if (text.length > MAX_PATH_LENGTH) return undefined;
+  // A fragment is never sent (RFC 9112 section 3.2); one in the query would be cut off by some parsers.
+  if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
   const end = text.endsWith("/") ? text.length - 1 : text.length;
   if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
   const isReadable = READABLE_PATH.test(text) && attempt(() => decodeURIComponent(text)) !== undefined;

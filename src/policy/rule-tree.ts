@@ -3,10 +3,10 @@
  * however a path spells it.
  */
 import { decodeSegment, loosen, spellingOfMixed } from "./segment.ts";
-import { hasTrailingSlash, segmentsOf } from "../request.ts";
+import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { type SegmentPart } from "./segment.ts";
-import { type CompiledRule, methodsAsked, type ParameterReader } from "./rule.ts";
+import { type CompiledRule, methodsAsked, type ParameterReader, type RuleMatch } from "./rule.ts";
 
 /** What the tree has at one place of a path. */
 export interface TreeNode {
@@ -36,11 +36,33 @@ export interface Leaf {
   readonly compiled: CompiledRule;
   readonly parameters: ReadonlyMap<string, ParameterReader>;
   /** Whether the pattern is written with a slash at its end, without one, or both. */
-  readonly endings: Set<boolean>;
+  withSlash: boolean;
+  withoutSlash: boolean;
   readonly endsInWildcard: boolean;
   /** The same for two patterns that are one route. */
   readonly identity: string;
+  /** The match of every request, where the rule reads nothing from the path. */
+  shared?: readonly LeafMatch[];
 }
+
+/** A leaf that a request has reached. */
+export interface LeafMatch extends RuleMatch {
+  readonly leaf: Leaf;
+}
+
+export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
+  compiled: leaf.compiled,
+  leaf,
+  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
+});
+
+/** Whether a path ends as the pattern is written. */
+export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
+  hasTrailingSlash(path) ? leaf.withSlash : leaf.withoutSlash;
+
+/** The match of an exact path. */
+export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
+  leaf.shared ?? [matchOf(leaf, path)];
 
 /** Two spellings of one text at the same place of the table. */
 export interface SpellingConflict {
@@ -63,14 +85,16 @@ export class RuleTree {
       node = step.node;
       conflict ??= step.conflict;
     }
-    const leaf = node.leaves.get(method) ?? {
+    const leaf: Leaf = node.leaves.get(method) ?? {
       compiled,
       parameters: parameterReaders(segments),
-      endings: new Set<boolean>(),
+      withSlash: false,
+      withoutSlash: false,
       endsInWildcard: segments.at(-1)?.kind === "wildcard",
       identity: identityOf(segments),
     };
-    if (leaf.compiled === compiled) leaf.endings.add(hasSlash);
+    if (leaf.compiled === compiled) leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
+    if (!hasTemplates(leaf.compiled)) leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
     this.#own.add(method);
     this.#methods.clear();
@@ -87,6 +111,10 @@ export class RuleTree {
     return methods;
   }
 }
+
+const hasTemplates = ({ requirement }: CompiledRule): boolean =>
+  "scopes" in requirement &&
+  requirement.scopes.some(({ parts }) => parts.some((part) => typeof part !== "string"));
 
 const createNode = (): TreeNode => ({
   statics: new Map(),

@@ -3,8 +3,8 @@ import { type Path, readPath } from "../request.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
 import { identityOf, type PatternSegment } from "./pattern.ts";
 import { fitOf, parseRoutePattern } from "./route-fit.ts";
-import { type CompiledRule, type RuleMatch } from "./rule.ts";
-import { type Leaf, type RuleTree } from "./rule-tree.ts";
+import { type CompiledRule } from "./rule.ts";
+import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
 export type Governing =
@@ -18,10 +18,6 @@ export type Governing =
     }
   | { readonly kind: "unmapped"; readonly path: Path }
   | { readonly kind: "ambiguous"; readonly cause: string };
-
-interface LeafMatch extends RuleMatch {
-  readonly leaf: Leaf;
-}
 
 /** More rules than this for one spelling of a path is an attack, not a request. */
 const MAX_RULES = 8;
@@ -56,10 +52,9 @@ export class Table {
   }
 
   #forPath(method: string, path: Path): Governing {
-    const narrowest = findPathRule(this.#tree, method, path);
+    const { leaf: narrowest, isExact } = findPathRule(this.#tree, method, path);
     if (!narrowest) return { kind: "unmapped", path };
-    if (narrowest.isExact)
-      return { kind: "rules", matches: [matchOf(narrowest.leaf, path)], isExact: true, path };
+    if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
     if (!isMapped) return ambiguous("Only a router that decodes the path finds a rule for it.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
@@ -118,11 +113,5 @@ export class Table {
 }
 
 const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", cause });
-
-const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
-  compiled: leaf.compiled,
-  leaf,
-  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
-});
 
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

@@ -62,7 +62,7 @@ function putCheck(layer: KoaLayer): void {
   layer.stack = [check, ...handlers];
 }
 
-function checkRoute(context: Watched, layer: KoaLayer): Refusal | undefined | Promise<Refusal | undefined> {
+function checkRoute(context: Watched, layer: KoaLayer): PendingRefusal {
   const method = context.method.toUpperCase();
   const { target, prefix } = readRouted(context);
   const mount = prefix === "" ? "" : literalPattern(prefix);
