@@ -1,4 +1,4 @@
-/** The tarball beside packages that wrap the functions of Express and Koa, tracers above all. */
+/** The packed package together with packages that wrap the functions of Express and Koa, such as tracers. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,7 +60,7 @@ function installAll(): void {
   for (const folder of Object.keys(PINNED) as Folder[]) {
     const packages = Object.entries(PINNED[folder]).map(([name, version]) => `${name}@${version}`);
     const own = folder === "." ? [pack(root).tarball] : [];
-    // The optional dependencies of dd-trace are 100 MB of profilers and firewalls.
+    // dd-trace traces without its optional native dependencies, which are large.
     install(join(root, folder), ["--omit=optional", "--ignore-scripts", ...own, ...packages]);
     writeFileSync(join(root, folder, "tracing.cjs"), code);
   }
@@ -84,7 +84,7 @@ function drive(framework: Framework, wrapper: Wrapper, order: "before" | "after"
 
 const ABOUT_GUARDS = expect.stringMatching(/guard|protect/) as string;
 
-describe.skipIf(isOffline)("the package beside packages that wrap a framework", () => {
+describe.skipIf(isOffline)("the package together with a wrapper", () => {
   beforeAll(installAll);
 
   describe.each(CASES)("%s", (_, framework, wrapper, order) => {
@@ -93,7 +93,7 @@ describe.skipIf(isOffline)("the package beside packages that wrap a framework", 
       report = drive(framework, wrapper, order);
     });
 
-    it("runs handlers inside the wrapper, or else this suite proves nothing", () => {
+    it("calls handlers through the wrapper", () => {
       const { [framework]: onStack } = wrapper.onStack;
       expect(report.isTraced).toBe(wrapper.isTracer);
       expect(report.packagesOnStack).toEqual(
@@ -113,7 +113,7 @@ describe.skipIf(isOffline)("the package beside packages that wrap a framework", 
       expect(report.last).toEqual(ANSWERS);
     });
 
-    it("wraps no handler again for each request", () => {
+    it("adds no wrapper to a handler for each request", () => {
       expect(report.addedFrames).toBe(0);
       expect(report.replacedHandlers).toBe(0);
     });

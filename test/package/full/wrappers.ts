@@ -1,6 +1,6 @@
-/** Packages that wrap the functions of a framework: the versions to install, and how a program loads each of them. */
+/** Packages that wrap the functions of a framework: their versions, and the code that loads each of them. */
 
-/** Exact versions by folder. Express 4 has a folder of its own because tracers look for a package named `express`. */
+/** Exact versions by folder. Express 4 has its own folder: tracers only wrap a package named `express`. */
 export const PINNED = {
   ".": {
     express: "5.3.0",
@@ -35,7 +35,7 @@ export interface Wrapper {
   readonly code: string;
   /** Whether it is loaded before the framework and scopegate, or after them. */
   readonly orders: readonly ("before" | "after")[];
-  /** Each framework that it wraps, and a package that is then on the call stack of a handler, if any. */
+  /** The frameworks to test, each with the package that appears on the call stack of its handlers, if any. */
   readonly onStack: Partial<Record<Framework, string | undefined>>;
   readonly isTracer: boolean;
   /** How many requests to send, and their path. Default: 500 to all paths. */
@@ -92,7 +92,7 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
       });
       globalThis.isTracing = () => agent.currentTransaction !== null;`,
     orders: ["before", "after"],
-    // Of Koa it wraps only routers before version 14.
+    // It wraps @koa/router only before version 14, and nothing else of Koa.
     onStack: { "Express 4": "elastic-apm-node", "Express 5": "elastic-apm-node", Koa: undefined },
     isTracer: true,
   },

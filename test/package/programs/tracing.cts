@@ -1,7 +1,7 @@
 /**
- * Serves one application while other packages wrap its framework, sends requests to it, and prints a report as JSON.
- * Arguments: the framework, how many requests to send, their path or `all`, and modules to load after the framework
- * and scopegate. Modules to load before them are given to `node --require`. A module may set `globalThis.isTracing`.
+ * Serves an application whose framework other packages wrap, sends requests to it, and prints a report.
+ * Arguments: the framework, the number of requests, their path or `all`, and modules to load after the
+ * framework and scopegate. `node --require` loads modules before them. A tracer sets `globalThis.isTracing`.
  */
 import events = require("node:events");
 import type httpModule = require("node:http");
@@ -52,7 +52,7 @@ const REQUESTS = [
   { path: "/agents/web", enough: ["agents:web:read"], insufficient: [["agents:public:read"]] },
 ] as const;
 
-/** Where an application has its guard: before all routes, nowhere, after the first routes, or first and on a route. */
+/** Where the guard is: before all routes, nowhere, after some routes, or before all routes and on one. */
 type GuardPlace = "first" | "none" | "late" | "twice";
 
 interface Application {
