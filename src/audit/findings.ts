@@ -41,6 +41,10 @@ export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace)
     hint: `${hint} If it is for everybody, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
   });
 
+/** An application in which no guard was found. */
+export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
+  Object.freeze({ kind: "guard_missing", severity: "warning", message: `the application ${message}`, hint });
+
 /** A route that no rule covers as a whole. */
 export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: UnmappedRoutes): AuditFinding {
   const { route, touching } = coverage;

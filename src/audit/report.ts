@@ -23,7 +23,7 @@ export interface AuditRemark {
 /** One thing that an audit found; `kind` is stable. */
 export type AuditFinding = AuditRemark &
   (
-    | { readonly kind: "routes_missing" }
+    | { readonly kind: "routes_missing" | "guard_missing" }
     | {
         readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
         readonly route: ListedRoute;
@@ -42,8 +42,6 @@ export type AuditFinding = AuditRemark &
         readonly rules: readonly Rule[];
       }
     | { readonly kind: "rule_unreached"; readonly rule: Rule }
-    /** `rules` decide the routes that `rule` covers. */
-    | { readonly kind: "rule_shadowed"; readonly rule: Rule; readonly rules: readonly Rule[] }
   );
 
 /**
