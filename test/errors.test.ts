@@ -26,7 +26,7 @@ describe.each(NAMES)("%s", (name) => {
       expect(value instanceof ours[name]).toBe(false);
   });
 
-  it("has its name on the class and on the error", () => {
+  it("sets its name on the class and on the error", () => {
     const error = made(ours)[name];
     expect([ours[name].name, error.constructor.name, error.name]).toEqual([name, name, name]);
   });

@@ -130,7 +130,7 @@ describe("the public key of one issuer", () => {
     ["a PEM of ES256", BACKEND.known],
     ["a JWK", JSON.stringify(createIssuer().publicJwk)],
     ["a JWK Set", JSON.stringify(remoteJwks)],
-  ])("is rejected as the secret of another at construction: %s", (_, published) => {
+  ])("causes a configuration error as the secret of another: %s", (_, published) => {
     expect(issuesOf(secretOf(published))).toMatchObject([
       { code: "key_unusable", path: ["issuers", 1, "keys", "verificationKeys", 0] },
     ]);

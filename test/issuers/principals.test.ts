@@ -106,7 +106,7 @@ describe("isRevoked", () => {
     expect(asked.toSorted()).toEqual([...SIGNERS, CONTROL].map(({ iss }) => iss).toSorted());
   });
 
-  it("is not called for a token that no issuer signed", async () => {
+  it("receives no call for a token that no issuer signed", async () => {
     const server = serverOf({
       isRevoked: () => {
         throw new Error("It was asked.");

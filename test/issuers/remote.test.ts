@@ -7,7 +7,7 @@ import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
 const { serverOf, answer, asked, whenAsked, fetched, events, faults } = useRemoteIssuers();
 
-describe("a fetch of keys", () => {
+describe("an issuer with remote keys", () => {
   it.each([
     [
       "an unknown issuer",
@@ -47,14 +47,14 @@ describe("a fetch of keys", () => {
       signedBy(CONTROL, { header: { jku: "https://remote.example/jwks" }, claims: AUD }),
       "accepted",
     ],
-  ])("is not made for a token with %s", async (_, token, verdict) => {
+  ])("receives no request for a token with %s", async (_, token, verdict) => {
     answer("/idle", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     expect(await verdictOf(server, token)).toBe(verdict);
     expect([asked("/idle"), fetched()]).toEqual([0, []]);
   });
 
-  it("is not made for an issuer that a polluted prototype names", async () => {
+  it("receives no request because of a polluted prototype", async () => {
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     const token = signedBy(REMOTE, { claims: { ...AUD, iss: undefined } });
     Object.assign(Object.prototype, { iss: REMOTE.iss });
@@ -66,7 +66,7 @@ describe("a fetch of keys", () => {
     expect(fetched()).toEqual([]);
   });
 
-  it("is made only for the issuer of the token", async () => {
+  it("receives requests for its own tokens only", async () => {
     answer("/one", behave.json(remoteJwks));
     answer("/two", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/one", "https://two.example": "/two" });
@@ -78,7 +78,7 @@ describe("a fetch of keys", () => {
     expect(fetched()).toEqual(["/one", "/two"]);
   });
 
-  it("is made only for the issuer of the token when the kid is unknown", async () => {
+  it("receives requests for unknown kids of its own tokens only", async () => {
     answer("/a", behave.json({ keys: [] }));
     answer("/b", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/a", "https://b.example": "/b" });
@@ -95,7 +95,7 @@ describe("an issuer that is down", () => {
     ["cuts the connection", "unavailable", behave.reset()],
     ["returns no JWK Set", "unavailable", behave.json({ keys: null })],
     ["publishes a secret instead of keys", "key", behave.json({ keys: [{ kty: "oct", k: "AAAA" }] })],
-  ])("and %s affects its own tokens only: %s", async (_, verdict, behaviour) => {
+  ])("affects its own tokens only if it %s: %s", async (_, verdict, behaviour) => {
     answer("/down", behaviour);
     const server = serverOf({ [REMOTE.iss]: "/down" });
     expect(await verdictOf(server, remotes)).toBe(verdict);
@@ -119,7 +119,7 @@ describe("an issuer that is down", () => {
     expect(await check(controls)).toMatchObject({ allowed: true });
   });
 
-  it("and never responds delays its own tokens only", async () => {
+  it("delays its own tokens only if it never responds", async () => {
     const held = behave.held(behave.json(remoteJwks));
     answer("/held", held);
     const server = serverOf({ [REMOTE.iss]: "/held" });

@@ -266,6 +266,10 @@ describe("an HMAC secret", () => {
     expect(await verdictBy(`${secret} `, token, "HS256")).toBe("signature");
   });
 
+  it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("rejects a JWK without a secret: %j", (jwk) => {
+    expect(mistakeIn(jwk, { algorithm: "HS256" })).toMatchObject({ code: "key_weak" });
+  });
+
   it("requires the length of the longest allowed hash", () => {
     const options = { algorithms: ["HS256", "HS512"] };
     expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");

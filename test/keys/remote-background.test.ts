@@ -112,7 +112,7 @@ describe("a response that takes too long", () => {
     expect(signalOf(0)?.aborted).toBe(true);
   });
 
-  it("is ignored when it arrives later, and does not block the next attempt", async () => {
+  it("ignores the late response, which does not block the next attempt", async () => {
     let answer: (response: Response) => void = () => undefined;
     fetch.mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)));
     const { server, verdict, pass, types } = createRemote({ jwksUri, fetch });

@@ -159,7 +159,7 @@ describe.each(slow)("a response that %s", (_, behaviour, message, begins) => {
 });
 
 describe("a response", () => {
-  it("may be reached by three redirects within the origin, but not by four", async () => {
+  it("follows three redirects within the origin, but not four", async () => {
     const way = ["/more", PATH, "/a", "/b?c", `${issuer.url}/moved`];
     for (const [step, to] of way.slice(1).entries()) issuer.answer(way[step] ?? "", behave.redirect(to, 307));
     const [three, four] = [PATH, "/more"].map((path) => createRemote({ jwksUri: issuer.url + path }));
@@ -169,7 +169,7 @@ describe("a response", () => {
     await issuer.whenIdle();
   });
 
-  it("may have 512 KiB, be compressed, and have any content type", async () => {
+  it("accepts 512 KiB, compression, and any content type", async () => {
     issuer.answer(PATH, behave.gzipBomb(MIB / 2, SET));
     issuer.answer("/text", behave.text(JSON.stringify(SET)));
     for (const path of [PATH, "/text"])
@@ -178,7 +178,7 @@ describe("a response", () => {
       );
   });
 
-  it("that is enormous is not read to the end", async () => {
+  it("does not read an enormous response to the end", async () => {
     const enormous = behave.enormous(64 * MIB, SET);
     issuer.answer(PATH, enormous);
     await createRemote({ jwksUri: issuer.url + PATH }).verdict(await first.token());
@@ -186,7 +186,7 @@ describe("a response", () => {
     expect(enormous.sent()).toBeLessThan(32 * MIB);
   });
 
-  it("that is valid again ends the failure", async () => {
+  it("recovers with the next valid response", async () => {
     issuer.answer(PATH, behave.sequence(behave.reset(), behave.status(500), behave.json(SET)));
     const { verdict, pass, types } = createRemote({ jwksUri: issuer.url + PATH });
     const verdicts: string[] = [];

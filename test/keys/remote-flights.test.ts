@@ -69,8 +69,8 @@ describe("concurrent tokens", () => {
   });
 });
 
-describe("unknown kids", () => {
-  it("cause one request for a thousand tokens within a second", async () => {
+describe("the fetch for an unknown kid", () => {
+  it("sends one request for a thousand tokens within a second", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     const tokens = await unknownKids(1_000);
     await verdict(await first.token());
@@ -86,7 +86,7 @@ describe("unknown kids", () => {
   it.each([
     ["responds", "key", () => publish(first)],
     ["fails", "unavailable", () => issuer.answer("/jwks", behave.status(500))],
-  ])("cause one request per cooldown when the issuer %s", async (_, expected, answer) => {
+  ])("sends one request per cooldown when the issuer %s", async (_, expected, answer) => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     answer();
@@ -102,7 +102,7 @@ describe("unknown kids", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("cause at most one more request just after a regular fetch", async () => {
+  it("sends at most one more request just after a regular fetch", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
     expect(asked()).toBe(1);
@@ -112,7 +112,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(3);
   });
 
-  it("are accepted immediately if their key was published just after a regular fetch", async () => {
+  it("finds a key that was published just after a regular fetch", async () => {
     const { server, verdict } = createRemote({ jwksUri });
     await server.ready();
     publish(first, second);
@@ -120,7 +120,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(2);
   });
 
-  it("follow the cooldownMs option", async () => {
+  it("follows the cooldownMs option", async () => {
     const { verdict, pass } = createRemote({ jwksUri, cooldownMs: 1_000 });
     await verdict(await first.token());
     expect(await verdict(await second.token())).toBe("key");
@@ -131,7 +131,7 @@ describe("unknown kids", () => {
     expect(await verdict(await second.token())).toBe("accepted");
   });
 
-  it("cause no request if no key of the set has a kid", async () => {
+  it("sends no request if no key of the set has a kid", async () => {
     const { kid, ...bare } = first.publicJwk;
     issuer.answer("/jwks", behave.json({ keys: [bare] }));
     const { verdict, pass } = createRemote({ jwksUri });
@@ -143,7 +143,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(1);
   });
 
-  it("cause a request before a key without a kid is tried in a mixed set", async () => {
+  it("sends a request before it tries a key without a kid in a mixed set", async () => {
     const { kid, ...bare } = second.publicJwk;
     issuer.answer("/jwks", behave.json({ keys: [first.publicJwk, bare] }));
     const { verdict, pass } = createRemote({ jwksUri }, { tokenCache: false });
@@ -153,7 +153,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(2);
   });
 
-  it.each([undefined, "first"])("and other kids cause a request when the set is empty: %j", async (kid) => {
+  it.each([undefined, "first"])("sends a request for any kid when the set is empty: %j", async (kid) => {
     publish();
     const { verdict, pass } = createRemote({ jwksUri });
     const token = await first.token({}, { kid });
@@ -167,7 +167,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(3);
   });
 
-  it("include the kid of a key for another algorithm", async () => {
+  it("sends a request for the kid of a key for another algorithm", async () => {
     const elliptic = createIssuer({ algorithm: "ES256", kid: "first" });
     const { verdict } = createRemote({ jwksUri }, { algorithms: ["RS256", "ES256"] });
     expect(await verdict(await elliptic.token())).toBe("key");

@@ -72,11 +72,11 @@ describe("a published set", () => {
     ["a private key", { ...ownPrivate, kid: "second" }, 1],
     ["a secret", { kty: "oct", k: "Y2FuYXJ5" }, 1],
     ["a weak key", { ...second.publicJwk, e: "AQ" }, 1],
-  ])("with a good key and %s has this number of keys: %s", (_, other, count) => {
+  ])("imports the expected number of keys next to %s", (_, other, count) => {
     expect(importKeys(first.publicJwk, other).keys.size).toBe(count);
   });
 
-  it("may contain a single key without a kid", () => {
+  it("accepts a single key without a kid", () => {
     const { keys, problems } = importKeys(without(first.publicJwk, "kid"));
     expect([keys.size, problems]).toEqual([1, []]);
   });
@@ -112,7 +112,7 @@ describe("the problems of a published set", () => {
   };
   const failed = (message: string) => ({ type: "failed", source: jwksUri, message });
 
-  it("are reported once, and again when they change or return", async () => {
+  it("appear in events once, and again when they change or return", async () => {
     const [good, leaky] = [setOf(first), { keys: [first.publicJwk, { kty: "oct" }] }];
     const worse = { keys: [...leaky.keys, null] };
     let set = leaky;
@@ -131,7 +131,7 @@ describe("the problems of a published set", () => {
     expect(events.filter(({ type }) => type === "fetched")).toHaveLength(6);
   });
 
-  it("are reported without any part of a key", async () => {
+  it("appear without any part of a key", async () => {
     const jwks = [...others.map(([, other]) => other), first.publicJwk].filter(
       (jwk) => JSON.stringify(Object.keys(jwk ?? {})) !== '["kty","x5c"]',
     );

@@ -28,7 +28,7 @@ describe("a remote JWK Set", () => {
     expect(events).toEqual([{ type: "fetched", source: jwksUri }]);
   });
 
-  it("is not fetched at construction or for a token that is rejected without keys", async () => {
+  it("sends no request at construction or for a token that is rejected without keys", async () => {
     const { verdict } = createRemote({ jwksUri });
     expect(await verdict("a.b.c")).toBe("malformed");
     expect(await verdict(await createIssuer({ algorithm: "ES256" }).token())).toBe("algorithm");
@@ -36,7 +36,7 @@ describe("a remote JWK Set", () => {
     expect(asked()).toBe(0);
   });
 
-  it("is fetched without credentials and reported without its query", async () => {
+  it("sends no credentials and reports its URL without the query", async () => {
     const seen: (string | undefined)[] = [];
     issuer.answer("/jwks?key=canary", (request, response) => {
       const { authorization, cookie, accept } = request.headers;
@@ -172,7 +172,7 @@ describe("a rotation", () => {
     expect(types()).toEqual(["fetched", "fetched", "rotated"]);
   });
 
-  it("is not reported when only the order of the keys changes", async () => {
+  it("emits no event when only the order of the keys changes", async () => {
     publish(first, second);
     const { verdict, pass, types } = createRemote({ jwksUri });
     await verdict(await first.token());
@@ -182,7 +182,7 @@ describe("a rotation", () => {
     expect(types()).toEqual(["fetched", "fetched"]);
   });
 
-  it("to an empty set withdraws every key", async () => {
+  it("withdraws every key when the set is empty", async () => {
     const { server, verdict, pass, types } = createRemote({ jwksUri });
     await verdict(await first.token());
     publish();

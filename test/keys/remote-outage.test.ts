@@ -33,7 +33,7 @@ describe("a remote set whose issuer is down", () => {
     ["an hour by default", {}, MAX_AGE + STALE],
     ["staleMs", { maxAgeMs: 60_000, staleMs: 120_000 }, 180_000],
     ["not at all with a staleMs of 0", { staleMs: 0 }, MAX_AGE],
-  ])("is used after maxAgeMs for a limited time: %s", async (_, timing, end) => {
+  ])("serves stale keys for a limited time: %s", async (_, timing, end) => {
     const { verdict, pass } = createRemote({ jwksUri, ...timing });
     await verdict(await first.token());
     await issuer.stop();
@@ -44,7 +44,7 @@ describe("a remote set whose issuer is down", () => {
     expect(await verdict(await first.token({}, { kid: undefined }))).toBe("unavailable");
   });
 
-  it("is used for a time that failed fetches do not extend", async () => {
+  it("serves stale keys for a time that failed fetches do not extend", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     await issuer.stop();
@@ -56,7 +56,7 @@ describe("a remote set whose issuer is down", () => {
     expect(await verdict(await first.token())).toBe("unavailable");
   });
 
-  it("is unavailable for an unknown kid, which may belong to a new key", async () => {
+  it("reports unavailable keys for an unknown kid, which may belong to a new key", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     const [known, unknown] = [await first.token(), await second.token()];
     await verdict(known);
@@ -72,7 +72,7 @@ describe("a remote set whose issuer is down", () => {
     expect(await verdict(unknown)).toBe("key");
   });
 
-  it("is unavailable when the clock returns NaN", async () => {
+  it("reports unavailable keys when the clock returns NaN", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     await issuer.stop();
@@ -82,7 +82,7 @@ describe("a remote set whose issuer is down", () => {
     expect(await verdict(await first.token())).toBe("unavailable");
   });
 
-  it("is fetched once per cooldown, and no token waits for it", async () => {
+  it("sends one request per cooldown, and no token waits for it", async () => {
     const { verdict, pass, whenEmitted } = createRemote({ jwksUri });
     await verdict(await first.token());
     issuer.answer("/jwks", behave.status(503));
@@ -116,7 +116,7 @@ describe("a remote set whose issuer is down", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("is reported as failed with every attempt, and as stale once per outage", async () => {
+  it("emits `failed` with every attempt, and `stale` once per outage", async () => {
     const { verdict, pass, whenEmitted, types, events } = createRemote({ jwksUri });
     await verdict(await first.token());
     for (let outage = 1; outage <= 2; outage += 1) {
@@ -170,7 +170,7 @@ describe("an issuer that was never available", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("is not asked again before the cooldown after the end of the failed fetch", async () => {
+  it("receives no request before the cooldown after the end of the failed fetch", async () => {
     const gate = behave.held(behave.status(500));
     issuer.answer("/jwks", gate);
     const { verdict, pass } = createRemote({ jwksUri });
