@@ -8,7 +8,7 @@ import { type KeyQuery, type KeyResolver, selectKeys, type VerificationKey } fro
 export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
-  /** How long the source is not asked again after it failed or did not have a requested key. Default: `30_000`. */
+  /** How long no request is sent after the source failed or did not have a requested key. Default: `30_000`. */
   readonly cooldownMs: number;
   /**
    * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the

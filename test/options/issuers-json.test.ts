@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createResourceServer, parseConfiguration } from "scopegate";
 import { TRUSTED_ISSUER_NAMES } from "../../src/options/shape.ts";
 import { NOW, thrownBy, verdictOf } from "../support/resource-servers.ts";
-import { BACKEND, CONTROL, PARTNER, signedBy } from "../issuers/parties.ts";
+import { BACKEND, CONTROL, PARTNER, signedBy } from "../issuers/signers.ts";
 import { A, B } from "./issuer-mistakes.ts";
 
 /** Every name in an entry, with a value, and the member that it becomes. */
