@@ -45,10 +45,10 @@ describe("the message of a configuration error", () => {
 
   it("has the list for scopes that stand in one text", () => {
     expect(messageFor({ scopeMappings: { "GET /x": ["a:read a:write"] } })).toContain(
-      'Write each scope as an entry of its own: ["a:read", "a:write"].',
+      'Write each scope as a separate string: ["a:read", "a:write"].',
     );
     expect(messageFor({ scopeMappings: { "GET /x": ["a:read a::b"] } })).toContain("without empty parts");
-    expect(messageFor({ scopeMappings: { "GET /x": { filtered: "a:read b:read" } } })).not.toContain("entry");
+    expect(messageFor({ scopeMappings: { "GET /x": { filtered: "a:read b:read" } } })).not.toContain("separate string");
   });
 
   it.each<[string, unknown, string]>([

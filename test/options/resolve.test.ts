@@ -133,7 +133,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [{ adminScope: 'platform:"admin"' }, "scope_invalid", ["adminScope"], "printable ASCII"],
   [{ impliedScopes: { "a b": ["a:b"] } }, "scope_invalid", ["impliedScopes", "a b"], "printable ASCII"],
   [{ impliedScopes: { "a:b": ["a\\b"] } }, "scope_invalid", ["impliedScopes", "a:b"], "printable ASCII"],
-  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle", ["impliedScopes", "a:b"], "circle"],
+  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle", ["impliedScopes", "a:b"], "cycle"],
   [table({ GET: [] }), "route_key_invalid", at("GET"), "METHOD /pattern"],
   [table({ "/x": [] }), "route_key_invalid", at("/x"), "METHOD /pattern"],
   [table({ "": [] }), "route_key_invalid", at(""), "METHOD /pattern"],
