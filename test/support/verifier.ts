@@ -14,7 +14,7 @@ export function createVerifier(
     close: () => undefined,
   });
   return (token) => {
-    const jwt = formMistakeOf(token, 16_384) ?? readJwt(token);
-    return typeof jwt === "string" ? Promise.resolve({ kind: "rejected", rejection: jwt }) : verify(jwt);
+    const read = formMistakeOf(token, 16_384) ?? readJwt(token);
+    return read.kind === "rejected" ? Promise.resolve(read) : verify(read.jwt);
   };
 }
