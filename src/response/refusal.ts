@@ -6,7 +6,7 @@ import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 export interface Refusal {
   /** 400, 401, 403 or 503. */
   readonly status: number;
-  /** All headers of the response, including `WWW-Authenticate`. */
+  /** All headers of the response, including the challenge. */
   readonly headers: Readonly<Record<string, string>>;
   /** Send it as JSON. */
   readonly body: Problem;
