@@ -42,7 +42,7 @@ export async function openKeyServer(issuer: {
   let url = "";
   let isDown = false;
 
-  const answer = (path: string): object | undefined => {
+  const answer = (path: string | undefined): object | undefined => {
     if (path === JWKS) {
       requests.jwks += 1;
       return issuer.jwks;
@@ -52,7 +52,7 @@ export async function openKeyServer(issuer: {
     return { issuer: issuer.issuer, jwks_uri: url + JWKS };
   };
   const server = createServer((request, response) => {
-    const body = answer(request.url ?? "");
+    const body = answer(request.url);
     response.statusCode = isDown ? 503 : body ? 200 : 404;
     response.setHeader("content-type", "application/json");
     // An idle connection would keep the process of the client alive.

@@ -88,6 +88,8 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
 function write(claims: Record<string, unknown>, path: ClaimPath, value: unknown): void {
   const names = [path].flat();
   let place = claims;
-  for (const name of names.slice(0, -1)) place = place[name] = { ...(place[name] as object | undefined) };
-  place[names.at(-1) ?? ""] = value;
+  for (const [index, name] of names.entries()) {
+    if (index === names.length - 1) place[name] = value;
+    else place = place[name] = { ...(place[name] as object | undefined) };
+  }
 }
