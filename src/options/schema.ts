@@ -78,31 +78,23 @@ function namesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** The hint for a name that other libraries, or other places of the options, have for an option. */
+/** The hint for a name that other libraries, or other parts of the options, have for an option. */
 function findAlias(path: Path, name: string): string | undefined {
-  const aliases =
-    path.length === 0 ? ALIASES : path.length === 2 && path[0] === "issuers" ? ISSUER_ALIASES : {};
-  return Object.hasOwn(aliases, name) ? aliases[name] : undefined;
+  const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
+  return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }
 
-const KEY_SOURCE_ALIASES: Readonly<Record<string, string>> = Object.fromEntries(
-  KEY_SOURCES.map((name) => [name, `Write \`keys: { ${name} }\`.`]),
-);
-
 const ALIASES: Readonly<Record<string, string>> = {
-  ...KEY_SOURCE_ALIASES,
-  key: "Write `verificationKeys: [key]`.",
-  publicKey: "Write `verificationKeys: [publicKey]`.",
-  secret: 'Write `verificationKeys: [secret]` and `algorithm: "HS256"`.',
+  ...Object.fromEntries(KEY_SOURCES.map((name) => [name, `Write \`keys: { ${name} }\`.`])),
+  key: "Write `keys: { verificationKeys: [key] }`.",
+  publicKey: "Write `keys: { verificationKeys: [publicKey] }`.",
+  secret: "Write `keys: { verificationKeys: [secret] }` and the algorithm HS256.",
   jwksUrl: "Write `keys: { jwksUri }`.",
   jwks_uri: "Write `keys: { jwksUri }`.",
   issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
-  aud: "Write `serviceId` or `audience`.",
+  aud: "Write `audience`, or `serviceId` for the whole server.",
   iss: "Write `issuer`.",
-};
-
-const ISSUER_ALIASES: Readonly<Record<string, string>> = {
-  ...KEY_SOURCE_ALIASES,
+  // Options of the server that an issuer does not have.
   algorithm: "Write `algorithms: [algorithm]`.",
   serviceId: "Write `audience`.",
 };

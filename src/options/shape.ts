@@ -5,8 +5,6 @@ import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
 
-const REQUIREMENT =
-  'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".';
 const requirement = z.union(
   [
     z.enum(["public", "optional"]),
@@ -14,7 +12,10 @@ const requirement = z.union(
     z.strictObject({ anyOf: z.array(z.string()) }),
     z.strictObject({ filtered: z.string() }),
   ],
-  { error: REQUIREMENT },
+  {
+    error:
+      'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".',
+  },
 );
 const scopeMappings = values.table(
   requirement,
@@ -31,21 +32,18 @@ const tokenSource = z.union(
   { error: SOURCE },
 );
 
-const TOKEN_CACHE = "Write false, or { maxEntries, maxAgeSeconds }.";
 const cacheRules = {
   maxEntries: values.integerFrom(1, 1_000_000, "Write a whole number from 1 to 1000000."),
   maxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
 };
-const tokenCache = z.union(
-  [z.literal(false), z.partial(z.strictObject(cacheRules, { error: TOKEN_CACHE }))],
-  { error: TOKEN_CACHE },
-);
+const tokenCache = z.union([z.literal(false), z.partial(z.strictObject(cacheRules))], {
+  error: "Write false, or { maxEntries, maxAgeSeconds }.",
+});
 
 const issuer = values.text("Write the `iss` of the tokens, exactly.");
 const algorithms = values.nonEmptyArray(
   values.algorithm,
-  "Write an array of the algorithms that the issuer signs with.",
-  "Write at least one algorithm.",
+  "Write an array of at least one algorithm that the issuer signs with.",
 );
 const AUDIENCE = "Write the expected `aud`, or an array of at least one.";
 
@@ -61,8 +59,7 @@ const tokens = {
   requiredClaims: values.texts("Write an array of claim names."),
   tokenTypes: values.nonEmptyArray(
     z.nullable(values.text('Write `typ` values such as "JWT", or null for none.')),
-    "Write an array of `typ` values.",
-    "Write at least one `typ`.",
+    "Write an array of at least one `typ`.",
   ),
   clockToleranceSeconds: values.seconds,
   maxTokenAgeSeconds: values.seconds,
@@ -76,8 +73,7 @@ const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
 const PLAIN = "Write a plain object: { issuer, keys, algorithms }. Inherited properties would be ignored.";
 const issuers = values.nonEmptyArray(
   z.pipe(z.custom(isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
-  "Write an array of { issuer, keys, algorithms }.",
-  "Write at least one issuer.",
+  "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
 const METADATA_URL = "Write an absolute https URL.";
@@ -103,11 +99,7 @@ const jsonOptions = {
   ),
   maxTokenBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
   tokenCache,
-  tokenSources: values.nonEmptyArray(
-    tokenSource,
-    "Write an array of token sources.",
-    "Write at least one token source.",
-  ),
+  tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values
     .printable(METADATA_URL)

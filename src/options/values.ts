@@ -11,8 +11,8 @@ export const text = (expected: string) =>
 export const printable = (expected: string) =>
   text(expected).check(z.regex(/^[\x20-\x7e]+$/, { error: expected }));
 export const texts = (expected: string) => z.array(text(expected), { error: expected });
-export const nonEmptyArray = (element: Type, expected: string, ifEmpty = expected) =>
-  z.array(element, { error: expected }).check(z.minLength(1, { error: ifEmpty }));
+export const nonEmptyArray = (element: Type, expected: string) =>
+  z.array(element, { error: expected }).check(z.minLength(1, { error: expected }));
 export const table = (value: Type, expected: string) => z.record(z.string(), value, { error: expected });
 export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>

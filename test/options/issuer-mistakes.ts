@@ -51,7 +51,7 @@ export const MISTAKES: readonly (readonly [string, unknown, string, readonly (st
       { ...B, algorithms: "ES256" },
       "option_invalid",
       ["algorithms"],
-      "array of the algorithms",
+      "array of at least one algorithm",
     ],
     ["with an empty issuer", { ...B, issuer: "" }, "option_invalid", ["issuer"], "exactly"],
     ["with an array as issuer", { ...B, issuer: [B.issuer] }, "option_invalid", ["issuer"], "exactly"],
