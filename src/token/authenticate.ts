@@ -1,7 +1,7 @@
 import { type Rejection } from "../errors.ts";
 import { type Principal, readPrincipal } from "./principal.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { formMistakeOf, readJwt } from "./jwt-parts.ts";
+import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { type Acceptance, digestOf, type TokenCache } from "./token-cache.ts";
 import { type Trust } from "./issuers.ts";
 
@@ -46,7 +46,7 @@ export function createIdentifier(trust: Trust, rules: IdentificationRules): Iden
   const identify = cache ? withCache(cache, verify) : verify;
   return (token) => {
     // Before hashing: a client may send a token of any size.
-    const malformed = formMistakeOf(token, maxTokenBytes);
+    const malformed = findFormMistake(token, maxTokenBytes);
     if (malformed) return reject(malformed.rejection);
     return isRevoked ? checkRevocation(identify(token), isRevoked) : identify(token);
   };

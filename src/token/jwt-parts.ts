@@ -41,7 +41,7 @@ const BASE64URL = /^[\w-]+$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 
 /** Checks only the length and the number of segments, which takes constant memory for any input. */
-export function formMistakeOf(token: string, maxTokenBytes: number): RejectedJwt | undefined {
+export function findFormMistake(token: string, maxTokenBytes: number): RejectedJwt | undefined {
   // Untyped code may pass undefined.
   if (typeof (token as unknown) !== "string") return reject("malformed");
   if (token.length > maxTokenBytes) return reject("too_large");

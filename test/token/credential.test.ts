@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type AccessRequest } from "../../src/request.ts";
 import { isMalformed, readCredential, type TokenSource } from "../../src/token/credential.ts";
-import { formMistakeOf, readJwt } from "../../src/token/jwt-parts.ts";
+import { findFormMistake, readJwt } from "../../src/token/jwt-parts.ts";
 
 const HEADER: readonly TokenSource[] = [{ header: "authorization" }];
 const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
@@ -259,7 +259,7 @@ describe("isMalformed", () => {
           const encoded = `${header}.${payload}.${signature}${more}`;
           const credential = { kind: "token", token: encoded, source: "header" } as const;
           fc.pre(isMalformed(credential));
-          const { kind, ...rejected } = formMistakeOf(encoded, 16_384) ?? readJwt(encoded);
+          const { kind, ...rejected } = findFormMistake(encoded, 16_384) ?? readJwt(encoded);
           expect([kind, rejected]).toEqual(["rejected", { rejection: "malformed" }]);
         },
       ),
