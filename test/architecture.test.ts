@@ -168,7 +168,7 @@ describe("the architecture", () => {
       .filter(([, source]) => stringsOf(source).includes("Bearer"))
       .map(([file]) => file);
     // A test's request carries the scheme as well.
-    expect(writers.sort()).toEqual(["response/challenge.ts", "testing/decide.ts"]);
+    expect(writers.sort()).toEqual(["response/challenge.ts", "testing/check.ts"]);
   });
 
   it("keeps files small", () => {
