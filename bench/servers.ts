@@ -25,7 +25,7 @@ const FULL: Plan = {
   counted: { connections: 32, requests: 2000 },
   timed: { connections: 1, requests: 200 },
 };
-const FULL_IN_PROCESS: InProcessPlan = { rounds: 50, requests: 2000, warmUpRequests: 20_000 };
+const FULL_IN_PROCESS: InProcessPlan = { rounds: 150, warmUpRequests: 10_000 };
 
 /** Shows that everything works. It is too short to judge the loopback servers. */
 const QUICK: Plan = {
@@ -35,13 +35,13 @@ const QUICK: Plan = {
   counted: { connections: 32, requests: 160 },
   timed: { connections: 1, requests: 20 },
 };
-const QUICK_IN_PROCESS: InProcessPlan = { rounds: 10, requests: 1000, warmUpRequests: 4000 };
+const QUICK_IN_PROCESS: InProcessPlan = { rounds: 20, warmUpRequests: 3000 };
 
 async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
   await compileServers();
   const signer = createSigner("RS256");
   const issuer = { publicKey: signer.text, issuer: ISSUER, audience: AUDIENCE };
-  const loads = createLoads(signer, { withManyTokens: !quick });
+  const loads = createLoads(signer, { quick });
   const measured: Measurement[] = [];
   for (const load of loads) measured.push(...(await measureLoad(load, issuer, quick ? QUICK : FULL)));
   const overLoopback = toServerRows(measured);

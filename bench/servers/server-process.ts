@@ -39,13 +39,19 @@ export const startServers = (
   framework: Framework,
   variants: readonly string[],
   issuer: Issuer,
+  flags: readonly string[] = [],
 ): Promise<readonly ServerProcess[]> =>
-  Promise.all(variants.map((variant) => startServer(framework, variant, issuer)));
+  Promise.all(variants.map((variant) => startServer(framework, variant, issuer, flags)));
 
-async function startServer(framework: Framework, variant: string, issuer: Issuer): Promise<ServerProcess> {
+async function startServer(
+  framework: Framework,
+  variant: string,
+  issuer: Issuer,
+  flags: readonly string[],
+): Promise<ServerProcess> {
   const child = fork(compiled(`${framework}.mjs`), [variant, JSON.stringify(issuer)], {
     // Without the loader and the flags of this process.
-    execArgv: [],
+    execArgv: [...flags],
     env: { NODE_ENV: "production" },
   });
   const port = await hear(child);
