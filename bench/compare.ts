@@ -52,24 +52,41 @@ export const awaited = (
   ...(note !== undefined && { note }),
 });
 
-/** Measures all of them, warmed up, in interleaved rounds. */
+/** Warms up all contestants, then measures them in interleaved rounds. */
 export async function compare(
   contestants: readonly Contestant[],
   rounds: Rounds,
 ): Promise<readonly Measured[]> {
   const calls = new Map<Contestant, number>();
   for (const one of contestants) calls.set(one, await callsPerRound(one, rounds));
-  const samples = new Map(contestants.map((one) => [one, [] as number[]]));
-  for (let round = 0; round < rounds.count; round += 1) {
-    // Each time another one goes first: who comes behind whom must not matter.
-    const first = round % contestants.length;
-    for (const one of [...contestants.slice(first), ...contestants.slice(0, first)]) {
-      const count = calls.get(one) ?? 1;
-      samples.get(one)?.push((await cpuTime(one, count)) / count);
-    }
-  }
-  return contestants.map((one) => ({ name: one.name, note: one.note, samples: samples.get(one) ?? [] }));
+  const samples = await interleave(contestants, rounds.count, async (one) => {
+    const count = calls.get(one) ?? 1;
+    return (await cpuTime(one, count)) / count;
+  });
+  return contestants.map(({ name, note }, index) => ({ name, note, samples: samples[index] ?? [] }));
 }
+
+/** Measures every contestant once per round. Returns the samples of each contestant. */
+export async function interleave<One>(
+  contestants: readonly One[],
+  rounds: number,
+  measure: (contestant: One) => Promise<number>,
+): Promise<readonly (readonly number[])[]> {
+  const samples = contestants.map((one) => ({ one, own: [] as number[] }));
+  for (let round = 0; round < rounds; round += 1) {
+    // Another contestant goes first in each round, so that the order does not favor any.
+    const first = round % samples.length;
+    for (const { one, own } of [...samples.slice(first), ...samples.slice(0, first)])
+      own.push(await measure(one));
+  }
+  return samples.map(({ own }) => own);
+}
+
+/** Keeps the fastest fifth of the rounds: other programs on the machine only make a round slower. */
+export const fastest = (name: string, samples: readonly number[]): Measured => ({
+  name,
+  samples: samples.toSorted((a, b) => a - b).slice(0, Math.ceil(samples.length / 5)),
+});
 
 async function callsPerRound(one: Contestant, { us, warmUpUs }: Rounds): Promise<number> {
   let calls = 1;

@@ -11,7 +11,7 @@ import {
   ISSUER,
   type Signer,
 } from "./tokens.ts";
-import { FIRST, REMEMBERED } from "./verify-names.ts";
+import { FIRST, CACHED } from "./verify-names.ts";
 import { createJose, createPeers } from "./verify-peers.ts";
 
 const IN_FLIGHT = 64;
@@ -51,7 +51,7 @@ async function measure({ algorithm, quick, check }: AlgorithmOrder): Promise<Mea
 /** As a server is asked: many at once, so that the threads of WebCrypto are not woken for each. */
 function createOurs(signer: Signer, token: string): readonly Contestant[] {
   const first = createServer(signer, false);
-  const remembering = createServer(signer, { maxEntries: 10_000 });
+  const caching = createServer(signer, { maxEntries: 10_000 });
   const fresh = createFresh(token);
   const authorization = createFresh(`Bearer ${token}`);
   const target = createFresh("/agents/a-17");
@@ -62,9 +62,9 @@ function createOurs(signer: Signer, token: string): readonly Contestant[] {
   };
   return [
     awaited(FIRST, () => first.authenticate(fresh()), { atOnce: IN_FLIGHT }),
-    awaited(REMEMBERED, () => remembering.authenticate(fresh())),
+    awaited(CACHED, () => caching.authenticate(fresh())),
     awaited("check, first", check(first), { atOnce: IN_FLIGHT }),
-    awaited("check, remembered", check(remembering)),
+    awaited("check, cached", check(caching)),
   ];
 }
 
