@@ -187,6 +187,8 @@ export function attachPipeline(server: object, pipeline: Pipeline): void {
   Object.defineProperty(server, PIPELINE, { value: pipeline });
 }
 
-/** The pipeline of a server that `createResourceServer` made; `undefined` for anything else. */
-export const pipelineOf = (server: object): Pipeline | undefined =>
-  Reflect.get(server, PIPELINE) as Pipeline | undefined;
+/** Whether `createResourceServer` made the server: a copy of it has no pipeline. */
+export const hasPipeline = (server: object): boolean => PIPELINE in server;
+
+/** The pipeline of a server that has one. */
+export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;
