@@ -70,8 +70,9 @@ export const narrowestEntry = (
   method: string,
   path: string,
   reading: Reading,
+  matches = isMatch,
 ): Entry | undefined =>
-  narrowestFor(entries, method, path, reading, ({ kinds }) => isMatch(kinds, path, reading));
+  narrowestFor(entries, method, path, reading, ({ kinds }) => matches(kinds, path, reading));
 
 /** The narrowest of the entries that cover a whole route: all its sample paths match. */
 export function narrowestCovering(
@@ -133,6 +134,6 @@ function ranksOf(kinds: Kinds, length: number): readonly number[] {
 }
 
 function compareRanks(a: readonly number[], b: readonly number[]): number {
-  const index = a.findIndex((rank, place) => rank !== b[place]);
-  return index < 0 ? 0 : (a[index] ?? 0) - (b[index] ?? 0);
+  const place = a.findIndex((rank, index) => rank !== b[index]);
+  return place < 0 ? a.length - b.length : (a[place] ?? 0) - (b[place] ?? -1);
 }
