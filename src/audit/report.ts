@@ -42,16 +42,14 @@ export type AuditFinding = AuditRemark &
         readonly rules: readonly Rule[];
       }
     | { readonly kind: "rule_unreached"; readonly rule: Rule }
-    /** `rules` decide the routes that `rule` covers. */
-    | { readonly kind: "rule_shadowed"; readonly rule: Rule; readonly rules: readonly Rule[] }
   );
 
 /**
  * What an audit found, as data and as text. Errors are: no route at all (`routes_missing`), a route that no rule covers
  * (`route_unmapped`) or only in parts (`route_partly_mapped`) or that cannot be read (`route_unreadable`), one that `protect`
- * does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`). A route whose rule asks for less than those around it (`route_weaker`) is a
- * warning; default rules without a route, rules that decide nothing because narrower ones do (`rule_shadowed`), and OPTIONS
- * routes without a rule are notes.
+ * does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`). A route whose
+ * rule requires less than those around it (`route_weaker`) is a warning. Default rules without a route and OPTIONS routes
+ * without a rule are notes.
  *
  * @example
  * ```ts
