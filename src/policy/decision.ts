@@ -64,11 +64,11 @@ type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">
 export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {
   const [rule] = rules;
   return Object.freeze({
+    ...facts,
     allowed: false,
     reason,
     ...(rule && { rule }),
     rules,
-    ...facts,
     required: NOTHING,
     granted: facts.principal?.scopes ?? NOTHING,
     missing: NOTHING,

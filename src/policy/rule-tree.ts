@@ -161,8 +161,10 @@ function descend(
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** The order must not depend on the order of writing. */
-const narrowerFirst = (a: string, b: string): number => b.length - a.length || (a < b ? -1 : 1);
+/** The order must not depend on the order of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
+const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
+
+const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;
 
 /** Where in a path each parameter is: counted from the start, and behind a wildcard from the end. */
 function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
