@@ -24,7 +24,7 @@ export const toRawResponse = ({ status, headers, body }: Refusal): RawResponse =
 export function renderResponse(
   { status, title, headers, content }: RawResponse,
   method: string,
-  date: Date,
+  date: string,
 ): Uint8Array {
   const bytes = Buffer.from(content);
   const fields = Object.entries({
