@@ -37,10 +37,10 @@ class Kept {
 /** The response of a refusal, or `undefined` for a request that may go on; at once where no token has to be verified. */
 export type PendingRefusal = Refusal | undefined | Promise<Refusal | undefined>;
 
-/** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`. */
+/** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`, and a late one of `onKnown` too. */
 export function whenKnown<T>(
   run: () => T | Promise<T>,
-  onKnown: (value: T) => void,
+  onKnown: (value: T) => unknown,
   onFault: (fault: Error) => void,
 ): void {
   let value: T | Promise<T>;

@@ -7,7 +7,6 @@ import {
   isReachedBy,
   type ListedRoute,
   type RouteCoverage,
-  type UnguardedPlace,
 } from "./coverage.ts";
 import {
   guardMissing,

@@ -75,7 +75,9 @@ describe.each([
     const [app, inner] = [express(), express()];
     app.use("/a", inner);
     app.use("/b", inner);
-    expect(() => routesOf(app, inner, inner)).toThrow("Replace an application that is mounted twice with a router.");
+    expect(() => routesOf(app, inner, inner)).toThrow(
+      "Replace an application that is mounted twice with a router.",
+    );
   });
 
   it("lists a regular expression as its source", () => {

@@ -1,4 +1,4 @@
-/** Programs in which something goes wrong around the guard: nobody gets past it. */
+/** Faults around the guard do not bypass it. */
 import { once } from "node:events";
 import { createServer } from "node:http";
 import Router from "@koa/router";
@@ -36,7 +36,7 @@ const answer: RequestHandler = (_request, response) => void response.json("ran")
 describe.each([
   ["Express 4", express4 as unknown as typeof express5],
   ["Express 5", express5],
-])("%s", (_, express) => {
+])("protect in %s", (_, express) => {
   const broken = (thrown: unknown) =>
     serverWith({
       scopeMappings: { "GET /x": ["x:read"] },
@@ -46,7 +46,7 @@ describe.each([
     });
 
   it.each([[undefined], [null], ["route"], ["router"], [0]])(
-    "does not go on after a fault that is %j",
+    "does not continue after a check that throws %j",
     async (thrown) => {
       const app = express();
       app.use(forExpress.protect(broken(thrown)));
@@ -56,10 +56,11 @@ describe.each([
   );
 
   it.each([[undefined], [0], ["no reason"]])(
-    "does not go on after a handler that rejects with %j",
+    "does not continue after a handler that rejects with %j",
     async (reason) => {
       const app = express();
-      app.use(forExpress.protect(serverWith({ scopeMappings: { "GET /:page": [], "GET /x": [] } })));
+      // The token is verified at the route, so the handler runs after a promise in both versions.
+      app.use(forExpress.protect(serverWith({ scopeMappings: { "GET /:page": [], "GET /x": "public" } })));
       app.get(
         "/:page",
         // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- as handlers do
@@ -70,25 +71,25 @@ describe.each([
     },
   );
 
-  it("keeps the routes from running where an error handler goes on after a fault", async () => {
+  it("runs no route when an error handler calls next() after a fault of the check", async () => {
     const app = express();
-    const goOn: ErrorRequestHandler = (_error, _request, _response, next) => next();
+    const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();
     app.use(forExpress.protect(broken(new Error("no clock"))));
-    app.use(goOn);
+    app.use(continueAnyway);
     app.get("/x", answer);
     expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
   });
 
-  it("keeps a route that no rule covers from running there as well", async () => {
+  it("runs no route without a rule when an error handler calls next() after a fault", async () => {
     const app = express();
-    const goOn: ErrorRequestHandler = (_error, _request, _response, next) => next();
+    const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();
     app.use(forExpress.protect(broken(new Error("no clock"))));
-    app.use(goOn);
+    app.use(continueAnyway);
     app.get("/:page", answer);
     expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
   });
 
-  it("asks the route of a request that was derived from the guarded one", async () => {
+  it("checks the route of a request whose prototype is the guarded request", async () => {
     const app = express();
     const router = express.Router().get("/:page", answer);
     app.use(forExpress.protect(serverWith({ scopeMappings: { "GET /x": [], "GET /:page": ["page:read"] } })));
@@ -97,18 +98,7 @@ describe.each([
     expect(await statusOf(app, "/x", { scopes: ["page:read"] })).toBe(200);
   });
 
-  it("refuses a mount that nobody tells and that is too long to be guessed", async () => {
-    const app = express();
-    const inner = express();
-    inner.get("/s", answer);
-    app.use(forExpress.protect(serverWith({ scopeMappings: { "GET /*path": "public" } })));
-    app.use("/a/b/c/d/e/f", express.Router().use("/g", inner));
-    app.use("/b", express.Router().use("/c", inner));
-    expect(await statusOf(app, "/a/b/c/d/e/f/g/s")).toBe(400);
-    expect(await statusOf(app, "/b/c/s")).toBe(200);
-  });
-
-  it("knows no caller of a request that one of two guards has refused", async () => {
+  it("returns no principal for a request that one of two guards has refused", async () => {
     const app = express();
     const callers: unknown[] = [];
     const rules = (scope: string) => serverWith({ scopeMappings: { "GET /:page": [scope], "GET /x": [] } });
@@ -123,62 +113,32 @@ describe.each([
   });
 });
 
-describe("Koa, with the guard inside of a router", () => {
-  const rules = {
-    "DELETE /x": ["x:delete"],
-    "POST /x": [],
-    "GET /secret": ["secret:read"],
-    "GET /open": "public",
-  } as const;
-
-  function createListener(change: (context: Koa.Context) => void): Parameters<typeof createServer>[1] {
-    const router = new Router();
-    router.use(async (context, next) => {
-      change(context);
-      await next();
-    });
-    router.use(forKoa.protect(serverWith({ scopeMappings: rules })) as never);
-    for (const path of ["/x", "/secret", "/open"]) {
-      router.all(path, (context) => {
-        context.body = "ran";
-      });
-    }
+describe("protect in Koa", () => {
+  it("runs no route when a middleware swallows the fault of the check and continues", async () => {
     const app = new Koa();
+    const broken = serverWith({
+      scopeMappings: { "GET /x": ["x:read"] },
+      now: () => {
+        throw new Error("no clock");
+      },
+    });
     app.silent = true;
-    app.use(router.routes());
+    app.use(async (_context, next) => {
+      await next().catch(() => undefined);
+    });
+    const guard = forKoa.protect(broken);
+    app.use((context, next) => Promise.resolve(guard(context, next)).catch(() => next()));
+    app.use(
+      new Router()
+        .get("/x", (context) => {
+          context.body = "ran";
+        })
+        .routes() as never,
+    );
     const listener = app.callback();
-    return (request, response) => void listener(request, response);
-  }
-
-  it("refuses a route that was matched before the method or the path became another one", async () => {
-    const overridden = createListener((context) => {
-      context.method = context.get("x-method") || context.method;
+    const status = await statusOf((request, response) => void listener(request, response), "/x", {
+      scopes: ["x:read"],
     });
-    const rewritten = createListener((context) => {
-      context.url = context.get("x-url") || context.url;
-    });
-    for (let turn = 0; turn < 2; turn += 1) {
-      expect(await statusOf(rewritten, "/secret", { headers: [["x-url", "/open"]] })).toBe(400);
-      expect(await statusOf(rewritten, "/secret", { scopes: ["secret:read"] })).toBe(200);
-      expect(await statusOf(overridden, "/x", { method: "POST" })).toBe(200);
-    }
-  });
-
-  it("refuses a method that the matched route does not have", async () => {
-    const router = new Router();
-    router.use(async (context, next) => {
-      context.method = context.get("x-method") || context.method;
-      await next();
-    });
-    router.use(forKoa.protect(serverWith({ scopeMappings: rules })) as never);
-    router.delete("/x", (context) => {
-      context.body = "ran";
-    });
-    const listener = new Koa().use(router.routes() as never).callback();
-    const serve: Parameters<typeof createServer>[1] = (request, response) => void listener(request, response);
-    for (let turn = 0; turn < 2; turn += 1) {
-      expect(await statusOf(serve, "/x", { method: "DELETE", headers: [["x-method", "POST"]] })).toBe(400);
-      expect(await statusOf(serve, "/x", { method: "DELETE", scopes: ["x:delete"] })).toBe(200);
-    }
+    expect(status).toBe(404);
   });
 });

@@ -1,4 +1,4 @@
-/** The rule of the route that runs, where routers pick another one than the narrowest for a path. */
+/** The rule of the route that runs is required, because routers do not choose the route of the narrowest rule. */
 import { createServer } from "node:http";
 import Router, { type RouterMiddleware } from "@koa/router";
 import express5, { type RequestHandler } from "express";
@@ -43,10 +43,10 @@ const policy: ScopeMappings = {
   "GET /:area/mine": "public",
 };
 
-/** A handler that always passes on. */
+/** A handler that always calls `next()`. */
 const LOGGER = "a logger";
 
-/** What an application answers, and the handlers that ran; one tells its caller. */
+/** The status of the answer, and the handlers that ran. */
 type Ask = (
   method: string,
   path: string,
@@ -129,7 +129,6 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
   teams.get("/teams/:id/logs", run("/teams/:id/logs"));
   teams.get("/teams/me/logs", run("/teams/me/logs"));
   const router = new Router();
-  router.all("/*path", (_context, next) => next());
   router.get("/agents/:id", run(LOGGER), run("/agents/:id"));
   router.get("/agents/me", run("/agents/me"));
   router.post("/agents/:id", run("POST /agents/:id"));
@@ -169,11 +168,11 @@ describe.each([
   ["Express 5", () => startExpress(express5)],
   ["Koa 2", () => startKoa(Koa2 as unknown as typeof Koa3)],
   ["Koa 3", () => startKoa(Koa3)],
-])("%s", (_, start) => {
+])("protect in %s", (_, start) => {
   it.each<[string, string, readonly string[] | undefined, number, ...string[]]>([
     ["GET", "/agents/web", ["agents:web:read"], 200, "/agents/:id"],
     ["GET", "/agents/web", ["agents:api:read"], 403],
-    // The first route that matches runs, whatever the table's narrowest rule is.
+    // The first route that matches runs, and its rule is required next to the rule of the path.
     ["GET", "/agents/me", ["me:read"], 403],
     ["GET", "/agents/me", ["agents:me:read"], 403],
     ["GET", "/agents/me", ["me:read", "agents:me:read"], 200, "/agents/:id"],
@@ -190,20 +189,21 @@ describe.each([
     ["GET", "/mounted/teams/me/logs", ["teams:me:logs"], 200, "/teams/:id/logs"],
     ["GET", "/mounted/teams/web/logs", ["teams:web:logs"], 200, "/teams/:id/logs"],
     ["GET", "/mounted", ["mounted:read"], 200, "/mounted"],
-    // A route wider than its rules is decided by the rule of the path; so is one without a pattern.
+    // The rule of the path decides alone for a route that no rule covers, and for a regular expression.
     ["GET", "/pages/home", undefined, 200, "/pages/:page"],
     ["GET", "/pages/draft", undefined, 401],
     ["GET", "/pages/draft", ["drafts:read"], 200, "/pages/:page"],
     ["GET", "/files/open", undefined, 200, "an expression"],
     ["GET", "/files/other", [], 403],
-    // A pattern that no rule could have is taken for all below the part that one could have.
-    ["GET", "/odd/x/c/y", [], 403],
-    ["GET", "/odd/x/c/y", ["odd:read"], 200, "an odd pattern"],
-    // A public route asks for nothing more, and does not forget who was let in by the rule of the path.
+    // No rule covers a route with two wildcards, so the rule of the path decides alone.
+    ["GET", "/odd/x/c/y", [], 200, "an odd pattern"],
+    ["GET", "/odd/a/c/b", [], 403],
+    ["GET", "/odd/a/c/b", ["odd:read"], 200, "an odd pattern"],
+    // A public route requires nothing more, and keeps the caller that the rule of the path required.
     ["GET", "/shops/mine", ["homes:read"], 200, "nobody"],
     ["GET", "/homes/mine", undefined, 401],
     ["GET", "/homes/mine", ["homes:read"], 200, "user-1"],
-    // A middleware behind the guard made it another request.
+    // A middleware behind the guard has changed the method or the path.
     ["GET", "/old", [], 403],
     ["GET", "/old", ["new:read"], 200, "/new"],
     ["POST", "/agents/web", [], 200, "POST /agents/:id"],
@@ -211,12 +211,15 @@ describe.each([
     ["POST", "/agents/web?method=DELETE", ["agents:web:delete"], 200, "DELETE /agents/:id"],
     ["POST", "/agents/web?method=delete", [], 403],
     ["POST", "/agents/web?method=delete", ["agents:web:delete"], 200, "DELETE /agents/:id"],
-  ])("asks the rule of the route that runs: %s %s with %j is %i", async (method, path, scopes, ...answer) => {
-    const ask = await start();
-    expect(await ask(method, path, scopes)).toEqual(answer);
-  });
+  ])(
+    "requires the rule of the route that runs: %s %s with %j answers %i",
+    async (method, path, scopes, ...answer) => {
+      const ask = await start();
+      expect(await ask(method, path, scopes)).toEqual(answer);
+    },
+  );
 
-  it("asks each route that a request is passed on to", async () => {
+  it("checks each route that a request is passed on to", async () => {
     const ask = await start();
     const [, ...ran] = await ask("GET", "/agents/me?pass", ["me:read", "agents:me:read"]);
     expect(ran).toEqual(["/agents/:id", "/agents/me"]);

@@ -1,4 +1,4 @@
-/** Compiled, not run: the adapters fit the types of both majors, and leave those of a route's parameters alone. */
+/** Compiled, not run: the adapters fit the types of both major versions and keep the types of route parameters. */
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
@@ -29,16 +29,15 @@ app5.get("/agents/:agent_id", forExpress.requireScopes("agents:read"), (request,
 });
 
 const app4 = express4();
-app4.use(forExpress.protect(server, { caseSensitive: true }));
+app4.use(forExpress.protect(server));
 app4.get("/agents/:agent_id", forExpress.requireScopes("agents:read"), (request, response) => {
   const id: string = request.params.agent_id;
   response.json({ id, caller: forExpress.principalOf(request)?.userId });
 });
 
 const koa3 = new Koa<{ readonly own: number }>();
-koa3.use(forKoa.protect(server, { strict: true }));
+koa3.use(forKoa.protect(server));
 const router = new Router();
-router.use(forKoa.protect(server));
 router.get("/agents/:agent_id", forKoa.requireScopes("agents:read"), (context) => {
   const id: string | undefined = context.params["agent_id"];
   context.body = { id, caller: forKoa.principalOf(context)?.userId };
@@ -69,7 +68,7 @@ const nodeGuard = forNode.protect(server);
 const mayUpgrade = forNode.protectUpgrade(server);
 const http = createServer((request, response) => {
   void nodeGuard(request, response);
-  // @ts-expect-error -- a promise that nobody awaits lets everyone in
+  // @ts-expect-error -- a promise that is not awaited would let every request in
   if (nodeGuard(request, response)) response.end(); // eslint-disable-line
   if (forNode.requireScopes("agents:read")(request, response)) response.end();
 });
@@ -77,9 +76,13 @@ http.on("upgrade", (request, socket, head) => void mayUpgrade(request, socket, h
 createHttpsServer((request, response) => void nodeGuard(request, response));
 createHttp2Server((request, response) => void nodeGuard(request, response));
 
+// @ts-expect-error -- protect has no options
+forExpress.protect(server, { caseSensitive: true });
+// @ts-expect-error -- protect has no options
+forKoa.protect(server, { strict: true });
 // @ts-expect-error -- one key source, not two
 createResourceServer({ keys: { jwksFile: "keys.json", jwks: { keys: [] } }, colour: "red" });
-// @ts-expect-error -- `none` is no algorithm
+// @ts-expect-error -- `none` is not an algorithm
 createResourceServer({ algorithm: "none" });
 // @ts-expect-error -- principals are read-only
 forExpress.principalOf({}).userId = "root";

@@ -1,4 +1,4 @@
-/** Routes that `protect` does not run in front of: what `routesOf` tells of them, and what an audit makes of it. */
+/** Routes that `protect` does not run in front of: `routesOf` marks them, and the audit reports them. */
 import Router from "@koa/router";
 import express5 from "express";
 import express4 from "express4";
@@ -22,7 +22,7 @@ const server = createResourceServer({
   scopeMappings: { "* /{*path}": ["any:thing"], "GET /health": "public" },
 });
 
-/** The routes of a list that are told to be unguarded. */
+/** The routes of a list that are marked as unguarded. */
 const unguardedOf = (routes: Iterable<ListedRoute>) =>
   [...routes].filter(({ unguarded }) => unguarded).map(({ method, pattern }) => `${method} ${pattern}`);
 
@@ -36,7 +36,7 @@ describe.each([
   const handler: express5.RequestHandler = (_request, response) => void response.end();
   const protect = () => forExpress.protect(server);
 
-  it("tells the routes that are registered before protect, and the audit says what to move", () => {
+  it("marks routes that are registered before protect, and the audit reports what to move", () => {
     const app = express()
       .get("/agents", handler)
       .get("/health", handler)
@@ -44,61 +44,132 @@ describe.each([
       .get("/teams", handler);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /agents", "GET /health"]);
     expect(findingsOf(forExpress.routesOf(app))).toEqual([
-      {
+      expect.objectContaining({
         kind: "route_unguarded",
         severity: "error",
-        route: expect.objectContaining({ method: "GET", pattern: "/agents" }) as unknown,
         message: "`GET /agents` is registered before protect: its handler runs without any check.",
-        hint: 'Move app.use(protect(server)) in front of it. If it is for everybody, write "GET /agents": "public" in scopeMappings.',
-      },
+      }),
     ]);
   });
 
-  it("tells nothing of an application without protect, nor of a router alone", () => {
+  it("marks no route of a router alone, because the application around it is not known", () => {
     const router = express.Router().get("/agents", handler).use(protect());
-    const app = express().get("/agents", forExpress.requireScopes("a:b"), handler);
-    expect(unguardedOf(forExpress.routesOf(app))).toEqual([]);
     expect(unguardedOf(forExpress.routesOf(router))).toEqual([]);
   });
 
-  it("tells the routes of routers that are mounted before protect", () => {
+  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
+    const app = express().get("/agents", handler);
+    expect([...forExpress.routesOf(app)][0]?.unguarded).toEqual({
+      message: "has no protect in front of it, as far as the list of routes shows.",
+      hint: "Write app.use(protect(server)) in front of all routes. If a package wraps middleware, list the routes before it does.",
+      isUncertain: true,
+    });
+    expect(findingsOf(forExpress.routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
+    expect(findingsOf(forExpress.routesOf(app))).toHaveLength(1);
+  });
+
+  it("recognizes protect in a wrapper that keeps it as `__original` or copies its properties", () => {
+    const guard = protect();
+    const wrap =
+      (middleware: typeof guard): typeof guard =>
+      (request, response, next) => {
+        middleware(request, response, next);
+      };
+    const wrapped = [
+      Object.assign(wrap(guard), { __original: guard }),
+      Object.assign(wrap(guard), { __original: Object.assign(wrap(guard), { __original: guard }) }),
+      Object.assign(wrap(guard), guard),
+      Object.defineProperties(wrap(guard), Object.getOwnPropertyDescriptors(guard)),
+    ];
+    for (const middleware of wrapped)
+      expect(unguardedOf(forExpress.routesOf(express().use(middleware).get("/agents", handler)))).toEqual([]);
+    const circular = Object.assign(wrap(guard), { __original: undefined });
+    circular.__original = circular;
+    expect(unguardedOf(forExpress.routesOf(express().use(circular).get("/agents", handler)))).toEqual([
+      "GET /agents",
+    ]);
+  });
+
+  it("marks the routes of routers that are mounted before protect", () => {
     const router = express.Router().get("/:id", handler);
     const app = express().use("/agents", router).use(protect()).use("/teams", router);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /agents/:id"]);
   });
 
-  it("lets protect in a router guard what is under its mount, and no more", () => {
+  it("marks what is outside the mount of a router that holds protect", () => {
     const admin = express.Router().get("/early", handler).use(protect()).get("/late", handler);
     const app = express().use("/admin/:area", admin).get("/agents", handler).get("/Admin/:x/y", handler);
     const routes = forExpress.routesOf(app);
     expect(unguardedOf(routes)).toEqual(["GET /admin/:area/early", "GET /agents"]);
     expect(findingsOf(routes).map(({ message }) => message)).toEqual([
       expect.stringContaining("`GET /admin/:area/early` is registered before protect"),
-      expect.stringContaining("`GET /agents` is outside of the router"),
+      expect.stringContaining("`GET /agents` is outside the paths that protect runs for"),
     ]);
   });
 
-  it("lets protect with a path guard what is under the path", () => {
+  it("marks what is outside the paths that protect is mounted at", () => {
     const app = express().use(["/api", "/v1/"], protect());
     for (const path of ["/api", "/api/x", "/v1/y", "/apis", "/v2/:id"]) app.get(path, handler);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /apis", "GET /v2/:id"]);
   });
 
-  it("takes a path that it cannot compare for one that guards", () => {
+  it("marks GET /orgs when protect is mounted at /orgs/:org", () => {
+    const app = express().use("/orgs/:org", protect());
+    app.get("/orgs", handler).get("/orgs/:org", handler).get("/orgs/:id/teams", handler);
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /orgs"]);
+    expect(findingsOf(forExpress.routesOf(app))).toHaveLength(1);
+    expect(server.audit(forExpress.routesOf(app)).ok).toBe(false);
+  });
+
+  it("marks GET /agents when protect is mounted at /agents/:id", () => {
+    const router = express.Router().get("/agents", handler).get("/agents/:id/logs", handler);
+    const app = express().use("/agents/:id", protect()).use(router);
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /agents"]);
+  });
+
+  it("marks GET /api when protect is mounted at /api/*path", () => {
+    const app = express().use(express === express5 ? "/api/*path" : "/api/*", protect());
+    app.get("/api", handler).get("/api/x", handler);
+    const isReported = express === express5;
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(
+      isReported ? ["GET /api"] : ["GET /api", "GET /api/x"],
+    );
+  });
+
+  it("marks GET /api when protect is mounted at /API in an application with case-sensitive routing", () => {
+    const app = express();
+    app.set("case sensitive routing", true);
+    app.use("/API", protect()).get("/api", handler).get("/API/x", handler);
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /api"]);
+    const loose = express().use("/API", protect()).get("/api", handler);
+    expect(unguardedOf(forExpress.routesOf(loose))).toEqual([]);
+  });
+
+  it("marks no route whose paths all pass protect", () => {
+    const app = express()
+      .use("/orgs/:org", protect())
+      .get("/orgs/:org/teams", handler)
+      .get("/orgs/acme", handler);
+    app.use("/orgs/:org/logs", express.Router().get("/:line", handler));
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual([]);
+    expect(findingsOf(forExpress.routesOf(app))).toEqual([]);
+  });
+
+  it("marks every route as uncertain when protect is mounted at a regular expression only", () => {
     const app = express()
       .use(/^\/api/, protect())
       .get("/agents", handler);
-    expect(unguardedOf(forExpress.routesOf(app))).toEqual([]);
+    expect([...forExpress.routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
   });
 
-  it("lets protect among the handlers of a route guard that method of that route", () => {
+  it("marks no method of a route that protect among its handlers guards", () => {
     const app = express();
     app.route("/agents").get(protect(), handler).post(handler);
     app.get("/teams", [protect(), handler]).get("/teams/:id", handler);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["POST /agents", "GET /teams/:id"]);
   });
 
-  it("knows protect at its route after a request as well", async () => {
+  it("recognizes protect among the handlers of a route after a request", async () => {
     const app = express().get("/agents", protect(), handler).get("/teams", protect(), handler);
     const running = await listen(createServer(app));
     await ask(running.port, { path: "/agents" });
@@ -106,31 +177,31 @@ describe.each([
     expect(unguardedOf(forExpress.routesOf(app))).toEqual([]);
   });
 
-  it("lets a handler for every path guard what comes behind it", () => {
+  it("marks only the routes in front of protect as a handler for every path", () => {
     const app = express().get("/early", handler);
     app.all(express === express5 ? "/*path" : "*", protect()).get("/late/:x", handler);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early"]);
   });
 
-  it("lets a handler for an expression of its own guard what comes behind it, as it may be for every path", () => {
+  it("marks routes behind protect as a handler of a regular expression, which it cannot compare", () => {
     const app = express().get("/early", handler).all(/.*/, protect()).get("/late", handler);
-    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early"]);
+    expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early", "GET /late"]);
   });
 
-  it("follows mounted applications to where they stand, in whatever order they are named", () => {
+  it("follows mounted applications to where they are mounted, in whatever order they are passed", () => {
     const [app, early, late, own] = [express(), express(), express(), express()];
     early.get("/x", handler);
     late.get("/x", handler);
     own.get("/before", handler).use(protect()).get("/behind", handler);
-    app.use("/own", own).use("/early", early).use(protect()).use("/late", late);
+    app.use("/own", own).use("/early", early).use(protect()).use("/late", late).get("/root", handler);
     const expected = ["GET /early/x", "GET /own/before"];
     expect(unguardedOf(forExpress.routesOf(late, early, own, app)).sort()).toEqual(expected);
     expect(unguardedOf(forExpress.routesOf(app, own, early, late)).sort()).toEqual(expected);
-    expect(unguardedOf(forExpress.routesOf(late))).toEqual([]);
+    expect([...forExpress.routesOf(late)]).toEqual([{ method: "GET", pattern: "/late/x" }]);
     expect(unguardedOf(forExpress.routesOf(early))).toEqual(["GET /early/x"]);
   });
 
-  it("reports a route once whose handlers stand in front of protect and behind it", () => {
+  it("reports a route once whose handlers are in front of protect and behind it", () => {
     const app = express()
       .get("/agents", handler)
       .use(protect())
@@ -143,14 +214,14 @@ describe.each([
     ).toHaveLength(1);
   });
 
-  it("says what becomes of requireScopes without protect in front", () => {
+  it("reports the consequence for requireScopes without protect in front of it", () => {
     const app = express().get("/agents", forExpress.requireScopes("a:b"), handler).use(protect());
     expect(findingsOf(forExpress.routesOf(app))[0]?.message).toContain(
-      "requireScopes on it finds no caller, and every request is answered by 500",
+      "requireScopes finds no caller, and every request is answered with 500",
     );
   });
 
-  it("takes CORS middleware in front of protect as it is meant", () => {
+  it("reports no OPTIONS route of CORS middleware in front of protect", () => {
     const app = express().options("/agents", handler).use(protect()).get("/agents", handler);
     expect(findingsOf(forExpress.routesOf(app))).toEqual([]);
   });
@@ -165,56 +236,74 @@ describe.each([
   };
   const protect = () => forKoa.protect(server);
 
-  it("tells the routes of routers that are used before protect, and the audit says what to move", () => {
+  it("marks the routes of routers that are used before protect, and the audit reports what to move", () => {
     const early = new Router().get("/agents", handler).get("/health", handler);
     const late = new Router().get("/teams", handler);
     const app = new Koa().use(early.routes()).use(protect()).use(late.routes());
     expect(unguardedOf(forKoa.routesOf(app))).toEqual(["GET /agents", "GET /health"]);
-    expect(findingsOf(forKoa.routesOf(app)).map(({ message, hint }) => `${message} ${hint}`)).toEqual([
-      '`GET /agents` is registered before protect: its handler runs without any check. Move app.use(protect(server)) in front of it. If it is for everybody, write "GET /agents": "public" in scopeMappings.',
+    expect(findingsOf(forKoa.routesOf(app)).map(({ message }) => message)).toEqual([
+      "`GET /agents` is registered before protect: its handler runs without any check.",
     ]);
   });
 
-  it("tells nothing of an application without protect, nor of a router alone", () => {
-    const router = new Router().get("/agents", handler).use(protect());
+  it("marks no route of a router alone, because the application around it is not known", () => {
+    const router = new Router().get("/agents", handler).use(protect() as never);
     expect(unguardedOf(forKoa.routesOf(router))).toEqual([]);
     expect(unguardedOf(forKoa.routesOf([router]))).toEqual([]);
-    const open = new Router().get("/agents", handler);
-    expect(unguardedOf(forKoa.routesOf(new Koa().use(open.routes())))).toEqual([]);
   });
 
-  it("lets protect in a router guard what comes behind it there, and no other router", () => {
-    const agents = new Router({ prefix: "/agents" })
-      .get("/early", handler)
-      .use(protect())
-      .get("/late", handler);
-    const nested = new Router().use("/in/:x", protect()).get("/in/:y/z", handler).get("/out", handler);
-    const teams = new Router().get("/teams", handler).get("/own", protect(), handler).use(nested.routes());
-    const app = new Koa().use(agents.routes()).use(teams.routes());
+  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
+    const app = new Koa().use(new Router().get("/agents", handler).routes());
+    expect([...forKoa.routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
+    expect(findingsOf(forKoa.routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
+    expect(findingsOf(forKoa.routesOf(app))).toHaveLength(1);
+  });
+
+  it("recognizes protect in a wrapper that keeps it as `__original` or copies its properties", () => {
+    const guard = protect();
+    for (const properties of [{ __original: guard }, guard]) {
+      const wrapper: typeof guard = Object.assign(
+        (...given: Parameters<typeof guard>) => guard(...given),
+        properties,
+      );
+      const app = new Koa().use(wrapper).use(new Router().get("/agents", handler).routes());
+      expect(unguardedOf(forKoa.routesOf(app))).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["an exclusive router", new Router({ exclusive: true }), "/agents"],
+    ["a router whose prefix has a parameter", new Router({ prefix: "/:org" }), "/:org/agents"],
+    ["a router", new Router(), "/agents"],
+  ])("reports that protect inside %s guards nothing", (_name, router, pattern) => {
+    router.use(protect() as never).get("/agents", handler);
+    const other = new Router().get("/teams", handler);
+    const app = new Koa().use(router.routes()).use(other.routes());
     const routes = forKoa.routesOf(app);
-    expect(unguardedOf(routes)).toEqual(["GET /agents/early", "GET /teams", "GET /out"]);
-    expect(findingsOf(routes).map(({ message }) => message)).toEqual([
-      expect.stringContaining("`GET /agents/early` is registered before protect"),
-      expect.stringContaining("`GET /teams` is outside of the router"),
-      expect.stringContaining("`GET /out` is outside of the router"),
-    ]);
+    expect(unguardedOf(routes)).toEqual([`GET ${pattern}`, "GET /teams"]);
+    expect(
+      findingsOf(routes).map(({ severity, message, hint }) => `${severity} ${message} ${hint}`)[0],
+    ).toMatch(
+      `error \`GET ${pattern}\` is in a @koa/router that holds protect, where protect cannot guard it: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
+    );
   });
 
-  it("takes a guard of a router that keeps no expression for one in front of all that is behind it", () => {
-    const router = new Router().get("/early", handler).use(protect()).get("/late", handler);
-    for (const layer of router.stack) Object.assign(layer, { regexp: undefined });
-    expect(unguardedOf(forKoa.routesOf(new Koa().use(router.routes())))).toEqual(["GET /early"]);
+  it("reports protect in front of a handler of a router as well", () => {
+    const router = new Router().get("/agents", protect() as never, handler);
+    const [finding] = findingsOf(forKoa.routesOf(new Koa().use(router.routes())));
+    expect(finding?.message).toContain("is in a @koa/router that holds protect");
   });
 
-  it("lets a handler guard the methods that it is for", () => {
-    const router = new Router().get("/{*path}", protect()).get("/agents", handler).post("/agents", handler);
-    expect(unguardedOf(forKoa.routesOf(new Koa().use(router.routes())))).toEqual(["POST /agents"]);
+  it("marks no route of a router that holds protect when protect is in front of it as well", () => {
+    const router = new Router().use(protect() as never).get("/agents", handler);
+    const app = new Koa().use(protect()).use(router.routes());
+    expect(unguardedOf(forKoa.routesOf(app))).toEqual([]);
   });
 
-  it("says what becomes of requireScopes without protect in front", () => {
+  it("reports the consequence for requireScopes without protect in front of it", () => {
     const router = new Router().get("/agents", forKoa.requireScopes("a:b"), handler);
     const app = new Koa().use(router.routes()).use(protect());
-    expect(findingsOf(forKoa.routesOf(app))[0]?.message).toContain("requireScopes on it finds no caller");
+    expect(findingsOf(forKoa.routesOf(app))[0]?.message).toContain("requireScopes finds no caller");
   });
 });
 
@@ -224,7 +313,7 @@ describe.each([
 ])("routesOf for %s", (_, create) => {
   const protect = () => forFastify.protect(server);
 
-  it("tells the routes outside of the plugin that protect is registered in, and what to move", async () => {
+  it("marks routes outside the plugin that protect is registered in, and the audit reports what to move", async () => {
     const app = create();
     const routes = forFastify.routesOf(app);
     app.get("/agents", () => "ran");
@@ -238,14 +327,14 @@ describe.each([
     app.register((other, _options, done) => done(void other.get("/other", () => "ran")));
     await app.ready();
     expect(unguardedOf(routes)).toEqual(["GET /agents", "GET /health", "GET /other"]);
-    expect(findingsOf(routes).map(({ message, hint }) => `${message} ${hint}`)[0]).toBe(
-      '`GET /agents` is outside of the plugin that protect is registered in: its handler runs without any check. Move app.register(protect(server)) out of that plugin, to the instance that holds every route. If it is for everybody, write "GET /agents": "public" in scopeMappings.',
+    expect(findingsOf(routes).map(({ message, hint }) => `${message} ${hint}`)[0]).toContain(
+      "`GET /agents` is outside the plugin that protect is registered in: its handler runs without any check. Move app.register(protect(server)) out of that plugin, to the instance that holds every route.",
     );
     expect((await app.inject("/agents")).statusCode).toBe(200);
     expect((await app.inject("/deep")).statusCode).toBe(401);
   });
 
-  it("tells of protect in a plugin that has no route at all", async () => {
+  it("marks routes outside a plugin that holds protect and no route", async () => {
     const app = create();
     const routes = forFastify.routesOf(app);
     app.register((inner, _options, done) => {
@@ -254,10 +343,10 @@ describe.each([
     });
     app.get("/agents", { preHandler: [forFastify.requireScopes("a:b")] }, () => "ran");
     await app.ready();
-    expect(findingsOf(routes)[0]?.message).toContain("requireScopes on it finds no caller");
+    expect(findingsOf(routes)[0]?.message).toContain("requireScopes finds no caller");
   });
 
-  it("tells nothing where protect is registered for all, whatever the order, nor where there is none", async () => {
+  it("marks no route when protect is registered for all, before or after the routes", async () => {
     const app = create();
     const routes = forFastify.routesOf(app);
     app.get("/agents", () => "ran");
@@ -265,10 +354,15 @@ describe.each([
     app.register(protect());
     await app.ready();
     expect(unguardedOf(routes)).toEqual([]);
-    const open = create();
-    const none = forFastify.routesOf(open);
-    open.get("/agents", { onRequest: forFastify.requireScopes("a:b") }, () => "ran");
-    await open.ready();
-    expect(unguardedOf(none)).toEqual([]);
+  });
+
+  it("marks every route of an application without protect, and the audit reports at least a warning", async () => {
+    const app = create();
+    const routes = forFastify.routesOf(app);
+    app.get("/agents", { onRequest: forFastify.requireScopes("a:b") }, () => "ran");
+    await app.ready();
+    expect([...routes].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
+    expect(findingsOf(routes).map(({ severity }) => severity)).not.toContain("note");
+    expect(findingsOf(routes)).toHaveLength(1);
   });
 });

@@ -103,7 +103,7 @@ describe.each([
     await expect(create().register(forNode.protect(server) as never)).rejects.toThrow('"scopegate/fastify"');
     for (const guard of [forExpress.protect(server), forKoa.protect(server)]) {
       expect(() => {
-        void guard(create() as never, {} as never, (() => undefined));
+        void guard(create() as never, {} as never, () => undefined);
       }).toThrow('"scopegate/fastify"');
     }
   });

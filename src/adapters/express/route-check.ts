@@ -80,6 +80,7 @@ function behindCheck(handle: (...given: Parameters<ExpressMiddleware>) => unknow
       (refusal) => {
         if (refusal) send(response, refusal);
         else result = handle(request, response, next);
+        return result;
       },
       next,
     );
