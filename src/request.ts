@@ -70,6 +70,15 @@ export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end
 export const segmentsOf = ({ text, end }: Path): readonly string[] =>
   end === 0 ? [] : text.slice(1, end).split("/");
 
+/** One segment, counted from the start without dividing the whole path; empty where the path is shorter. */
+export function segmentAt({ text, end }: Path, index: number): string {
+  let start = 1;
+  for (let left = index; left > 0 && start > 0; left -= 1) start = text.indexOf("/", start) + 1;
+  if (start === 0 || start > end) return "";
+  const slash = text.indexOf("/", start);
+  return text.slice(start, slash < 0 ? end : slash);
+}
+
 /** The target without its query. */
 export function pathOf(target: string): string {
   const query = target.indexOf("?");

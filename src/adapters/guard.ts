@@ -1,7 +1,7 @@
 /** What every adapter shares: the verdict about a request, kept for the routes and handlers behind the guard. */
 import { type Decision } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
-import { type Pipeline, type PendingVerdict, pipelineOf, type Verdict } from "../pipeline.ts";
+import { type PendingVerdict, pipelineOf, type Verdict } from "../pipeline.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
@@ -73,7 +73,7 @@ export function guard(
   // Without a verdict, so that continuing after a fault does not bypass the guard.
   if (guarded) guarded.verdict = undefined;
   else all.push((guarded = { server, verdict: undefined }));
-  return keep(guarded, requirePipeline(server).decide(request, isRouteChecked));
+  return keep(guarded, pipelineOf(server).decide(request, isRouteChecked));
 }
 
 /** Whether a guard has seen the request. */
@@ -111,7 +111,7 @@ function checkRoute(
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.decision.allowed) return server.refuse(verdict.decision);
-  return keep(guarded, requirePipeline(server).decideRoute(verdict, request, patterns));
+  return keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
 }
 
 function keep(guarded: Guarded, pending: PendingVerdict): PendingRefusal {
@@ -123,13 +123,6 @@ function keepVerdict(guarded: Guarded, verdict: Verdict): Refusal | undefined {
   guarded.verdict = verdict;
   const { decision } = verdict;
   return decision.allowed ? undefined : guarded.server.refuse(decision);
-}
-
-/** A server without a pipeline was not made by `createResourceServer`. */
-function requirePipeline(server: ResourceServer): Pipeline {
-  const pipeline = pipelineOf(server);
-  if (pipeline) return pipeline;
-  throw new TypeError("protect takes the object that createResourceServer returned, not a copy of it.");
 }
 
 /** The caller of a guarded request; `undefined` as long as one guard refuses it or has not decided. */

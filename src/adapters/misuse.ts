@@ -1,4 +1,5 @@
 /** Mistakes in the use of an adapter that would leave an application open, found at boot. */
+import { hasPipeline } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
 
 /**
@@ -6,14 +7,13 @@ import { type ResourceServer } from "../resource-server.ts";
  * objects, and would go on without a guard.
  */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
-  const isServer = typeof server === "object" && server !== null && "check" in server && "refuse" in server;
-  if (isServer) return;
+  if (typeof server === "object" && server !== null && hasPipeline(server)) return;
   const framework = recognize([server]);
   const uncalled = framework
     ? ` ${framework.name} was given ${caller} itself, and calls it: write ${framework.line}, with the parentheses.`
     : "";
   throw new TypeError(
-    `${caller} takes a resource server: write ${caller}(createResourceServer({ ... })).${uncalled}`,
+    `${caller} takes the resource server itself, not a copy of it: write ${caller}(createResourceServer({ ... })).${uncalled}`,
   );
 }
 

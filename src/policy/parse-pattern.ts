@@ -149,7 +149,8 @@ function findUnreachable(
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
   const read = readPath(`/${sample.join("/")}`);
-  if (read && segmentsOf(read).join("/") === sample.join("/")) return undefined;
+  // `//` is one empty segment here, and none in the path.
+  if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
   const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
   const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {

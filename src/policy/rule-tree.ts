@@ -3,7 +3,7 @@
  * however a path spells it.
  */
 import { decodeSegment, loosen, spellingOfMixed } from "./segment.ts";
-import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
+import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { type SegmentPart } from "./segment.ts";
 import { type CompiledRule, methodsAsked, type ParameterReader, type RuleMatch } from "./rule.ts";
@@ -161,22 +161,26 @@ function descend(
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** The order must not depend on the order of writing. */
-const narrowerFirst = (a: string, b: string): number => b.length - a.length || (a < b ? -1 : 1);
+/** The order must not depend on the order of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
+const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
+
+const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;
 
 /** Where in a path each parameter is: counted from the start, and behind a wildcard from the end. */
 function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
   const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
   return new Map(
     segments.flatMap((segment, index): [string, ParameterReader][] => {
-      const place = wildcard >= 0 && index > wildcard ? index - segments.length : index;
+      const isBehind = wildcard >= 0 && index > wildcard;
+      const segmentOf = (path: Path): string =>
+        isBehind ? (segmentsOf(path).at(index - segments.length) ?? "") : segmentAt(path, index);
       switch (segment.kind) {
         case "static":
           return [];
         case "parameter":
-          return [[segment.name, (path) => decodeSegment(segmentsOf(path).at(place) ?? "")]];
+          return [[segment.name, (path) => decodeSegment(segmentOf(path))]];
         case "mixed":
-          return readersOfMixed(segment.parts, place);
+          return readersOfMixed(segment.parts, segmentOf);
         case "wildcard":
           return [[segment.name, restReader(index, segments.length - index - 1)]];
       }
@@ -185,14 +189,17 @@ function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<stri
 }
 
 /** The one parameter of a mixed segment; empty where the path does not spell the texts around it exactly. */
-function readersOfMixed(parts: readonly SegmentPart[], place: number): [string, ParameterReader][] {
+function readersOfMixed(
+  parts: readonly SegmentPart[],
+  segmentOf: ParameterReader,
+): [string, ParameterReader][] {
   const keys = parts.filter((part) => typeof part !== "string");
   const [key] = keys;
   if (!key || keys.length > 1) return [];
   const at = parts.indexOf(key);
   const [before = "", after = ""] = [parts[at - 1], parts[at + 1]].map((part) => part as string | undefined);
   const read: ParameterReader = (path) => {
-    const segment = segmentsOf(path).at(place) ?? "";
+    const segment = segmentOf(path);
     if (spellingOfMixed(segment, parts) !== "exact") return "";
     return decodeSegment(segment.slice(before.length, segment.length - after.length));
   };

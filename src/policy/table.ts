@@ -2,7 +2,7 @@
 import { type Path, readPath } from "../request.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
 import { identityOf, type PatternSegment } from "./pattern.ts";
-import { fitOf, parseRoutePattern } from "./route-fit.ts";
+import { parseRoutePattern, readAt } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
@@ -78,16 +78,24 @@ export class Table {
     if (isExact && routes.length === 1 && route.length === 1 && matches[0]?.leaf === route[0]?.leaf)
       if (route[0]?.isOwn) return found;
     const readable = routes.flat();
-    const fitting = readable.filter(({ segments }) => fitOf(segments, path));
+    const fitting = readable.flatMap(({ segments, leaf }) => {
+      const read = readAt(segments, path);
+      return read ? [{ leaf, read }] : [];
+    });
     if (readable.length > 0 && fitting.length === 0)
       return ambiguous("The path does not fit the route that is said to match it.");
     const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
-    for (const { leaf } of fitting)
-      if (leaf && !matches.some(({ compiled }) => compiled === leaf.compiled))
-        added.set(leaf.compiled, matchOf(leaf, path));
+    for (const { leaf, read } of fitting) {
+      if (!leaf) continue;
+      // With an empty last segment, the path may be that of a narrower rule than the route's.
+      const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
+      for (const one of [leaf, ...readings])
+        if (!matches.some(({ compiled }) => compiled === one.compiled))
+          added.set(one.compiled, matchOf(one, read));
+    }
     if (added.size === 0) return found;
     return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
   }

@@ -1,12 +1,12 @@
-import { once } from "node:events";
+/** `protect` of scopegate/koa, on real servers. */
 import { createServer } from "node:http";
 import Router, { type RouterOptions } from "@koa/router";
-import Koa from "koa";
+import Koa3 from "koa";
 import Koa2 from "koa2";
 import mount from "koa-mount";
 import { afterEach, describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
-import { protect, requireScopes } from "scopegate/koa";
+import { principalOf, protect, requireScopes } from "scopegate/koa";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
@@ -19,13 +19,21 @@ afterEach(async () => {
 const serverFor = (scopeMappings: ScopeMappings) =>
   createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], scopeMappings });
 
-async function statusOf(app: Koa, path: string, scopes: readonly string[]): Promise<number> {
+async function start(app: Koa3): Promise<number> {
   app.silent = true;
   const listener = app.callback();
   const { port, close } = await listen(createServer((request, response) => void listener(request, response)));
   closing.push(close);
-  return (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+  return port;
 }
+
+const statusOf = async (
+  app: Koa3,
+  path: string,
+  scopes: readonly string[],
+  method = "GET",
+): Promise<number> =>
+  (await ask(await start(app), { path, method, token: await issuer.token({ scopes }) })).status;
 
 const answering = (path: string, options: RouterOptions = {}) =>
   new Router(options).get(path, (context) => {
@@ -33,11 +41,11 @@ const answering = (path: string, options: RouterOptions = {}) =>
   });
 
 describe.each([
-  ["Koa 2", Koa2 as unknown as typeof Koa],
-  ["Koa 3", Koa],
-])("%s", (_, Application) => {
-  it("checks the URL that the router serves when a middleware rewrote it", async () => {
-    const app = new Application();
+  ["Koa 2", Koa2 as unknown as typeof Koa3],
+  ["Koa 3", Koa3],
+])("protect in %s", (_, Koa) => {
+  it("checks the URL that an earlier middleware has rewritten", async () => {
+    const app = new Koa();
     app.use((context, next) => {
       context.url = context.url.replace("/public/", "/");
       return next();
@@ -48,33 +56,48 @@ describe.each([
     expect(await statusOf(app, "/public/secret", ["secret:read"])).toBe(200);
   });
 
-  it("writes the rules of mounted applications with the whole path, wherever protect stands", async () => {
+  it("finds the rule of the whole path inside mounted applications", async () => {
     const server = serverFor({ "GET /api/v1/things/:id": ["things:<id>:read"], "GET /api/v1": ["api:read"] });
-    const inner = new Application();
+    const inner = new Koa();
     inner.use(protect(server)).use(answering("/things/:id").routes()).use(answering("/").routes());
-    const app = new Application();
-    app.use(mount("/api", new Application().use(mount("/v1", inner))));
+    const app = new Koa();
+    app.use(mount("/api", new Koa().use(mount("/v1", inner))));
     expect(await statusOf(app, "/api/v1/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/v1/things/8", ["things:7:read"])).toBe(403);
     expect(await statusOf(app, "/api/v1", ["api:read"])).toBe(200);
     expect(await statusOf(app, "/api/v1", ["other:read"])).toBe(403);
   });
 
+  it("answers canonical requests when protect itself is mounted in a mounted application", async () => {
+    const router = answering("/admin/users").get("/teams", (context) => {
+      context.body = "ran";
+    });
+    const server = serverFor({ "GET /api/admin/users": ["users:read"], "GET /api/teams": ["teams:read"] });
+    const sub = new Koa();
+    sub.use(mount("/admin", protect(server)));
+    sub.use(router.routes());
+    const app = new Koa();
+    app.use(mount("/api", sub));
+    expect(await statusOf(app, "/api/admin/users", ["users:read"])).toBe(200);
+    expect(await statusOf(app, "/api/admin/users", ["other:read"])).toBe(403);
+    expect(await statusOf(app, "/api/ADMIN/users", ["users:read"])).toBe(200);
+  });
+
   it("refuses a URL that was rewritten inside a mounted application", async () => {
-    const inner = new Application();
+    const inner = new Koa();
     inner.use((context, next) => {
       context.path = "/secret";
       return next();
     });
     inner.use(protect(serverFor({ "GET /api/public": "public" }))).use(answering("/secret").routes());
-    expect(await statusOf(new Application().use(mount("/api", inner)), "/api/public", [])).toBe(400);
+    expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/public", [])).toBe(400);
   });
 
   it.each(["/api", "/api/"])(
-    "knows the whole path behind a mount at %s that lets the request pass on",
+    "reads the whole path behind a mount at %s that passes the request on",
     async (prefix) => {
-      const app = new Application();
-      const passing = new Application().use((_context, next) => next());
+      const app = new Koa();
+      const passing = new Koa().use((_context, next) => next());
       app.use(mount(prefix, passing));
       app.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
       app.use(answering("/api/things/:id").routes());
@@ -83,22 +106,22 @@ describe.each([
     },
   );
 
-  it("knows the whole path below a mount that is written with a trailing slash", async () => {
-    const inner = new Application();
+  it("reads the whole path below a mount that is written with a trailing slash", async () => {
+    const inner = new Koa();
     inner.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
     inner.use((context) => {
       context.body = "ran";
     });
-    const app = new Application().use(mount("/api/", inner));
+    const app = new Koa().use(mount("/api/", inner));
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
   });
 
   it("refuses a URL that was rewritten in front of a mounted application", async () => {
-    const inner = new Application();
+    const inner = new Koa();
     const policy: ScopeMappings = { "GET /public/*path": "public", "GET /admin/*path": ["admin:all"] };
     inner.use(protect(serverFor(policy))).use(answering("/users").routes());
-    const app = new Application();
+    const app = new Koa();
     app.use((context, next) => {
       context.url = context.url.replace("/public/", "/admin/");
       return next();
@@ -108,8 +131,8 @@ describe.each([
     expect(await statusOf(app, "/admin/users", ["admin:all"])).toBe(200);
   });
 
-  it("checks the path that a middleware has the router take", async () => {
-    const app = new Application();
+  it("checks the path that newRouterPath makes the router use", async () => {
+    const app = new Koa();
     app.use((context, next) => {
       (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
       return next();
@@ -120,21 +143,34 @@ describe.each([
     expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
   });
 
-  it("refuses a path that a middleware has the router take inside of a mounted application", async () => {
-    const inner = new Application();
+  it("refuses a request with newRouterPath inside a mounted application", async () => {
+    const inner = new Koa();
     inner.use((context, next) => {
       (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
       return next();
     });
     inner.use(protect(serverFor({ "GET /api/open": "public", "GET /secret": "public" })));
     inner.use(answering("/secret").routes());
-    expect(await statusOf(new Application().use(mount("/api", inner)), "/api/open", [])).toBe(400);
+    expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/open", [])).toBe(400);
   });
 
-  it("refuses a request without a path that was rewritten in front of a mounted application", async () => {
-    const inner = new Application();
+  it("checks the path that the option routerPath makes a router use", async () => {
+    const router = new Router();
+    router.opts.routerPath = "/secret";
+    router.get("/secret", (context) => {
+      context.body = "ran";
+    });
+    const app = new Koa();
+    app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
+    app.use(router.routes());
+    expect(await statusOf(app, "/open", [])).toBe(403);
+    expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
+  });
+
+  it("refuses a target without a path that was rewritten in front of a mounted application", async () => {
+    const inner = new Koa();
     inner.use(protect(serverFor({ "GET /api/open": "public" }))).use(answering("/open").routes());
-    const app = new Application();
+    const app = new Koa();
     app.use((context, next) => {
       context.url = "/api/open";
       return next();
@@ -143,146 +179,172 @@ describe.each([
     expect(await statusOf(app, "*", [])).toBe(400);
   });
 
-  it("stands in a router as well", async () => {
-    const router = new Router({ prefix: "/api" });
-    router.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
-    router.get("/things/:id", (context) => {
-      context.body = "ran";
-    });
-    const app = new Application();
-    app.use(router.routes());
-    expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
-    expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
-  });
-
-  // Node 24 and later read the first one, as `URL` does there.
+  // Node 24 and later read the first target, because `URL` does.
   const unreadable = ["http://xn--a/open", "http://[::1/open"].filter((url) => !URL.canParse(url));
 
-  it.each(unreadable)("refuses %s, an authority that Koa cannot read", async (target) => {
-    const app = new Application();
+  it.each(unreadable)("refuses %s, whose authority Koa cannot read", async (target) => {
+    const app = new Koa();
     app.use(protect(serverFor({ "GET /open": "public" }))).use(answering("/open").routes());
     expect(await statusOf(app, target, [])).toBe(400);
   });
 
-  it("takes no rule for another one's path because a mount is stricter than a router", async () => {
-    const app = new Application();
+  it("requires the rule of the route when a mount is stricter about letter case than a router", async () => {
+    const app = new Koa();
     app.use(protect(serverFor({ "GET /Public/*path": "public", "GET /:area/:id": ["x:admin"] })));
     app.use(mount("/Public", answering("/:id").routes()));
     app.use(answering("/:area/:id").routes());
-    expect(await statusOf(app, "/public/users", [])).toBe(400);
+    expect(await statusOf(app, "/public/users", [])).toBe(403);
     expect(await statusOf(app, "/Public/users", [])).toBe(200);
   });
 
   it.each([
-    [{}, "/agents/me", 200],
-    [{}, "/agents/ME", 400],
-    [{}, "/agents/web/", 403],
-    [{ caseSensitive: true, strict: true }, "/agents/ME", 403],
-    [{ caseSensitive: true, strict: true }, "/agents/me/", 403],
-    [{ router: new Router() }, "/agents/ME", 400],
-    [{ router: new Router({ sensitive: true }) }, "/agents/ME", 403],
-    [{ router: [new Router({ sensitive: true }), new Router()] }, "/agents/ME", 400],
-    [{ router: new Router({ sensitive: true }), caseSensitive: false }, "/agents/ME", 400],
-    [{ router: new Router({ strict: true }) }, "/agents/me/", 403],
-    [{ router: [new Router({ strict: true }), new Router()] }, "/agents/me/", 400],
-  ])("reads a path as its options say: %#, %s", async (options, path, status) => {
-    const app = new Application();
-    app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] }), options));
-    app.use(answering("/agents/me").routes());
-    app.use(answering("/agents/:id").routes());
-    expect(await statusOf(app, path, [])).toBe(status);
+    [{}, "/agents/me", [], 200],
+    [{}, "/agents/ME", [], 403],
+    [{}, "/agents/ME", ["agents:read"], 200],
+    [{}, "/agents/web/", ["agents:api:read"], 403],
+    [{}, "/agents/web/", ["agents:web:read"], 200],
+    [{ sensitive: true, strict: true }, "/agents/ME", [], 403],
+    [{ sensitive: true, strict: true }, "/agents/ME", ["agents:read"], 200],
+    [{ sensitive: true, strict: true }, "/agents/me/", ["agents:read"], 404],
+  ])(
+    "requires every rule that a router may apply, with the router options %j: %s with %j answers %i",
+    async (options, path, scopes, status) => {
+      const app = new Koa();
+      app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] })));
+      app.use(answering("/agents/me", options).routes());
+      app.use(answering("/agents/:id", options).routes());
+      expect(await statusOf(app, path, scopes)).toBe(status);
+    },
+  );
+
+  it("refuses a path with another spelling at a pass-through route that no rule covers", async () => {
+    const app = new Koa();
+    const router = answering("/agents/:id");
+    app.use(protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })));
+    app.use(new Router().all("/{*path}", (_context, next) => next()).routes()).use(router.routes());
+    expect(await statusOf(app, "/agents/web", ["agents:web:read"])).toBe(200);
+    expect(await statusOf(app, "/AGENTS/web", ["agents:web:read"])).toBe(400);
   });
 
-  describe("with the guard inside of a router", () => {
-    /** The routes of a router whose guard runs behind another middleware of it. */
-    function startInside(ran: string[], { prefix = "" }: RouterOptions = {}, before?: Promise<unknown>): Koa {
-      const router = new Router({ prefix });
-      router.use(async (_context, next) => {
-        await before;
-        await next();
-      });
-      const rules = {
-        [`GET ${prefix}/agents/me`]: [],
-        [`GET ${prefix}/agents/:id`]: ["agents:<id>:read"],
-      };
-      router.use(protect(serverFor(rules)) as never);
-      router.get("/agents/me", async (context, next) => {
-        ran.push("me");
-        context.body = "me";
-        await next().catch(() => undefined);
-      });
-      router.get("/agents/:id", (context) => {
-        ran.push("id");
-        context.body = "id";
-      });
-      const app = new Application();
-      app.use(router.routes());
-      return app;
+  it("refuses a route that was matched before the method or the path changed", async () => {
+    const rules: ScopeMappings = {
+      "DELETE /x": ["x:delete"],
+      "POST /x": [],
+      "GET /secret": ["secret:read"],
+      "GET /open": "public",
+    };
+    const router = new Router();
+    router.use(async (context, next) => {
+      context.method = context.get("x-method") || context.method;
+      context.url = context.get("x-url") || context.url;
+      await next();
+    });
+    const run = (context: { body: unknown }) => {
+      context.body = "ran";
+    };
+    router.delete("/x", run).get("/secret", run).get("/open", run);
+    const app = new Koa();
+    app.use(protect(serverFor(rules))).use(router.routes());
+    const port = await start(app);
+    const token = await issuer.token({ scopes: ["x:delete", "secret:read"] });
+    const statusWith = async (method: string, path: string, headers: readonly [string, string][]) =>
+      (await ask(port, { method, path, headers, token })).status;
+    for (let turn = 0; turn < 2; turn += 1) {
+      expect(await statusWith("GET", "/secret", [["x-url", "/open"]])).toBe(400);
+      expect(await statusWith("GET", "/secret", [])).toBe(200);
+      expect(await statusWith("DELETE", "/x", [["x-method", "POST"]])).toBe(400);
+      expect(await statusWith("DELETE", "/x", [])).toBe(200);
     }
-
-    it("asks each route of the first request, whose handlers were lined up before", async () => {
-      const ran: string[] = [];
-      expect(await statusOf(startInside(ran), "/agents/me", [])).toBe(403);
-      expect(await statusOf(startInside(ran), "/agents/web", ["agents:api:read"])).toBe(403);
-      expect(ran).toEqual(["me"]);
-      expect(await statusOf(startInside(ran), "/agents/me", ["agents:me:read"])).toBe(200);
-      expect(ran).toEqual(["me", "me", "id"]);
-    });
-
-    it("asks each route of requests that were lined up before the guard ran for another", async () => {
-      const ran: string[] = [];
-      let go: (value?: unknown) => void = () => undefined;
-      const app = startInside(ran, {}, new Promise((resolve) => (go = resolve)));
-      const listener = app.callback();
-      let arrived = 0;
-      const { port, close } = await listen(
-        createServer((request, response) => {
-          void listener(request, response);
-          arrived += 1;
-          if (arrived === 3) go();
-        }),
-      );
-      closing.push(close);
-      const token = await issuer.token({ scopes: [] });
-      const answers = await Promise.all([1, 2, 3].map(() => ask(port, { path: "/agents/me", token })));
-      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
-      expect(ran).toEqual(["me", "me", "me"]);
-    });
-
-    it("asks for a request that the router passes it by with, once it was seen, and warns", async () => {
-      const ran: string[] = [];
-      const warned = once(process, "warning");
-      const app = startInside(ran, { prefix: "/api" });
-      expect(await statusOf(app, "/api/agents/web", [])).toBe(403);
-      expect(await statusOf(app, "/API/agents/web", [])).toBe(403);
-      expect(await statusOf(app, "/API/agents/me", [])).toBe(403);
-      expect(ran).toEqual(["me"]);
-      expect(String(await warned)).toContain("Write app.use(protect(server))");
-    });
-
-    it("asks a route whose own middleware it is", async () => {
-      const router = new Router();
-      router.get(
-        "/agents/:id",
-        protect(serverFor({ "GET /agents/*path": [], "GET /agents/:id": ["x:y"] })) as never,
-        (context) => {
-          context.body = "ran";
-        },
-      );
-      const app = new Application();
-      app.use(router.routes());
-      expect(await statusOf(app, "/agents/web", [])).toBe(403);
-      expect(await statusOf(app, "/agents/web", ["x:y"])).toBe(200);
-    });
   });
 
-  it("does not start with a router that is none", () => {
-    const router = new Router().routes() as unknown as Router;
-    expect(() => protect(serverFor({}), { router })).toThrow("write protect(server, { router })");
+  it.each<[string, string, (router: Router, guard: ReturnType<typeof protect>) => Router]>([
+    [
+      "as its middleware",
+      "/open",
+      (router, guard) => router.use(guard as never).use(answering("/open").routes()),
+    ],
+    [
+      "in front of its route",
+      "/open",
+      (router, guard) => router.get("/open", guard as never, () => undefined),
+    ],
+    [
+      "behind another middleware",
+      "/open",
+      (router, guard) => router.use((_context, next) => next(), guard as never).get("/open", () => undefined),
+    ],
+    [
+      "behind a prefix",
+      "/api/open",
+      (router, guard) =>
+        router
+          .prefix("/api")
+          .use(guard as never)
+          .get("/open", () => undefined),
+    ],
+    [
+      "in a nested router",
+      "/open",
+      (router, guard) =>
+        router.use(
+          new Router()
+            .use(guard as never)
+            .get("/open", () => undefined)
+            .routes(),
+        ),
+    ],
+  ])("throws inside a @koa/router, %s", async (_place, path, build) => {
+    const app = new Koa();
+    const faults: unknown[] = [];
+    app.on("error", (fault: Error) => faults.push(fault.message));
+    app.use(build(new Router(), protect(serverFor({ "GET /open": "public" }))).routes());
+    expect(await statusOf(app, path, [])).toBe(500);
+    expect(faults).toEqual([
+      "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.",
+    ]);
   });
 
-  it("tells a program that uses requireScopes without protect, and lets nobody in", async () => {
-    const app = new Application();
+  /** Runs the first route of a router, with the assignments of another version of it. */
+  const asVersion =
+    (router: Router, assign: (context: object, layer: unknown) => void) =>
+    (context: Koa3.Context, next: () => Promise<unknown>) => {
+      const [layer] = router.stack;
+      assign(context, layer);
+      const stack = (layer?.stack ?? []) as ((context: unknown, next: () => unknown) => unknown)[];
+      return stack.reduceRight<() => unknown>((after, handle) => () => handle(context, after), next)();
+    };
+
+  it("fails at a route of koa-router before 7.2, which assigns no router", async () => {
+    const app = new Koa();
+    const faults: unknown[] = [];
+    app.on("error", (fault: Error) => faults.push(fault.message));
+    app.use(protect(serverFor({ "GET /open": "public" })));
+    app.use(asVersion(answering("/open"), (context, layer) => Object.assign(context, { matched: [layer] })));
+    expect(await statusOf(app, "/open", [])).toBe(500);
+    expect(faults).toEqual([
+      "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
+    ]);
+  });
+
+  it("checks the routes of @koa/router 13.0.0, which adds those of a second router as an array", async () => {
+    const app = new Koa();
+    const router = answering("/:page");
+    app.use(protect(serverFor({ "GET /open": [], "GET /:page": ["page:read"] })));
+    app.use(asVersion(router, (context, layer) => Object.assign(context, { matched: [[layer]], router })));
+    expect(await statusOf(app, "/open", [])).toBe(403);
+    expect(await statusOf(app, "/open", ["page:read"])).toBe(200);
+  });
+
+  it("works behind a router that has passed the request on", async () => {
+    const app = new Koa();
+    app.use(new Router().get("/open", (_context, next) => next()).routes());
+    app.use(protect(serverFor({ "GET /open": ["open:read"] }))).use(answering("/open").routes());
+    expect(await statusOf(app, "/open", ["open:read"])).toBe(200);
+    expect(await statusOf(app, "/open", ["other:read"])).toBe(403);
+  });
+
+  it("fails a request at requireScopes without protect", async () => {
+    const app = new Koa();
     let fault: unknown;
     app.use(async (context, next) => {
       await next().catch((error: unknown) => {
@@ -296,6 +358,43 @@ describe.each([
     });
     app.use(router.routes());
     expect(await statusOf(app, "/agents", ["agents:read"])).toBe(500);
-    expect(String(fault)).toContain("requireScopes needs protect(server) in front of it");
+    expect(String(fault)).toContain("requireScopes needs protect(server) of the same adapter in front of it");
+  });
+
+  it("checks the scopes of requireScopes with the parameters of the route", async () => {
+    const router = new Router();
+    router.get("/agents/:agent", requireScopes("logs:<agent>:read"), (context) => {
+      context.body = "ran";
+    });
+    const app = new Koa();
+    app.use(protect(serverFor({ "GET /agents/:id": [] }))).use(router.routes());
+    expect(await statusOf(app, "/agents/web", ["logs:web:read"])).toBe(200);
+    expect(await statusOf(app, "/agents/web", ["logs:api:read"])).toBe(403);
+  });
+
+  it("continues to the handler in the same tick when the token is remembered", async () => {
+    const app = new Koa();
+    const order: string[] = [];
+    app.use((_context, next) => {
+      order.length = 0;
+      const result = next();
+      order.push("after next()");
+      return result;
+    });
+    app.use(protect(serverFor({ "GET /agents/me": [], "GET /agents/:id": ["agents:<id>:read"] })));
+    app.use(
+      new Router()
+        .get("/agents/:id", (context) => {
+          order.push("handler");
+          context.body = principalOf(context)?.userId;
+        })
+        .routes(),
+    );
+    const port = await start(app);
+    const token = await issuer.token({ scopes: ["agents:read"] });
+    await ask(port, { path: "/agents/me", token });
+    expect(order).toEqual(["after next()", "handler"]);
+    await ask(port, { path: "/agents/me", token });
+    expect(order).toEqual(["handler", "after next()"]);
   });
 });

@@ -1,4 +1,4 @@
-/** The mistakes that would leave an application without a guard: each fails at boot, and says what to write. */
+/** Mistakes that would leave an application without a guard: each fails at boot, with the line to write. */
 import { createServer } from "node:http";
 import fastify from "fastify";
 import fastify4 from "fastify4";
@@ -21,14 +21,14 @@ const adapters = [
 
 describe.each(adapters)("protect of %s", (_, adapter) => {
   it.each([[undefined], [null], [{}], [{ serviceId: "agents-prod" }], ["server"], [() => undefined]])(
-    "takes no %j for a resource server",
+    "refuses %j as a resource server",
     (value) => {
       expect(() => adapter.protect(value as never)).toThrow("write protect(createResourceServer({ ... }))");
     },
   );
 
   it.each([[[]], [["agents:"]], [["a b"]], [[["agents:read"]]], [["agents:{id}:read"]]])(
-    "has no requireScopes(...%j)",
+    "refuses requireScopes(...%j)",
     (scopes) => {
       expect(() => adapter.requireScopes(...(scopes as string[]))).toThrow(
         /agents:read|resource:<parameter>|<parameter>/,
@@ -39,7 +39,7 @@ describe.each(adapters)("protect of %s", (_, adapter) => {
 
 describe("protectUpgrade of node", () => {
   it.each([[undefined], [null], [{}], [{ serviceId: "agents-prod" }], [createServer()]])(
-    "takes no %j for a resource server",
+    "refuses %j as a resource server",
     (value) => {
       expect(() => forNode.protectUpgrade(value as never)).toThrow(
         "write protectUpgrade(createResourceServer({ ... }))",
@@ -51,31 +51,36 @@ describe("protectUpgrade of node", () => {
 describe.each([
   ["express", forExpress.protect],
   ["koa", forKoa.protect],
+  ["fastify", forFastify.protect],
 ])("protect of %s", (_, protect) => {
-  it("takes no option that it does not know", () => {
-    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
-    expect(() => protect(server, { casesensitive: true } as never)).toThrow("Did you mean `caseSensitive`?");
+  const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+
+  it.each(["unknown", "caseSensitive", "strict", "router"])("refuses the option %s", (name) => {
+    expect(() => protect(server, { [name]: 1 } as never)).toThrow(
+      new TypeError(`protect received unknown option \`${name}\`. It takes none.`),
+    );
   });
 });
 
-it("tells a program that uses the guard of Koa in Express, and lets nobody in", async () => {
+it("refuses the request of Express in the guard for Koa", () => {
   const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
   const request = { method: "GET", url: "/agents", originalUrl: "/agents", path: "/agents", headers: {} };
-  const guarded = forKoa.protect(server)(request as never, () => Promise.reject(new Error("passed on")));
-  await expect(guarded).rejects.toThrow("import it from the adapter of this one");
+  expect(() => {
+    void forKoa.protect(server)(request as never, () => Promise.reject(new Error("passed on")));
+  }).toThrow("import it from the adapter of this one");
 });
 
 describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify],
   ["Fastify 5", fastify],
 ])("%s", (_, create) => {
-  it("ends the boot when protect itself is registered, which Fastify calls with its own instance", () => {
+  it("fails at boot when protect is registered without being called", () => {
     expect(() => forFastify.protect(create() as never)).toThrow(
       "write protect(createResourceServer({ ... }))",
     );
   });
 
-  it("fails where requireScopes stands on a public route, rather than asking for a token that is not read", async () => {
+  it("fails a request at requireScopes on a public route, where no token is read", async () => {
     const app = create();
     const server = createResourceServer({
       serviceId: "agents-prod",
@@ -90,7 +95,7 @@ describe.each([
     expect(answer.json<{ message: string }>().message).toContain("`GET /open` is public");
   });
 
-  it("fails where requireScopes names a parameter that the route does not have", async () => {
+  it("fails a request at requireScopes with a parameter that the route does not have", async () => {
     const app = create();
     app.register(
       forFastify.protect(
@@ -107,7 +112,7 @@ describe.each([
   });
 });
 
-describe("a guard that is called by another framework", () => {
+describe("the error of a guard that another framework calls", () => {
   const next = () => undefined;
   it.each([
     ["koa", [{ headers: {}, originalUrl: "/" }, {}, next], /was called by Express: .*"scopegate\/express"/],
@@ -122,9 +127,19 @@ describe("a guard that is called by another framework", () => {
       /called by Node.js in a place that it is not for: write await/,
     ],
     ["node", [undefined], /was called by another framework: import it from the adapter of this one\./],
-  ] as const)("of %s tells whose it is, and what to write: %#", (adapter, given, text) => {
+  ] as const)("names the framework and the line to write for the guard of %s: %#", (adapter, given, text) => {
     const fault = misplaced(adapter, ...given);
     expect(fault).toBeInstanceOf(TypeError);
     expect(fault.message).toMatch(text);
+  });
+});
+
+describe.each([
+  ...adapters.map(([name, { protect }]) => [`protect of ${name}`, protect] as const),
+  ["protectUpgrade of node", forNode.protectUpgrade] as const,
+])("%s", (_, protect) => {
+  it("refuses a copy of a resource server, which lacks the rules", () => {
+    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+    expect(() => protect({ ...server })).toThrow("takes the resource server itself, not a copy of it");
   });
 });

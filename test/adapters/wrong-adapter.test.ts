@@ -1,4 +1,4 @@
-/** The guard of one framework in another one, and `protect` that nobody called: nobody gets in, and the fault says what to write. */
+/** The guard of one framework in another framework, and `protect` that was not called: every request fails. */
 import { createServer, type RequestListener } from "node:http";
 import express from "express";
 import fastify from "fastify";
@@ -60,17 +60,20 @@ afterEach(() => {
 });
 
 describe("protect of another adapter", () => {
-  it.each(others("express"))("lets nobody in where Express calls that of %s", async (name, { protect }) => {
-    const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    const { status, faults } = await inExpress(protect(server));
-    const told = faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"');
-    expect(status).toBe(500);
-    expect(told).toContain(
-      `protect of "scopegate/${name}" was called by Express: import it from the adapter of this one, "scopegate/express", and write app.use(protect(server)).`,
-    );
-  });
+  it.each(others("express"))(
+    "fails every request when Express calls the guard for %s",
+    async (name, { protect }) => {
+      const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+      const { status, faults } = await inExpress(protect(server));
+      const reported = faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"');
+      expect(status).toBe(500);
+      expect(reported).toContain(
+        `protect of "scopegate/${name}" was called by Express: import it from the adapter of this one, "scopegate/express", and write app.use(protect(server)).`,
+      );
+    },
+  );
 
-  it.each(others("koa"))("lets nobody in where Koa calls that of %s", async (name, { protect }) => {
+  it.each(others("koa"))("fails every request when Koa calls the guard for %s", async (name, { protect }) => {
     const { status, faults } = await inKoa(protect(server));
     expect(status).toBe(500);
     expect(faults).toContain(
@@ -83,25 +86,29 @@ describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify],
   ["Fastify 5", fastify],
 ])("%s", (_, create) => {
-  it.each(others("fastify"))("lets nobody in with a hook of %s", async (name, { protect }) => {
-    const app = create();
-    app.addHook("onRequest", protect(server)).get("/open", () => "ran");
-    const answer = await app.inject("/open");
-    expect(answer.statusCode).toBe(500);
-    expect(answer.json<{ message: string }>().message).toBe(
-      `protect of "scopegate/${name}" was called by Fastify: import it from the adapter of this one, "scopegate/fastify", and write app.register(protect(server)).`,
-    );
+  it.each(others("fastify"))(
+    "fails every request when the guard for %s is a hook",
+    async (name, { protect }) => {
+      const app = create();
+      app.addHook("onRequest", protect(server)).get("/open", () => "ran");
+      const answer = await app.inject("/open");
+      expect(answer.statusCode).toBe(500);
+      expect(answer.json<{ message: string }>().message).toBe(
+        `protect of "scopegate/${name}" was called by Fastify: import it from the adapter of this one, "scopegate/fastify", and write app.register(protect(server)).`,
+      );
+    },
+  );
+
+  it("fails at boot when the guard of another adapter is registered as a plugin", async () => {
+    await expect(create().register(forNode.protect(server) as never)).rejects.toThrow('"scopegate/fastify"');
+    for (const guard of [forExpress.protect(server), forKoa.protect(server)]) {
+      expect(() => {
+        void guard(create() as never, {} as never, (() => undefined));
+      }).toThrow('"scopegate/fastify"');
+    }
   });
 
-  it("ends the boot with the guard of another adapter for a plugin", async () => {
-    for (const { protect } of [forKoa, forNode])
-      await expect(create().register(protect(server) as never)).rejects.toThrow('"scopegate/fastify"');
-    expect(() => {
-      forExpress.protect(server)(create() as never, {} as never, () => undefined);
-    }).toThrow('"scopegate/fastify"');
-  });
-
-  it("lets nobody in with its own plugin for a hook", async () => {
+  it("fails every request when its plugin is added as a hook", async () => {
     const app = create();
     app.addHook("onRequest", forFastify.protect(server) as never).get("/open", () => "ran");
     const answer = await app.inject("/open");
@@ -111,15 +118,15 @@ describe.each([
     );
   });
 
-  it("ends the boot where protect is registered uncalled, with the line to write", () => {
+  it("fails at boot when protect is registered without being called", () => {
     expect(() => forFastify.protect(create() as never)).toThrow(
       "Fastify was given protect itself, and calls it: write app.register(protect(server)), with the parentheses.",
     );
   });
 });
 
-describe("protect that nobody called", () => {
-  it("lets nobody in, in Express and in Koa, and says what to write", async () => {
+describe("protect that was not called", () => {
+  it("fails every request in Express and in Koa, with the line to write", async () => {
     const inOne = await inExpress(forExpress.protect as never);
     const inOther = await inKoa(forKoa.protect as never);
     expect([inOne.status, inOther.status]).toEqual([500, 500]);
@@ -131,7 +138,7 @@ describe("protect that nobody called", () => {
     );
   });
 
-  it("does not take a server for a middleware", () => {
+  it("refuses a resource server as a middleware", () => {
     expect(() => express().use(server as never)).toThrow(TypeError);
     expect(() => new Koa().use(server as never)).toThrow(TypeError);
   });

@@ -80,12 +80,12 @@ function registrationsOf(
   const guards = order.map(readGuard);
   const hasGuard = guards.some((guard) => guard.length > 0);
   return order.flatMap(({ app, route, mounts = ["unknown mount "] }, index) => {
-    if (!route || !(named.includes(app) || app === root)) return [];
+    if (!route || (known.includes(app) && !named.includes(app))) return [];
     const methods = methodsOf(route);
     return mounts.flatMap((mount) =>
       patternsOf(route, mount).flatMap((pattern): readonly Registration[] => {
         if (!isApplication(root)) return [{ methods, pattern }];
-        if (!hasGuard) return [{ methods, pattern, unguarded: NO_GUARD }];
+        if (!hasGuard) return splitByOwnGuard(route, pattern, NO_GUARD);
         const isBehind = guards.slice(0, index).some((guard) => isCovered(guard, pattern));
         if (isBehind) return [{ methods, pattern }];
         const isBefore = guards.slice(index).some((guard) => isCovered(guard, pattern));
@@ -112,12 +112,12 @@ function* visitAll(
     const inside = known.find(
       (one) => parentOf(one) === visited.app && !seen.has(one) && isMountedAt(one, visited),
     );
-    if (inside) {
+    if (inside && (named.includes(inside) || !named.includes(visited.app))) {
       seen.add(inside);
       yield* visitAll(inside, known, named, seen);
     } else if (named.includes(visited.app))
       throw new TypeError(
-        `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: name it once as well, routesOf(app, mounted). One that is mounted twice must be a router.`,
+        `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
       );
   }
 }

@@ -36,6 +36,8 @@ interface ExpressLayer {
   readonly route?: ExpressRoute;
   /** The path as it was written (Express since 5.3). */
   readonly rawPath?: unknown;
+  /** Whether it is for every path (Express 5). */
+  readonly slash?: boolean;
   /** What the path was compiled to (Express 4). */
   readonly regexp?: RegExp & { readonly fast_slash?: boolean };
   readonly keys?: readonly { readonly name: string | number }[];
@@ -77,12 +79,16 @@ export function readMounts(app: ExpressApplication): readonly string[] | undefin
 }
 
 /** Visits everything in an application, and in the routers and applications that its routers show. */
-export function* visit(
+export const visit = (app: ExpressApplication): Iterable<Visited> =>
+  visitRouter(app, app, readMounts(app), []);
+
+function* visitRouter(
   app: ExpressApplication,
-  mounts = readMounts(app),
-  router = routerOf(app),
-  above: readonly unknown[] = [],
+  from: unknown,
+  mounts: readonly string[] | undefined,
+  above: readonly unknown[],
 ): Iterable<Visited> {
+  const router = routerOf(from);
   if (!router || above.includes(router)) return;
   const isCaseSensitive = router.caseSensitive ?? false;
   for (const layer of router.stack) {
@@ -90,7 +96,7 @@ export function* visit(
     const own = route ? mounts : joinAll(mounts, mountsOf(layer));
     const isHiddenApplication = layer.name === "mounted_app";
     yield { app, handle, route, mounts: own, isCaseSensitive, isHiddenApplication };
-    if (!route) yield* visit(isApplication(handle) ? handle : app, own, routerOf(handle), [...above, router]);
+    if (!route) yield* visitRouter(isApplication(handle) ? handle : app, handle, own, [...above, router]);
   }
 }
 
@@ -134,10 +140,10 @@ export function toPatterns(path: unknown): readonly string[] | undefined {
 }
 
 /** The patterns of a mount; `undefined` where the router does not keep them, as Express 5.0 to 5.2. */
-function mountsOf({ rawPath, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
+function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
   if (rawPath !== undefined) return toPatterns(rawPath);
+  if (slash ?? regexp?.fast_slash) return [""];
   if (!regexp) return undefined;
-  if (regexp.fast_slash) return [""];
   const named = keys.reduce(
     (source, { name }) => source.replace(PARAMETER, () => `/:${name}`),
     regexp.source,
@@ -146,8 +152,8 @@ function mountsOf({ rawPath, regexp, keys = [] }: ExpressLayer): readonly string
   return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
 }
 
-/** What Express 4 makes of a parameter that is a whole segment. */
-const PARAMETER = /\(\?:\\\/\(\[\^\/\]\+\?\)\)/;
+/** What Express 4 makes of a parameter that is a whole segment; until 4.19, the slash was in front. */
+const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/;
 
 /** The pattern that Express 4 compiled, where it has only texts and parameters that are whole segments. */
 function readExpression(source: string): string | undefined {

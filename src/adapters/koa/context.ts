@@ -29,7 +29,7 @@ export interface KoaContext {
   /** The router of @koa/router that runs. */
   readonly router?: unknown;
   /** The routes and middleware that @koa/router found for the path, for all methods. */
-  readonly matched?: readonly KoaLayer[];
+  readonly matched?: readonly (KoaLayer | readonly KoaLayer[])[];
   /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
   /** The status of the response. */
@@ -116,17 +116,13 @@ function prefixOf(whole: string, path: string): string | undefined {
   return prefix.replace(/\/$/, "");
 }
 
-/** Answers a refusal or goes on, at once where it is known which. */
-export function passOn(context: KoaContext, refusal: PendingRefusal, next: () => Promise<unknown>): unknown {
+/** Passes a request on, or writes its refusal. */
+export function proceed(context: KoaContext, refusal: PendingRefusal, next: () => unknown): unknown {
   if (!refusal) return next();
-  if ("then" in refusal) return refusal.then((known) => passOn(context, known, next));
-  send(context, refusal);
-  return undefined;
-}
-
-export function send(context: KoaContext, { status, headers, body }: Refusal): void {
-  context.status = status;
-  context.set({ ...headers });
+  if ("then" in refusal) return refusal.then((late) => proceed(context, late, next));
+  context.status = refusal.status;
+  context.set({ ...refusal.headers });
   // As text: Koa gives an object the type application/json.
-  context.body = renderBody(body);
+  context.body = renderBody(refusal.body);
+  return undefined;
 }

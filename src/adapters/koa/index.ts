@@ -5,7 +5,7 @@ import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
-import { isRouter, type KoaContext, type KoaMiddleware, passOn, readTarget, send } from "./context.ts";
+import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
 
 export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./context.ts";
@@ -51,13 +51,13 @@ export function protect(
       warnOfBody(context.req);
     watchRouters(context);
     const request = toAccessRequest(context.req, context.method.toUpperCase(), readTarget(context).target);
-    return passOn(context, guard(server, context.req, request, true), next);
+    return proceed(context, guard(server, context.req, request, true), next);
   };
   return withRole("guard", protecting as KoaMiddleware);
 }
 
-const isInsideRouter = ({ router, matched = [] }: KoaContext): boolean =>
-  isRouter(router) && matched.some(({ stack }) => stack.some(isGuard));
+const isInsideRouter = ({ matched = [] }: KoaContext): boolean =>
+  matched.flat().some(({ stack }) => stack.some(isGuard));
 
 const INSIDE_ROUTER =
   "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.";
@@ -70,9 +70,7 @@ const INSIDE_ROUTER =
 export function requireScopes(...scopes: readonly string[]): KoaMiddleware {
   const check = createScopeCheck(scopes);
   return withRole("scope check", async (context, next) => {
-    const refusal = check(context.req, context.params);
-    if (refusal) send(context, refusal);
-    else await next();
+    await proceed(context, check(context.req, context.params), next);
   });
 }
 

@@ -4,79 +4,96 @@
  */
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../pattern-source.ts";
-import {
-  isRouter,
-  type KoaContext,
-  type KoaLayer,
-  type MountedTarget,
-  passOn,
-  readTarget,
-} from "./context.ts";
+import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
 
-/** Where a context keeps the router that was assigned to it. */
-const ASSIGNED = Symbol("router");
+/** Where a context keeps what @koa/router assigned to it. */
+const ASSIGNED = { router: Symbol("router"), matched: Symbol("matched") };
 
-type Watched = KoaContext & { [ASSIGNED]?: unknown };
+type Watched = KoaContext & Record<symbol, unknown>;
 
 const watched = new WeakSet<object>();
 
 /** Checks every route that a request reaches from now on, for each guard that the request has passed. */
-export function watchRouters(context: Watched): void {
+export function watchRouters(context: KoaContext): void {
   const prototype = Object.getPrototypeOf(context) as object;
   const holder = context.app?.context === prototype ? prototype : context;
   if (watched.has(holder)) return;
   watched.add(holder);
-  const present = Object.getOwnPropertyDescriptor(holder, "router");
-  const own: unknown = Object.hasOwn(context, "router") ? context.router : undefined;
-  delete (context as { router?: unknown }).router;
-  Object.defineProperty(holder, "router", {
+  let assignsRouter = false;
+  watch(holder, context as Watched, "router", ({ matched }) => {
+    assignsRouter = true;
+    matched?.forEach(putCheck);
+  });
+  // koa-router before 7.2 assigns no router. The checks that it gets here refuse the request.
+  watch(holder, context as Watched, "matched", ({ matched }) => {
+    if (!assignsRouter) matched?.forEach(putCheck);
+  });
+}
+
+function watch(
+  holder: object,
+  context: Watched,
+  name: keyof typeof ASSIGNED,
+  onAssigned: (context: Watched) => void,
+): void {
+  const key = ASSIGNED[name];
+  const present = Object.getOwnPropertyDescriptor(holder, name);
+  const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
+  Reflect.deleteProperty(context, name);
+  Object.defineProperty(holder, name, {
     configurable: true,
     enumerable: true,
     get(this: Watched) {
-      return this[ASSIGNED];
+      return this[key];
     },
-    set(this: Watched, router: unknown) {
-      this[ASSIGNED] = router;
+    set(this: Watched, value: unknown) {
+      this[key] = value;
       // Another copy of the package may watch the same contexts.
-      present?.set?.call(this, router);
-      for (const layer of this.matched ?? []) putCheck(layer);
+      present?.set?.call(this, value);
+      onAssigned(this);
     },
   });
-  context[ASSIGNED] = own;
+  context[key] = own;
 }
 
-type Check = (context: Watched, next: () => Promise<unknown>) => unknown;
+type Check = (context: KoaContext, next: () => Promise<unknown>) => unknown;
 
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
 
 /** A router that is nested in another one copies its routes, and the checks that are bound to the old routes with them. */
-function putCheck(layer: KoaLayer): void {
+function putCheck(layer: KoaLayer | readonly KoaLayer[]): void {
+  // @koa/router 13.0.0 adds the layers of a second router as an array.
+  if (!("methods" in layer)) {
+    layer.forEach(putCheck);
+    return;
+  }
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
   const check: Check = (context, next) =>
-    passOn(context, isGuarded(context.req) ? checkRoute(context, layer) : undefined, next);
+    proceed(context, isGuarded(context.req) ? checkRoute(context, layer) : undefined, next);
   checks.add(check);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
   // A new array: the routes of an array of paths share one.
   layer.stack = [check, ...handlers];
 }
 
-function checkRoute(context: Watched, layer: KoaLayer): PendingRefusal {
+function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   const method = context.method.toUpperCase();
-  const { target, prefix } = readRouted(context);
+  const { router } = context;
+  if (!isRouter(router)) throw new TypeError(OLD_ROUTER);
+  const { routerPath } = router.opts;
+  // The target that the router has found its routes for.
+  const { target, prefix } =
+    routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
   const mount = prefix === "" ? "" : literalPattern(prefix);
   // A route that was matched by another method than the request has now is none of this request.
   const patterns = layer.methods.includes(method) ? [mount + patternOf(layer)] : undefined;
   return guardRoute(context.req, { method, target }, patterns);
 }
 
-/** The target that the router has found its routes for. */
-function readRouted(context: Watched): MountedTarget {
-  const { router } = context;
-  const routerPath = isRouter(router) ? router.opts.routerPath : undefined;
-  return routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
-}
+const OLD_ROUTER =
+  "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.";
 
 /** Where a route matches more paths than its pattern, no rule can cover it. */
 function patternOf({ path, opts }: KoaLayer): string {
