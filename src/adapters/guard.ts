@@ -88,30 +88,16 @@ export function guardRoute(
   raw: object,
   request: Pick<AccessRequest, "method" | "target">,
   patterns: readonly string[] | undefined,
+  index = 0,
 ): PendingRefusal {
-  let pending: Promise<Refusal | undefined> | undefined;
-  for (const guarded of Kept.of(raw) ?? []) {
-    const check = () => checkRoute(guarded, request, patterns);
-    if (pending) {
-      pending = pending.then((refusal) => refusal ?? check());
-      continue;
-    }
-    const refusal = check();
-    if (isPending(refusal)) pending = refusal;
-    else if (refusal) return refusal;
-  }
-  return pending;
-}
-
-function checkRoute(
-  guarded: Guarded,
-  request: Pick<AccessRequest, "method" | "target">,
-  patterns: readonly string[] | undefined,
-): PendingRefusal {
+  const guarded = Kept.of(raw)?.[index];
+  if (!guarded) return undefined;
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.decision.allowed) return server.refuse(verdict.decision);
-  return keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
+  const refusal = keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
+  const next = (known: Refusal | undefined) => known ?? guardRoute(raw, request, patterns, index + 1);
+  return isPending(refusal) ? refusal.then(next) : next(refusal);
 }
 
 function keep(guarded: Guarded, pending: PendingVerdict): PendingRefusal {

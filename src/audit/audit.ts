@@ -118,7 +118,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
     throw new TypeError(
       `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
     );
-  const isUncertain = (place as UnguardedPlace).isUncertain === true;
+  const isUncertain = place.isUncertain === true;
   const unguarded = Object.freeze({ message, hint, ...(isUncertain && { isUncertain }) });
   return Object.freeze({ method, pattern, unguarded });
 }
