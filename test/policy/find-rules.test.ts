@@ -12,7 +12,7 @@ const treeOf = (...keys: readonly string[]) =>
 /** The key of the narrowest rule of a path, and whether the path is exact. */
 function pathRuleOf(keys: readonly string[], method: string, target: string) {
   const found = findPathRule(treeOf(...keys), method, pathOf(target));
-  return found && [found.leaf.compiled.rule.key, found.isExact ? "exact" : "inexact"];
+  return found.leaf && [found.leaf.compiled.rule.key, found.isExact ? "exact" : "inexact"];
 }
 
 function readingsOf(keys: readonly string[], method: string, target: string) {
@@ -252,7 +252,7 @@ describe("findRouteRule", () => {
       fc.property(kindsTable(), fixed, (patterns, route) => {
         const keys = patterns.map((one) => `GET ${sourceOf(one)}`);
         const byPath = findPathRule(treeOf(...keys), "GET", readPath(sourceOf(route)) ?? pathOf("/"));
-        expect(routeRuleOf(keys, "GET", sourceOf(route))).toBe(byPath?.leaf.compiled.rule.key);
+        expect(routeRuleOf(keys, "GET", sourceOf(route))).toBe(byPath.leaf?.compiled.rule.key);
       }),
       { ...PROPERTY, numRuns: 1_000 },
     );

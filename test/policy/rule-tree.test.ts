@@ -38,14 +38,18 @@ describe("RuleTree", () => {
     const { tree } = grow("GET /a", "GET /A/");
     const leaf = leafAt(tree.root.statics.get("a")?.node, "GET");
     expect(leaf.compiled.rule.key).toBe("GET /a");
-    expect(leaf.endings).toEqual(new Set([false]));
+    expect(leaf).toMatchObject({ withSlash: false, withoutSlash: true });
   });
 
   it("records with which endings a pattern is written, and whether a wildcard is its end", () => {
     const { tree } = grow("GET /a{/}", "GET /b/", "GET /c/*rest");
     const at = (text: string) => tree.root.statics.get(text)?.node;
-    expect(leafAt(at("a"), "GET").endings).toEqual(new Set([true, false]));
-    expect(leafAt(at("b"), "GET")).toMatchObject({ endings: new Set([true]), endsInWildcard: false });
+    expect(leafAt(at("a"), "GET")).toMatchObject({ withSlash: true, withoutSlash: true });
+    expect(leafAt(at("b"), "GET")).toMatchObject({
+      withSlash: true,
+      withoutSlash: false,
+      endsInWildcard: false,
+    });
     expect(leafAt(at("c")?.wildcard?.node, "GET").endsInWildcard).toBe(true);
   });
 

@@ -68,14 +68,16 @@ describe("createProblem", () => {
   });
 
   it.each(rejections)("has the same status and code for every rejection: %s", (rejection) => {
-    const problem = createProblem(refuse("token_rejected", { rejection }));
+    const problem = createProblem(refuse("token_rejected", [], { rejection }));
     expect(problem).toMatchObject({ status: 401, code: "token_rejected", title: "Unauthorized" });
     expect(Object.keys(problem).sort()).toEqual(["code", "detail", "status", "title", "type"]);
   });
 
   it("does not reveal whether the key, the signature or the issuer was wrong", () => {
     const secretive: readonly Rejection[] = ["algorithm", "key", "signature", "issuer", "type", "revoked"];
-    const details = secretive.map((rejection) => describeRefusal(refuse("token_rejected", { rejection })));
+    const details = secretive.map((rejection) =>
+      describeRefusal(refuse("token_rejected", [], { rejection })),
+    );
     expect(new Set(details).size).toBe(1);
   });
 
@@ -85,11 +87,13 @@ describe("createProblem", () => {
     ["not_yet_valid", "The access token is not valid yet."],
     ["audience", "The access token is meant for another service."],
   ])("reports what the client can fix: %s", (rejection, detail) => {
-    expect(describeRefusal(refuse("token_rejected", { rejection }))).toBe(detail);
+    expect(describeRefusal(refuse("token_rejected", [], { rejection }))).toBe(detail);
   });
 
   it("omits the cause", () => {
-    const refused = refuse("keys_unavailable", { cause: new Error("canary: connect ECONNREFUSED 10.0.0.7") });
+    const refused = refuse("keys_unavailable", [], {
+      cause: new Error("canary: connect ECONNREFUSED 10.0.0.7"),
+    });
     expect(JSON.stringify(createProblem(refused))).not.toMatch(/canary|ECONNREFUSED|10\.0/);
   });
 });

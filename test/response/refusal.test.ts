@@ -23,9 +23,9 @@ interface Row {
 const table: readonly Row[] = [
   { refused: refuse("request_ambiguous"), status: 400, error: "invalid_request" },
   { refused: refuse("credential_malformed"), status: 400, error: "invalid_request" },
-  { refused: refuse("token_rejected", { rejection: "expired" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", { rejection: "signature" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", { rejection: "revoked" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "expired" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "signature" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "revoked" }), status: 401, error: "invalid_token" },
   // RFC 6750 section 3.1: all scopes that the operation needs, not only the missing ones.
   { refused: lacking, status: 403, error: "insufficient_scope", scope: "agents:web:read custom:write" },
 ];
@@ -109,7 +109,7 @@ describe("createRefusal", () => {
       source: "custom",
     } as const;
     const refused: Refused = {
-      ...refuse("token_rejected", { rejection: "claims", rule, cause: new Error("canary-cause") }),
+      ...refuse("token_rejected", [rule], { rejection: "claims", cause: new Error("canary-cause") }),
       granted: ["canary:granted"],
       required: ["canary:required"],
       missing: ["canary:missing"],
@@ -119,7 +119,8 @@ describe("createRefusal", () => {
 });
 
 describe("createRefuser", () => {
-  const rejected = (rejection: NonNullable<Refused["rejection"]>) => refuse("token_rejected", { rejection });
+  const rejected = (rejection: NonNullable<Refused["rejection"]>) =>
+    refuse("token_rejected", [], { rejection });
 
   it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
     "returns what createRefusal returns: %j",
