@@ -91,24 +91,17 @@ export function decideByRules(
 ): Decision {
   const granted = grantedScopesOf(principal, scopeRules);
   const rules = rulesOf(matches);
-  const [first, ...others] = matches;
-  if (!first) return allow(rules, principal);
-  const found = weigh(first.compiled.requirement, first, granted);
-  // Nearly every request has one rule, and satisfies it.
-  if (others.length === 0 && found.isMet) return conclude(rules, principal, found.required, found.satisfied);
-  return decide(rules, principal, [
-    found,
-    ...others.map((match) => weigh(match.compiled.requirement, match, granted)),
-  ]);
+  const weighed = matches.map((match) => weigh(match.compiled.requirement, match, granted));
+  return decide(rules, principal, weighed);
 }
 
 /** The rules of matches, as a decision lists them. */
-export const rulesOf = (matches: readonly RuleMatch[]): readonly Rule[] => {
-  const [first] = matches;
-  return matches.length === 1 && first
+export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
+  const [first, second] = matches;
+  return first && !second
     ? first.compiled.asList
     : Object.freeze(matches.map(({ compiled }) => compiled.rule));
-};
+}
 
 /** Whether a principal holds all of some scopes, for a check that one route adds to the table. */
 export function decideByScopes(
