@@ -35,7 +35,7 @@ const QUICK: Plan = {
   counted: { connections: 32, requests: 160 },
   timed: { connections: 1, requests: 20 },
 };
-const QUICK_IN_PROCESS: InProcessPlan = { rounds: 10, warmUpRequests: 2000 };
+const QUICK_IN_PROCESS: InProcessPlan = { rounds: 20, warmUpRequests: 2000 };
 
 async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
   await compileServers();
