@@ -25,9 +25,9 @@ const FULL: Plan = {
   counted: { connections: 32, requests: 2000 },
   timed: { connections: 1, requests: 200 },
 };
-const FULL_IN_PROCESS: InProcessPlan = { rounds: 150, warmUpRequests: 10_000 };
+const FULL_IN_PROCESS: InProcessPlan = { starts: 3, rounds: 50, warmUpRequests: 10_000 };
 
-/** Shows that everything works. It is too short to judge the loopback servers. */
+/** Shows that the loopback servers work. It is too short to judge them. */
 const QUICK: Plan = {
   rounds: 2,
   warmUp: { connections: 8, requests: 200 },
@@ -35,7 +35,7 @@ const QUICK: Plan = {
   counted: { connections: 32, requests: 160 },
   timed: { connections: 1, requests: 20 },
 };
-const QUICK_IN_PROCESS: InProcessPlan = { rounds: 20, warmUpRequests: 3000 };
+const QUICK_IN_PROCESS: InProcessPlan = { starts: 1, rounds: 20, warmUpRequests: 2000 };
 
 async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
   await compileServers();

@@ -7,7 +7,7 @@ import { createFloor } from "./floor.ts";
 import { answer, PATTERN } from "./route.ts";
 import { type Issuer, serve } from "./serve.ts";
 
-async function create(secure?: (app: FastifyInstance) => Promise<unknown>): Promise<RequestListener> {
+async function create(secure?: (app: FastifyInstance) => unknown): Promise<RequestListener> {
   const app = fastify();
   await secure?.(app);
   app.get<{ Params: { agent_id: string } }>(PATTERN, (request, reply) =>
@@ -41,7 +41,7 @@ await serve({
   "no auth": () => create(),
   floor: ({ publicKey }) => {
     const isKnown = createFloor(publicKey);
-    return create(async (app) => {
+    return create((app) => {
       app.addHook("onRequest", (request, reply, done) => {
         if (isKnown(request.headers.authorization)) done();
         else reply.code(401).send();
