@@ -1,8 +1,10 @@
-import { type Key, parse, pathToRegexp, type Token } from "path-to-regexp";
+import { parse, pathToRegexp, type Token } from "path-to-regexp";
 import { attempt } from "../errors.ts";
-import { readPath, segmentsOf } from "../request.ts";
 import { findSpelling, translateParameters } from "./pattern-dialects.ts";
-import { loosen } from "./segment.ts";
+import { loosen, type SegmentPart } from "./segment.ts";
+import { findUnreachable } from "./unreachable.ts";
+
+export { type SegmentPart } from "./segment.ts";
 
 /** One segment of a pattern, the kinds from the narrowest to the widest. */
 export type PatternSegment =
@@ -10,9 +12,6 @@ export type PatternSegment =
   | { readonly kind: "mixed"; readonly parts: readonly SegmentPart[] }
   | { readonly kind: "parameter"; readonly name: string }
   | { readonly kind: "wildcard"; readonly name: string };
-
-/** Text, or a parameter between two texts. */
-export type SegmentPart = string | Key;
 
 /** A pattern without optional groups. */
 export interface Alternative {
@@ -179,28 +178,6 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
   if (parts.length > 1) return { kind: "mixed", parts };
   if (typeof part === "string") return { kind: "static", text: part };
   return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
-}
-
-/** A pattern whose own sample path is refused, or is read as another path, would never decide a request. */
-function findUnreachable(
-  segments: readonly (readonly SegmentPart[])[],
-  source: string,
-): PatternMistake | undefined {
-  const sample = segments.map((parts) =>
-    parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
-  );
-  const read = readPath(`/${sample.join("/")}`);
-  // `//` is one empty segment here, and none in the path.
-  if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
-  const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
-  const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
-  return {
-    code: "route_unreachable",
-    message: "is a path that is refused in every request.",
-    hint: isForeign
-      ? `Write it percent-encoded, as clients send it: \`${encoded}\`.`
-      : "Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
-  };
 }
 
 const isWildcard = (part: SegmentPart): boolean => typeof part !== "string" && part.type === "wildcard";

@@ -2,15 +2,9 @@
  * The table as one tree of segments. Static texts are keyed by their loosest spelling, so that one look-up finds a text
  * however a path spells it.
  */
-import { decodeSegment, loosen, spellingOfMixed } from "./segment.ts";
+import { decodeSegment, loosen, type SegmentPart, spellingOfMixed } from "./segment.ts";
 import { hasTrailingSlash, segmentsOf } from "../request.ts";
-import {
-  type Alternative,
-  identityOf,
-  type PatternSegment,
-  segmentIdentity,
-  type SegmentPart,
-} from "./pattern.ts";
+import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { type CompiledRule, methodsAsked, type ParameterReader } from "./rule.ts";
 
 /** What the tree has at one place of a path. */

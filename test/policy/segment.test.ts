@@ -1,7 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type SegmentPart } from "../../src/policy/pattern.ts";
-import { decodeSegment, loosen, spellingOf, spellingOfMixed } from "../../src/policy/segment.ts";
+import {
+  decodeSegment,
+  loosen,
+  type SegmentPart,
+  spellingOf,
+  spellingOfMixed,
+} from "../../src/policy/segment.ts";
 import { PROPERTY, segmentsIn } from "../support/policy.ts";
 
 function partsOf(source: string): readonly SegmentPart[] {

@@ -27,12 +27,12 @@ describe("hasScopes", () => {
     [[], false, false],
     [["agents:*"], false, false],
     [["*"], false, false],
-  ])("of %j: agents:read is %s and agents:web:read is %s", (granted, wide, ofWeb) => {
+  ])("decides for %j: agents:read is %s and agents:web:read is %s", (granted, wide, ofWeb) => {
     expect(hasScopes(granted, "agents:read")).toBe(wide);
     expect(hasScopes(granted, "agents:web:read")).toBe(ofWeb);
   });
 
-  it("takes a list for all of it", () => {
+  it("requires all scopes of an array", () => {
     expect(hasScopes(["a:b", "c:d"], ["a:b", "c:d"])).toBe(true);
     expect(hasScopes(["a:b"], ["a:b", "c:d"])).toBe(false);
     expect(hasScopes(["c:d"], ["a:b", "c:d"])).toBe(false);
@@ -40,19 +40,19 @@ describe("hasScopes", () => {
     expect(hasScopes([], [])).toBe(true);
   });
 
-  it("takes anyOf for at least one", () => {
+  it("requires at least one scope of anyOf", () => {
     expect(hasScopes(["a:b"], { anyOf: ["a:b", "c:d"] })).toBe(true);
     expect(hasScopes(["c:d"], { anyOf: ["a:b", "c:d"] })).toBe(true);
     expect(hasScopes(["e:f"], { anyOf: ["a:b", "c:d"] })).toBe(false);
     expect(hasScopes(["platform:admin"], { anyOf: [] })).toBe(false);
   });
 
-  it("takes a set of granted scopes too", () => {
+  it("accepts a set of granted scopes", () => {
     expect(hasScopes(new Set(["agents:*:read"]), "agents:web:read")).toBe(true);
     expect(hasScopes(new Set(), "agents:web:read")).toBe(false);
   });
 
-  it("takes another admin scope, or none", () => {
+  it("accepts another admin scope, or none", () => {
     expect(hasScopes(["platform:admin"], "a:b", { adminScope: null })).toBe(false);
     expect(hasScopes(["platform:admin"], "a:b", { adminScope: "root" })).toBe(false);
     expect(hasScopes(["root"], "a:b", { adminScope: "root" })).toBe(true);
@@ -60,7 +60,7 @@ describe("hasScopes", () => {
   });
 
   it.each(["", "not a scope", "a\\b", "é"])(
-    "throws for the admin scope %j, which is no scope",
+    "throws for the admin scope %j, which is not a scope",
     (adminScope) => {
       expect(mistakesOf(() => hasScopes([], "a:b", { adminScope }))).toEqual([
         ["scope_invalid", "adminScope"],
@@ -68,7 +68,7 @@ describe("hasScopes", () => {
     },
   );
 
-  it("follows implied scopes behind a step that is lifted to an id", () => {
+  it("follows implied scopes after a step that applies to an id", () => {
     const options = { impliedScopes: { power: ["agents:web:write"], "agents:write": ["agents:read"] } };
     expect(hasScopes(["power"], "agents:web:read", options)).toBe(true);
     expect(hasScopes(["power"], "agents:api:read", options)).toBe(false);
@@ -95,7 +95,7 @@ describe("hasScopes", () => {
   );
 
   it.each(["agents:<agent_id>:read", "agents:<>:read", "agents:x<y>:read", "<agent_id>"])(
-    "throws for %s: it knows no route, and so no parameter",
+    "throws for %s, because it knows no route and no parameters",
     (required) => {
       expect(mistakesOf(() => hasScopes(["platform:admin"], required))).toEqual([
         ["template_unknown", "scopes", 0],
@@ -103,7 +103,7 @@ describe("hasScopes", () => {
     },
   );
 
-  it("names every wrong scope, whether or not the others are held", () => {
+  it("names every invalid scope, whether or not the others are held", () => {
     expect(mistakesOf(() => hasScopes(["a:b"], ["a:b", "c::d", "e f"]))).toEqual([
       ["scope_invalid", "scopes", 1],
       ["scope_invalid", "scopes", 2],
@@ -113,7 +113,7 @@ describe("hasScopes", () => {
     ]);
   });
 
-  it("throws for a hierarchy that is none", () => {
+  it("throws for an invalid hierarchy", () => {
     expect(mistakesOf(() => hasScopes([], "a:b", { impliedScopes: { a: ["b"], b: ["a"] } }))).toEqual([
       ["implied_scopes_cycle", "impliedScopes", "a"],
       ["implied_scopes_cycle", "impliedScopes", "b"],

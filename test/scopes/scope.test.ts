@@ -17,7 +17,7 @@ const byOf = (granted: readonly string[], required: string, rules = scopeRulesOf
   find(granted, required, rules)?.by;
 
 describe("a scope-token", () => {
-  it("is printable ASCII without space, quotation mark and backslash (RFC 6749 section 3.3)", () => {
+  it("consists of printable ASCII without space, quotation mark and backslash (RFC 6749 section 3.3)", () => {
     const accepted = Array.from({ length: 0x180 }, (_, code) => String.fromCharCode(code)).filter(
       isScopeToken,
     );
@@ -41,12 +41,12 @@ describe("a scope-token", () => {
     "a\u0000",
     "a\u2028",
     "a\ud83d",
-  ])("is not %j", (text) => {
+  ])("excludes %j", (text) => {
     expect(isScopeToken(text)).toBe(false);
     expect(isScopePart(text)).toBe(false);
   });
 
-  it("holds a colon only between its parts", () => {
+  it("has a colon only between its parts", () => {
     expect(isScopeToken("web:admin")).toBe(true);
     expect(isScopePart("web:admin")).toBe(false);
     expect(isScopePart("web")).toBe(true);
@@ -115,11 +115,11 @@ describe("what a granted scope covers", () => {
     "teams:web:read",
     "agents",
     "read",
-  ])("is not %j when only reading agents is granted", (required) => {
+  ])("excludes %j when only reading agents is granted", (required) => {
     expect(find(["agents:read", "agents:*:read", "agents:web:read"], required)).toBeUndefined();
   });
 
-  it("tells which granted scope satisfied which required one, and how", () => {
+  it("reports which granted scope satisfied which required scope, and how", () => {
     expect(find(["teams:read", "agents:*:read"], "agents:web:read")).toEqual({
       required: "agents:web:read",
       granted: "agents:*:read",
@@ -127,7 +127,7 @@ describe("what a granted scope covers", () => {
     });
   });
 
-  it("is told as exact where the required scope itself is granted, whatever else is", () => {
+  it("reports `exact` where the required scope itself is granted, whatever else is", () => {
     const granted = ["platform:admin", "agents:read", "agents:*:read", "agents:web:read", "agents:api:read"];
     fc.assert(
       fc.property(fc.shuffledSubarray(granted, { minLength: granted.length }), (scopes) => {
@@ -141,7 +141,7 @@ describe("what a granted scope covers", () => {
     );
   });
 
-  it("grants nothing when the token repeats nothing but malformed scopes", () => {
+  it("excludes everything when the token has only malformed scopes", () => {
     const malformed = [
       "agents:web read",
       'agents:"web":read',
@@ -152,7 +152,7 @@ describe("what a granted scope covers", () => {
     for (const scope of malformed) expect(find([scope], scope), scope).toBeUndefined();
   });
 
-  it("takes an opaque token for itself alone", () => {
+  it("includes only itself for an opaque scope", () => {
     for (const token of ["openid", "a:b:c:d", "https://api.example/agents.read", "*"]) {
       expect(byOf([token], token)).toBe("exact");
       expect(find([token.toUpperCase() + "x"], token)).toBeUndefined();
@@ -164,7 +164,7 @@ describe("what a granted scope covers", () => {
     expect(find(["a", "b"], "a:b")).toBeUndefined();
   });
 
-  it("depends on the parts and never on their glued text", () => {
+  it("depends on the parts and never on their joined text", () => {
     const granted = new GrantedScopes(["agents:web:admin", "a:b:c:d", "agents:web:read"], scopeRulesOf());
     expect(granted.find(["agents", "web:admin"], "")).toBeUndefined();
     expect(granted.find(["agents:web", "admin"], "")).toBeUndefined();
@@ -177,7 +177,7 @@ describe("what a granted scope covers", () => {
     expect(granted.find(["agents", "", "read"], "")).toBeUndefined();
   });
 
-  it("is what the table of the design says, for every mix of parts", () => {
+  it("follows the documented table for every combination of parts", () => {
     const part = fc.constantFrom("agents", "teams", "read", "run", "web", "*");
     const scope = fc.array(fc.oneof({ weight: 9, arbitrary: part }, fc.constant("")), {
       minLength: 1,
@@ -194,7 +194,7 @@ describe("what a granted scope covers", () => {
     );
   });
 
-  it("is the same whatever the order of the granted scopes", () => {
+  it("does not depend on the order of the granted scopes", () => {
     const scope = fc.constantFrom(
       "agents:read",
       "agents:*:read",
@@ -247,13 +247,13 @@ describe("the admin scope", () => {
     ["root", ["platform:admin", "Root", "root:x", "x:root", "*"]],
     ["ops:root", ["platform:admin", "ops:*:root", "ops:x:root", "ops", "root", "Ops:root"]],
     ["ops:all:root", ["ops:root", "ops:*:root", "ops:ALL:root"]],
-  ])("may be %s, and then nothing else is", (adminScope, others) => {
+  ])("can be %s, and then no other scope is the admin scope", (adminScope, others) => {
     const rules = scopeRulesOf({}, adminScope);
     expect(byOf([adminScope], "agents:read", rules)).toBe("admin");
     for (const other of others) expect(find([other], "agents:read", rules), other).toBeUndefined();
   });
 
-  it("may be implied by a scope that says so", () => {
+  it("can be implied by another scope", () => {
     expect(find(["owner"], "agents:read", scopeRulesOf({ owner: ["platform:admin"] }))).toEqual({
       required: "agents:read",
       granted: "owner",
@@ -261,7 +261,7 @@ describe("the admin scope", () => {
     });
   });
 
-  it("never comes from a hierarchy lifted to an id", () => {
+  it("never comes from a hierarchy that applies to an id", () => {
     const rules = scopeRulesOf({ "platform:own": ["platform:admin"] });
     expect(byOf(["platform:own"], "agents:read", rules)).toBe("admin");
     expect(find(["platform:x:own"], "agents:read", rules)).toBeUndefined();
@@ -285,7 +285,7 @@ describe("implied scopes", () => {
     ["agents:*:write", ["agents:read", "agents:list", "agents:web:read", "agents:api:list"]],
     ["agents:web:write", ["agents:web:read", "agents:web:list"]],
     ["owner", ["agents:write", "agents:read", "agents:list", "agents:web:write", "teams:write"]],
-  ])("%s gives %j", (granted, covered) => {
+  ])("grant with %s the scopes %j", (granted, covered) => {
     for (const required of covered) {
       expect(find([granted], required, rules)).toEqual({ required, granted, by: "implied" });
     }
@@ -303,11 +303,11 @@ describe("implied scopes", () => {
     ["Agents:write", ["agents:read", "Agents:read"]],
     ["teams:write", ["teams:read", "agents:read"]],
     ["agents:web:write:x", ["agents:web:read", "agents:web:list", "agents:read"]],
-  ])("%s does not give %j", (granted, uncovered) => {
+  ])("do not grant with %s the scopes %j", (granted, uncovered) => {
     for (const required of uncovered) expect(find([granted], required, rules), required).toBeUndefined();
   });
 
-  it("are lifted to the ids of the same resource, never to those of another", () => {
+  it("apply to the ids of the same resource, never to those of another", () => {
     const across = scopeRulesOf({ "agents:write": ["teams:read", "openid", "agents:api:read"] });
     expect(byOf(["agents:write"], "teams:read", across)).toBe("implied");
     expect(byOf(["agents:write"], "openid", across)).toBe("implied");
@@ -318,7 +318,7 @@ describe("implied scopes", () => {
     }
   });
 
-  it("are no better reason than an opaque scope that the token holds", () => {
+  it("are reported after an opaque scope that the token holds", () => {
     expect(find(["openid", "profile"], "openid", scopeRulesOf({ profile: ["openid"] }))).toEqual({
       required: "openid",
       granted: "openid",
@@ -326,21 +326,21 @@ describe("implied scopes", () => {
     });
   });
 
-  it("may be written for one id", () => {
+  it("can be written for one id", () => {
     const single = scopeRulesOf({ "agents:web:write": ["agents:web:read"] });
     expect(byOf(["agents:web:write"], "agents:web:read", single)).toBe("implied");
     expect(find(["agents:api:write"], "agents:api:read", single)).toBeUndefined();
     expect(find(["agents:write"], "agents:read", single)).toBeUndefined();
   });
 
-  it("without an action are not lifted", () => {
+  it("do not apply to ids without an action", () => {
     const coarse = scopeRulesOf({ "agents:write": ["agents"] });
     expect(byOf(["agents:write"], "agents", coarse)).toBe("implied");
     for (const required of ["agents", "agents:web", "agents:web:undefined"])
       expect(find(["agents:web:write"], required, coarse), required).toBeUndefined();
   });
 
-  it("that name an id are not lifted: their id is no action", () => {
+  it("do not apply to other ids where they name an id", () => {
     const own = scopeRulesOf({ "agents:write": ["agents:read:own"] });
     expect(byOf(["agents:write"], "agents:read:own", own)).toBe("implied");
     for (const required of ["agents:web:read", "agents:web:own", "agents:read:own"]) {
@@ -356,24 +356,24 @@ describe("a chain of implied scopes", () => {
     "agents:read": ["agents:list"],
   });
 
-  it("goes on behind a step that is lifted to an id", () => {
+  it("continues after a step that applies to an id", () => {
     for (const required of ["agents:web:write", "agents:web:read", "agents:web:list"])
       expect(find(["power"], required, rules)).toEqual({ required, granted: "power", by: "implied" });
   });
 
-  it("stays with that id", () => {
+  it("applies to that id only", () => {
     for (const required of ["agents:read", "agents:api:read", "agents:list", "agents:*:read", "agents:write"])
       expect(find(["power"], required, rules), required).toBeUndefined();
   });
 
-  it("ends, also where a lifted step leads back", () => {
+  it("ends where a step for an id leads back", () => {
     const circle = scopeRulesOf({ "agents:a": ["agents:b"], "agents:x:b": ["agents:x:a"] });
     expect(byOf(["agents:x:a"], "agents:x:b", circle)).toBe("implied");
     expect(byOf(["agents:x:b"], "agents:x:a", circle)).toBe("implied");
     expect(find(["agents:y:b"], "agents:y:a", circle)).toBeUndefined();
   });
 
-  it("is no better reason than a scope that the token holds, whatever the order", () => {
+  it("is reported after a scope that the token holds, whatever the order", () => {
     const granted = ["power", "agents:write", "agents:web:write", "agents:read", "agents:web:read"];
     fc.assert(
       fc.property(fc.shuffledSubarray(granted, { minLength: granted.length }), (scopes) => {
@@ -390,16 +390,13 @@ describe("a chain of implied scopes", () => {
 describe("a satisfaction", () => {
   const rules = scopeRulesOf({ "agents:write": ["agents:read"] });
 
-  it.each(["agents:read", "agents:*:read", "agents:write", "platform:admin"])(
-    "by %s cannot be changed",
-    (scope) => {
-      const granted = new GrantedScopes([scope], rules);
-      expect(Object.isFrozen(granted.find(["agents", "read"], "agents:read"))).toBe(true);
-      expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
-    },
-  );
+  it.each(["agents:read", "agents:*:read", "agents:write", "platform:admin"])("is frozen: by %s", (scope) => {
+    const granted = new GrantedScopes([scope], rules);
+    expect(Object.isFrozen(granted.find(["agents", "read"], "agents:read"))).toBe(true);
+    expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
+  });
 
-  it("by one id cannot be changed", () => {
+  it("is frozen: by one id", () => {
     const granted = new GrantedScopes(["agents:web:read"], rules);
     expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
   });
@@ -416,11 +413,11 @@ describe("GrantedScopes.findSome", () => {
     [["agents:web:read"], "agents:web:read", "some-ids"],
     [["agents:web:read", "agents:read"], "agents:read", "exact"],
     [["agents:web:read", "platform:admin"], "platform:admin", "admin"],
-  ])("of %j is satisfied by %s (%s)", (scopes, granted, by) => {
+  ])("returns for %j the scope %s (%s)", (scopes, granted, by) => {
     expect(some(scopes)).toEqual({ required: "agents:read", granted, by });
   });
 
-  it("is satisfied by one id that a hierarchy gives", () => {
+  it("returns one id that a hierarchy grants", () => {
     expect(some(["agents:web:write"], scopeRulesOf({ "agents:write": ["agents:read"] }))).toEqual({
       required: "agents:read",
       granted: "agents:web:write",
@@ -429,7 +426,7 @@ describe("GrantedScopes.findSome", () => {
   });
 
   it.each([[[]], [["agents:web:run"]], [["teams:web:read"]], [["agents::read"]], [["agents:web:x:read"]]])(
-    "of %j is satisfied by nothing",
+    "returns nothing for %j",
     (scopes) => {
       expect(some(scopes)).toBeUndefined();
     },
@@ -444,26 +441,26 @@ describe("GrantedScopes.resourceIds", () => {
     );
 
   it.each(["agents:read", "agents:*:read", "platform:admin", "agents:write", "agents:*:write"])(
-    "is all for %s, whatever ids stand beside it",
+    "returns `all` for %s, whatever ids are also granted",
     (scope) => {
       expect(ids(scope)).toBe("all");
       expect(ids("agents:web:read", scope)).toBe("all");
     },
   );
 
-  it("is exactly the granted ids, implied ones included", () => {
+  it("returns exactly the granted ids, implied ones included", () => {
     expect(ids("agents:web:read", "agents:api:write", "agents:web:read", "agents:a*:read")).toEqual(
       new Set(["web", "api", "a*"]),
     );
   });
 
-  it("holds nothing that another action, resource or letter case grants", () => {
+  it("returns no id of another action, resource or letter case", () => {
     expect(
       ids("agents:web:run", "teams:web:read", "Agents:x:read", "agents::read", "agents", "openid"),
     ).toEqual(new Set());
   });
 
-  it("never gives away the set that decides", () => {
+  it("returns a copy of the set that decides", () => {
     const granted = new GrantedScopes(["agents:web:read"], scopeRulesOf());
     (granted.resourceIds("agents", "read") as Set<string>).add("api");
     expect(granted.resourceIds("agents", "read")).toEqual(new Set(["web"]));
@@ -483,7 +480,7 @@ describe("resolveScopeRules", () => {
     expect(value.implied.get("c")).toBeUndefined();
   });
 
-  it("takes two ways to one scope for no circle", () => {
+  it("accepts two ways to one scope", () => {
     expect(resolve({ a: ["b", "c"], b: ["d"], c: ["d"] }).issues).toEqual([]);
   });
 
@@ -492,7 +489,7 @@ describe("resolveScopeRules", () => {
     [{ a: ["b"], b: ["a"] }, ["a", "b"]],
     [{ a: ["b"], b: ["c"], c: ["a"] }, ["a", "b", "c"]],
     [{ top: ["a"], a: ["b"], b: ["a"] }, ["a", "b"]],
-  ])("refuses the circle %j and names each scope in it", (implied, members) => {
+  ])("refuses the cycle %j and names each scope in it", (implied, members) => {
     const { issues } = resolve(implied);
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual(
       members.map((scope) => ["implied_scopes_cycle", "impliedScopes", scope]),
@@ -506,7 +503,7 @@ describe("resolveScopeRules", () => {
     [{ a: ["b", ""] }],
     [{ a: ['"b"'] }],
     [{ é: [] }],
-  ])("refuses %j: it holds what is no scope", (implied) => {
+  ])("refuses %j, which has an invalid scope", (implied) => {
     const { issues } = resolve(implied);
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual([
       ["scope_invalid", "impliedScopes", ...Object.keys(implied)],
@@ -518,13 +515,13 @@ describe("resolveScopeRules", () => {
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
   });
 
-  it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("takes the admin scope %j", (adminScope) => {
+  it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("accepts the admin scope %j", (adminScope) => {
     const { value, issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
     expect(issues).toEqual([]);
     expect(value.adminScope).toBe(adminScope);
   });
 
-  it("lists every mistake", () => {
+  it("reports every mistake", () => {
     expect(resolve({ "a b": ["c"], d: ["d"], e: ["f g"] }).issues.map(({ code }) => code)).toEqual([
       "scope_invalid",
       "implied_scopes_cycle",
@@ -532,7 +529,7 @@ describe("resolveScopeRules", () => {
     ]);
   });
 
-  it("does not take the members of every object for scopes of the hierarchy", () => {
+  it("does not read inherited properties as scopes of the hierarchy", () => {
     const { value, issues } = resolve({ a: ["constructor", "toString"] });
     expect(issues).toEqual([]);
     expect(new Set(value.implied.get("a"))).toEqual(new Set(["constructor", "toString"]));

@@ -19,7 +19,7 @@ const pathsOf = (cells: readonly { readonly route: string }[]) => [
 ];
 
 describe("the access matrix", () => {
-  it("shows who may call what", async () => {
+  it("shows the decision for every caller and route", async () => {
     const server = serverWith({
       "GET /agents": { filtered: "agents:read" },
       "GET /agents/:agent_id": ["agents:<agent_id>:read"],
@@ -38,7 +38,7 @@ expired      401 expired             401 expired             401 expired        
 `);
   });
 
-  it("goes on below where it would be too wide", async () => {
+  it("continues below where it would be too wide", async () => {
     const server = serverWith({ "GET /a": [], "GET /b": [], "GET /c": [] });
     const of = (width: number) => accessMatrix(server, { callers: { reader: { scopes: [] } }, width });
     const wide =
@@ -49,7 +49,7 @@ expired      401 expired             401 expired             401 expired        
     expect(String(await of(1)).split("\n\n")).toHaveLength(3);
   });
 
-  it("asks every rule of the table by a path that it decides", async () => {
+  it("has a column for every rule of the table, with a path that it decides", async () => {
     const { cells, unasked } = await accessMatrix(serverWith({}, defaultScopeMappings), {
       callers: { anonymous: "anonymous" },
     });
@@ -71,12 +71,12 @@ expired      401 expired             401 expired             401 expired        
     [{ "GET /v:major.x": [] }, {}, ["GET /vmajor.x"]],
     [{ "* /a": [], "GET /a": ["x:y"] }, {}, ["POST /a", "GET /a"]],
     [{ "DELETE /": [] }, {}, ["DELETE /"]],
-  ])("asks %j with %j as %j", async (table, params, routes) => {
+  ])("has for %j with %j the routes %j", async (table, params, routes) => {
     const { cells } = await accessMatrix(serverWith(table), { callers: { reader: { scopes: [] } }, params });
     expect(pathsOf(cells)).toEqual(routes);
   });
 
-  it("names the rules that it found no path for", async () => {
+  it("lists the rules that it found no path for", async () => {
     const table: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /a/me": [] };
     const { unasked, text } = await accessMatrix(serverWith(table), { callers, params: { id: "me" } });
     expect(unasked).toEqual(["GET /a/:id"]);
@@ -89,7 +89,7 @@ expired      401 expired             401 expired             401 expired        
     expect(new Set(answers)).toEqual(new Set(["route_unmapped"]));
   });
 
-  it("gives the decisions as data", async () => {
+  it("returns the decisions as data", async () => {
     const { cells } = await accessMatrix(serverWith({ "GET /a": ["a:read"] }), {
       callers: { reader: { scopes: [] } },
     });
@@ -112,7 +112,7 @@ expired      401 expired             401 expired             401 expired        
     await expect(accessMatrix(server, options as AccessMatrixOptions)).rejects.toThrow(message);
   });
 
-  it("fails where the server rejects a good token", async () => {
+  it("throws where the server rejects a good token", async () => {
     const server = createResourceServer({ ...issuer.resourceServerOptions, audience: "agents-prod" });
     await expect(accessMatrix(server, { callers })).rejects.toThrow("audience");
   });

@@ -50,7 +50,7 @@ describe("check", () => {
     ["GET /nothing", [], "route_unmapped"],
     ["GET //agents", ["agents:read"], "request_ambiguous"],
     ["GET /AGENTS", ["agents:read"], "request_ambiguous"],
-  ])("decides %s for %j as %s, by the table as by a token", async (route, scopes, expected) => {
+  ])("decides %s for %j as %s, by the table and by a token alike", async (route, scopes, expected) => {
     if (!scopes) {
       expect(verdict(await check(server, route))).toBe(expected);
       return;
@@ -69,7 +69,7 @@ describe("check", () => {
     expect(known?.has("reports:read")).toBe(read?.has("reports:read"));
   });
 
-  it("decides for a token that is given", async () => {
+  it("decides for a given token", async () => {
     expect(verdict(await check(server, "GET /reports", { token }))).toBe("allowed");
     expect(verdict(await check(server, "GET /reports", { token: () => Promise.resolve(token) }))).toBe(
       "allowed",
@@ -80,7 +80,7 @@ describe("check", () => {
     );
   });
 
-  it("sends a token as the server reads it", async () => {
+  it("sends a token where the server reads it", async () => {
     const byCookie = createResourceServer({
       ...issuer.resourceServerOptions,
       scopeMappings,
@@ -94,7 +94,7 @@ describe("check", () => {
     );
   });
 
-  it("asks a server with any keys by the table, and tells no hook of it", async () => {
+  it("decides by the table of a server with any keys, and calls no hook", async () => {
     const [onDecision, isRevoked] = [vi.fn(), vi.fn(() => true)];
     const options: ResourceServerOptions = {
       serviceId: "agents-prod",
@@ -111,7 +111,7 @@ describe("check", () => {
     expect(onDecision).toHaveBeenCalledOnce();
   });
 
-  it("knows the user of a caller with scopes", async () => {
+  it("returns the user of a caller with scopes", async () => {
     const claims = { tenant: "t" };
     const { principal } = await check(server, "GET /agents", { scopes: ["agents:read"], claims });
     expect(principal).toMatchObject({ userId: "user-1", claims });
@@ -119,7 +119,7 @@ describe("check", () => {
   });
 });
 
-describe("check, of a server that does not trust the issuer,", () => {
+describe("check of a server that does not accept the issuer", () => {
   const fails = async (own: TestIssuerOptions, others: Partial<ResourceServerOptions>, message: string) => {
     const one = createTestIssuer(own);
     const wired = createResourceServer({ ...one.resourceServerOptions, ...others });
@@ -141,11 +141,11 @@ describe("check, of a server that does not trust the issuer,", () => {
     ],
     ["type", {}, { tokenTypes: ["at+jwt"] }, "Give the issuer a `tokenType`"],
     ["expired", { now: () => 0 }, { now: Date.now }, "the same clock"],
-  ])("fails instead of refusing everybody: %s", async (_what, own, others, message) => {
+  ])("throws instead of refusing every caller: %s", async (_what, own, others, message) => {
     await fails(own, others, message);
   });
 
-  it("decides where the token was told to be bad, or is given as it is", async () => {
+  it("decides for a token that was requested to be bad, or was passed as it is", async () => {
     const other = createResourceServer({ ...issuer.resourceServerOptions, audience: "another" });
     for (const caller of [
       issuer.caller({ rejectedAs: "audience" }),
@@ -157,7 +157,7 @@ describe("check, of a server that does not trust the issuer,", () => {
   });
 });
 
-describe("a mistake in a call of check says the fix", () => {
+describe("a mistake in a call of check", () => {
   it.each<[what: string, route: string, caller: unknown, message: string]>([
     [
       "scopes for a route that is not there",
@@ -189,11 +189,11 @@ describe("a mistake in a call of check says the fix", () => {
     ["a promise as token", "GET /agents", { token: Promise.resolve(token) }, "Await it"],
     ["another word", "GET /agents", "nobody", 'Write "anonymous"'],
     ["nothing", "GET /agents", null, "is no caller. Write"],
-  ])("%s", async (_what, route, caller, message) => {
+  ])("throws an error with the fix: %s", async (_what, route, caller, message) => {
     await expect(check(server, route, caller as TestCaller)).rejects.toThrow(message);
   });
 
-  it("with the code of a configuration error where one fits", async () => {
+  it("throws a configuration error with its code where one fits", async () => {
     const error: unknown = await check(server, "get /agents").catch((reason: unknown) => reason);
     const known = thrownBy(() => {
       throw error;

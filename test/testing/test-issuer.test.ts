@@ -39,7 +39,7 @@ const issuerOf = (algorithm: Algorithm): TestIssuer =>
   issuers.find((issuer) => issuer.algorithm === algorithm) ?? createTestIssuer({ algorithm });
 
 describe("a test issuer", () => {
-  it.each(ALGORITHMS)("signs with %s what its servers accept", async (algorithm) => {
+  it.each(ALGORITHMS)("signs with %s tokens that its servers accept", async (algorithm) => {
     const issuer = issuerOf(algorithm);
     const token = await issuer.token({ userId: "user-7", scopes: ["a:b"] });
     expect(partsOf(token)[0]).toEqual({ alg: algorithm, typ: "JWT", kid: "key-1" });
@@ -47,7 +47,7 @@ describe("a test issuer", () => {
     expect(principal).toMatchObject({ userId: "user-7", scopes: ["a:b"], issuer: "https://issuer.test" });
   });
 
-  it.each(ALGORITHMS)("has a key for %s that `verificationKeys` takes as text", async (algorithm) => {
+  it.each(ALGORITHMS)("has a key for %s that `verificationKeys` accepts as a string", async (algorithm) => {
     const issuer = issuerOf(algorithm);
     const server = createResourceServer({
       verificationKeys: [issuer.key.verificationKey],
@@ -57,15 +57,15 @@ describe("a test issuer", () => {
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");
   });
 
-  it("signs with ES256 unless it is told otherwise", () => {
+  it("signs with ES256 by default", () => {
     expect(createTestIssuer().algorithm).toBe("ES256");
   });
 
-  it("has keys that no other issuer has", async () => {
+  it("creates its own keys", async () => {
     expect(await verdictOf(serverOf(createTestIssuer()), await createTestIssuer().token())).toBe("signature");
   });
 
-  it("signs with a key that it is given", () => {
+  it("signs with a given key", () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     for (const signingKey of [privateKey, pem]) {
@@ -77,14 +77,14 @@ describe("a test issuer", () => {
     expect(createTestIssuer({ algorithm: "HS256", signingKey: secret }).key.verificationKey).toBe(secret);
   });
 
-  it("gives nothing private away in what is published, but the secrets of HS*", () => {
+  it("publishes nothing private except the secrets of HS*", () => {
     for (const algorithm of ALGORITHMS) {
       const text = JSON.stringify(issuerOf(algorithm).jwks);
       expect(/"(?:d|p|q|k)":/.test(text)).toBe(isSymmetric(algorithm));
     }
   });
 
-  it("puts its options in the place of those that say otherwise", async () => {
+  it("overrides options of the server", async () => {
     const issuer = createTestIssuer({ algorithm: "RS256", signingKey: rsa, audience: "agents-prod" });
     const production: readonly ResourceServerOptions[] = [
       { serviceId: "another", issuer: "https://login.example/", keys: { discovery: true } },
@@ -95,7 +95,7 @@ describe("a test issuer", () => {
       expect(await verdictOf(serverOf(issuer, others), await issuer.token())).toBe("accepted");
   });
 
-  it("is one of several issuers", async () => {
+  it("can be one of several issuers", async () => {
     const [one, another] = [
       createTestIssuer(),
       createTestIssuer({ issuer: "https://two.test", algorithm: "EdDSA" }),
@@ -156,7 +156,7 @@ describe("a token", () => {
     [{ claims: { tenant: "t", sub: 5 } }, { ...plain, tenant: "t", sub: 5 }],
     [{ claims: { iat: undefined, exp: undefined } }, without("iat", "exp")],
     [{ claims: { scopes: ["a::b"] } }, { ...plain, scopes: ["a::b"] }],
-  ])("of %j says so", async (options, claims) => {
+  ])("has for %j these claims", async (options, claims) => {
     expect(partsOf(await issuer.token(options))[1]).toEqual(claims);
   });
 
@@ -165,7 +165,7 @@ describe("a token", () => {
     [{ header: { typ: "at+jwt", extra: 1 } }, { alg: "ES256", typ: "at+jwt", kid: "key-1", extra: 1 }],
     [{ header: { typ: undefined, kid: undefined } }, { alg: "ES256" }],
     [{ header: { kid: "another" } }, { alg: "ES256", typ: "JWT", kid: "another" }],
-  ])("of %j has such a header", async (options, header) => {
+  ])("has for %j this header", async (options, header) => {
     expect(partsOf(await issuer.token(options))[0]).toEqual(header);
   });
 
@@ -177,7 +177,7 @@ describe("a token", () => {
   });
 
   it.each(["ES256", "RS256", "HS256"] as const)(
-    "is rejected for the reason that was asked for, with %s",
+    "is rejected for the requested reason, with %s",
     async (algorithm) => {
       const still = createStill({ algorithm });
       const server = serverOf(still);
@@ -188,7 +188,7 @@ describe("a token", () => {
     },
   );
 
-  it("is rejected as well where the keys have no names", async () => {
+  it("is rejected for the requested reason where the keys have no ids", async () => {
     const still = createStill({ kid: null });
     const server = serverOf(still);
     expect(await verdictOf(server, await still.token())).toBe("accepted");
@@ -196,7 +196,7 @@ describe("a token", () => {
       expect(await verdictOf(server, await still.token({ rejectedAs })), rejectedAs).not.toBe("accepted");
   });
 
-  it("is made by a caller, whose description it shares", async () => {
+  it("is created by a caller, with the claims of that caller", async () => {
     const reader = issuer.caller({ userId: "user-7", scopes: ["a:b"] });
     expect(partsOf(await reader.token())[1]).toEqual({ ...plain, sub: "user-7", scopes: ["a:b"] });
     expect(partsOf(await reader.token({ userId: "user-8" }))[1]).toEqual({
@@ -214,20 +214,20 @@ describe("a token", () => {
     ["a:b  c:d ", ["a:b", "c:d"]],
     ["", []],
     [[], []],
-  ])("has the scopes that its caller tells, written as %j", async (scopes, read) => {
+  ])("has the scopes of its caller, written as %j", async (scopes, read) => {
     const caller = issuer.caller({ scopes });
     const server = serverOf(issuer);
     expect(caller.scopes).toEqual(read);
     expect((await server.authenticate(await caller.token())).scopes).toEqual(read);
   });
 
-  it("without scopes has a caller that tells none", () => {
+  it("has a caller without scopes where it has none", () => {
     expect([issuer.caller({ scopes: null }).scopes, issuer.caller().scopes]).toEqual([[], []]);
   });
 });
 
 describe("the keys of a test issuer", () => {
-  it("rotate: the new one signs, the old ones stay", async () => {
+  it("rotate: the new key signs, the old ones stay", async () => {
     const issuer = createTestIssuer();
     const before = { server: serverOf(issuer), token: await issuer.token() };
     expect(issuer.rotate().kid).toBe("key-2");
@@ -238,7 +238,7 @@ describe("the keys of a test issuer", () => {
     expect(await verdictOf(before.server, token)).toBe("key");
   });
 
-  it("rotate: the old ones are withdrawn where that is asked for, and sign still", async () => {
+  it("rotate: the old keys can be withdrawn, and can still sign", async () => {
     const issuer = createTestIssuer({ kid: "main" });
     issuer.rotate({ oldKeys: "withdrawn" });
     const server = serverOf(issuer);
@@ -255,7 +255,7 @@ describe("the keys of a test issuer", () => {
     expect(issuer.jwks.keys.map(({ kid }) => kid)).toEqual(["key-2", "key-3"]);
   });
 
-  it("rotate without names too", async () => {
+  it("rotate without ids", async () => {
     const issuer = createTestIssuer({ kid: null });
     const token = await issuer.token();
     issuer.rotate();
@@ -264,7 +264,7 @@ describe("the keys of a test issuer", () => {
   });
 });
 
-describe("a mistake in a call says the fix", () => {
+describe("a mistake in a call", () => {
   const issuer = createTestIssuer();
   const create = (options: object) => () => createTestIssuer(options);
   const call = (options: object) => () => issuer.caller(options);
@@ -325,7 +325,7 @@ describe("a mistake in a call says the fix", () => {
     ],
     ["a key to withdraw that signs", () => issuer.withdraw("key-1"), "Call `rotate()` first."],
     ["a key to withdraw that is not there", () => issuer.withdraw("key-9"), "It has key-1."],
-  ])("%s", (_what, run, message) => {
+  ])("throws an error with the fix: %s", (_what, run, message) => {
     expect(thrownBy(run).message).toContain(message);
   });
 
@@ -342,7 +342,7 @@ describe("a mistake in a call says the fix", () => {
       "is no algorithm that the key can sign with",
     ],
     ["an unknown option of a token", { expires: 5 } as TestTokenOptions, "Did you mean `expiresIn`?"],
-  ])("%s", async (_what, options, message) => {
+  ])("throws an error with the fix: %s", async (_what, options, message) => {
     await expect(issuer.token(options)).rejects.toThrow(message);
   });
 });
