@@ -49,6 +49,10 @@ describe("a set of scopes", () => {
     expect(scopeSetOf(own.scopes, scopeRulesOf({}, "root")).has("agents:read")).toBe(true);
   });
 
+  it("returns the granted ids of a resource", () => {
+    expect(scopeSetOf(["agents:web:read"], rules).resourceIds("agents", "read")).toEqual(new Set(["web"]));
+  });
+
   it("does not change with the array that it was created from", () => {
     const list = ["agents:read"];
     const set = scopeSetOf(list, rules);

@@ -510,10 +510,13 @@ describe("resolveScopeRules", () => {
     ]);
   });
 
-  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n"])("refuses the admin scope %j", (adminScope) => {
-    const { issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
-    expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
-  });
+  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n", "a::b", ":"])(
+    "refuses the admin scope %j",
+    (adminScope) => {
+      const { issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
+      expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
+    },
+  );
 
   it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("accepts the admin scope %j", (adminScope) => {
     const { value, issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
