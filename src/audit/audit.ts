@@ -2,12 +2,7 @@ import { type CompiledTable } from "../policy/compile-rules.ts";
 import { type Pattern } from "../policy/pattern.ts";
 import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
-import {
-  createRouteCoverage,
-  isReachedBy,
-  type ListedRoute,
-  type RouteCoverage,
-} from "./coverage.ts";
+import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
   guardMissing,
   ROUTES_MISSING,

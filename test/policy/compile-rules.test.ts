@@ -111,6 +111,19 @@ describe("the effective table", () => {
   });
 });
 
+describe("a template", () => {
+  it("names the one parameter of a mixed segment", () => {
+    expect(issueCodes({ "GET /files/:id.json": ["files:<id>:read"] })).toEqual([]);
+  });
+
+  it("is unknown where it names one of two parameters of a mixed segment", () => {
+    for (const name of ["from", "to"])
+      expect(
+        issueCodes({ "GET /flights/:from-:to/:id": ["flights:<id>:read", `airports:<${name}>:read`] }),
+      ).toEqual([["template_unknown", "scopeMappings", "GET /flights/:from-:to/:id", 1]]);
+  });
+});
+
 describe("two keys of one route", () => {
   it.each([
     ["GET /agents/:id", "GET /agents/:agent_id"],

@@ -175,6 +175,10 @@ describe("collectReadings", () => {
     expect(readingsOf(["GET /*path", "* /a"], "GET", "/A/").keys).toEqual(["GET /*path"]);
   });
 
+  it("lets a wildcard take at least one segment", () => {
+    expect(readingsOf(["GET /*path/x/y", "GET /:a/y"], "GET", "/X/Y").keys).toEqual(["GET /:a/y"]);
+  });
+
   it("counts a wildcard of the whole path as a reading", () => {
     expect(readingsOf(["GET /agents/me", "* /*path"], "GET", "/agents/ME").keys).toEqual([
       "GET /agents/me",

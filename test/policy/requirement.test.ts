@@ -116,6 +116,11 @@ describe("a mistake in a requirement", () => {
       "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
     ],
     [
+      ["agents:read teams:read"],
+      '"agents:read teams:read" is a scope that no token can be granted.',
+      'Write each scope as an entry of its own: ["agents:read", "teams:read"].',
+    ],
+    [
       ["agents:<team_id>:run"],
       "`agents:<team_id>:run` names no parameter of its route.",
       "Write one of `<agent_id>`, `<path>` as a whole part of the scope.",

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RuleTree, type TreeNode } from "../../src/policy/rule-tree.ts";
-import { rulesOf } from "../support/policy.ts";
+import { pathOf, rulesOf } from "../support/policy.ts";
 
 /** A tree with the rules in this order, and the conflicts that adding them reports. */
 function grow(...keys: readonly string[]) {
@@ -70,6 +70,16 @@ describe("RuleTree", () => {
     const orderOf = (all: readonly string[]) => grow(...all).tree.root.mixed.map(({ identity }) => identity);
     expect(orderOf(keys)).toEqual(["\u0001.json", "\u0001-x", "\u0001.j", "x-\u0001", "\u0001-\u0001"]);
     expect(orderOf(keys.toReversed())).toEqual(orderOf(keys));
+  });
+
+  it("reads an empty parameter from a path that is too short", () => {
+    const { tree } = grow("GET /:id", "GET /:name.json");
+    const [mixed] = tree.root.mixed;
+    for (const [node, name] of [
+      [tree.root.parameter, "id"],
+      [mixed?.node, "name"],
+    ] as const)
+      expect(leafAt(node, "GET").parameters.get(name)?.(pathOf("/"))).toBe("");
   });
 
   it.each([

@@ -258,6 +258,10 @@ describe("forRoute", () => {
   });
 
   it("takes all patterns of a route that is mounted in several ways", () => {
+    const table = tableOf({ "GET /agents/:id": [], "GET /:section/:id": ["x:y"] });
+    expect(keyOf(table, "GET", "/agents/web", "/agents/:id", "/:section/:id")).toBe(
+      "GET /agents/:id and GET /:section/:id",
+    );
     expect(keyOf(AGENTS, "GET", "/agents/me", "/agents/:id", "/files/:id")).toBe(
       "GET /agents/me and GET /agents/:id",
     );

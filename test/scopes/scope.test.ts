@@ -527,7 +527,7 @@ describe("resolveScopeRules", () => {
     expect(value.adminScope).toBe(adminScope);
   });
 
-  it("lists every mistake", () => {
+  it("reports every mistake", () => {
     expect(resolve({ "a b": ["c"], d: ["d"], e: ["f g"] }).issues.map(({ code }) => code)).toEqual([
       "scope_invalid",
       "implied_scopes_cycle",
