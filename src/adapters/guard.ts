@@ -11,6 +11,8 @@ import { type NodeRequest, readProperty } from "./node-request.ts";
 /** What one guard found out about a request; no verdict as long as it is not decided. */
 interface Guarded {
   readonly server: ResourceServer;
+  /** The credentials that the guard saw first: later code may replace them in the request. */
+  readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
   verdict: Verdict | undefined;
 }
 
@@ -70,10 +72,12 @@ export function guard(
 ): PendingRefusal {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
+  if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after a fault does not bypass the guard.
-  if (guarded) guarded.verdict = undefined;
-  else all.push((guarded = { server, verdict: undefined }));
-  return keep(guarded, pipelineOf(server).decide(request, isRouteChecked));
+  guarded.verdict = undefined;
+  const { authorization, cookie } = guarded.credentials;
+  const first = guarded.credentials === request ? request : { ...request, authorization, cookie };
+  return keep(guarded, pipelineOf(server).decide(first, isRouteChecked));
 }
 
 /** Whether a guard has seen the request. */

@@ -150,7 +150,7 @@ it("reads the mounts of Express 4.17, which compiled parameters to another regul
   const app = express4();
   app.use("/teams/:team", express4.Router().get("/logs", handler as never));
   const stack = (app as unknown as { _router: { stack: { regexp: RegExp }[] } })._router.stack;
-  Object.assign(stack.at(-1) ?? {}, { regexp: /^\/teams\/(?:([^\/]+?))\/?(?=\/|$)/i });
+  Object.assign(stack.at(-1) ?? {}, { regexp: /^\/teams\/(?:([^/]+?))\/?(?=\/|$)/i });
   expect(listed(app as never)).toEqual(["GET /teams/:team/logs"]);
 });
 

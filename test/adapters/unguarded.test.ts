@@ -83,7 +83,7 @@ describe.each([
     ];
     for (const middleware of wrapped)
       expect(unguardedOf(forExpress.routesOf(express().use(middleware).get("/agents", handler)))).toEqual([]);
-    const circular = Object.assign(wrap(guard), { __original: undefined });
+    const circular: typeof guard & { __original?: unknown } = wrap(guard);
     circular.__original = circular;
     expect(unguardedOf(forExpress.routesOf(express().use(circular).get("/agents", handler)))).toEqual([
       "GET /agents",

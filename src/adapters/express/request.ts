@@ -38,11 +38,25 @@ export const readMethod = (request: ExpressRequest): string => readProperty(requ
 /** The whole path as the routers see it: with the mount prefix, and as an earlier middleware has rewritten it. */
 export function readTarget(request: ExpressRequest): string {
   const url = readProperty(request, "url");
-  const baseUrl = readProperty(request, "baseUrl");
-  if (!baseUrl) return url;
-  const rest = originForm(url);
-  if (rest === undefined) return url;
+  const originalUrl = readProperty(request, "originalUrl") as string | undefined;
+  const target = joinTarget(readProperty(request, "baseUrl"), url, originalUrl);
+  if (target !== originalUrl && originalUrl !== undefined && !readProperty(request, "app"))
+    assertWhole(pathOf(target), pathOf(originalUrl));
+  return target;
+}
+
+function joinTarget(baseUrl: string | undefined, url: string, originalUrl = ""): string {
+  const rest = baseUrl ? originForm(url) : undefined;
+  if (!baseUrl || rest === undefined) return url;
   // Express adds the slash to a mount path that was requested without one.
-  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(request.originalUrl) ?? "") === baseUrl;
+  const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
   return baseUrl + (isMountPath ? rest.slice(1) : rest);
+}
+
+/** Other frameworks remove the path of a mount without keeping it: the rules would be those of another path. */
+function assertWhole(path: string, original: string): void {
+  if (path === original || !(path === "/" || original.endsWith(path))) return;
+  throw new TypeError(
+    "connect, polka or @fastify/middie has removed the path that a middleware is mounted at, which protect needs: mount protect, and Express routers, without a path.",
+  );
 }

@@ -55,10 +55,19 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
 /** Mounts with parameters are requested in any number of spellings. */
 const MAX_MOUNTS = 100;
 
+/** Routers may be mounted at any time, and counting the layers of an application takes time. */
+const MAX_AGE_MS = 1_000;
+
 /** The mounts of each route, by the mount as it was requested. */
 let knownMounts = new WeakMap<ExpressRoute, BoundedMap<string, readonly string[]>>();
+let knownSince = 0;
 
 function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): readonly string[] {
+  const now = performance.now();
+  if (now - knownSince >= MAX_AGE_MS) {
+    knownMounts = new WeakMap();
+    knownSince = now;
+  }
   const found = knownMounts.get(route)?.get(baseUrl);
   if (found) return found;
   const path = readPath(baseUrl);
@@ -77,25 +86,30 @@ function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): reado
 /** The routes of an application with the mounts above them; `undefined` for a mount that Express does not report. */
 interface Tree {
   readonly layers: number;
+  countedAt: number;
   readonly mounts: ReadonlyMap<ExpressRoute, readonly (readonly string[] | undefined)[]>;
 }
 
 const trees = new WeakMap<ExpressApplication, Tree>();
 
 function reportedMounts(app: ExpressApplication, route: ExpressRoute, path: Path): readonly string[] {
-  const reported = readTree(app).mounts.get(route) ?? [];
+  const reported = readTree(app, route).mounts.get(route) ?? [];
   return reported.flatMap((mounts = []) => mounts).filter((mount) => isMountOf(mount, path));
 }
 
-/** Read again when the application has more layers than before: routers may be mounted at any time. */
-function readTree(app: ExpressApplication): Tree {
-  const layers = countLayers(app);
+/** Reads an application again when it has more layers than before. */
+function readTree(app: ExpressApplication, route: ExpressRoute): Tree {
   const known = trees.get(app);
-  if (known?.layers === layers) return known;
+  if (known?.countedAt === knownSince && known.mounts.has(route)) return known;
+  const layers = countLayers(app);
+  if (known?.layers === layers) {
+    known.countedAt = knownSince;
+    return known;
+  }
   const mounts = new Map<ExpressRoute, (readonly string[] | undefined)[]>();
   for (const { route, mounts: own } of visit(app))
     if (route) mounts.set(route, [...(mounts.get(route) ?? []), own]);
-  const tree = { layers, mounts };
+  const tree = { layers, countedAt: knownSince, mounts };
   trees.set(app, tree);
   // A route may have another mount now.
   if (known) knownMounts = new WeakMap();

@@ -1,0 +1,147 @@
+/** The caller is the one that the guard verified, whatever happens to the request afterwards. */
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo } from "node:net";
+import expressPlugin from "@fastify/express";
+import middie from "@fastify/middie";
+import Router from "@koa/router";
+import express5 from "express";
+import express4 from "express4";
+import fastify from "fastify";
+import Koa from "koa";
+import { afterEach, describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forKoa from "scopegate/koa";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const createResource = () =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    defaultScopeMappings: {},
+    scopeMappings: { "GET /self": ["self:read"], "GET /open": "public", "GET /:page": ["page:read"] },
+  });
+
+/** Changes the credential of a request, as a gateway does that calls its own services. */
+type Change = (headers: { authorization?: string | undefined }) => void;
+
+type Start = (change: Change) => Promise<number>;
+
+async function serve(listener: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(listener));
+  closing.push(close);
+  return port;
+}
+
+const startExpress =
+  (express: typeof express5): Start =>
+  (change) => {
+    const app = express();
+    app.use(forExpress.protect(createResource()));
+    app.use((request, _response, next) => {
+      change(request.headers);
+      next();
+    });
+    app.get("/:page", (request, response) => response.json(forExpress.principalOf(request)?.userId ?? null));
+    return serve(app);
+  };
+
+const startExpressTwice: Start = (change) => {
+  const server = createResource();
+  const app = express5();
+  app.use(forExpress.protect(server));
+  app.use((request, _response, next) => {
+    change(request.headers);
+    next();
+  });
+  app.use(forExpress.protect(server));
+  app.get("/:page", (request, response) => response.json(forExpress.principalOf(request)?.userId ?? null));
+  return serve(app);
+};
+
+const startKoa: Start = (change) => {
+  const app = new Koa();
+  app.use(forKoa.protect(createResource()));
+  app.use((context, next) => {
+    change(context.req.headers);
+    return next();
+  });
+  const router = new Router();
+  router.get("/:page", (context) => {
+    context.body = JSON.stringify(forKoa.principalOf(context)?.userId ?? null);
+  });
+  app.use(router.routes());
+  const listener = app.callback();
+  return serve((request, response) => void listener(request, response));
+};
+
+const startFastify =
+  (plugin: typeof middie | typeof expressPlugin): Start =>
+  async (change) => {
+    const app = fastify();
+    await app.register(plugin as typeof middie);
+    await app.register(forFastify.protect(createResource()));
+    const use = app.use.bind(app) as (middleware: express5.RequestHandler) => unknown;
+    use((request, _response, next) => {
+      change(request.headers);
+      next();
+    });
+    use(express5.Router().get("/self", (_request, _response, next) => next()));
+    app.get("/:page", (request) => JSON.stringify(forFastify.principalOf(request)?.userId ?? null));
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    closing.push(() => app.close());
+    return (app.server.address() as AddressInfo).port;
+  };
+
+describe.each([
+  ["Express 4", startExpress(express4 as unknown as typeof express5)],
+  ["Express 5", startExpress(express5)],
+  ["Express 5 with two guards", startExpressTwice],
+  ["Koa", startKoa],
+  ["Fastify with @fastify/middie", startFastify(middie)],
+  ["Fastify with @fastify/express", startFastify(expressPlugin)],
+])("the caller in %s", (_, start) => {
+  const gateway = () => issuer.token({ sub: "gateway", scopes: ["self:read", "page:read"] });
+
+  async function startWith(kind: "replaces" | "deletes") {
+    const other = `Bearer ${await gateway()}`;
+    const port = await start((headers) => {
+      if (kind === "replaces") headers.authorization = other;
+      else delete headers.authorization;
+    });
+    return async (path: string, scopes?: readonly string[]) => {
+      const token = scopes && (await issuer.token({ sub: "caller", scopes }));
+      const { status, body } = await ask(port, { path, token });
+      return status === 200 ? body : status;
+    };
+  }
+
+  it.each(["replaces", "deletes"] as const)(
+    "keeps its scopes at the route when a middleware %s the credential",
+    async (kind) => {
+      const get = await startWith(kind);
+      expect(await get("/self", ["self:read", "page:read"])).toBe("caller");
+      expect(await get("/self", ["self:read"])).toBe(403);
+      expect(await get("/other", ["page:read"])).toBe("caller");
+      expect(await get("/other", ["self:read"])).toBe(403);
+    },
+  );
+
+  it.each(["replaces", "deletes"] as const)(
+    "is verified at the route of a public path when a middleware %s the credential",
+    async (kind) => {
+      const get = await startWith(kind);
+      expect(await get("/open")).toBe(401);
+      expect(await get("/open", ["self:read"])).toBe(403);
+      expect(await get("/open", ["page:read"])).toBe("caller");
+    },
+  );
+});

@@ -1,0 +1,186 @@
+/** Routes behind the mounts of Express: the whole pattern of a route counts, as far as Express reports it. */
+import { createServer } from "node:http";
+import express5, { type Express } from "express";
+import express4 from "express4";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { protect } from "scopegate/express";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const close of closing.splice(0)) await close();
+});
+
+const serverFor = (scopeMappings: ScopeMappings) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    defaultScopeMappings: {},
+    scopeMappings,
+  });
+
+type Get = (path: string, ...scopes: readonly string[]) => Promise<number>;
+
+async function start(app: Express): Promise<Get> {
+  const { port, close } = await listen(createServer(app));
+  closing.push(close);
+  return async (path, ...scopes) => (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+}
+
+/** A narrow path under a parameter: the literal mount has another rule than the mount that was written. */
+const LOGS: ScopeMappings = {
+  "GET /api/:team/logs": ["teams:<team>:logs"],
+  "GET /api/me/logs": [],
+};
+
+const handler: express5.RequestHandler = (_request, response) => void response.end("ran");
+
+describe.each([
+  ["Express 4", express4 as unknown as typeof express5],
+  ["Express 5", express5],
+])("protect in %s", (_, express) => {
+  const logs = () => express.Router().get("/logs", handler);
+
+  /** Only the rule of the mount as it was written gives these answers. */
+  async function expectWritten(get: Get) {
+    expect(await get("/api/me/logs")).toBe(403);
+    expect(await get("/api/me/logs", "teams:me:logs")).toBe(200);
+    expect(await get("/api/web/logs", "teams:web:logs")).toBe(200);
+    expect(await get("/api/web/logs", "teams:api:logs")).toBe(403);
+  }
+
+  it("requires the rule of the mount as it is written in nested routers", async () => {
+    const app = express().use(protect(serverFor(LOGS)));
+    app.use("/api", express.Router().use("/:team", logs()));
+    await expectWritten(await start(app));
+  });
+
+  it("requires the rule of the mount as it is written in an application inside a router", async () => {
+    const inner = express().use("/:team", logs());
+    const app = express().use(protect(serverFor(LOGS)));
+    app.use(express.Router().use("/api", express.Router().use(inner)));
+    await expectWritten(await start(app));
+  });
+
+  it("requires the rule of the mount as it is written in a router that is mounted after the first request", async () => {
+    const app = express().use(protect(serverFor(LOGS)));
+    const router = logs();
+    app.use("/other", router);
+    const get = await start(app);
+    expect(await get("/api/web/logs", "teams:web:logs")).toBe(404);
+    app.use("/api/:team", router);
+    await expectWritten(get);
+  });
+
+  it("requires the rules of all mounts of a router a second after it was mounted again", async () => {
+    const router = logs();
+    const app = express().use(protect(serverFor({ ...LOGS, "GET /:area/web/logs": ["area:logs"] })));
+    const outer = express.Router();
+    app.use("/api/:team", router).use(outer);
+    const get = await start(app);
+    await expectWritten(get);
+    outer.use("/:area/web", router);
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1_000);
+    expect(await get("/api/web/logs", "teams:web:logs")).toBe(403);
+    expect(await get("/api/web/logs", "teams:web:logs", "area:logs")).toBe(200);
+  });
+
+  it("answers canonical requests for an application that is mounted twice", async () => {
+    const inner = express().get("/logs/:id", handler);
+    const rules: ScopeMappings = {
+      "GET /a/logs/:id": ["a:<id>:read"],
+      "GET /b/:team/logs/:id": ["b:<team>:read"],
+    };
+    const app = express().use(protect(serverFor(rules)));
+    app.use("/a", inner).use("/b/:team", inner);
+    const get = await start(app);
+    expect(await get("/a/logs/1", "a:1:read")).toBe(200);
+    expect(await get("/a/logs/1", "a:2:read")).toBe(403);
+    expect(await get("/b/web/logs/1", "b:web:read")).toBe(200);
+    expect(await get("/b/web/logs/1", "b:api:read")).toBe(403);
+  });
+
+  it("answers canonical requests for a router that is mounted and also called by hand", async () => {
+    const router = express.Router().get("/logs", handler);
+    const rules: ScopeMappings = {
+      "GET /a/:team/logs": ["a:<team>:read"],
+      "GET /b/:team/logs": ["b:<team>:read"],
+    };
+    const app = express().use(protect(serverFor(rules)));
+    app.use("/a/:team", router);
+    app.use("/b/:team", (request, response, next) => {
+      router(request, response, next);
+    });
+    const get = await start(app);
+    expect(await get("/a/web/logs", "a:web:read")).toBe(200);
+    expect(await get("/a/web/logs", "a:api:read")).toBe(403);
+    expect(await get("/b/web/logs", "b:web:read")).toBe(200);
+    expect(await get("/b/web/logs", "b:api:read")).toBe(403);
+  });
+
+  it("reads a mount as it was requested when Express does not report it, and warns once", async () => {
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    const inner = logs();
+    const app = express().use(fresh.protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
+    app.use("/api/:team", (request, response, next) => {
+      inner(request, response, next);
+    });
+    const get = await start(app);
+    expect(await get("/api/web/logs", "teams:web:logs")).toBe(200);
+    expect(await get("/api/api/logs", "teams:web:logs")).toBe(403);
+    expect(await get("/api/me/logs")).toBe(200);
+    expect(await get("/api/other/logs", "any:thing")).toBe(403);
+    expect(warn.mock.calls).toEqual([
+      [
+        "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
+        "ScopegateWarning",
+      ],
+    ]);
+  });
+
+  it("warns of no mount that Express reports", async () => {
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
+    const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
+    const app = express().use(fresh.protect(serverFor(LOGS)));
+    app.use("/api", express().use("/:team", logs()));
+    await expectWritten(await start(app));
+    expect(warn).not.toHaveBeenCalled();
+  });
+
+  it("checks the first matching path of a route that has several", async () => {
+    const rules: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /b/:id": ["b:read"], "GET /a/me": [] };
+    const app = express().use(protect(serverFor(rules)));
+    app.get(["/b/:id", "/a/:id"], handler);
+    const get = await start(app);
+    expect(await get("/a/me")).toBe(403);
+    expect(await get("/a/me", "a:read")).toBe(200);
+    expect(await get("/b/1", "b:read")).toBe(200);
+  });
+
+  it("checks a route behind several paths of one mount", async () => {
+    const rules: ScopeMappings = { "GET /a/x": ["a:read"], "GET /b/x": ["b:read"] };
+    const app = express().use(protect(serverFor(rules)));
+    app.use(["/a", "/b"], express.Router().get("/x", handler));
+    const get = await start(app);
+    expect(await get("/a/x", "a:read")).toBe(200);
+    expect(await get("/b/x", "b:read")).toBe(200);
+    expect(await get("/b/x", "a:read")).toBe(403);
+  });
+
+  it("requires the rules of two guards at the route", async () => {
+    const rules = (scope: string): ScopeMappings => ({ "GET /x": [], "GET /:page": [scope] });
+    const app = express().use(protect(serverFor(rules("one:read"))), protect(serverFor(rules("two:read"))));
+    app.get("/:page", handler);
+    const get = await start(app);
+    expect(await get("/x", "one:read")).toBe(403);
+    expect(await get("/x", "two:read")).toBe(403);
+    expect(await get("/x", "one:read", "two:read")).toBe(200);
+  });
+});
