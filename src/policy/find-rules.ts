@@ -90,10 +90,13 @@ export interface Readings {
  * router may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const found: Collected = { path, method, leaves: new Set(), isMapped: false };
-  for (const asked of tree.methodsFor(method)) {
-    found.method = asked;
-    if (collect(tree.root, 1, found, false)) break;
+  const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };
+  for (const isStrict of [false, true]) {
+    found.isStrict = isStrict;
+    for (const asked of tree.methodsFor(method)) {
+      found.method = asked;
+      if (collect(tree.root, 1, found, false)) break;
+    }
   }
   return found;
 }
@@ -101,6 +104,8 @@ export function collectReadings(tree: RuleTree, method: string, path: Path): Rea
 interface Collected {
   readonly path: Path;
   method: string;
+  /** Whether the trailing slash counts. */
+  isStrict: boolean;
   readonly leaves: Set<Leaf>;
   isMapped: boolean;
 }
@@ -110,11 +115,11 @@ function collect(node: TreeNode, start: number, found: Collected, isDecoded: boo
   const { path } = found;
   if (start > path.end) {
     const leaf = node.leaves.get(found.method);
-    if (!leaf) return false;
+    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
+    if (!leaf || (found.isStrict && !leaf.endsInWildcard && !endsAsWritten(leaf, path))) return false;
     found.leaves.add(leaf);
     found.isMapped ||= !isDecoded;
-    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
-    return leaf.endsInWildcard || endsAsWritten(leaf, path);
+    return true;
   }
   const end = endOfSegment(path, start);
   const segment = path.text.slice(start, end);

@@ -118,7 +118,7 @@ describe("a mistake in a requirement", () => {
     [
       ["agents:read teams:read"],
       '"agents:read teams:read" is a scope that no token can be granted.',
-      'Write each scope as an entry of its own: ["agents:read", "teams:read"].',
+      'Write each scope as a separate string: ["agents:read", "teams:read"].',
     ],
     [
       ["agents:<team_id>:run"],
