@@ -1,14 +1,14 @@
-/** What every benchmark hands to the runner (`main.ts`). */
+/** The interface between a benchmark and the runner (`main.ts`). */
 
-/** How long a run may take, and what for. */
+/** Options of the command line. */
 export interface BenchmarkOptions {
-  /** Fewer rounds and cases: about ten seconds instead of a minute or two. */
+  /** Run fewer rounds and cases: seconds instead of minutes. */
   readonly quick: boolean;
-  /** The guard against regressions: only what it compares, with the peers it names. */
+  /** Compare only with the peers that guard against regressions. */
   readonly check: boolean;
 }
 
-/** One line of the table: a median, and between which quartiles the rounds lay. */
+/** One line of the table: the median of the rounds, with the lower and the upper quartile. */
 export interface Row {
   /** The part of the table, such as an algorithm or a framework. */
   readonly group: string;
@@ -17,12 +17,12 @@ export interface Row {
   readonly unit: string;
   readonly low?: number;
   readonly high?: number;
-  /** The value over that of the group's reference, the median of the rounds' ratios. */
+  /** The ratio to the reference of the group: the median of the ratios of all rounds. */
   readonly ratio?: number;
   readonly note?: string;
 }
 
-/** A limit and what was measured against it; by default both are ratios. */
+/** A limit and the measured value. Both are ratios unless `unit` says otherwise. */
 export interface Budget {
   readonly what: string;
   readonly limit: number;
@@ -37,15 +37,15 @@ export interface BenchmarkResult {
 }
 
 export interface Benchmark {
-  /** Names it on the command line and in the file of its results. */
+  /** The name on the command line and in the file name of the results. */
   readonly name: string;
   readonly title: string;
-  /** Whether `--check` runs it. */
+  /** Whether `--check` runs this benchmark. */
   readonly isGuard: boolean;
   run(options: BenchmarkOptions): Promise<BenchmarkResult>;
 }
 
-/** A budget is met at its limit. */
+/** A measured value that equals the limit meets the budget. */
 export function createBudget(what: string, measured: number, limit: number, unit = "x"): Budget {
   return { what, limit, measured, unit, met: measured <= limit };
 }

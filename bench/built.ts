@@ -1,6 +1,6 @@
 /**
- * The package as it is published. A loader that translates TypeScript follows the paths of tsconfig.json to `src` and
- * wraps every function: that doubles what these times are.
+ * The built package. A TypeScript loader would follow the paths of tsconfig.json to `src` and wrap every function, which
+ * doubles the measured times.
  */
 import { build } from "esbuild";
 import { existsSync } from "node:fs";
@@ -10,11 +10,11 @@ import type * as scopegate from "scopegate";
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 const entry = new URL("../dist/index.js", import.meta.url);
-if (!existsSync(entry)) throw new Error("There is no build to measure: `npm run build` makes one.");
+if (!existsSync(entry)) throw new Error("Run `npm run build` first: there is no build to measure.");
 
 export const { createResourceServer } = (await import(entry.href)) as typeof scopegate;
 
-/** A file of `src` that the package does not export, built the way the package is. */
+/** Builds and imports a file of `src` that the package does not export. */
 export async function importInternal<Module>(file: string): Promise<Module> {
   const outfile = `${ROOT}bench/.build/${file.replaceAll("/", "-").replace(/\.ts$/, ".js")}`;
   await build({

@@ -1,6 +1,6 @@
 /**
- * CPU time per call of several contestants, in turn: each round measures every one of them, so that whatever else the
- * machine does meets them alike. All threads of the process count, those of WebCrypto and of the garbage collector too.
+ * Compares the CPU time per call of several contestants. Every round measures each of them, so that other programs on the
+ * machine slow all of them alike. All threads of the process count, including WebCrypto and the garbage collector.
  */
 import { type Row } from "./benchmark.ts";
 
@@ -12,20 +12,20 @@ export interface Contestant {
 
 export interface Rounds {
   readonly count: number;
-  /** How much CPU time one round of one contestant takes, in microseconds. */
+  /** CPU time of one round of one contestant, in microseconds. */
   readonly us: number;
-  /** How much CPU time goes by before the first round: a function is compiled when it has run often enough. */
+  /** CPU time before the first round, in microseconds: V8 optimizes a function only after many calls. */
   readonly warmUpUs: number;
 }
 
-/** Microseconds per call, round by round. */
+/** Microseconds per call, one sample per round. */
 export interface Measured {
   readonly name: string;
   readonly samples: readonly number[];
   readonly note?: string | undefined;
 }
 
-/** Makes a contestant of a function that answers at once; `call` counts up, to choose an input by. */
+/** Creates a contestant from a synchronous function. `call` is the number of the call. */
 export const contestant = (name: string, once: (call: number) => unknown, note?: string): Contestant => ({
   name,
   run: (calls) => {
@@ -34,7 +34,7 @@ export const contestant = (name: string, once: (call: number) => unknown, note?:
   ...(note !== undefined && { note }),
 });
 
-/** Makes a contestant of a function that promises its answer; `atOnce` of its calls are on their way together. */
+/** Creates a contestant from an asynchronous function. `atOnce` calls run concurrently. */
 export const awaited = (
   name: string,
   once: (call: number) => Promise<unknown>,
@@ -52,24 +52,41 @@ export const awaited = (
   ...(note !== undefined && { note }),
 });
 
-/** Measures all of them, warmed up, in interleaved rounds. */
+/** Warms up all contestants, then measures them in interleaved rounds. */
 export async function compare(
   contestants: readonly Contestant[],
   rounds: Rounds,
 ): Promise<readonly Measured[]> {
   const calls = new Map<Contestant, number>();
   for (const one of contestants) calls.set(one, await callsPerRound(one, rounds));
-  const samples = new Map(contestants.map((one) => [one, [] as number[]]));
-  for (let round = 0; round < rounds.count; round += 1) {
-    // Each time another one goes first: who comes behind whom must not matter.
-    const first = round % contestants.length;
-    for (const one of [...contestants.slice(first), ...contestants.slice(0, first)]) {
-      const count = calls.get(one) ?? 1;
-      samples.get(one)?.push((await cpuTime(one, count)) / count);
-    }
-  }
-  return contestants.map((one) => ({ name: one.name, note: one.note, samples: samples.get(one) ?? [] }));
+  const samples = await interleave(contestants, rounds.count, async (one) => {
+    const count = calls.get(one) ?? 1;
+    return (await cpuTime(one, count)) / count;
+  });
+  return contestants.map(({ name, note }, index) => ({ name, note, samples: samples[index] ?? [] }));
 }
+
+/** Measures every contestant once per round. Returns the samples of each contestant. */
+export async function interleave<One>(
+  contestants: readonly One[],
+  rounds: number,
+  measure: (contestant: One) => Promise<number>,
+): Promise<readonly (readonly number[])[]> {
+  const samples = contestants.map((one) => ({ one, own: [] as number[] }));
+  for (let round = 0; round < rounds; round += 1) {
+    // Another contestant goes first in each round, so that the order does not favor any.
+    const first = round % samples.length;
+    for (const { one, own } of [...samples.slice(first), ...samples.slice(0, first)])
+      own.push(await measure(one));
+  }
+  return samples.map(({ own }) => own);
+}
+
+/** Keeps the fastest fifth of the rounds: other programs on the machine only make a round slower. */
+export const fastest = (name: string, samples: readonly number[]): Measured => ({
+  name,
+  samples: samples.toSorted((a, b) => a - b).slice(0, Math.ceil(samples.length / 5)),
+});
 
 async function callsPerRound(one: Contestant, { us, warmUpUs }: Rounds): Promise<number> {
   let calls = 1;
@@ -89,7 +106,7 @@ async function cpuTime({ run }: Contestant, calls: number): Promise<number> {
   return user + system;
 }
 
-/** The value that a share of the samples lies below. */
+/** Returns the value below which the given share of the samples lies. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
@@ -97,7 +114,7 @@ export function quantile(samples: readonly number[], share: number): number {
 
 export const medianOf = (samples: readonly number[]): number => quantile(samples, 0.5);
 
-/** The median of the ratios of each round. */
+/** Returns the median of the ratios of all rounds. */
 export const ratioOf = (one: Measured, other: Measured): number =>
   medianOf(one.samples.map((sample, round) => sample / (other.samples[round] ?? Number.NaN)));
 
@@ -107,7 +124,7 @@ export function findMeasured(measured: readonly Measured[], name: string): Measu
   return found;
 }
 
-/** A line for each contestant, with its ratio to one of them. */
+/** Returns one row per contestant, each with its ratio to the reference. */
 export function toRows(
   group: string,
   measured: readonly Measured[],

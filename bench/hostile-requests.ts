@@ -1,4 +1,4 @@
-/** Requests that try to make the guard work: credentials and paths of great length, and of awkward form. */
+/** Requests that try to make the guard slow: very long credentials and paths, in unusual forms. */
 import { createHmac, randomBytes } from "node:crypto";
 import { type AccessRequest, type ResourceServer, type ResourceServerOptions } from "scopegate";
 import { createResourceServer } from "./built.ts";
@@ -18,15 +18,6 @@ function create(more: Partial<ResourceServerOptions> = {}): ResourceServer {
     serviceId: "agents-prod",
     verificationKeys: [secret],
     algorithm: "HS256",
-    scopeMappings: {
-      "GET /files/*path/meta/:id": [],
-      "GET /:tenant/*rest": [],
-      "GET /:a/*rest/:from-:to/end": [],
-      "GET /ranges/:from-:to/:a.:b.:c": [],
-      "GET /ranges/:from-:to/x-:a-:b": [],
-      "GET /a/*rest/b/c/d": [],
-      "GET /:a/:b/:c/:d/*rest": [],
-    },
     ...more,
   });
 }
@@ -41,23 +32,47 @@ const withToken = (token: string): Request => ({
 const withCookie = (cookie: string): Request => ({ method: "GET", target: "/agents", cookie });
 export const withPath = (target: string): Request => ({ method: "GET", target });
 
-export const header = create();
+/** The default mappings and a few of one service. */
+export const realistic = create({
+  scopeMappings: {
+    "GET /reports": ["reports:read"],
+    "GET /reports/:report_id": ["reports:<report_id>:read"],
+    "POST /reports/:report_id/runs/:run_id": ["reports:<report_id>:run"],
+    "GET /files/*path": ["files:read"],
+  },
+});
+/** Wildcards and mixed segments that have to look at the whole of a long path. */
+export const adversarial = create({
+  scopeMappings: {
+    "GET /files/*path/meta/:id": [],
+    "GET /:tenant/*rest": [],
+    "GET /:a/*rest/:from-:to/end": [],
+    "GET /ranges/:from-:to/:a.:b.:c": [],
+    "GET /ranges/:from-:to/x-:a-:b": [],
+    "GET /a/*rest/b/c/d": [],
+    "GET /:a/:b/:c/:d/*rest": [],
+  },
+});
 const cookie = create({ tokenSources: [{ cookie: "access_token" }] });
 const roomy = create({ maxTokenBytes: 100 * MB });
 const nested = `{"scopes":[],"aud":"agents-prod","n":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
 
-/** What is refused by its length; the last two are read to the end because the limit was raised, for comparison. */
+/** The length of most of these is refused at once. The last two show the cost of reading them, with a higher limit. */
 export const tokens: readonly (readonly [string, ResourceServer, Request])[] = [
-  ["an honest token, refused for its scopes", header, withToken(sign('{"scopes":[],"aud":"agents-prod"}'))],
-  ["garbage", header, withToken("garbage")],
-  ["10 MB token", header, withToken("a".repeat(10 * MB))],
-  ["10 MB of dots", header, withToken(".".repeat(10 * MB))],
-  ["10 MB of spaces", header, withToken(" ".repeat(10 * MB))],
-  ["10 MB that is no token68", header, withToken(`${"a".repeat(10 * MB)}"`)],
-  ["10 MB of another scheme", header, { ...withToken(""), authorization: `Basic ${"a".repeat(10 * MB)}` }],
-  ["10 MB without a space", header, { ...withToken(""), authorization: "a".repeat(10 * MB) }],
-  ["100,000 dots", header, withToken(".".repeat(100_000))],
-  ["a payload nested 100,000 deep", header, withToken(sign(nested))],
+  [
+    "an honest token, refused for its scopes",
+    realistic,
+    withToken(sign('{"scopes":[],"aud":"agents-prod"}')),
+  ],
+  ["garbage", realistic, withToken("garbage")],
+  ["10 MB token", realistic, withToken("a".repeat(10 * MB))],
+  ["10 MB of dots", realistic, withToken(".".repeat(10 * MB))],
+  ["10 MB of spaces", realistic, withToken(" ".repeat(10 * MB))],
+  ["10 MB that is not a token68", realistic, withToken(`${"a".repeat(10 * MB)}"`)],
+  ["10 MB of another scheme", realistic, { ...withToken(""), authorization: `Basic ${"a".repeat(10 * MB)}` }],
+  ["10 MB without a space", realistic, { ...withToken(""), authorization: "a".repeat(10 * MB) }],
+  ["100,000 dots", realistic, withToken(".".repeat(100_000))],
+  ["a payload nested 100,000 deep", realistic, withToken(sign(nested))],
   ["10 MB token in a cookie", cookie, withCookie(`access_token=${"a".repeat(10 * MB)}`)],
   ["10 MB of empty cookies", cookie, withCookie(";".repeat(10 * MB))],
   ["100 kB of empty cookies", cookie, withCookie(";".repeat(100_000))],
@@ -65,7 +80,7 @@ export const tokens: readonly (readonly [string, ResourceServer, Request])[] = [
   ["a payload nested 100,000 deep, read", roomy, withToken(sign(nested))],
 ];
 
-/** Paths of a length, most of them for a table whose wildcards and mixed segments have to look at all of it. */
+/** Paths of a given length. Most of them aim at the adversarial table. */
 export const paths: readonly (readonly [string, (length: number) => string])[] = [
   ["slashes", (length) => "/".repeat(length)],
   ["short segments", (length) => "/a".repeat(length / 2)],
@@ -77,20 +92,20 @@ export const paths: readonly (readonly [string, (length: number) => string])[] =
   ["percent-encoded letters", (length) => `/${"%61".repeat(length / 3)}`],
   ["bad UTF-8 at the end", (length) => `/${"%61".repeat(length / 3)}%ff`],
   ["upper case", (length) => "/AGENTS".repeat(length / 7)],
-  ["encoded texts of the table", (length) => "/%61gents".repeat(length / 9)],
-  ["upper case, none of the table", (length) => "/X".repeat(length / 2)],
-  ["encoded letters, none of the table", (length) => "/%78".repeat(length / 4)],
+  ["encoded segments of the table", (length) => "/%61gents".repeat(length / 9)],
+  ["upper case, not in the table", (length) => "/X".repeat(length / 2)],
+  ["encoded letters, not in the table", (length) => "/%78".repeat(length / 4)],
   ["encoded letters beyond ASCII", (length) => "/%c3%a9".repeat(length / 7)],
-  ["parameters of a segment", (length) => "/agents;v=1".repeat(length / 11)],
+  ["path parameters", (length) => "/agents;v=1".repeat(length / 11)],
   ["mixed segment: separators", (length) => `/ranges/${"-".repeat(length)}`],
   ["mixed segment: nearly", (length) => `/ranges/${"a-".repeat(length / 2)}/${"a.".repeat(length / 2)}`],
   ["mixed segments behind a wildcard", (length) => `/x${"/a-b".repeat(length / 4)}`],
   ["inner wildcard", (length) => `/files${"/meta".repeat(length / 5)}/x`],
   ["inner wildcard, nearly", (length) => `/a${"/b/c".repeat(length / 4)}`],
-  ["absolute form, long authority", (length) => `http://${"a".repeat(length)}`],
-  ["absolute form, written encoded", (length) => `http://a/${'"'.repeat(length)}`],
+  ["absolute form, long host", (length) => `http://${"a".repeat(length)}`],
+  ["absolute form, characters that are encoded", (length) => `http://a/${'"'.repeat(length)}`],
   [
-    "absolute form, as many written encoded as may be",
+    "absolute form, as many encoded characters as allowed",
     (length) => `http://a/${'"'.repeat(100)}${"/a".repeat((length - 100) / 2)}`,
   ],
   ["query", (length) => `/agents?${"a/%".repeat(length / 3)}`],

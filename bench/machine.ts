@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, release, type } from "node:os";
 
-/** What figures depend on beside the code. */
+/** The machine that the figures depend on. */
 export interface Machine {
   readonly node: string;
   readonly os: string;

@@ -1,10 +1,11 @@
 /**
  * Runs the benchmarks, prints a table and the budgets of each, and writes them to `bench/results`.
  *
- *     npm run bench                       all of them, some minutes
- *     npm run bench -- --quick            less than one; the spread is wider
- *     npm run bench -- verify routes      these
- *     npm run bench -- --check            against jose and find-my-way alone; exits with 1 beyond 1.5 times a budget
+ *     npm run bench                       all benchmarks, which takes minutes
+ *     npm run bench -- --quick            about one minute, with a wider spread
+ *     npm run bench -- verify routes      these benchmarks
+ *     npm run bench -- --check            compares with jose and find-my-way only; exits with 1
+ *                                         if a value exceeds 1.5 times its budget
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -52,6 +53,6 @@ for (const benchmark of chosen) {
   regressions += result.budgets.filter(isRegression).length;
 }
 if (values.check) {
-  console.log(`\n${regressions} measured beyond ${TOLERANCE} times their budget.`);
+  console.log(`\n${regressions} values exceed ${TOLERANCE} times their budget.`);
   if (regressions > 0) process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * Runs the benchmarks with each Node version that is supported, one after the other; arguments are handed on.
+ * Runs the benchmarks with each supported Node version and passes its arguments on.
  *
  *     npm run bench:matrix -- --quick servers
  */

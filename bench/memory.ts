@@ -1,13 +1,13 @@
-/** What the cache of tokens holds on to, and whether anything else grows with the number of requests. */
+/** The memory of the token cache, and whether anything else grows with the number of requests. */
 import { setImmediate } from "node:timers/promises";
 import { type Benchmark, createBudget } from "./benchmark.ts";
 import { createResourceServer } from "./built.ts";
 import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
 
 const MAX_ENTRIES = 2_000;
-/** One short of a multiple of the size: the cache is as full as it ever is. */
+/** One less than a multiple of `MAX_ENTRIES`, so that the cache is as full as possible. */
 const SEEN = 3 * MAX_ENTRIES - 1;
-/** Allocation of a process that does nothing: compiled code, and pages of the heap that are not full. */
+/** An idle process allocates this much: compiled code, and heap pages that are partly empty. */
 const NOISE_MB = 1;
 
 const signer = createSigner("HS256");
@@ -27,14 +27,14 @@ export const memory: Benchmark = {
     const of = (count: number) => count.toLocaleString("en");
     return {
       rows: [
-        { group, name: `a remembered token, of ${of(cached)}`, value: bytes, unit: "bytes" },
-        { group, name: `remembered of ${of(SEEN)} tokens`, value: kept, unit: "" },
+        { group, name: `a cached token, of ${of(cached)}`, value: bytes, unit: "bytes" },
+        { group, name: `cached of ${of(SEEN)} tokens`, value: kept, unit: "" },
         { group, name: `heap after ${of(calls)} checks`, value: heapMb, unit: "MB" },
         { group, name: `handles after ${of(calls)} checks`, value: handles, unit: "" },
       ],
       budgets: [
-        createBudget("a remembered token", bytes, 800, "bytes"),
-        createBudget("remembered tokens over maxEntries", kept / MAX_ENTRIES, 1),
+        createBudget("a cached token", bytes, 800, "bytes"),
+        createBudget("cached tokens over maxEntries", kept / MAX_ENTRIES, 1),
         createBudget(`heap grown by ${of(calls)} checks`, heapMb, NOISE_MB, "MB"),
         createBudget(`handles opened by ${of(calls)} checks`, handles, 0, "handles"),
       ],
@@ -52,7 +52,7 @@ function createServer(maxEntries: number) {
   });
 }
 
-/** With room for twice as many: the older half of a full cache may be forgotten at any time. */
+/** Creates a cache of twice the size, because a full cache may drop its older half at any time. */
 async function bytesPerToken(tokens: number): Promise<number> {
   const server = createServer(2 * tokens + 2);
   await authenticateAll(server, 0, 1_000);
@@ -63,7 +63,7 @@ async function bytesPerToken(tokens: number): Promise<number> {
   return (after - before) / tokens;
 }
 
-/** How many principals outlive their requests. */
+/** Returns how many principals stay in memory after their requests. */
 async function countKept(tokens: number): Promise<number> {
   const server = createServer(MAX_ENTRIES);
   const principals: WeakRef<object>[] = [];
@@ -75,7 +75,7 @@ async function countKept(tokens: number): Promise<number> {
   return kept;
 }
 
-/** By requests of callers who come back and of some who do not, with good tokens, bad ones, and for unknown paths. */
+/** Sends requests of frequent and of rare callers, with valid and invalid tokens, for known and unknown paths. */
 async function growth(calls: number): Promise<{ readonly heapMb: number; readonly handles: number }> {
   const server = createServer(200);
   const tokens = Array.from({ length: 1_000 }, (_, caller) => signer.sign(claimsOf(caller)));
@@ -106,9 +106,9 @@ async function authenticateAll(
     await server.authenticate(signer.sign(claimsOf(caller)));
 }
 
-/** A reference that was followed lives until the turn ends, and what a finalizer frees goes with the next collection. */
+/** A dereferenced WeakRef keeps its target alive for one turn, and finalizers free memory in the next collection. */
 async function heapUsed(): Promise<number> {
-  if (!globalThis.gc) throw new Error("Run it with --expose-gc: garbage would pass for memory in use.");
+  if (!globalThis.gc) throw new Error("Run with --expose-gc: otherwise garbage counts as memory in use.");
   for (let turn = 0; turn < 3; turn += 1) {
     await setImmediate();
     globalThis.gc();

@@ -1,8 +1,8 @@
-/** Runs a part of the benchmarks in a process of its own: it finds neither code warmed up for another nor a heap filled by it. */
+/** Runs a part of the benchmarks in its own process, with a new heap and without code that was optimized for another part. */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 
-/** `program` sends its one result; it reads its input with `readInput`. */
+/** `program` reads its input with `readInput` and sends one result with `sendResult`. */
 export function inOwnProcess<Result>(program: string, input: unknown): Promise<Result> {
   const file = fileURLToPath(new URL(program, import.meta.url));
   const execArgv = [...process.execArgv.filter((flag) => flag !== "--expose-gc"), "--expose-gc"];

@@ -1,8 +1,8 @@
 /**
- * Writes `docs/benchmarks.md` and its figures from what the last runs left in `bench/results`.
+ * Writes `docs/benchmarks.md` and its figures from the results in `bench/results`.
  *
- *     npm run bench:report                of whole runs
- *     npm run bench:report -- --quick     of quick ones, to see what it looks like
+ *     npm run bench:report                from full runs
+ *     npm run bench:report -- --quick     from quick runs, to preview the page
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -21,13 +21,13 @@ interface Figure {
 
 const FIGURES: Readonly<Partial<Record<string, Figure>>> = {
   servers: { caption: "CPU time that authentication adds to a request", draw: drawServers },
-  routes: { caption: "CPU time of a route look-up by the size of the table", draw: drawRoutes },
+  routes: { caption: "CPU time of a route lookup by the size of the table", draw: drawRoutes },
 };
 
 const docs = new URL("../docs/", import.meta.url);
 const target = fileURLToPath(new URL("benchmarks.md", docs));
 
-/** Of the newest Node version that was measured. */
+/** Draws the figure of the newest Node version. */
 function writeFigure({ name, results }: Series): string {
   const figure = FIGURES[name];
   const newest = results.at(-1);
@@ -42,7 +42,7 @@ const all = readSeries(
   BENCHMARKS.map(({ name }) => name),
   values.quick,
 );
-if (all.length === 0) throw new Error("There are no results yet: `npm run bench` makes them.");
+if (all.length === 0) throw new Error("Run `npm run bench` first: there are no results yet.");
 const sections = all.map((series) => `## ${series.title}\n\n${writeFigure(series)}${renderRows(series)}\n`);
 const text = [
   "# Benchmarks\n",

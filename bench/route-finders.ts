@@ -1,10 +1,9 @@
-/** From a path to its route: ours and other routers. Each finder answers whether there is one. */
+/** scopegate and other routers. Each finder reports whether a path has a route. */
 import findMyWay from "find-my-way";
 import { match } from "path-to-regexp";
 import { addRoute, createRouter, findRoute } from "rou3";
 import type * as compileRules from "../src/policy/compile-rules.ts";
-import type * as routeTable from "../src/policy/route-table.ts";
-import type * as request from "../src/request.ts";
+import type * as table from "../src/policy/table.ts";
 import { importInternal } from "./built.ts";
 
 export interface Finder {
@@ -13,24 +12,17 @@ export interface Finder {
 }
 
 const { compileRules: compile } = await importInternal<typeof compileRules>("policy/compile-rules.ts");
-const { RouteFinder } = await importInternal<typeof routeTable>("policy/route-table.ts");
-const { readPath } = await importInternal<typeof request>("request.ts");
+const { Table } = await importInternal<typeof table>("policy/table.ts");
 
 const fail = () => {
-  throw new Error("A pattern of the benchmark is none.");
+  throw new Error("The benchmark has an invalid pattern.");
 };
 
-/** As `server.check` does: the target is read and refused where routers disagree, and every spelling is looked for. */
+/** Does what `server.check` does: reads the target, refuses it where routers disagree, and finds its rules. */
 export function createOurs(patterns: readonly string[]): Finder {
-  const table = Object.fromEntries(patterns.map((pattern) => [`GET ${pattern}`, []]));
-  const finder = new RouteFinder(compile({}, table, fail));
-  return {
-    name: "scopegate",
-    has: (target) => {
-      const path = readPath(target);
-      return path !== undefined && typeof finder.find({ method: "GET", target }, path) !== "string";
-    },
-  };
+  const mappings = Object.fromEntries(patterns.map((pattern) => [`GET ${pattern}`, []]));
+  const table = new Table(compile({}, mappings, fail).tree);
+  return { name: "scopegate", has: (target) => table.forTarget("GET", target, false).kind === "rules" };
 }
 
 export function createFindMyWay(patterns: readonly string[]): Finder {
@@ -45,7 +37,7 @@ export function createRou3(patterns: readonly string[]): Finder {
   return { name: "rou3", has: (path) => findRoute(router, "GET", path) !== undefined };
 }
 
-/** One pattern after another, as Express and Koa's router do. */
+/** Tries one pattern after another, as the routers of Express and Koa do. */
 export function createPathToRegexp(patterns: readonly string[]): Finder {
   const matchers = patterns.map((pattern) => match(pattern));
   return { name: "path-to-regexp", has: (path) => matchers.some((matcher) => matcher(path) !== false) };

@@ -1,21 +1,22 @@
 /**
- * What authentication adds to the CPU time of a request: servers in processes of their own, the same token, the same
- * route and the same handler, without auth, with scopegate and with others.
+ * What authentication costs a request: servers with the same route and handler, each in its own process, without
+ * authentication, with scopegate and with other libraries.
  */
-import { type Benchmark, type BenchmarkResult } from "./benchmark.ts";
+import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
 import { verifyAnswers } from "./servers/drive.ts";
-import { createLoads, type Load } from "./servers/loads.ts";
+import { compareInProcess, type InProcessPlan } from "./servers/in-process.ts";
+import { createLoads, type Load, MANY_TOKENS, ONE_TOKEN } from "./servers/loads.ts";
 import { measure, type Measurement, type Plan } from "./servers/measure.ts";
 import { judge, toServerRows } from "./servers/results.ts";
-import { type Trust } from "./servers/serve.ts";
-import { compileServers, type Framework, type ServerProcess, startServer } from "./servers/server-process.ts";
+import { type Issuer } from "./servers/serve.ts";
+import { compileServers, type Framework, FRAMEWORKS, startServers } from "./servers/server-process.ts";
 import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
 
-const VARIANTS: readonly (readonly [Framework, readonly string[]])[] = [
-  ["express", ["no auth", "scopegate", "express-jwt", "express-oauth2-jwt-bearer"]],
-  ["koa", ["no auth", "scopegate", "koa-jwt"]],
-  ["fastify", ["no auth", "scopegate", "@fastify/jwt", "@fastify/jwt, cache"]],
-];
+const VARIANTS: Readonly<Record<Framework, readonly string[]>> = {
+  express: ["no auth", "scopegate", "express-jwt", "express-oauth2-jwt-bearer"],
+  koa: ["no auth", "scopegate", "koa-jwt"],
+  fastify: ["no auth", "scopegate", "@fastify/jwt", "@fastify/jwt, cache"],
+};
 
 const FULL: Plan = {
   rounds: 7,
@@ -24,8 +25,9 @@ const FULL: Plan = {
   counted: { connections: 32, requests: 2000 },
   timed: { connections: 1, requests: 200 },
 };
+const FULL_IN_PROCESS: InProcessPlan = { starts: 3, rounds: 50, warmUpRequests: 10_000 };
 
-/** Shows that all of it works; too short for a verdict. */
+/** Shows that the loopback servers work. It is too short to judge them. */
 const QUICK: Plan = {
   rounds: 2,
   warmUp: { connections: 8, requests: 200 },
@@ -33,24 +35,36 @@ const QUICK: Plan = {
   counted: { connections: 32, requests: 160 },
   timed: { connections: 1, requests: 20 },
 };
+const QUICK_IN_PROCESS: InProcessPlan = { starts: 1, rounds: 20, warmUpRequests: 2000 };
 
-async function run({ quick }: { readonly quick: boolean }): Promise<BenchmarkResult> {
+async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
   await compileServers();
   const signer = createSigner("RS256");
-  const trust = { publicKey: signer.text, issuer: ISSUER, audience: AUDIENCE };
+  const issuer = { publicKey: signer.text, issuer: ISSUER, audience: AUDIENCE };
+  const loads = createLoads(signer, { quick });
   const measured: Measurement[] = [];
-  for (const load of createLoads(signer, { withManyTokens: !quick }))
-    measured.push(...(await measureLoad(load, trust, quick ? QUICK : FULL)));
-  const rows = toServerRows(measured);
-  return { rows, budgets: quick ? [] : judge(rows) };
+  for (const load of loads) measured.push(...(await measureLoad(load, issuer, quick ? QUICK : FULL)));
+  const overLoopback = toServerRows(measured);
+  const inProcess = [];
+  for (const framework of FRAMEWORKS)
+    for (const load of loads)
+      if (load.name === ONE_TOKEN || load.name === MANY_TOKENS)
+        inProcess.push(
+          await compareInProcess(framework, load, issuer, quick ? QUICK_IN_PROCESS : FULL_IN_PROCESS),
+        );
+  return {
+    rows: [...inProcess.flatMap(({ rows }) => rows), ...overLoopback],
+    budgets: [...inProcess.map(({ budget }) => budget), ...(quick ? [] : judge(overLoopback))],
+  };
 }
 
-/** By servers of its own, which have met nothing else: ten thousand remembered tokens are a heap that is collected. */
-async function measureLoad(load: Load, trust: Trust, plan: Plan): Promise<readonly Measurement[]> {
-  const servers: ServerProcess[] = [];
+/** Starts new servers for the load: collecting the garbage of 10,000 cached tokens would slow the next load. */
+async function measureLoad(load: Load, issuer: Issuer, plan: Plan): Promise<readonly Measurement[]> {
+  const started = await Promise.all(
+    FRAMEWORKS.map((framework) => startServers(framework, VARIANTS[framework], issuer)),
+  );
+  const servers = started.flat();
   try {
-    for (const [framework, variants] of VARIANTS)
-      for (const variant of variants) servers.push(await startServer(framework, variant, trust));
     for (const server of servers) await verifyAnswers(server, load);
     return await measure(servers, load, plan);
   } finally {
@@ -60,7 +74,7 @@ async function measureLoad(load: Load, trust: Trust, plan: Plan): Promise<readon
 
 export const servers: Benchmark = {
   name: "servers",
-  title: "Servers: CPU time that authentication adds to a request",
+  title: "Servers: CPU time of a request and what authentication adds to it",
   isGuard: false,
   run,
 };

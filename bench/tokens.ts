@@ -1,4 +1,4 @@
-/** Keys, and the token that every benchmark sends: twelve claims, eight scopes, 946 bytes with RS256. */
+/** Keys and tokens of all benchmarks. A token has twelve claims and eight scopes, and 946 bytes with RS256. */
 import {
   createHmac,
   generateKeyPairSync,
@@ -15,10 +15,10 @@ export const ISSUER = "https://login.example.com";
 export const AUDIENCE = "agents-prod";
 export const KID = "key-1";
 
-/** What a service verifies with: a public key, or the secret of HS256. */
+/** Signs tokens, and holds the public key or the HS256 secret to verify them with. */
 export interface Signer {
   readonly algorithm: Algorithm;
-  /** As a PEM, or the secret itself. */
+  /** A PEM string, or the secret. */
   readonly text: string;
   readonly publicKey: KeyObject | undefined;
   readonly jwk: JsonWebKey | undefined;
@@ -88,7 +88,7 @@ export function claimsOf(caller = 1): object {
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Cuts a new string from the bytes each time, as a socket delivers it: one that nobody has hashed or flattened. */
+/** Returns a function that decodes a new string on each call, as a socket does: V8 has not hashed or flattened it. */
 export const createFresh = (text: string): (() => string) => {
   const bytes = Buffer.from(text, "latin1");
   return () => bytes.toString("latin1");

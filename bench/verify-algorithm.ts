@@ -11,7 +11,7 @@ import {
   ISSUER,
   type Signer,
 } from "./tokens.ts";
-import { FIRST, REMEMBERED } from "./verify-names.ts";
+import { FIRST, CACHED } from "./verify-names.ts";
 import { createJose, createPeers } from "./verify-peers.ts";
 
 const IN_FLIGHT = 64;
@@ -30,7 +30,7 @@ export interface MeasuredAlgorithm {
   readonly algorithm: Algorithm;
   readonly tokenBytes: number;
   readonly together: readonly Measured[];
-  /** Of a thorough run. */
+  /** Empty in a quick run. */
   readonly alone: readonly Measured[];
 }
 
@@ -48,10 +48,10 @@ async function measure({ algorithm, quick, check }: AlgorithmOrder): Promise<Mea
   return { algorithm, tokenBytes: token.length, together, alone };
 }
 
-/** As a server is asked: many at once, so that the threads of WebCrypto are not woken for each. */
+/** Runs many verifications at once, as a server does, so that WebCrypto does not wake a thread for each. */
 function createOurs(signer: Signer, token: string): readonly Contestant[] {
   const first = createServer(signer, false);
-  const remembering = createServer(signer, { maxEntries: 10_000 });
+  const caching = createServer(signer, { maxEntries: 10_000 });
   const fresh = createFresh(token);
   const authorization = createFresh(`Bearer ${token}`);
   const target = createFresh("/agents/a-17");
@@ -62,9 +62,9 @@ function createOurs(signer: Signer, token: string): readonly Contestant[] {
   };
   return [
     awaited(FIRST, () => first.authenticate(fresh()), { atOnce: IN_FLIGHT }),
-    awaited(REMEMBERED, () => remembering.authenticate(fresh())),
+    awaited(CACHED, () => caching.authenticate(fresh())),
     awaited("check, first", check(first), { atOnce: IN_FLIGHT }),
-    awaited("check, remembered", check(remembering)),
+    awaited("check, cached", check(caching)),
   ];
 }
 
@@ -79,7 +79,7 @@ function createServer({ algorithm, text }: Signer, tokenCache: false | { readonl
   });
 }
 
-/** Each waits for the one before: waking a thread is a good part of the cost, and moves with the load of the machine. */
+/** Runs one verification after the other. Waking a thread is a large part of this cost and varies with the load of the machine. */
 async function measureAlone(signer: Signer, fresh: () => string): Promise<readonly Measured[]> {
   const first = createServer(signer, false);
   return compare(

@@ -1,3 +1,3 @@
-/** What is judged of ours. */
+/** The contestants of scopegate that budgets name. */
 export const FIRST = "authenticate, first";
-export const REMEMBERED = "authenticate, remembered";
+export const CACHED = "authenticate, cached";

@@ -1,4 +1,4 @@
-/** Other libraries that verify tokens, each with its key imported once and the same claims asked for. */
+/** Other libraries that verify tokens. Each imports its key once and checks the same claims. */
 import { JwtVerifier } from "aws-jwt-verify";
 import { createVerifier } from "fast-jwt";
 import { importSPKI, jwtVerify } from "jose";
@@ -9,7 +9,7 @@ import { AUDIENCE, ISSUER, KID, type Signer } from "./tokens.ts";
 
 type Fresh = () => string;
 
-/** jose alone, with a key that is imported. */
+/** jose alone, with an imported key. */
 export async function createJose(signer: Signer, fresh: Fresh, atOnce = 1): Promise<Contestant> {
   const { algorithm, text } = signer;
   const key =
@@ -57,7 +57,7 @@ function createAwsJwtVerify({ jwk }: Signer, fresh: Fresh): readonly Contestant[
   return [contestant("aws-jwt-verify", () => verifier.verifySync(fresh()))];
 }
 
-/** What nobody can do without: the signature alone, no claim looked at. */
+/** The least that any library does: verifies the signature, but no claims. */
 function createFloor(signer: Signer, fresh: Fresh): Contestant {
   const { algorithm, text } = signer;
   const cut = () => {

@@ -15,7 +15,7 @@ export type Rejection =
   | "claims"
   | "revoked";
 
-/** The kinds of configuration mistakes; stable, so that tests and tools may compare them. */
+/** The kinds of configuration mistakes. Stable: tests and tools may compare them. */
 export type ConfigurationIssueCode =
   | "option_unknown"
   | "option_invalid"
@@ -38,37 +38,37 @@ export type ConfigurationIssueCode =
   | "requirement_invalid"
   | "template_unknown";
 
-/** One mistake in a configuration: what was found, where, and what to write instead. */
+/** One mistake in the options: what was found, where, and how to fix it. */
 export interface ConfigurationIssue {
-  /** What kind of mistake it is; stable. */
+  /** The kind of mistake. Stable. */
   readonly code: ConfigurationIssueCode;
-  /** Where it stands, as keys and indexes from the options object down. */
+  /** The location in the options object, as property names and array indexes. */
   readonly path: readonly (string | number)[];
-  /** What was found. Never holds a secret or a key. */
+  /** What was found. Never contains a secret or a key. */
   readonly message: string;
-  /** What to write instead. */
+  /** How to fix it. */
   readonly hint: string;
 }
 
-/** Receives every mistake, so that one error can list them all. */
+/** Collects a mistake, so that one error can list all of them. */
 export type Report = (issue: ConfigurationIssue) => void;
 
 /**
- * Lets `instanceof` hold for an error of another copy of this package: a project may load two, of two versions or one of
- * them bundled. A class that extends one of these is told by its own instances, as ever.
+ * Makes `instanceof` work for errors from another copy of this package, because a project may load two versions or bundle
+ * one. Subclasses keep the usual check of the prototype.
  */
-function brand(errors: abstract new (...given: never[]) => Error, name: string): void {
+function brand(constructor: abstract new (...values: never[]) => Error, name: string): void {
   const mark = Symbol.for(`scopegate.${name}`);
-  Object.defineProperty(errors.prototype, mark, { value: true });
-  Object.defineProperty(errors, Symbol.hasInstance, {
+  Object.defineProperty(constructor.prototype, mark, { value: true });
+  Object.defineProperty(constructor, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      if (this !== errors) return Function.prototype[Symbol.hasInstance].call(this, value);
+      if (this !== constructor) return Function.prototype[Symbol.hasInstance].call(this, value);
       return typeof value === "object" && value !== null && mark in value;
     },
   });
 }
 
-/** Thrown at construction when the options are wrong. Lists every mistake found, not only the first. */
+/** Thrown at construction when the options are wrong. Lists all mistakes, not only the first. */
 export class ConfigurationError extends Error {
   static {
     brand(this, "ConfigurationError");
@@ -76,9 +76,9 @@ export class ConfigurationError extends Error {
 
   /** The name of the class. */
   override readonly name = "ConfigurationError";
-  /** Stable, so that it may be compared. */
+  /** The error code. Stable. */
   readonly code = "configuration_invalid";
-  /** Every mistake that was found. */
+  /** All mistakes. */
   readonly issues: readonly ConfigurationIssue[];
 
   constructor(issues: readonly ConfigurationIssue[]) {
@@ -87,7 +87,7 @@ export class ConfigurationError extends Error {
   }
 }
 
-/** Thrown by `authenticate` for a token that is not accepted. Its text is fixed and never quotes the token. */
+/** Thrown by `authenticate` for a rejected token. The message is fixed and never quotes the token. */
 export class TokenRejectedError extends Error {
   static {
     brand(this, "TokenRejectedError");
@@ -95,7 +95,7 @@ export class TokenRejectedError extends Error {
 
   /** The name of the class. */
   override readonly name = "TokenRejectedError";
-  /** Stable, so that it may be compared. */
+  /** The error code. Stable. */
   readonly code = "token_rejected";
   /** Why the token was rejected. */
   readonly rejection: Rejection;
@@ -107,9 +107,9 @@ export class TokenRejectedError extends Error {
 }
 
 /**
- * Thrown by `authenticate` when no answer could be had about a token: its keys, or the answer of `isRevoked`,
- * are missing; and by `ready`, whose message names every source that failed and why. `cause` is for the operator's log;
- * it never reaches a client.
+ * Thrown by `authenticate` when a token cannot be checked because its keys are unavailable or `isRevoked` failed. Also
+ * thrown by `ready`, with a message that lists every failed source and why. `cause` is for logs and is never sent to a
+ * client.
  */
 export class KeysUnavailableError extends Error {
   static {
@@ -118,7 +118,7 @@ export class KeysUnavailableError extends Error {
 
   /** The name of the class. */
   override readonly name = "KeysUnavailableError";
-  /** Stable, so that it may be compared. */
+  /** The error code. Stable. */
   readonly code = "keys_unavailable";
 
   constructor(cause?: unknown, message = "The access token cannot be checked at the moment.") {
@@ -126,7 +126,7 @@ export class KeysUnavailableError extends Error {
   }
 }
 
-/** Thrown by `orThrow` of an audit report with errors. The message is the report's text. */
+/** Thrown by `orThrow` of an audit report that contains errors. The message is the rendered report. */
 export class AuditError extends Error {
   static {
     brand(this, "AuditError");
@@ -134,11 +134,11 @@ export class AuditError extends Error {
 
   /** The name of the class. */
   override readonly name = "AuditError";
-  /** Stable, so that it may be compared. */
+  /** The error code. Stable. */
   readonly code = "audit_failed";
 }
 
-/** `Did you mean ...?` for a misspelt word, or `otherwise` where nothing known comes near it. */
+/** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no known word is similar. */
 export function suggest(word: string, known: readonly string[], otherwise: string): string {
   const nearest = closestMatch(word, [...known], {
     maxDistance: Math.max(2, Math.floor(word.length / 3)),
@@ -146,7 +146,7 @@ export function suggest(word: string, known: readonly string[], otherwise: strin
   return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
 }
 
-/** What a function of the platform returns, or `undefined` where it throws: for input that may well be wrong. */
+/** Returns the result of `run`, or `undefined` if it throws. For platform functions that throw on invalid input. */
 export function attempt<T>(run: () => T): T | undefined {
   try {
     return run();
@@ -157,10 +157,10 @@ export function attempt<T>(run: () => T): T | undefined {
 
 function renderIssue({ path, message, hint }: ConfigurationIssue): string {
   const [first, ...rest] = path;
-  const place = rest.reduce<string>(
+  const location = rest.reduce<string>(
     (text, step) =>
       typeof step === "string" && /^\w+$/.test(step) ? `${text}.${step}` : `${text}[${JSON.stringify(step)}]`,
     String(first ?? "options"),
   );
-  return `${place}: ${message} ${hint}`;
+  return `${location}: ${message} ${hint}`;
 }

@@ -8,7 +8,7 @@ import { type AccessRequest, ownProperty, requireString, withoutCredentials } fr
 import { notify } from "./runtime/notify.ts";
 import { type ScopeRules } from "./scopes/scope.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
-import { isMalformed, readCredential, type TokenSource } from "./token/credential.ts";
+import { type Credential, isMalformed, readCredential, type TokenSource } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
 /** A decision with what it was based on, so that the route that runs can be checked later. */
@@ -18,6 +18,8 @@ export interface Verdict {
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
 }
+
+type Token = Extract<Credential, { kind: "token" }>;
 
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Verdict | Promise<Verdict>;
@@ -106,22 +108,43 @@ export class Pipeline {
       return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(request, this.#rules.tokenSources, this.#rules.maxTokenBytes);
-    const refuseToken = (...[reason, facts]: [Refused["reason"], Partial<Refused>?]): Verdict =>
-      this.#conclude(refuse(reason, rulesOf(matches), facts), governing, request);
-    if (credential.kind === "malformed") return refuseToken("credential_malformed");
-    if (credential.kind === "too_large") return refuseToken("token_rejected", { rejection: "too_large" });
     if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
+    if (credential.kind !== "token") return this.#refuseCredential(credential.kind, governing, request);
 
-    const next = (identified: Identified): Verdict => {
-      if (identified.kind === "identified")
-        return this.#conclude(this.#decideKnown(governing, identified.principal), governing, request);
-      if (isMalformed(credential)) return refuseToken("credential_malformed");
-      const { reason, ...facts } = identified.refusal;
-      return refuseToken(reason, facts);
-    };
     const identified = this.#identify(credential.token);
     // A program may have replaced the global `Promise`, and then `instanceof` would take a promise for a result.
-    return "then" in identified ? continueWith(identified, next) : next(identified);
+    return "then" in identified
+      ? this.#whenIdentified(identified, credential, governing, request)
+      : this.#decideIdentified(identified, credential, governing, request);
+  }
+
+  async #whenIdentified(
+    pending: Promise<Identified>,
+    ...rest: [Token, Governing, AccessRequest]
+  ): Promise<Verdict> {
+    return this.#decideIdentified(await pending, ...rest);
+  }
+
+  #decideIdentified(
+    identified: Identified,
+    credential: Token,
+    governing: Governing,
+    request: AccessRequest,
+  ): Verdict {
+    if (identified.kind === "identified")
+      return this.#conclude(this.#decideKnown(governing, identified.principal), governing, request);
+    if (isMalformed(credential)) return this.#refuseCredential("malformed", governing, request);
+    const { reason, ...facts } = identified.refusal;
+    return this.#conclude(refuse(reason, rulesOf(matchesOf(governing)), facts), governing, request);
+  }
+
+  #refuseCredential(kind: "malformed" | "too_large", governing: Governing, request: AccessRequest): Verdict {
+    const rules = rulesOf(matchesOf(governing));
+    const decision =
+      kind === "malformed"
+        ? refuse("credential_malformed", rules)
+        : refuse("token_rejected", rules, { rejection: "too_large" });
+    return this.#conclude(decision, governing, request);
   }
 
   #refuseByTable(governing: Governing): Refused | undefined {
@@ -156,11 +179,6 @@ function decideAnonymous(governing: Governing): Decision {
   const rules = rulesOf(matches);
   return isOpen && matches.length > 0 ? allow(rules) : refuse("credential_missing", rules);
 }
-
-const continueWith = async (
-  pending: Promise<Identified>,
-  next: (known: Identified) => Verdict,
-): Promise<Verdict> => next(await pending);
 
 /** Where a server keeps its pipeline for the adapters, which may come from another copy of the package. */
 const PIPELINE = Symbol.for("scopegate.pipeline");

@@ -52,10 +52,11 @@ const ENCODED_IN_URLS = /[{}|^`<>"']/g;
 
 /** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
 export function readPath(target: string): Path | undefined {
-  const origin = target.includes("#") ? undefined : originForm(target);
+  const origin = originForm(target);
   if (origin === undefined) return undefined;
   const text = pathOf(origin);
-  if (text.length > MAX_PATH_LENGTH) return undefined;
+  // A fragment is never sent (RFC 9112 section 3.2); one in the query would be cut off by some parsers.
+  if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
   const end = text.endsWith("/") ? text.length - 1 : text.length;
   if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
   const isReadable = READABLE_PATH.test(text) && attempt(() => decodeURIComponent(text)) !== undefined;
@@ -68,6 +69,15 @@ export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end
 /** The segments of a path, still percent-encoded, without an empty one for a trailing slash. */
 export const segmentsOf = ({ text, end }: Path): readonly string[] =>
   end === 0 ? [] : text.slice(1, end).split("/");
+
+/** One segment, counted from the start without dividing the whole path; empty where the path is shorter. */
+export function segmentAt({ text, end }: Path, index: number): string {
+  let start = 1;
+  for (let left = index; left > 0 && start > 0; left -= 1) start = text.indexOf("/", start) + 1;
+  if (start === 0 || start > end) return "";
+  const slash = text.indexOf("/", start);
+  return text.slice(start, slash < 0 ? end : slash);
+}
 
 /** The target without its query. */
 export function pathOf(target: string): string {

@@ -12,67 +12,71 @@ import { type RouteTable } from "./policy/rule.ts";
 import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { createIdentifier } from "./token/authenticate.ts";
-import { createTrust, rememberAudience } from "./token/issuers.ts";
+import { createIssuers, rememberAudience } from "./token/issuers.ts";
 import { createPrincipal, type Principal } from "./token/principal.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
-/** Decides for every request who is calling and whether they may: what RFC 6749 section 1.1 calls a resource server. */
+/** Decides for every request who is calling and whether they may call: a resource server (RFC 6749 section 1.1). */
 export interface ResourceServer {
-  /** Decides one request. Never throws for anything that a client sent: a refusal is a value. TypeError without a target. */
+  /**
+   * Decides one request. It never throws for anything that a client sent: a refusal is a value.
+   * @throws TypeError for a request without a target
+   */
   check(request: AccessRequest): Promise<Decision>;
   /**
-   * Verifies one token, whatever route it is used for; the table is not asked.
-   * @throws TokenRejectedError when it is not accepted
-   * @throws KeysUnavailableError when nobody can tell
+   * Verifies one token. It does not look at the table.
+   * @throws TokenRejectedError when the token is not accepted
+   * @throws KeysUnavailableError when the token cannot be checked
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Decides by the table alone for a caller who is known already; the path is read exactly as it is spelled. Tells no
-   * hook, checks no token.
+   * Decides by the table alone, for a caller who is already known. A path that is not spelled as the table spells it is
+   * refused. It verifies no token and calls no hook.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
   /**
-   * Shows how a request would be decided for these scopes, or without a token, and why.
-   * @throws TypeError for a query without `path`, and for scopes that are no list
+   * Shows how a request with these scopes, or without a token, would be decided, and why.
+   * @throws TypeError for a query without `path`, and for scopes that are not an array
    */
   explain(query: ExplainQuery): Explanation;
   /**
-   * Compares the table with the routes of an application, which `routesOf` of the adapters lists. It does not see what
-   * answers without a route (static files, upgrades); whether `protect` stands in front of the routes it takes from the list.
-   * @throws TypeError for anything but a list of `{ method, pattern }`; a pattern that cannot be read is a finding
+   * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not see what is
+   * answered without a route, such as static files and upgrades. Whether `protect` runs in front of a route is a part of
+   * the list. A pattern that cannot be read is a finding.
+   * @throws TypeError for anything but an array of `{ method, pattern }`
    */
   audit(routes: Iterable<ListedRoute>): AuditReport;
   /**
-   * The response for a refusal: status, headers, and the body to be sent as JSON. Not to be changed: many share it.
-   * @throws TypeError for anything else: a promise that was not awaited, a decision that allows
+   * Returns the response for a refusal: status, headers, and the body to send as JSON. Do not change it: requests share it.
+   * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
   /**
-   * Decides whether the caller of an allowed request holds all of these scopes as well, and tells `onDecision`: what
-   * `requireScopes` of the adapters asks. A refused decision stays as it is. `<name>` stands for a member of `request.params`.
+   * Decides whether the caller of an allowed request also holds all of these scopes, and calls `onDecision`;
+   * `requireScopes` of the adapters uses it. `<name>` stands for a property of `request.params`. A refused decision is
+   * returned unchanged.
    * @throws ConfigurationError for a scope that no token can be granted
-   * @throws Error on a public route, where no token was read, and for a parameter that the request does not have
+   * @throws Error on a public route, where no token is read, and for a parameter that the request does not have
    */
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
-   * Loads and imports all keys now, so that a service fails at boot rather than on its first request. Remote sets that
+   * Loads and imports all keys now, so that a service fails at boot and not on its first request. Remote key sets that
    * are fresh are not fetched again.
-   * @throws KeysUnavailableError naming every source that failed and why
+   * @throws KeysUnavailableError that names every source that failed, and why
    */
   ready(): Promise<void>;
-  /** Ends background work: remote sets are read no more. Nothing of it keeps a process alive that is not closed. */
+  /** Stops background work: remote key sets are not refreshed any more. Without it, the process can still exit. */
   close(): Promise<void>;
 }
 
 /**
- * Makes a resource server from its options; the adapters protect an application with it.
+ * Creates a resource server from its options. The adapters protect an application with it.
  *
- * It issues no tokens and keeps no state of a request. Keys given as text are read here; HMAC secrets are imported by
- * `ready()` or the first request.
+ * It issues no tokens. Keys given as strings are imported here, HMAC secrets by `ready()` or the first request.
  *
- * @throws ConfigurationError listing every mistake in the options
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -88,10 +92,10 @@ export interface ResourceServer {
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
-  const { trusted, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
-  const trust = createTrust(trusted.parties, trusted.byIssuer, scopeRules);
+  const { issuers, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
+  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = resolved.tokenCache && new TokenCache<Principal>(resolved.tokenCache, resolved.now);
-  const identify = createIdentifier(trust, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
+  const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
   const pipeline = new Pipeline(resolved, identify);
 
   const server: ResourceServer = {
@@ -116,13 +120,13 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
     audit: (routes) => auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open"),
     refuse: createRefuser(resolved.challenge),
-    ready: trust.ready,
+    ready: verifiers.ready,
     close() {
-      trust.close();
+      verifiers.close();
       return Promise.resolve();
     },
   };
   attachPipeline(server, pipeline);
-  rememberAudience(server, trusted.parties);
+  rememberAudience(server, issuers.configurations);
   return Object.freeze(server);
 }

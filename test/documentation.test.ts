@@ -1,4 +1,4 @@
-/** Every code block of the documentation compiles, and runs where it can; what a page says is answered is answered. */
+/** Compiles every code block of the documentation, runs the programs, and compares their answers with the pages. */
 import { fork, execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -51,7 +51,7 @@ const mint: Mint = (args) => {
 
 const realFetch = globalThis.fetch;
 
-/** Answers as `https://login.example/` does, without leaving this process. */
+/** Answers requests to `https://login.example/` inside this process. */
 const answerAsIssuer = (url: string, init?: RequestInit): Promise<Response> =>
   url.startsWith("https://login.example/")
     ? Promise.resolve(
@@ -74,11 +74,11 @@ afterAll(() => {
   removeSnippets();
 });
 
-/** The blocks of a section: what is below one heading of the second level. */
+/** The other blocks of the same section, which is everything below one heading of the second level. */
 const besides = ({ page, section }: Block, ...languages: readonly string[]): readonly Block[] =>
   blocks.filter((one) => one.page === page && one.section === section && languages.includes(one.language));
 
-/** The requests that a section shows, with the tokens that the page has made so far. */
+/** The requests of a section, with the tokens that the page has created so far. */
 async function requestsBelow(block: Block): Promise<readonly Request[]> {
   const shell = besides(block, "sh");
   const above = blocks.filter(({ page, language, line }) => {
@@ -88,7 +88,7 @@ async function requestsBelow(block: Block): Promise<readonly Request[]> {
   return (await requestsOf([...above, ...shell], mint)).slice(earlier.length);
 }
 
-/** Asks each server of a section everything that the section shows; of two the first is what the second replaces. */
+/** Sends each request of a section to each server of it. Of two servers, the second replaces the first. */
 async function checkAnswers(files: readonly string[], block: Block, ports: readonly number[]): Promise<void> {
   const requests = await requestsBelow(block);
   expect(requests.length, `${block.page}:${block.line} shows no request`).toBeGreaterThan(0);
@@ -109,16 +109,15 @@ async function checkAnswers(files: readonly string[], block: Block, ports: reado
   log.mockRestore();
   for (const { code, page, line } of besides(block, "http")) {
     const lines = code.trim().split("\n");
-    const isSaid = (answer: string) =>
+    const isShown = (answer: string) =>
       lines.every((one) => one === "" || answer.includes(one) || answer.includes(lowerName(one)));
-    expect(heads.some(isSaid), `${page}:${line} is answered`).toBe(true);
+    expect(heads.some(isShown), `${page}:${line} matches a response`).toBe(true);
   }
 }
 
-/** A header field as it is compared. */
 const lowerName = (line: string): string => line.toLowerCase();
 
-/** A documented WebSocket answers who may have it, and only below its path. */
+/** A documented WebSocket opens for callers with the scope, and only at its path. */
 async function checkUpgrades(port: number): Promise<void> {
   const open = async (path: string, ...scopes: string[]): Promise<string> => {
     const authorization = `Bearer ${await issuer.token({ scopes })}`;
@@ -137,7 +136,7 @@ async function checkUpgrades(port: number): Promise<void> {
 }
 
 describe("the code of the documentation", () => {
-  it("is of a kind that is checked here", () => {
+  it("uses only languages that are checked here", () => {
     const known = ["ts", "js", "json", "sh", "http", "text"];
     const others = blocks.filter(({ language }) => !known.includes(language));
     expect(others.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
@@ -147,26 +146,26 @@ describe("the code of the documentation", () => {
     expect(examples.length).toBeGreaterThanOrEqual(7);
   });
 
-  it("compiles, every block of it and every example in a comment", () => {
+  it("compiles in every block and every example of a comment", () => {
     expect(mistakesOf(compileAll())).toEqual([]);
   }, 60_000);
 
-  it("leaves no name that is exported without a word", () => {
+  it("documents every exported name", () => {
     const names = exportedNames(compileAll());
     expect([...names].filter(([, comment]) => comment === "").map(([name]) => name)).toEqual([]);
     expect(names.size).toBeGreaterThan(200);
   });
 
-  it("compares with every option of the libraries that people come from", () => {
+  it("names every option of the libraries that the migration pages cover", () => {
     const forgotten = [...peerOptions(compileAll())].flatMap(([page, options]) => {
       const { prose } = pageOf(page);
-      const isTold = (name: string) => new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``).test(prose);
-      return options.filter((name) => !isTold(name)).map((name) => `${page}: ${name}`);
+      const isNamed = (name: string) => new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``).test(prose);
+      return options.filter((name) => !isNamed(name)).map((name) => `${page}: ${name}`);
     });
     expect(forgotten).toEqual([]);
   });
 
-  it("is JSON where it says so, and a configuration or a payload that is accepted", async () => {
+  it("shows valid JSON, with configurations and payloads that are accepted", async () => {
     for (const { code, page, line } of ofLanguage("json")) {
       const value = JSON.parse(code) as Record<string, unknown>;
       const about = `${page}:${line}`;
@@ -187,7 +186,7 @@ describe("the code of the documentation", () => {
     }
   });
 
-  it("has commands that exist", () => {
+  it("shows only commands that exist", () => {
     const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
       readonly name: string;
       readonly scripts: object;
@@ -217,7 +216,7 @@ describe("the code of the documentation", () => {
 describe("the first screen of README.md", () => {
   const [server, token] = pageOf(QUICK_START).blocks.filter(({ language }) => language === "js");
 
-  it("serves as it says, with the key and the tokens of its own script", async () => {
+  it("answers as the page shows, with the key and the tokens of its own script", async () => {
     const place = mkdtempSync(join(FOLDER, "quick-start-"));
     writeFileSync(join(place, "server.mjs"), server?.code ?? "");
     writeFileSync(join(place, "token.mjs"), token?.code ?? "");
@@ -261,7 +260,7 @@ describe("a documented server", () => {
     (name) => [name, servers.filter(({ block }) => nameOf(block) === name)] as const,
   );
 
-  it.each(sections)("answers as it is said: %s", async (_name, members) => {
+  it.each(sections)("answers as the page shows: %s", async (_name, members) => {
     const [first] = members;
     if (!first) return;
     const served = [];
@@ -282,7 +281,7 @@ describe("a documented server", () => {
 });
 
 describe("a documented configuration", () => {
-  it.each(withRole("configuration"))("makes a server: $name", async ({ file }) => {
+  it.each(withRole("configuration"))("creates a server: $name", async ({ file }) => {
     const made = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
     for (const one of Object.values(made)) {
       if (typeof one !== "object" || one === null || !("routes" in one)) continue;
@@ -294,16 +293,13 @@ describe("a documented configuration", () => {
 });
 
 describe("a documented program", () => {
-  it.each(withRole("program"))(
-    "runs to its end, and prints what is said: $name",
-    async ({ file, code, block }) => {
-      const out = await run(pathToFileURL(file).href);
-      const told = [...code.matchAll(/^ *console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
-      expect(out.split("\n").slice(0, told.length)).toEqual(told);
-      const [shown] = block ? besides(block, "text").filter(({ line }) => line > block.line) : [];
-      if (shown) expect(out).toContain(shown.code.trim());
-    },
-  );
+  it.each(withRole("program"))("prints what the page shows: $name", async ({ file, code, block }) => {
+    const out = await run(pathToFileURL(file).href);
+    const shownLines = [...code.matchAll(/^ *console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
+    expect(out.split("\n").slice(0, shownLines.length)).toEqual(shownLines);
+    const [shown] = block ? besides(block, "text").filter(({ line }) => line > block.line) : [];
+    if (shown) expect(out).toContain(shown.code.trim());
+  });
 
   it.each(withRole("test").filter(({ code }) => code.includes('"node:test"')))(
     "passes as a test: $name",

@@ -1,4 +1,4 @@
-/** Errors keep their class where a project has loaded this package twice. */
+/** `instanceof` works for errors from a second copy of this package. */
 import { describe, expect, it } from "vitest";
 import * as ours from "../src/errors.ts";
 
@@ -14,24 +14,24 @@ const made = (copy: typeof ours) => ({
 const NAMES = Object.keys(made(ours)) as (keyof ReturnType<typeof made>)[];
 
 describe.each(NAMES)("%s", (name) => {
-  it("is the same to instanceof in another copy of the package", () => {
+  it("matches instanceof of another copy of the package", () => {
     expect(theirs[name]).not.toBe(ours[name]);
     expect(made(theirs)[name] instanceof ours[name]).toBe(true);
     expect(made(ours)[name] instanceof theirs[name]).toBe(true);
   });
 
-  it("is no other error, and no other value is one", () => {
+  it("does not match other errors and values", () => {
     for (const other of NAMES) expect(made(theirs)[other] instanceof ours[name]).toBe(other === name);
     for (const value of [new Error(), { name }, Object.create(null), null, undefined, name, () => name])
       expect(value instanceof ours[name]).toBe(false);
   });
 
-  it("has its name on the class, the error and its stack", () => {
+  it("sets its name on the class and on the error", () => {
     const error = made(ours)[name];
     expect([ours[name].name, error.constructor.name, error.name]).toEqual([name, name, name]);
   });
 
-  it("tells the instances of a class that extends it as ever", () => {
+  it("keeps the usual instanceof for subclasses", () => {
     class Own extends (ours[name] as new (...given: unknown[]) => Error) {}
     const own = new Own([]);
     expect([own instanceof Own, own instanceof ours[name], own instanceof theirs[name]]).toEqual([

@@ -58,7 +58,7 @@ describe("a polluted prototype", () => {
     [{ scopes: ["platform:admin"] }],
     [{ kid: "other", typ: "JWT", alg: "none" }],
     [{ reading: { ignoreCase: true } }],
-  ])("with %j lets nobody in", async (members) => {
+  ])("allows nobody with %j", async (members) => {
     const server = create();
     const few = await bearer("teams:read");
     pollute(members);
@@ -107,7 +107,7 @@ describe("a polluted prototype under an adapter", () => {
 });
 
 describe("checkScopes", () => {
-  it("leaves a refused decision as it is, whatever else its caller holds", async () => {
+  it("returns a refused decision unchanged, whatever its caller holds", async () => {
     const revoking = create({ isRevoked: () => true });
     const revoked = await revoking.check(ask(await bearer("agents:read")));
     expect(revoking.checkScopes(revoked, ["agents:read"], ask())).toBe(revoked);
@@ -116,7 +116,7 @@ describe("checkScopes", () => {
     expect(server.checkScopes(insufficient, ["teams:read"], ask())).toBe(insufficient);
   });
 
-  it("reads a list that was changed anew", async () => {
+  it("compiles a changed array again", async () => {
     const server = create();
     const allowed = await server.check(ask(await bearer("agents:read")));
     const scopes = ["agents:read"];
@@ -126,8 +126,8 @@ describe("checkScopes", () => {
   });
 });
 
-describe("a revocation check that never answers", () => {
-  it("ends in keys_unavailable after five seconds, and leaves no timer behind", async () => {
+describe("a revocation check that never settles", () => {
+  it("ends with keys_unavailable after five seconds, and leaves no timer", async () => {
     const token = await bearer("agents:read");
     let asked: (() => void) | undefined;
     const wasAsked = new Promise<void>((resolve) => (asked = resolve));
@@ -152,7 +152,7 @@ describe("a revocation check that never answers", () => {
     }
   });
 
-  it("leaves no timer behind when it answers in time", async () => {
+  it("leaves no timer when it settles in time", async () => {
     const token = await bearer("agents:read");
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
@@ -166,13 +166,13 @@ describe("a revocation check that never answers", () => {
 });
 
 describe("a hook", () => {
-  it("may reject with a promise of another realm", async () => {
+  it("can return a rejected promise of another realm", async () => {
     const server = create({ onDecision: () => runInNewContext("Promise.reject(new Error())") as undefined });
     expect((await server.check(ask(await bearer("agents:read")))).allowed).toBe(true);
   });
 });
 
-describe("a Promise of the program's own, in place of the global one", () => {
+describe("a global Promise that the program replaced", () => {
   it.each<readonly [Partial<ResourceServerOptions>]>([
     [{ authorization: false }],
     [{ unmappedRoutes: "authenticated" }],
@@ -206,7 +206,7 @@ describe("a JWK Set in a file", () => {
   };
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  it("refuses a withdrawn key even when it goes while the file is read", async () => {
+  it("rejects a key that is withdrawn while the file is read", async () => {
     const token = await own.token({ scopes: [] });
     for (let round = 0; round < 20; round += 1) {
       write(own.publicJwk);
@@ -219,7 +219,7 @@ describe("a JWK Set in a file", () => {
     }
   });
 
-  it("uses the good keys beside an entry that is none", () => {
+  it("uses the good keys next to an invalid entry", () => {
     write({ kid: "nonsense" }, null, 7, own.publicJwk);
     expect(() => create({ verificationKeys: undefined as never, keys: { jwksFile: file } })).not.toThrow();
   });
@@ -237,7 +237,7 @@ describe("an HMAC secret", () => {
     ["a PEM as a key object", createSecretKey(issuer.publicPem, "utf8")],
     ["DER as a key object", createSecretKey(der)],
     ["an SSH key", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA someone@example"],
-  ])("is not made of %s, which everybody knows", (_, key) => {
+  ])("is refused where it is %s, which is public", (_, key) => {
     expect(() => create({ algorithm: "HS256", verificationKeys: [key] })).toThrow(ConfigurationError);
   });
 });

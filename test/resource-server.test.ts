@@ -41,7 +41,7 @@ const expired = await bearer(["platform:admin"], { exp: NOW });
 const stranger = createIssuer({ kid: "stranger" });
 
 describe("check", () => {
-  it("lets in who holds the scopes that the route asks for, and says why", async () => {
+  it("allows a caller with the required scopes, and reports what satisfied them", async () => {
     const decision = await check(server, "GET /items/7", { authorization: await bearer(["items:7:read"]) });
     expect(decision).toMatchObject({
       allowed: true,
@@ -54,7 +54,7 @@ describe("check", () => {
     });
   });
 
-  it("refuses who lacks a scope, and says which", async () => {
+  it("refuses a caller without a required scope, and reports which is missing", async () => {
     const decision = await check(server, "POST /items", { authorization: await bearer(["items:write"]) });
     expect(decision).toMatchObject({
       allowed: false,
@@ -68,7 +68,7 @@ describe("check", () => {
     });
   });
 
-  it("cannot be changed afterwards", async () => {
+  it("returns a frozen decision", async () => {
     for (const decision of [
       await check(server, "GET /items/7", { authorization: await bearer(["items:read"]) }),
       await check(server, "GET /items/7", { authorization: await bearer([]) }),
@@ -93,27 +93,27 @@ describe("check", () => {
     ["a bad token", { authorization: "Bearer a.b.c" }],
     ["an expired token", { authorization: expired }],
     ["no token", {}],
-  ])("looks at no token on a public route: not at %s", async (_, request) => {
+  ])("reads no token on a public route: %s", async (_, request) => {
     const decision = await check(server, "GET /open", request);
     expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
     expect(decision).not.toHaveProperty("principal");
   });
 
-  it("does not even touch the credential on a public, an unmapped or an ambiguous path", async () => {
+  it("does not touch the credential on a public, an unmapped or an ambiguous path", async () => {
     const untouchable = (target: string): AccessRequest => ({
       method: "GET",
       target,
       get authorization(): string {
-        throw new Error("Somebody looked at the credential.");
+        throw new Error("The credential was read.");
       },
       get cookie(): string {
-        throw new Error("Somebody looked at the cookie.");
+        throw new Error("The cookie was read.");
       },
     });
     expect(await server.check(untouchable("/open"))).toMatchObject({ allowed: true });
     expect(await server.check(untouchable("/nowhere"))).toMatchObject({ reason: "route_unmapped" });
     expect(await server.check(untouchable("/a/../open"))).toMatchObject({ reason: "request_ambiguous" });
-    await expect(server.check(untouchable("/signed-in"))).rejects.toThrow("Somebody looked");
+    await expect(server.check(untouchable("/signed-in"))).rejects.toThrow("was read");
   });
 
   it.each([
@@ -123,13 +123,13 @@ describe("check", () => {
     ["several headers", { authorization: ["Bearer a", "Bearer b"] }, { reason: "credential_malformed" }],
     ["a bad token", { authorization: "Bearer a.b.c" }, { reason: "token_rejected", rejection: "malformed" }],
     ["an expired token", { authorization: expired }, { reason: "token_rejected", rejection: "expired" }],
-  ])("answers %s on an optional route", async (_, request, expected) => {
+  ])("decides an optional route with %s", async (_, request, expected) => {
     const decision = await check(server, "GET /maybe", request);
     expect(decision).toMatchObject(expected);
     expect(decision).not.toHaveProperty("principal");
   });
 
-  it("knows the caller on an optional route who has a token", async () => {
+  it("returns the caller with a token on an optional route", async () => {
     expect(await check(server, "GET /maybe", { authorization: await bearer(["a:read"]) })).toMatchObject({
       allowed: true,
       principal: { userId: "user-1", scopes: ["a:read"] },
@@ -139,11 +139,15 @@ describe("check", () => {
   it.each([
     ["no token", {}, { reason: "credential_missing" }],
     ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }, { reason: "credential_missing" }],
-    ["a cookie that is not asked for", { cookie: "access_token=a.b.c" }, { reason: "credential_missing" }],
+    [
+      "a cookie that is not a token source",
+      { cookie: "access_token=a.b.c" },
+      { reason: "credential_missing" },
+    ],
     ["a malformed header", { authorization: "Bearer a b" }, { reason: "credential_malformed" }],
     ["a bad token", { authorization: "Bearer a.b.c" }, { reason: "token_rejected", rejection: "malformed" }],
     ["an expired token", { authorization: expired }, { reason: "token_rejected", rejection: "expired" }],
-  ])("refuses %s where a token is asked for, and names the rule", async (_, request, expected) => {
+  ])("refuses %s where a token is required, and names the rule", async (_, request, expected) => {
     for (const route of ["GET /signed-in", "GET /items/7", "POST /items", "GET /either", "GET /list"]) {
       const decision = await check(server, route, request);
       expect(decision).toMatchObject({ allowed: false, ...expected, required: [], granted: [] });
@@ -175,7 +179,7 @@ describe("check", () => {
   });
 
   it.each(["/a/../open", "/%2e%2e/open", "//open", "/open#x", "/open%2f", "*", "", "http://user@host/open"])(
-    "refuses %j before any rule or token is looked at",
+    "refuses %j before it reads a rule or a token",
     async (target) => {
       const request = { target, method: "GET", authorization: await bearer(["platform:admin"]) };
       const decision = await server.check(request);
@@ -185,8 +189,48 @@ describe("check", () => {
     },
   );
 
+  it.each(["/ITEMS/7", "/items/7/", "/%69tems/7", "/Open", "/open/", "/MAYBE"])(
+    "refuses the inexact path %s without a matched route, whoever calls",
+    async (target) => {
+      for (const authorization of [undefined, await bearer(["platform:admin"])])
+        expect(await server.check({ method: "GET", target, authorization })).toMatchObject({
+          allowed: false,
+          reason: "request_ambiguous",
+          rules: [],
+        });
+    },
+  );
+
+  it("decides an inexact path with the route that the router matched, by all its rules", async () => {
+    const authorization = await bearer(["items:7:read"]);
+    const request = { method: "GET", matchedPattern: "/items/:id", authorization };
+    expect(await server.check({ ...request, target: "/Items/7/" })).toMatchObject({
+      allowed: true,
+      rules: [{ key: "GET /items/:id" }],
+    });
+    expect(await server.check({ ...request, target: "/Items/8/" })).toMatchObject({
+      reason: "scope_insufficient",
+      missing: ["items:8:read"],
+    });
+  });
+
+  it("refuses a path that does not fit the matched route", async () => {
+    const request = { method: "GET", target: "/open", matchedPattern: "/items/:id" };
+    expect(await server.check(request)).toMatchObject({ reason: "request_ambiguous" });
+  });
+
+  it("ignores a matched route of a polluted prototype", async () => {
+    const request = Object.assign(Object.create({ matchedPattern: "/items/:id" }) as object, {
+      method: "GET",
+      target: "/ITEMS/7",
+    });
+    expect(await server.check(request)).toMatchObject({
+      cause: "The path is not spelled as the table spells it.",
+    });
+  });
+
   it.each(["GET /nowhere", "POST /open", "OPTIONS /signed-in", "get /signed-in", "GET /", "DELETE /items"])(
-    "refuses %s, for which there is no rule, whoever asks",
+    "refuses %s, which has no rule, whoever calls",
     async (route) => {
       for (const authorization of [undefined, "Bearer", expired, await bearer(["platform:admin"])]) {
         const decision = await check(server, route, { authorization });
@@ -197,7 +241,7 @@ describe("check", () => {
     },
   );
 
-  it("asks for a valid token, and nothing else, on unmapped routes where the options say so", async () => {
+  it('requires a valid token and no scope on unmapped routes with `unmappedRoutes: "authenticated"`', async () => {
     const lenient = create({ unmappedRoutes: "authenticated" });
     expect(await check(lenient, "GET /nowhere")).toMatchObject({ reason: "credential_missing" });
     expect(await check(lenient, "GET /nowhere", { authorization: "Bearer" })).toMatchObject({
@@ -217,7 +261,7 @@ describe("check", () => {
     });
   });
 
-  it("verifies tokens and checks no scopes where authorization is off", async () => {
+  it("verifies tokens and checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
     for (const route of ["GET /items/7", "POST /items", "GET /either", "GET /list", "GET /nowhere"]) {
       expect(await check(open, route)).toMatchObject({ reason: "credential_missing" });
@@ -249,7 +293,7 @@ describe("check", () => {
     ["exp", { exp: "never" }, {}],
     ["tenant", {}, { requiredClaims: ["tenant"] }],
   ])(
-    "names the claim %s that is missing or wrong to the operator, not to the client",
+    "reports the claim %s that is missing or wrong to the operator, not to the client",
     async (claim, claims, options) => {
       const strict = create(options);
       const decision = await check(strict, "GET /signed-in", { authorization: await bearer([], claims) });
@@ -261,13 +305,13 @@ describe("check", () => {
     },
   );
 
-  it("still demands the scopes claim where authorization is off", async () => {
+  it("still requires the scopes claim with `authorization: false`", async () => {
     const open = create({ authorization: false });
     const authorization = await bearer([], { scopes: undefined });
     expect(await check(open, "GET /items/7", { authorization })).toMatchObject({ rejection: "claims" });
   });
 
-  it("decides each of many requests at once for its own caller", async () => {
+  it("decides each of many concurrent requests for its own caller", async () => {
     const users = [...Array(30).keys()].map((index) => `user-${index}`);
     const decisions = await Promise.all(
       users.map(async (sub, index) =>
@@ -288,7 +332,7 @@ describe("isRevoked", () => {
   it.each<readonly [string, unknown]>([
     ["false", false],
     ["a promise of false", Promise.resolve(false)],
-  ])("lets the caller in with %s", async (_, answer) => {
+  ])("allows the caller when it returns %s", async (_, answer) => {
     const authorization = await bearer();
     expect(
       await check(
@@ -304,7 +348,7 @@ describe("isRevoked", () => {
   it.each<readonly [string, unknown]>([
     ["true", true],
     ["a promise of true", Promise.resolve(true)],
-  ])("rejects the token with %s, on every route that looks at one", async (_, answer) => {
+  ])("rejects the token when it returns %s, on every route that reads one", async (_, answer) => {
     const revoking = answering(() => answer);
     const authorization = await bearer(["platform:admin"]);
     for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
@@ -323,13 +367,13 @@ describe("isRevoked", () => {
     ["0", () => 0],
     ["1", () => 1],
     ["NaN", () => Number.NaN],
-    ["an empty text", () => ""],
-    ["a text", () => "false"],
+    ["an empty string", () => ""],
+    ["a string", () => "false"],
     ["an object", () => ({ revoked: false })],
-    ["a list", () => []],
+    ["an array", () => []],
     ["a boxed boolean", () => Object(false) as unknown],
     ["a promise of nothing", () => Promise.resolve()],
-    ["a promise of a text", () => Promise.resolve("false")],
+    ["a promise of a string", () => Promise.resolve("false")],
     [
       "an error",
       () => {
@@ -341,25 +385,28 @@ describe("isRevoked", () => {
     ["a rejection with false", () => Promise.reject(false)],
   ];
 
-  it.each(nonsense)("lets nobody in with %s: no answer is not a bad token", async (_, isRevoked) => {
-    const unsure = answering(isRevoked);
-    const authorization = await bearer(["platform:admin"]);
-    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
-      const decision = await check(unsure, route, { authorization });
-      expect(decision).toMatchObject({ allowed: false, reason: "keys_unavailable", granted: [] });
-      expect(decision).not.toHaveProperty("principal");
-      const refusal = unsure.refuse(decision as Refused);
-      expect(refusal.status).toBe(503);
-      expect(refusal.headers).toHaveProperty("Retry-After");
-      expect(JSON.stringify(refusal)).not.toContain("revocation");
-    }
-    await expect(unsure.authenticate(await issuer.token())).rejects.toBeInstanceOf(KeysUnavailableError);
-  });
+  it.each(nonsense)(
+    "allows nobody when it returns %s, and does not treat that as a bad token",
+    async (_, isRevoked) => {
+      const unsure = answering(isRevoked);
+      const authorization = await bearer(["platform:admin"]);
+      for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
+        const decision = await check(unsure, route, { authorization });
+        expect(decision).toMatchObject({ allowed: false, reason: "keys_unavailable", granted: [] });
+        expect(decision).not.toHaveProperty("principal");
+        const refusal = unsure.refuse(decision as Refused);
+        expect(refusal.status).toBe(503);
+        expect(refusal.headers).toHaveProperty("Retry-After");
+        expect(JSON.stringify(refusal)).not.toContain("revocation");
+      }
+      await expect(unsure.authenticate(await issuer.token())).rejects.toBeInstanceOf(KeysUnavailableError);
+    },
+  );
 
   it.each([
     ["never", new Promise<boolean>(() => undefined)],
-    ["as a promise of another library that never ends", { then: () => undefined }],
-  ])("lets nobody in when it answers %s, and says so in time", async (_, answer) => {
+    ["like a promise of another library that never settles", { then: () => undefined }],
+  ])("allows nobody when it settles %s, within a time limit", async (_, answer) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const authorization = await bearer(["platform:admin"]);
@@ -378,7 +425,7 @@ describe("isRevoked", () => {
     }
   });
 
-  it("is asked about the principal of every verified token, and about no other", async () => {
+  it("is called with the principal of every verified token, and with no other", async () => {
     const isRevoked = vi.fn((principal: Principal) => principal.userId === "user-9");
     const asking = create({ isRevoked });
     await check(asking, "GET /open", { authorization: await bearer() });
@@ -400,7 +447,7 @@ describe("isRevoked", () => {
     });
   });
 
-  it("keeps its failure for the operator", async () => {
+  it("reports its failure to the operator", async () => {
     const cause = new Error("The revocation list is away.");
     const unsure = answering(() => Promise.reject(cause));
     const decision = await check(unsure, "GET /signed-in", { authorization: await bearer() });
@@ -410,21 +457,21 @@ describe("isRevoked", () => {
 });
 
 describe("onDecision", () => {
-  it("is told of every decision, with the request", async () => {
-    const told: [Decision, ObservedRequest][] = [];
-    const telling = create({ onDecision: (decision, request) => void told.push([decision, request]) });
+  it("is called with every decision and its request", async () => {
+    const seen: [Decision, ObservedRequest][] = [];
+    const observed = create({ onDecision: (decision, request) => void seen.push([decision, request]) });
     const decisions = [
-      await check(telling, "GET /open"),
-      await check(telling, "GET /nowhere"),
-      await check(telling, "GET /a//b"),
-      await check(telling, "GET /signed-in"),
-      await check(telling, "GET /signed-in", { authorization: "Bearer" }),
-      await check(telling, "GET /signed-in", { authorization: expired }),
-      await check(telling, "GET /items/7", { authorization: await bearer() }),
-      await check(telling, "GET /items/7", { authorization: await bearer(["items:read"]) }),
+      await check(observed, "GET /open"),
+      await check(observed, "GET /nowhere"),
+      await check(observed, "GET /a//b"),
+      await check(observed, "GET /signed-in"),
+      await check(observed, "GET /signed-in", { authorization: "Bearer" }),
+      await check(observed, "GET /signed-in", { authorization: expired }),
+      await check(observed, "GET /items/7", { authorization: await bearer() }),
+      await check(observed, "GET /items/7", { authorization: await bearer(["items:read"]) }),
     ];
-    expect(told.map(([decision]) => decision)).toEqual(decisions);
-    expect(told.map(([decision]) => (decision.allowed ? "allowed" : decision.reason))).toEqual([
+    expect(seen.map(([decision]) => decision)).toEqual(decisions);
+    expect(seen.map(([decision]) => (decision.allowed ? "allowed" : decision.reason))).toEqual([
       "allowed",
       "route_unmapped",
       "request_ambiguous",
@@ -434,7 +481,7 @@ describe("onDecision", () => {
       "scope_insufficient",
       "allowed",
     ]);
-    expect(told.map(([, { method, target }]) => `${method} ${target}`)).toEqual([
+    expect(seen.map(([, { method, target }]) => `${method} ${target}`)).toEqual([
       "GET /open",
       "GET /nowhere",
       "GET /a//b",
@@ -446,10 +493,10 @@ describe("onDecision", () => {
     ]);
   });
 
-  it("never sees the token, wherever the client left it, nor the query", async () => {
-    const told: unknown[][] = [];
-    const telling = create({
-      onDecision: (...values) => void told.push(values),
+  it("never receives the token, wherever the client left it, nor the query", async () => {
+    const seen: unknown[][] = [];
+    const observed = create({
+      onDecision: (...values) => void seen.push(values),
       tokenSources: [{ header: "authorization" }, { cookie: "access_token" }],
     });
     const token = await issuer.token();
@@ -473,9 +520,9 @@ describe("onDecision", () => {
       { target: `/signed-in#access_token=${token}` },
       { target: `http://user:${token}@service.example/signed-in` },
     ];
-    for (const request of left) await check(telling, "GET /signed-in", request);
-    expect(told).toHaveLength(left.length);
-    for (const [decision, request] of told) {
+    for (const request of left) await check(observed, "GET /signed-in", request);
+    expect(seen).toHaveLength(left.length);
+    for (const [decision, request] of seen) {
       expect(Object.keys(request as object)).not.toContain("authorization");
       expect(Object.keys(request as object)).not.toContain("cookie");
       expect((request as ObservedRequest).target).not.toContain("?");
@@ -487,7 +534,7 @@ describe("onDecision", () => {
     }
   });
 
-  it("is told the pattern and the parameters that the framework matched", async () => {
+  it("receives the pattern and the parameters that the framework matched", async () => {
     const onDecision = vi.fn();
     const matched = { matchedPattern: "/items/:key", params: { key: "7" } };
     await check(create({ onDecision }), "GET /items/7", { ...matched, authorization: await bearer() });
@@ -502,37 +549,37 @@ describe("onDecision", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("The log is away."))],
-    ["never ends", () => new Promise(() => undefined)],
+    ["never settles", () => new Promise(() => undefined)],
   ])("changes nothing when it %s", async (_, onDecision) => {
-    const telling = create({ onDecision });
-    expect(await check(telling, "GET /open")).toMatchObject({ allowed: true });
-    expect(await check(telling, "GET /signed-in")).toMatchObject({ reason: "credential_missing" });
+    const observed = create({ onDecision });
+    expect(await check(observed, "GET /open")).toMatchObject({ allowed: true });
+    expect(await check(observed, "GET /signed-in")).toMatchObject({ reason: "credential_missing" });
     const authorization = await bearer(["items:read"]);
-    expect(await check(telling, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
+    expect(await check(observed, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
   });
 
   it("cannot change a decision", async () => {
-    const telling = create({
+    const observed = create({
       onDecision: (decision, request) => {
         Object.assign(request, { target: "/open" });
         Object.assign(decision, { allowed: true });
       },
     });
-    expect(await check(telling, "GET /signed-in")).toMatchObject({ allowed: false });
+    expect(await check(observed, "GET /signed-in")).toMatchObject({ allowed: false });
   });
 
-  it("is not told of what only was asked", async () => {
+  it("is not called for authorize and explain", async () => {
     const onDecision = vi.fn();
-    const telling = create({ onDecision });
-    const principal = await telling.authenticate(await issuer.token());
-    telling.authorize(principal, "GET", "/items/7");
-    telling.explain({ method: "GET", path: "/items/7" });
+    const observed = create({ onDecision });
+    const principal = await observed.authenticate(await issuer.token());
+    observed.authorize(principal, "GET", "/items/7");
+    observed.explain({ method: "GET", path: "/items/7" });
     expect(onDecision).not.toHaveBeenCalled();
   });
 });
 
 describe("authenticate", () => {
-  it("tells who a token speaks for, whatever the table says", async () => {
+  it("returns the principal of a token, whatever the table has", async () => {
     const token = await issuer.token({ scopes: ["a:read"], session_id: "s-1" });
     const principal = await create({ scopeMappings: {}, defaultScopeMappings: {} }).authenticate(token);
     expect(principal).toMatchObject({ userId: "user-1", sessionId: "s-1", scopes: ["a:read"] });
@@ -550,10 +597,10 @@ describe("authenticate", () => {
     ["audience", () => issuer.token({ aud: "other" })],
     ["type", () => issuer.token({}, { typ: "id+jwt" })],
     ["claims", () => issuer.token({ scopes: 5 })],
-  ])("throws %s without quoting the token", async (rejection, make) => {
+  ])("throws for %s without quoting the token", async (rejection, make) => {
     const token = await make();
     const error: unknown = await server.authenticate(token).catch((thrown: unknown) => thrown);
-    if (!(error instanceof TokenRejectedError)) throw new Error("It is no TokenRejectedError.");
+    if (!(error instanceof TokenRejectedError)) throw new Error("It is not a TokenRejectedError.");
     expect(error).toMatchObject({ name: "TokenRejectedError", code: "token_rejected", rejection });
     expect(error.message).toBe(`The access token was rejected: ${rejection}.`);
     const shown = [error.stack, inspect(error, { depth: Infinity, showHidden: true }), JSON.stringify(error)];
@@ -574,11 +621,11 @@ describe("authenticate", () => {
     [5],
     [["a.b.c"]],
     [{ length: 5 }],
-  ])("throws nothing else, whatever it is given: %j", async (token) => {
+  ])("throws TokenRejectedError for every invalid value: %j", async (token) => {
     await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
   });
 
-  it("throws KeysUnavailableError with a fixed text when nobody can tell", async () => {
+  it("throws KeysUnavailableError with a fixed message when the token cannot be checked", async () => {
     const unsure = create({ isRevoked: () => Promise.reject(new Error("canary")) });
     const error: unknown = await unsure.authenticate(await issuer.token()).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({
@@ -590,7 +637,7 @@ describe("authenticate", () => {
 });
 
 describe("authorize", () => {
-  it("decides by the table for a caller who is known", async () => {
+  it("decides by the table for a known caller", async () => {
     const principal = await server.authenticate(await issuer.token({ scopes: ["items:7:read"] }));
     expect(server.authorize(principal, "GET", "/items/7")).toMatchObject({ allowed: true, principal });
     expect(server.authorize(principal, "GET", "/items/8")).toMatchObject({ reason: "scope_insufficient" });
@@ -621,7 +668,7 @@ describe("authorize", () => {
     }
   });
 
-  it("judges a principal of another server, or made by hand, by its scopes and its own rules alone", async () => {
+  it("weighs a principal of another server, or a hand-made one, by its scopes and its own rules alone", async () => {
     const lenient = create({ impliedScopes: { "a:read": ["items:read"] }, adminScope: "root" });
     for (const [scopes, allowed] of [
       [["a:read"], false],
@@ -653,26 +700,26 @@ describe("checkScopes", () => {
     [["extra:use"], ["extra:<id>:use"], true],
     [["extra:8:use"], ["extra:<id>:use"], false],
     [["extra:a/b:use"], ["extra:<path>:use"], true],
-  ])("asks of a caller who holds %j for all of %j", async (held, scopes, allowed) => {
+  ])("requires of a caller with %j all of %j", async (held, scopes, allowed) => {
     const decision = server.checkScopes(await allowedFor(held), scopes, request);
     expect(decision).toMatchObject({ allowed, rule: { key: "GET /signed-in" }, granted: held });
     expect(decision.principal?.userId).toBe("user-1");
     expect(decision.missing.length === 0).toBe(allowed);
   });
 
-  it("tells onDecision, without the credential", async () => {
+  it("calls onDecision without the credential", async () => {
     const onDecision = vi.fn();
-    const telling = create({ onDecision });
-    const allowed = await allowedFor([], telling);
+    const observed = create({ onDecision });
+    const allowed = await allowedFor([], observed);
     onDecision.mockClear();
     const authorization = await bearer();
     const asked = { ...request, target: "/signed-in?token=x", authorization, cookie: "a=b" };
-    const decision = telling.checkScopes(allowed, ["extra:use"], asked);
+    const decision = observed.checkScopes(allowed, ["extra:use"], asked);
     expect(decision).toMatchObject({ allowed: false, reason: "scope_insufficient", missing: ["extra:use"] });
     expect(onDecision.mock.calls).toEqual([[decision, request]]);
   });
 
-  it("refuses who came without a token on an optional route", async () => {
+  it("refuses a caller without a token on an optional route", async () => {
     const anonymous = await check(server, "GET /maybe");
     expect(server.checkScopes(anonymous, ["extra:use"], request)).toMatchObject({
       allowed: false,
@@ -680,14 +727,14 @@ describe("checkScopes", () => {
     });
   });
 
-  it("checks no scopes where authorization is off", async () => {
+  it("checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
     expect(open.checkScopes(await allowedFor([], open), ["extra:use"], request)).toMatchObject({
       allowed: true,
     });
   });
 
-  it("throws for what could never let anyone in", async () => {
+  it("throws for scopes that could never allow anyone", async () => {
     const allowed = await allowedFor(["platform:admin"]);
     const open = await check(server, "GET /open");
     expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("public");
@@ -699,7 +746,7 @@ describe("checkScopes", () => {
 });
 
 describe("explain", () => {
-  it("shows the rule, what it asks, what satisfied it and the decision", () => {
+  it("shows the rule, its requirement, what satisfied it and the decision", () => {
     const { text, decision, ...query } = server.explain({
       method: "GET",
       path: "/items/7",
@@ -727,13 +774,17 @@ describe("explain", () => {
 
   it.each([
     ["/open", true, /requires +nothing\n/],
-    ["/maybe", true, /requires +nothing, or a valid token\n/],
+    ["/maybe", true, /requires +no token, or a valid one\n/],
     ["/signed-in", false, /requires +a valid token\n/],
     ["/items/7", false, /requires +items:<id>:read\n/],
     ["/either", false, /requires +one of a:read b:read\n/],
-    ["/list", false, /requires +items:read, for all or at least one id\n/],
+    ["/list", false, /requires +items:read, for all ids or at least one\n/],
     ["/nowhere", false, /rule +none\n[^]*refused: route_unmapped$/],
-    ["/a//b", false, /rule +none\n[^]*refused: request_ambiguous$/],
+    [
+      "/a//b",
+      false,
+      /rule +none\n[^]*refused: request_ambiguous\. The target can be read in more than one way\.$/,
+    ],
   ])("shows how %s is decided for a caller without a token", (path, allowed, text) => {
     const explanation = server.explain({ method: "GET", path });
     expect(explanation.decision.allowed).toBe(allowed);
@@ -762,16 +813,68 @@ describe("explain", () => {
     }
   });
 
-  it("reads a request as the router behind the guard does, where that is told", () => {
-    const explain = (query: object) =>
-      server.explain({ method: "GET", path: "/items/7", scopes: ["items:7:read"], ...query }).decision;
-    expect(explain({ matchedPattern: "/items/:key", params: { key: "7" } }).allowed).toBe(true);
-    expect(explain({ matchedPattern: "/items/:key", params: { key: "8" } })).toMatchObject({
-      missing: ["items:8:read"],
+  it("lists the same rules as check, with and without the route that the router matched", async () => {
+    const narrow = create({
+      scopeMappings: {
+        "GET /files/:id": ["files:read"],
+        "GET /files/*path": ["files:list"],
+        "GET /open": "public",
+      },
     });
-    const path = "/Items/7/";
-    expect(explain({ path }).allowed).toBe(false);
-    expect(explain({ path, reading: { ignoreCase: true, ignoreTrailingSlash: true } }).allowed).toBe(true);
+    const authorization = await bearer(["files:read", "files:list"]);
+    let several = 0;
+    for (const path of [
+      "/files/a",
+      "/FILES/a",
+      "/files/a/",
+      "/files/a/b",
+      "/open",
+      "/OPEN",
+      "/%66iles/a",
+      "/x",
+    ]) {
+      for (const matchedPattern of [undefined, "/files/:name", "/files/*all", "/open", "/:page"]) {
+        const request = { method: "GET", ...(matchedPattern !== undefined && { matchedPattern }) };
+        const checked = await narrow.check({ ...request, target: path, authorization });
+        const { decision } = narrow.explain({ ...request, path, scopes: ["files:read", "files:list"] });
+        if (checked.rules.length > 1) several += 1;
+        expect(decision.rules).toEqual(checked.rules);
+        expect(decision).toMatchObject({ allowed: checked.allowed, missing: checked.missing });
+        if (!checked.allowed) expect(decision).toMatchObject({ reason: checked.reason });
+      }
+    }
+    expect(several).toBeGreaterThan(3);
+  });
+
+  it("fills templates from the path, not from the parameters of the query", () => {
+    const query = {
+      method: "GET",
+      path: "/items/7",
+      scopes: ["items:7:read"],
+      matchedPattern: "/items/:key",
+    };
+    for (const key of ["7", "8"])
+      expect(server.explain({ ...query, params: { key } }).decision).toMatchObject({
+        required: ["items:7:read"],
+      });
+  });
+
+  it.each([
+    ["/ITEMS/7", undefined, "The path is not spelled as the table spells it."],
+    [
+      "/ITEMS/7",
+      "/:section/:id",
+      "No rule covers the route, and the path is not spelled as the table spells it.",
+    ],
+    ["/items/7", "/items", "The path does not fit the route that is said to match it."],
+    ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
+    ["/%69tems/7", "/items/:id", "Only a router that decodes the path finds a rule for it."],
+    ["/a//b", undefined, "The target can be read in more than one way."],
+  ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
+    const query = { method: "GET", path, ...(matchedPattern !== undefined && { matchedPattern }) };
+    const { text, decision } = server.explain(query);
+    expect(decision).toMatchObject({ reason: "request_ambiguous", cause, rules: [] });
+    expect(text).toContain(`refused: request_ambiguous. ${cause}`);
   });
 
   it("names the source of a rule", () => {
@@ -803,7 +906,7 @@ describe("audit", () => {
     );
   });
 
-  it("tells what becomes of a route without a rule, by what the server does with it", () => {
+  it("reports what the server does with a route without a rule", () => {
     const refused = "`DELETE /items/:item` has no rule: every request for it is refused.";
     const open = "`DELETE /items/:item` has no rule: any valid token is enough for it.";
     expect(fateIn({})).toEqual([false, refused]);
@@ -823,7 +926,7 @@ describe("refuse", () => {
   });
   const params = 'realm="agents"';
   const metadata = 'resource_metadata="https://service.example/meta"';
-  const told = (error: string, detail: string) =>
+  const challengeOf = (error: string, detail: string) =>
     `Bearer ${params}, error="${error}", error_description="${detail}"`;
 
   const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
@@ -845,20 +948,23 @@ describe("refuse", () => {
     return { decision, refusal: talkative.refuse(decision) };
   }
 
-  it.each(rejected)("answers a token that is %s with 401 invalid_token", async (rejection, make) => {
-    const { decision, refusal } = await refusalOf("GET /signed-in", {
-      authorization: `Bearer ${await make()}`,
-    });
-    expect(decision).toMatchObject({ reason: "token_rejected", rejection });
-    expect(refusal).toMatchObject({ status: 401, body: { status: 401, code: "token_rejected" } });
-    expect(refusal.headers["WWW-Authenticate"]).toBe(
-      `${told("invalid_token", refusal.body.detail)}, ${metadata}`,
-    );
-    expect(Object.keys(refusal.body).sort()).toEqual(["code", "detail", "status", "title", "type"]);
-    expect(JSON.stringify(refusal)).not.toContain("canary");
-  });
+  it.each(rejected)(
+    "returns 401 invalid_token for a token that is rejected as %s",
+    async (rejection, make) => {
+      const { decision, refusal } = await refusalOf("GET /signed-in", {
+        authorization: `Bearer ${await make()}`,
+      });
+      expect(decision).toMatchObject({ reason: "token_rejected", rejection });
+      expect(refusal).toMatchObject({ status: 401, body: { status: 401, code: "token_rejected" } });
+      expect(refusal.headers["WWW-Authenticate"]).toBe(
+        `${challengeOf("invalid_token", refusal.body.detail)}, ${metadata}`,
+      );
+      expect(Object.keys(refusal.body).sort()).toEqual(["code", "detail", "status", "title", "type"]);
+      expect(JSON.stringify(refusal)).not.toContain("canary");
+    },
+  );
 
-  it("answers no credential with 401 and a challenge without an error", async () => {
+  it("returns 401 and a challenge without an error for no credential", async () => {
     const { refusal } = await refusalOf("GET /signed-in");
     expect(refusal).toMatchObject({ status: 401, body: { code: "credential_missing" } });
     expect(refusal.headers["WWW-Authenticate"]).toBe(`Bearer ${params}, ${metadata}`);
@@ -867,16 +973,16 @@ describe("refuse", () => {
   it.each([
     ["credential_malformed", "GET /signed-in", { authorization: "Bearer canary canary" }],
     ["request_ambiguous", "GET /canary//b", {}],
-  ])("answers %s with 400 invalid_request", async (code, route, request) => {
+  ])("returns 400 invalid_request for %s", async (code, route, request) => {
     const { refusal } = await refusalOf(route, request);
     expect(refusal).toMatchObject({ status: 400, body: { status: 400, code } });
     expect(refusal.headers["WWW-Authenticate"]).toBe(
-      `${told("invalid_request", refusal.body.detail)}, ${metadata}`,
+      `${challengeOf("invalid_request", refusal.body.detail)}, ${metadata}`,
     );
     expect(JSON.stringify(refusal)).not.toContain("canary");
   });
 
-  it("answers missing scopes with 403 insufficient_scope and all that the operation needs", async () => {
+  it("returns 403 insufficient_scope and all required scopes for missing scopes", async () => {
     const authorization = await bearer(["items:write", "canary:granted"], { sub: "canary-user" });
     const { refusal } = await refusalOf("POST /items", { authorization });
     expect(refusal).toMatchObject({
@@ -888,12 +994,12 @@ describe("refuse", () => {
       },
     });
     expect(refusal.headers["WWW-Authenticate"]).toBe(
-      `${told("insufficient_scope", refusal.body.detail)}, scope="items:write audit:write", ${metadata}`,
+      `${challengeOf("insufficient_scope", refusal.body.detail)}, scope="items:write audit:write", ${metadata}`,
     );
     expect(JSON.stringify(refusal)).not.toContain("canary");
   });
 
-  it("keeps what a path smuggles out of the challenge", async () => {
+  it("keeps special characters of a path out of the challenge", async () => {
     for (const id of ["a%22b", "a%20b", "%C3%A9", "a:b", "a%3Ab", "*", "a,b"]) {
       const { refusal } = await refusalOf(`GET /items/${id}`, { authorization: await bearer() });
       expect(refusal.headers["WWW-Authenticate"]).toMatch(/, scope="items:[!#-9;-[\]-~]+:read", /);
@@ -901,14 +1007,14 @@ describe("refuse", () => {
     }
   });
 
-  it("answers an unmapped route with 403 and without a challenge", async () => {
+  it("returns 403 without a challenge for an unmapped route", async () => {
     const { refusal } = await refusalOf("GET /canary");
     expect(refusal).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
     expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
     expect(JSON.stringify(refusal)).not.toContain("canary");
   });
 
-  it("answers keys that are unavailable with 503 and Retry-After, without a challenge", async () => {
+  it("returns 503 and Retry-After without a challenge for unavailable keys", async () => {
     const authorization = await bearer([], { sub: "user-503" });
     const { refusal } = await refusalOf("GET /signed-in", { authorization });
     expect(refusal).toMatchObject({ status: 503, body: { code: "keys_unavailable" } });
@@ -919,7 +1025,7 @@ describe("refuse", () => {
 });
 
 describe("a resource server", () => {
-  it("shows its effective table, each rule with its source, and lets nobody change it", () => {
+  it("lists its effective table, each rule with its source, frozen", () => {
     const { routes } = create({
       defaultScopeMappings: { "GET /a": ["a:read"], "GET /b/:id": ["b:read"] },
       scopeMappings: { "GET /b/:key": ["b:<key>:read"], "GET /c": "public" },
@@ -937,7 +1043,7 @@ describe("a resource server", () => {
     expect(Object.isFrozen(server)).toBe(true);
   });
 
-  it("can be made ready and closed, more than once and in any order", async () => {
+  it("accepts ready() and close() more than once and in any order", async () => {
     const own = create({ algorithm: "HS256", verificationKeys: ["s".repeat(32)] });
     await expect(
       Promise.all([own.ready(), own.ready(), own.close(), own.close(), own.ready()]),
@@ -994,7 +1100,7 @@ describe("a resource server", () => {
   });
 });
 
-describe("a call from a program that is not compiled", () => {
+describe("a call from a program without types", () => {
   it.each<[string, () => unknown, string]>([
     [
       "a promise to refuse",
@@ -1022,19 +1128,19 @@ describe("a call from a program that is not compiled", () => {
       "is missing",
     ],
     [
-      "authorize with a path that is no text",
+      "authorize with a path that is not a string",
       () => server.authorize({} as never, "GET", 7 as never),
-      "no text",
+      "must be a string",
     ],
-  ])("is told what to write: %s", (_, call, expected) => {
+  ])("throws a TypeError with what to write: %s", (_, call, expected) => {
     expect(call).toThrow(TypeError);
     expect(call).toThrow(expected);
   });
 
-  it("is told what to write: check with the name that explain has for the target", async () => {
-    const told = server.check({ method: "GET", path: "/open" } as never);
-    await expect(told).rejects.toThrow(TypeError);
-    await expect(told).rejects.toThrow(
+  it("throws a TypeError with what to write: check with `path` instead of `target`", async () => {
+    const checking = server.check({ method: "GET", path: "/open" } as never);
+    await expect(checking).rejects.toThrow(TypeError);
+    await expect(checking).rejects.toThrow(
       "server.check takes { method, target, authorization }: `target` is missing.",
     );
   });

@@ -1,19 +1,41 @@
-/** How the figures of the report were made. */
+/** The section of the report that explains the measurements. */
 export const METHOD = `## Method
 
-- CPU time of the process (user and system, all threads), not wall time: whatever else the machine does meets all alike.
-- Rounds are interleaved: each measures every library in turn. A figure is the median of the rounds, with the lower and the
-  upper quartile in brackets, then its ratio to the reference of the group. A budget is a ratio of one and the same run.
-- The built package is measured. Every benchmark, and of these every algorithm and every table of routes, runs in a process
-  of its own.
-- One token for all: twelve claims, eight scopes.
-- Of verifications that wait for WebCrypto's threads 64 are on their way together, as in a server, unless it says one at a time.
-- Servers run in processes of their own for each load, in production mode, with the same route and handler. autocannon sends from another
-  process over loopback, and every answer is checked for its status. CPU time is asked of the server before and after 2,000
-  requests over 32 connections; the process that sends does not sleep meanwhile, since the kernel charges its waking to the
-  server. The figure of a server without authentication is all that it uses (\`us\`), that of the others what they add to it
-  (\`us+\`). p50 and p99 are of requests one after the other, below saturation.
-- Peers check signature, algorithm, issuer and audience with a key that is imported once; scopegate decides by the scopes of the
-  route as well. Both caches hold 10,000 tokens. \`10,000 tokens\` come in random order, after 12,000 requests of the same kind
-  for those that remember.
+- The figures are CPU time (user and system, all threads of the process), not wall time. Other programs on the machine
+  change it less.
+- Rounds are interleaved: each round measures every library in turn, and another library goes first in each round. A figure is
+  the median of the rounds, with the lower and the upper quartile in brackets, then its ratio to the reference of the group.
+  Every budget is a ratio within one run.
+- The built package is measured. Every benchmark runs in its own process, and so does every algorithm and every table of
+  routes.
+- All libraries verify the same token, which has twelve claims and eight scopes.
+- Verifications that use the threads of WebCrypto run 64 at a time, as in a server, unless the row says one at a time.
+- Peers check signature, algorithm, issuer and audience with a key that is imported once. scopegate also checks the scopes of
+  the route. Both caches hold 10,000 tokens, and the load \`10,000 tokens\` sends them in random order.
+
+### Servers, in process
+
+Rows marked \`in process\` measure a whole request without sockets. Each server runs in its own process and receives the
+requests over 32 streams in memory (\`server.emit("connection", stream)\`), so that the kernel has no part in the figure. The client
+runs in the same process, so its CPU time is included, for all servers alike.
+
+- The reference is the floor: a hand-written guard that reads the \`Authorization\` header, hashes the token with SHA-256, looks
+  the hash up in a \`Map\` and calls the next handler. It is the least that a server with a token cache can do.
+- A round of one server takes about 20 ms. All servers start three times and run 50 rounds each time. The fastest fifth of the 150
+  rounds counts, because other programs on the machine only make a round slower. This leaves out rounds with a long garbage
+  collection, rounds in which cached tokens expire, and processes whose heap retains garbage.
+- The young generation of the heap has a fixed size (\`--min-semi-space-size=16\`). By default V8 enlarges it in some
+  processes and not in others, which changes the cost of a request by a third.
+- Every answer is checked for its status and body. Every cached token is sent once before the first round.
+
+### Servers, over loopback
+
+The other server rows show latency and what authentication adds to a server without it. autocannon sends the requests from
+another process, and the status of every answer is checked.
+
+- The CPU time of the server is read before and after 2,000 requests over 32 connections. The process that sends never
+  sleeps meanwhile, because the kernel charges the server for waking it up.
+- The figure of a server without authentication is its whole CPU time (\`us\`). The figure of the others is what they add to it
+  (\`us+\`). p50 and p99 are the latency of requests that are sent one after the other.
+- Before each round with \`10,000 tokens\`, servers with a cache receive 12,000 requests with these tokens.
 `;

@@ -1,4 +1,4 @@
-/** The figures of a report, as SVG. */
+/** Draws the figures of the report as SVG. */
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
 import { type StoredResult, type StoredRow } from "./results.ts";
@@ -6,7 +6,7 @@ import { type StoredResult, type StoredRow } from "./results.ts";
 const OURS = "#1f6feb";
 const OTHERS = "#8b949e";
 
-// The types of both libraries need those of a browser.
+// The types of both libraries require the types of a browser.
 const plot = Plot.plot as unknown as (options: object) => { readonly outerHTML: string };
 const parse = parseHTML as unknown as (html: string) => { readonly document: object };
 
@@ -20,7 +20,7 @@ function draw(options: object): string {
   return `${svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
 }
 
-/** What authentication adds to a request, a column for each load and a bar for each library. */
+/** Draws what authentication adds to a request: a column for each load, a bar for each library. */
 export function drawServers({ rows }: StoredResult): string {
   const bars = rows
     .filter(({ isBaseline }) => isBaseline === false)
@@ -48,7 +48,7 @@ export function drawServers({ rows }: StoredResult): string {
   });
 }
 
-/** What a look-up costs with growing tables, a column for hits and one for misses. */
+/** Draws the cost of a lookup in growing tables: a column for hits and one for misses. */
 export function drawRoutes({ rows }: StoredResult): string {
   const points = rows.flatMap((row) => {
     const [, kind, size] = /^(\w+), ([\d,]+) mappings$/.exec(row.group) ?? [];
@@ -66,7 +66,7 @@ export function drawRoutes({ rows }: StoredResult): string {
     marginLeft: 80,
     marginBottom: 45,
     x: { type: "log", insetRight: 100, label: "mappings", ticks: [10, 100, 1000, 10_000], tickFormat: "," },
-    y: { type: "log", label: "ns per look-up", grid: true, ticks: 5, tickFormat: "," },
+    y: { type: "log", label: "ns per lookup", grid: true, ticks: 5, tickFormat: "," },
     fx: { label: null },
     marks: [
       Plot.line(points, { ...channels, z: "name", stroke, strokeWidth: 2 }),
@@ -76,7 +76,7 @@ export function drawRoutes({ rows }: StoredResult): string {
   });
 }
 
-/** As far apart, on a logarithmic scale, as their labels need. */
+/** Moves points apart on the logarithmic scale, so that their labels do not overlap. */
 function spread<Point extends { readonly value: number }>(points: readonly Point[]): readonly Point[] {
   let least = 0;
   return points

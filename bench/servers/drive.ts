@@ -1,17 +1,16 @@
-/** Sends a bounded number of requests to a server, and sees to it that each is answered as it should be. */
+/** Sends requests to a server over loopback and verifies the status of each answer. */
 import autocannon from "autocannon";
 import { type Load } from "./loads.ts";
+import { ANSWER, TARGET } from "./route.ts";
 import { type ServerProcess } from "./server-process.ts";
 
-export const TARGET = "/agents/web";
-
-/** Each connection sends its next request when the last one was answered. */
+/** Each connection sends its next request after the answer to the last one. */
 export interface Drive {
   readonly connections: number;
   readonly requests: number;
 }
 
-/** How long each answer took, in milliseconds. */
+/** Returns how long each answer took, in milliseconds. */
 export async function drive(
   server: ServerProcess,
   load: Load,
@@ -24,7 +23,7 @@ export async function drive(
         url: `${server.origin}${TARGET}`,
         connections,
         amount: requests,
-        // How often it looks whether all of them were answered.
+        // How often it checks whether all requests were answered, in milliseconds.
         sampleInt: 10,
         requests: [
           {
@@ -43,12 +42,14 @@ export async function drive(
   const answered = result.statusCodeStats?.[`${expected}`]?.count ?? 0;
   if (answered !== requests || result.errors > 0) {
     const what = JSON.stringify(result.statusCodeStats);
-    throw new Error(`${server.framework}, ${server.variant}, ${load.name}: not ${expected} but ${what}`);
+    throw new Error(
+      `${server.framework}, ${server.variant}, ${load.name}: expected ${expected}, received ${what}`,
+    );
   }
   return durations;
 }
 
-/** Sees to it that a server lets in whom it should, and nobody else. */
+/** Verifies that a server accepts the tokens that it should accept, and no request without a token. */
 export async function verifyAnswers(server: ServerProcess, load: Load): Promise<void> {
   const ask = async (headers: Record<string, string>) => {
     const response = await fetch(`${server.origin}${TARGET}`, { headers });
@@ -63,5 +64,5 @@ export async function verifyAnswers(server: ServerProcess, load: Load): Promise<
   const answer = await ask({ authorization: load.authorization() });
   const expected = isOpen ? 200 : load.status;
   if (answer.status !== expected) fail(load.name, answer.status);
-  if (expected === 200 && answer.body !== '{"agent":"web","status":"idle"}') fail(answer.body, 200);
+  if (expected === 200 && answer.body !== ANSWER) fail(answer.body, 200);
 }

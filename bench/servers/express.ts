@@ -4,9 +4,11 @@ import { auth } from "express-oauth2-jwt-bearer";
 import { createPublicKey } from "node:crypto";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
-import { answer, PATTERN, serve } from "./serve.ts";
+import { createFloor } from "./floor.ts";
+import { answer, PATTERN } from "./route.ts";
+import { serve } from "./serve.ts";
 
-/** Without one, Express writes the stack of every refusal to the log. */
+/** Without an error handler, Express logs the stack of every refusal. */
 const refuse: ErrorRequestHandler = (error: { status?: number; headers?: object }, _req, res, _next) => {
   res
     .status(error.status ?? 500)
@@ -26,6 +28,13 @@ function create(...guards: readonly RequestHandler[]): Express {
 
 await serve({
   "no auth": () => create(),
+  floor: ({ publicKey }) => {
+    const isKnown = createFloor(publicKey);
+    return create((req, res, next) => {
+      if (isKnown(req.headers.authorization)) next();
+      else res.sendStatus(401);
+    });
+  },
   scopegate: ({ publicKey, issuer, audience }) =>
     create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
   "express-jwt": ({ publicKey, issuer, audience }) =>

@@ -3,9 +3,11 @@ import fastify, { type FastifyInstance } from "fastify";
 import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/fastify";
-import { answer, PATTERN, serve, type Trust } from "./serve.ts";
+import { createFloor } from "./floor.ts";
+import { answer, PATTERN } from "./route.ts";
+import { type Issuer, serve } from "./serve.ts";
 
-async function create(secure?: (app: FastifyInstance) => Promise<unknown>): Promise<RequestListener> {
+async function create(secure?: (app: FastifyInstance) => unknown): Promise<RequestListener> {
   const app = fastify();
   await secure?.(app);
   app.get<{ Params: { agent_id: string } }>(PATTERN, (request, reply) =>
@@ -17,9 +19,9 @@ async function create(secure?: (app: FastifyInstance) => Promise<unknown>): Prom
   };
 }
 
-/** As its documentation has it: a hook that verifies, and answers with what is thrown. */
+/** Uses the hook that the documentation of @fastify/jwt shows. */
 function withJwt(
-  { publicKey, issuer, audience }: Trust,
+  { publicKey, issuer, audience }: Issuer,
   more?: FastifyJWTOptions["verify"],
 ): Promise<RequestListener> {
   return create(async (app) => {
@@ -37,13 +39,22 @@ function withJwt(
 
 await serve({
   "no auth": () => create(),
+  floor: ({ publicKey }) => {
+    const isKnown = createFloor(publicKey);
+    return create((app) => {
+      app.addHook("onRequest", (request, reply, done) => {
+        if (isKnown(request.headers.authorization)) done();
+        else reply.code(401).send();
+      });
+    });
+  },
   scopegate: ({ publicKey, issuer, audience }) =>
     create(async (app) =>
       app.register(
         protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] })),
       ),
     ),
-  "@fastify/jwt": (trust) => withJwt(trust),
-  // As many tokens as scopegate remembers by default.
-  "@fastify/jwt, cache": (trust) => withJwt(trust, { cache: 10_000 }),
+  "@fastify/jwt": (issuer) => withJwt(issuer),
+  // scopegate caches as many tokens by default.
+  "@fastify/jwt, cache": (issuer) => withJwt(issuer, { cache: 10_000 }),
 });

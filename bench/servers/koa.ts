@@ -5,7 +5,9 @@ import { createPublicKey } from "node:crypto";
 import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/koa";
-import { answer, PATTERN, serve } from "./serve.ts";
+import { createFloor } from "./floor.ts";
+import { answer, PATTERN } from "./route.ts";
+import { serve } from "./serve.ts";
 
 function create(...guards: readonly Middleware[]): RequestListener {
   const app = new Koa();
@@ -21,10 +23,14 @@ function create(...guards: readonly Middleware[]): RequestListener {
 
 await serve({
   "no auth": () => create(),
+  floor: ({ publicKey }) => {
+    const isKnown = createFloor(publicKey);
+    return create((ctx, next) => (isKnown(ctx.headers.authorization) ? next() : ctx.throw(401)));
+  },
   scopegate: ({ publicKey, issuer, audience }) =>
     create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
   "koa-jwt": ({ publicKey, issuer, audience }) => {
-    // Its types know secrets as text and bytes alone; a key object is what keeps it from reading the PEM per request.
+    // koa-jwt parses a PEM string on every request. It accepts a key object, but its types do not.
     const secret = createPublicKey(publicKey) as unknown as Buffer;
     return create(jwt({ secret, algorithms: ["RS256"], audience, issuer }));
   },

@@ -1,26 +1,26 @@
-/** Interleaved rounds: every server in turn, so that whatever else the machine does meets them alike. */
+/** Measures servers over loopback in interleaved rounds, so that other programs on the machine slow all of them alike. */
 import { type Drive, drive } from "./drive.ts";
-import { type Load } from "./loads.ts";
+import { type Load, MANY_TOKENS } from "./loads.ts";
 import { type ServerProcess } from "./server-process.ts";
 
 export interface Plan {
   readonly rounds: number;
-  /** Before the first round: a function is compiled when it has run often enough. */
+  /** Before the first round: V8 optimizes a function only after many calls. */
   readonly warmUp: Drive;
-  /** Before a load that is remembered, in each round: what was remembered the last time has ended. */
+  /** Before each round with many tokens: the cached tokens may have expired since the last round. */
   readonly remember: Drive;
-  /** For the CPU time: enough at once that the server has always something to do. */
+  /** For the CPU time, with enough connections to keep the server busy. */
   readonly counted: Drive;
-  /** For the latency: one request at a time, so that none waits for another. */
+  /** For the latency, with one request at a time, so that no request waits for another. */
   readonly timed: Drive;
 }
 
 export interface Measurement {
   readonly server: ServerProcess;
   readonly load: Load;
-  /** CPU time of the server per request, in microseconds, round by round. */
+  /** CPU time of the server per request, in microseconds, one sample per round. */
   readonly cpuUs: number[];
-  /** Of every round, in milliseconds. */
+  /** In milliseconds. */
   readonly latencyMs: number[];
 }
 
@@ -33,7 +33,7 @@ export async function measure(
   for (const { server } of all) await drive(server, load, plan.warmUp);
   for (let round = 0; round < plan.rounds; round += 1) {
     for (const { server, cpuUs, latencyMs } of all) {
-      if (load.isRemembered && remembers(server)) await drive(server, load, plan.remember);
+      if (load.name === MANY_TOKENS && hasCache(server)) await drive(server, load, plan.remember);
       const sleep = stayAwake();
       const before = await server.cpuTime();
       await drive(server, load, plan.counted);
@@ -46,8 +46,8 @@ export async function measure(
 }
 
 /**
- * Keeps this process from sleeping until it is told to: the kernel charges the waking of a client to the write of the
- * server that answers it, and the client of a slow server sleeps where that of a fast one does not.
+ * Keeps this process from sleeping until the returned function is called. The kernel charges the server for waking up a
+ * sleeping client, and a client sleeps more often when its server is slow.
  */
 function stayAwake(): () => void {
   let isAwake = true;
@@ -60,5 +60,5 @@ function stayAwake(): () => void {
   };
 }
 
-const remembers = ({ variant }: ServerProcess): boolean =>
+const hasCache = ({ variant }: ServerProcess): boolean =>
   variant === "scopegate" || variant.endsWith("cache");

@@ -1,11 +1,11 @@
-/** From what was measured to the table and the budgets. */
+/** The table and the budgets of the loopback servers. */
 import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { medianOf, quantile } from "../compare.ts";
 import { GARBAGE, MANY_TOKENS, ONE_TOKEN } from "./loads.ts";
 import { type Measurement } from "./measure.ts";
 import { type Framework, FRAMEWORKS } from "./server-process.ts";
 
-/** A row, and what a report tells apart: the value is what authentication adds, and for a server without it all it uses. */
+/** The value is what authentication adds. For a server without authentication it is the whole CPU time. */
 export interface ServerRow extends Row {
   readonly framework: Framework;
   readonly load: string;
@@ -51,7 +51,7 @@ function toRow({ server, load, cpuUs, latencyMs }: Measurement, baseline: Measur
   };
 }
 
-/** What scopegate adds against what a peer adds, which is taken to be a microsecond at least. */
+/** Compares what scopegate adds with what a peer adds, but at least one microsecond. */
 export function judge(rows: readonly ServerRow[]): readonly Budget[] {
   const added = (framework: Framework, load: string, names?: (name: string) => boolean): number =>
     Math.min(

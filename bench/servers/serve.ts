@@ -1,28 +1,37 @@
-/** The process of one server: it listens on a free port, and tells the CPU time that it has used whenever it is asked. */
+/** The program of one server. The process that measures sends it orders, and it answers each with the CPU time used. */
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo } from "node:net";
+import { createExchange, type Exchange } from "./exchange.ts";
 
-/** What every server is given: the public key as a PEM, and what a token has to name. */
-export interface Trust {
+/** What every server verifies tokens with; the public key is a PEM string. */
+export interface Issuer {
   readonly publicKey: string;
   readonly issuer: string;
   readonly audience: string;
 }
 
-/** What every server does for a request that it lets in. */
-export const PATTERN = "/agents/:agent_id";
-export const answer = (agent: string | undefined): object => ({ agent, status: "idle" });
+/** Requests to send in process, and before that the tokens to send in them. An empty order only asks for the CPU time. */
+export interface Order {
+  readonly tokens?: readonly string[];
+  readonly requests?: number;
+}
 
-export type Variants = Readonly<Record<string, (trust: Trust) => RequestListener | Promise<RequestListener>>>;
+type Variants = Readonly<Record<string, (issuer: Issuer) => RequestListener | Promise<RequestListener>>>;
 
-/** Serves the variant that the command line names. */
+/** Serves the variant that the command line names, on a free port. */
 export async function serve(variants: Variants): Promise<void> {
-  const [name = "", trust = ""] = process.argv.slice(2);
+  const [name = "", issuer = ""] = process.argv.slice(2);
   const create = variants[name];
   if (!create) throw new TypeError(`There is no server \`${name}\`.`);
-  const server = createServer(await create(JSON.parse(trust) as Trust));
+  const server = createServer(await create(JSON.parse(issuer) as Issuer));
   server.keepAliveTimeout = 600_000;
-  process.on("message", () => process.send?.(process.cpuUsage()));
+  let exchange: Exchange | undefined;
+  const obey = async ({ tokens, requests = 0 }: Order): Promise<void> => {
+    if (tokens) await (exchange = createExchange(server, tokens)).sendAll();
+    await exchange?.send(requests);
+    process.send?.(process.cpuUsage());
+  };
+  process.on("message", (order: Order) => void obey(order));
   process.once("disconnect", () => process.exit());
   server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));
 }

@@ -1,9 +1,9 @@
-/** Servers in processes of their own, of compiled files and the package as it is published. */
+/** Each server runs in its own process, from compiled files and the built package. */
 import { build } from "esbuild";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type Trust } from "./serve.ts";
+import { type Issuer, type Order } from "./serve.ts";
 
 export const FRAMEWORKS = ["express", "koa", "fastify"] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
@@ -12,8 +12,8 @@ export interface ServerProcess {
   readonly framework: Framework;
   readonly variant: string;
   readonly origin: string;
-  /** All of the CPU time that the process has used, of every thread, in microseconds. */
-  readonly cpuTime: () => Promise<number>;
+  /** Returns the CPU time that all threads of the process have used so far, in microseconds. */
+  readonly cpuTime: (order?: Order) => Promise<number>;
   readonly stop: () => void;
 }
 
@@ -29,20 +29,29 @@ export async function compileServers(): Promise<void> {
     platform: "node",
     target: "node20",
     packages: "external",
-    // Without the `paths` of tsconfig.json, which would put the sources of the package in its place.
+    // Without the `paths` of tsconfig.json, which lead to the sources of the package.
     tsconfigRaw: {},
     logLevel: "warning",
   });
 }
 
-export async function startServer(
+export const startServers = (
+  framework: Framework,
+  variants: readonly string[],
+  issuer: Issuer,
+  flags: readonly string[] = [],
+): Promise<readonly ServerProcess[]> =>
+  Promise.all(variants.map((variant) => startServer(framework, variant, issuer, flags)));
+
+async function startServer(
   framework: Framework,
   variant: string,
-  trust: Trust,
+  issuer: Issuer,
+  flags: readonly string[],
 ): Promise<ServerProcess> {
-  const child = fork(compiled(`${framework}.mjs`), [variant, JSON.stringify(trust)], {
-    // Neither the loader nor the flags of the process that measures.
-    execArgv: [],
+  const child = fork(compiled(`${framework}.mjs`), [variant, JSON.stringify(issuer)], {
+    // Without the loader and the flags of this process.
+    execArgv: [...flags],
     env: { NODE_ENV: "production" },
   });
   const port = await hear(child);
@@ -50,8 +59,8 @@ export async function startServer(
     framework,
     variant,
     origin: `http://127.0.0.1:${port as number}`,
-    cpuTime: async () => {
-      child.send("cpu");
+    cpuTime: async (order = {}) => {
+      child.send(order);
       const { user, system } = (await hear(child)) as NodeJS.CpuUsage;
       return user + system;
     },

@@ -1,4 +1,4 @@
-/** `npm run docs:pictures`: writes the pictures of the documentation beside this file. */
+/** `npm run docs:pictures`: writes the pictures of the documentation to this folder. */
 import { writeFileSync } from "node:fs";
 import { pictures } from "./pictures.ts";
 

@@ -1,4 +1,4 @@
-/** What the pictures show is asked of the library, so that they cannot tell something else than it does. */
+/** The pictures show what the library returns, so that they cannot differ from what it does. */
 import {
   createResourceServer,
   type RefusalReason,
@@ -21,10 +21,10 @@ const createServer = (
     defaultScopeMappings,
   });
 
-/** The steps in the order in which they are taken, each with what it refuses. */
+/** The steps in order, each with the refusals that it makes. */
 const STEPS: readonly (readonly [name: string, question: string, refusals: readonly RefusalReason[]])[] = [
-  ["target", "one reading?", ["request_ambiguous"]],
-  ["rule", "which one?", ["route_unmapped"]],
+  ["target", "a clear path?", ["request_ambiguous"]],
+  ["rules", "which ones?", ["route_unmapped"]],
   ["credential", "one token?", ["credential_missing", "credential_malformed"]],
   ["token", "genuine?", ["token_rejected", "keys_unavailable"]],
   ["scopes", "enough?", ["scope_insufficient"]],
@@ -33,7 +33,7 @@ const STEPS: readonly (readonly [name: string, question: string, refusals: reado
 function drawRequest(): string {
   const server = createServer({});
   const statusOf = (reason: RefusalReason): number => {
-    const nothing = { required: [], granted: [], missing: [], satisfied: [] };
+    const nothing = { rules: [], required: [], granted: [], missing: [], satisfied: [] };
     return server.refuse({ allowed: false, reason, ...nothing }).status;
   };
   const shapes = STEPS.flatMap(([name, question, refusals], index) => {
@@ -52,17 +52,12 @@ function drawRequest(): string {
     ];
   });
   const x = 10 + STEPS.length * 170;
-  return picture(
-    "A request is asked five questions; the first that is answered by no ends it.",
-    x + 140,
-    240,
-    [
-      ...shapes,
-      box("good", { x, y: 20 }, 120, 54),
-      text("handler", { x: x + 60, y: 52 }, "bold", "middle"),
-      text('"public" goes from the rule to the handler; no token is looked at.', { x: 10, y: 228 }, "small"),
-    ],
-  );
+  return picture("A request passes five checks; the first that fails ends it.", x + 140, 240, [
+    ...shapes,
+    box("good", { x, y: 20 }, 120, 54),
+    text("handler", { x: x + 60, y: 52 }, "bold", "middle"),
+    text('"public" goes from the rules to the handler; no token is read.', { x: 10, y: 228 }, "small"),
+  ]);
 }
 
 const RULES = {

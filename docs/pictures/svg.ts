@@ -1,4 +1,4 @@
-/** The few shapes that the pictures are made of; they follow the colours of the reader's screen. */
+/** The shapes of the pictures; they follow the reader's color scheme. */
 
 const STYLE = `
   text { font: 13px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace; fill: #1f2328 }
@@ -35,7 +35,7 @@ export const dot = (kind: "dot" | "ring", { x, y }: Place): string =>
 export const line = (from: Place, to: Place, classes = "line"): string =>
   `<line x1="${from.x}" y1="${from.y}" x2="${to.x}" y2="${to.y}" class="${classes}"/>`;
 
-/** A line that ends in a point. */
+/** A line with an arrowhead. */
 export function arrow(from: Place, to: Place): string {
   const isDown = from.x === to.x;
   const wings = isDown ? "l-4,-7 l8,0 z" : "l-7,-4 l0,8 z";

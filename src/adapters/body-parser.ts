@@ -1,15 +1,15 @@
-/** Tells of a body parser in front of the guard. */
+/** Warns of a body parser in front of the guard. */
 import { type NodeRequest } from "./node-request.ts";
 
-/** What a guard calls where a request that it has not decided yet has a parsed body: it warns once. */
+/** Creates the function that a guard calls for a request whose body is already parsed. It warns once. */
 export function createBodyWarning(): (raw: NodeRequest) => void {
-  let isTold = false;
+  let hasWarned = false;
   return (raw) => {
-    // Some parsers give every request a body, those without one included.
-    if (isTold || !hasBody(raw)) return;
-    isTold = true;
+    // Some parsers set a body on every request, even on one that has none.
+    if (hasWarned || !hasBody(raw)) return;
+    hasWarned = true;
     process.emitWarning(
-      "A body parser runs in front of protect: the bodies of callers nobody knows are read and parsed before they are refused. Move app.use(protect(server)) in front of the parser.",
+      "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
       "ScopegateWarning",
     );
   };

@@ -36,6 +36,9 @@ class Kept {
   }
 }
 
+/** The response of a refusal, or `undefined` for a request that may go on; at once where no token has to be verified. */
+export type PendingRefusal = Refusal | undefined | Promise<Refusal | undefined>;
+
 /** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`, and a late one of `onKnown` too. */
 export function whenKnown<T>(
   run: () => T | Promise<T>,
@@ -66,7 +69,7 @@ export function guard(
   raw: NodeRequest,
   request: AccessRequest,
   isRouteChecked: boolean,
-): Refusal | undefined | Promise<Refusal | undefined> {
+): PendingRefusal {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
   if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
@@ -89,33 +92,19 @@ export function guardRoute(
   raw: object,
   request: Pick<AccessRequest, "method" | "target">,
   patterns: readonly string[] | undefined,
-): Refusal | undefined | Promise<Refusal | undefined> {
-  let pending: Promise<Refusal | undefined> | undefined;
-  for (const guarded of Kept.of(raw) ?? []) {
-    const check = () => checkRoute(guarded, request, patterns);
-    if (pending) {
-      pending = pending.then((refusal) => refusal ?? check());
-      continue;
-    }
-    const refusal = check();
-    if (isPending(refusal)) pending = refusal;
-    else if (refusal) return refusal;
-  }
-  return pending;
-}
-
-function checkRoute(
-  guarded: Guarded,
-  request: Pick<AccessRequest, "method" | "target">,
-  patterns: readonly string[] | undefined,
-): Refusal | undefined | Promise<Refusal | undefined> {
+  index = 0,
+): PendingRefusal {
+  const guarded = Kept.of(raw)?.[index];
+  if (!guarded) return undefined;
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.decision.allowed) return server.refuse(verdict.decision);
-  return keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
+  const refusal = keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
+  const next = (known: Refusal | undefined) => known ?? guardRoute(raw, request, patterns, index + 1);
+  return isPending(refusal) ? refusal.then(next) : next(refusal);
 }
 
-function keep(guarded: Guarded, pending: PendingVerdict): Refusal | undefined | Promise<Refusal | undefined> {
+function keep(guarded: Guarded, pending: PendingVerdict): PendingRefusal {
   if (isPending(pending)) return pending.then((verdict) => keepVerdict(guarded, verdict));
   return keepVerdict(guarded, pending);
 }

@@ -1,11 +1,11 @@
 import { type Refusal } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
-/** The part of Node's response, which Express's is as well, that a refusal is written to. */
+/** The part of Node's response that a refusal is written to. Express's response has it too. */
 export interface NodeResponse {
   /** Set before the body is sent. */
   statusCode: number;
-  /** Whether somebody has answered already. */
+  /** Whether the response has already begun. */
   readonly headersSent: boolean;
   /** Sets one header field. */
   setHeader(name: string, value: string): unknown;
@@ -13,7 +13,7 @@ export interface NodeResponse {
   end(body: string): unknown;
 }
 
-/** Where somebody has answered already, a timeout for one, there is nothing left to say. */
+/** Does nothing if the request was already answered, for example by a timeout. */
 export function send(response: NodeResponse, { status, headers, body }: Refusal): void {
   if (response.headersSent) return;
   response.statusCode = status;

@@ -2,8 +2,8 @@
 
 type Role = "guard" | "scope check";
 
-/** Shared by all copies of the package. Enumerable, because tracing packages copy such properties to their wrappers. */
-const ROLE = Symbol.for("scopegate.role");
+/** Enumerable and a string, because tracing packages copy only such properties to the functions that they wrap with. */
+const ROLE = "scopegateRole";
 
 export function withRole<Middleware extends object>(role: Role, middleware: Middleware): Middleware {
   Object.defineProperty(middleware, ROLE, { value: role, enumerable: true });

@@ -67,7 +67,7 @@ export function unguardedPlace(place: keyof typeof PLACES, hasScopeCheck: boolea
 
 /** For an application in which no guard is found: another package may hide it, so this is a warning. */
 export const NO_GUARD: UnguardedPlace = Object.freeze({
-  message: "has no protect in front of it, as far as the list of routes shows.",
-  hint: "Write app.use(protect(server)) in front of all routes. If a package wraps middleware, list the routes before it does.",
+  message: "has no protect that the list of routes shows.",
+  hint: "Write app.use(protect(server)) in front of all routes. If it is there, another package has wrapped it.",
   isUncertain: true,
 });

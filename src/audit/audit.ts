@@ -1,8 +1,10 @@
 import { type CompiledTable } from "../policy/compile-rules.ts";
-import { isPattern, parsePattern, type Pattern } from "../policy/pattern.ts";
+import { type Pattern } from "../policy/pattern.ts";
+import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
 import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
+  guardMissing,
   ROUTES_MISSING,
   unguarded,
   unmapped,
@@ -42,14 +44,15 @@ export function auditRoutes(
   for (const { coverage, pattern } of read) {
     const weakness = findWeakness(table, coverage, coverages);
     const { route } = coverage;
-    if (route.unguarded && requiresToken(coverage)) findings.push(unguarded(route, route.unguarded));
+    if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
+      findings.push(unguarded(route, route.unguarded));
     if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate));
     else if (weakness) findings.push(weaker(coverage, pattern, weakness));
   }
-  return createAuditReport(coverages.map(toAuditedRoute), [
-    ...findings,
-    ...findUnreachedRules(table, coverages),
-  ]);
+  const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
+  if (uncertain) findings.push(guardMissing(uncertain));
+  findings.push(...findUnreachedRules(table, coverages));
+  return createAuditReport(coverages.map(toAuditedRoute), findings);
 }
 
 /** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
@@ -109,5 +112,7 @@ function readRoute(route: unknown, index: number): ListedRoute {
     throw new TypeError(
       `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
     );
-  return Object.freeze({ method, pattern, unguarded: Object.freeze({ message, hint }) });
+  const isUncertain = place.isUncertain === true;
+  const unguarded = Object.freeze({ message, hint, ...(isUncertain && { isUncertain }) });
+  return Object.freeze({ method, pattern, unguarded });
 }

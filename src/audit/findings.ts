@@ -1,4 +1,4 @@
-/** Every finding of an audit in its words, with the line to write. */
+/** The findings of an audit: what was found, and the line to write. */
 import { suggest } from "../errors.ts";
 import { type AuditFinding, renderRoute, renderRules } from "./report.ts";
 import { describeRequirement } from "../policy/explain.ts";
@@ -7,10 +7,10 @@ import { type ListedRoute, type RouteCoverage, type UnguardedPlace } from "./cov
 import { type Weakness } from "./weakness.ts";
 import { type CompiledRule, type Rule } from "../policy/rule.ts";
 
-/** What becomes of a request without a rule: it is refused, or a valid token is enough. */
+/** Whether a request without a rule is refused, or a valid token is enough. */
 export type UnmappedRoutes = "refused" | "open";
 
-/** A list without routes: whatever made it did not look at the application. */
+/** An empty list was made before the routes were registered, or from another application. */
 export const ROUTES_MISSING: AuditFinding = Object.freeze({
   kind: "routes_missing",
   severity: "error",
@@ -31,7 +31,7 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   });
 }
 
-/** A route that nothing is asked of, whatever its rule says. */
+/** A route that `protect` does not run in front of, whatever its rule says. */
 export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding =>
   Object.freeze({
     kind: "route_unguarded",
@@ -40,6 +40,10 @@ export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace)
     message: `\`${renderRoute(route)}\` ${message}`,
     hint: `${hint} If it is for everybody, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
   });
+
+/** An application in which no guard was found. */
+export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
+  Object.freeze({ kind: "guard_missing", severity: "warning", message: `the application ${message}`, hint });
 
 /** A route that no rule covers as a whole. */
 export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: UnmappedRoutes): AuditFinding {
@@ -62,7 +66,7 @@ export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: Unmapp
           : `Register its parts as routes of their own, or write one rule in place of ${renderRules(twins)}: ${lineFor(route, pattern)}`,
     });
   }
-  // Preflights are answered by CORS middleware in front; the route that it registers for them is never reached.
+  // CORS middleware in front answers preflights; its OPTIONS route is never reached.
   if (route.method === "OPTIONS" && fate === "refused") {
     const message = `${name} has no rule: what is not answered in front of the guard is refused.`;
     const hint = `With CORS middleware in front that is as it should be. ${line}`;
@@ -124,14 +128,14 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
 const describe = ({ key, requirement }: Rule, link = ""): string =>
   `\`${key}\`${link} asks for ${describeRequirement(requirement)}`;
 
-/** A line for the table whose scope no token is granted by chance. */
+/** A line for the table, with a scope that no token is granted by chance. */
 function lineFor(route: ListedRoute, { alternatives: [first, ...others] }: Pattern): string {
   const parameter = first?.segments.findLast(({ kind }) => kind === "parameter");
   const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";
   return `${JSON.stringify(renderRoute(route))}: [${JSON.stringify(`resource:${id}action`)}]`;
 }
 
-/** The same route to the table: both keys in one are a configuration error. */
+/** Whether both are one route of the table, where two keys for it would be a configuration error. */
 function isTwin({ rule, pattern }: CompiledRule, route: ListedRoute, own: Pattern): boolean {
   const identities = new Set(own.alternatives.map(({ segments }) => identityOf(segments)));
   return (

@@ -10,7 +10,7 @@ export interface AuditedRoute extends ListedRoute {
   readonly parts: readonly Rule[];
 }
 
-/** What every finding says. Errors make a report fail; warnings and notes do not. */
+/** What every finding has. Errors make a report fail; warnings and notes do not. */
 export interface AuditRemark {
   /** How bad it is. */
   readonly severity: "error" | "warning" | "note";
@@ -23,7 +23,7 @@ export interface AuditRemark {
 /** One thing that an audit found; `kind` is stable. */
 export type AuditFinding = AuditRemark &
   (
-    | { readonly kind: "routes_missing" }
+    | { readonly kind: "routes_missing" | "guard_missing" }
     | {
         readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
         readonly route: ListedRoute;
@@ -34,7 +34,7 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rules: readonly Rule[];
       }
-    /** `rule` decides the route; `rules` ask for more and are near it. */
+    /** `rule` decides the route; `rules` are near it and require more. */
     | {
         readonly kind: "route_weaker";
         readonly route: ListedRoute;
@@ -42,16 +42,17 @@ export type AuditFinding = AuditRemark &
         readonly rules: readonly Rule[];
       }
     | { readonly kind: "rule_unreached"; readonly rule: Rule }
-    /** `rules` decide the routes that `rule` covers. */
-    | { readonly kind: "rule_shadowed"; readonly rule: Rule; readonly rules: readonly Rule[] }
   );
 
 /**
- * What an audit found, as data and as text. Errors are: no route at all (`routes_missing`), a route that no rule covers
- * (`route_unmapped`) or only in parts (`route_partly_mapped`) or that cannot be read (`route_unreadable`), one that `protect`
- * does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`). A route whose rule asks for less than those around it (`route_weaker`) is a
- * warning; default rules without a route, rules that decide nothing because narrower ones do (`rule_shadowed`), and OPTIONS
- * routes without a rule are notes.
+ * What an audit found, as data and as text.
+ *
+ * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules cover only in
+ *   part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect` does not run in front of
+ *   (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`).
+ * - Warnings: a route whose rule requires less than the rules around it (`route_weaker`), and an application in which no
+ *   guard was found (`guard_missing`).
+ * - Notes: a default rule that no route reaches, and an OPTIONS route without a rule.
  *
  * @example
  * ```ts
@@ -75,7 +76,7 @@ export interface AuditReport {
   /** For a terminal: the summary, and every finding with its fix. */
   readonly text: string;
   /**
-   * Gives the report back when it is `ok`: one line of a test or at boot.
+   * Returns the report when it is `ok`, so that one line is enough in a test or at boot.
    * @throws AuditError whose message is `text`
    */
   readonly orThrow: () => AuditReport;
@@ -109,7 +110,7 @@ export function createAuditReport(
 
 export const renderRoute = ({ method, pattern }: ListedRoute): string => `${method} ${pattern}`;
 
-/** Rules as a sentence lists them. */
+/** A list of rules for a sentence. */
 export function renderRules(rules: readonly Rule[]): string {
   const keys = rules.map(({ key }) => `\`${key}\``);
   return keys.length > MAX_NAMED
@@ -136,7 +137,7 @@ function describeShare(mapped: number, all: number): string {
   return all === 1 ? "1 route, with a rule" : `${all} routes, each with a rule`;
 }
 
-/** A table is broader than one application: what its defaults leave unused is one entry, however many they are. */
+/** Default rules without a route are one entry, because the default table is broader than one application. */
 function renderFindings(findings: readonly AuditFinding[]): readonly string[] {
   const unused = findings.flatMap((finding) =>
     finding.kind === "rule_unreached" && finding.severity === "note" ? [finding] : [],

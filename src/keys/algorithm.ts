@@ -1,13 +1,11 @@
 import { type KeyObject } from "node:crypto";
 
-/** The signature algorithms that a server can allow (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not one. */
+const RSA = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
+const CURVES = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" } as const;
+
+/** The supported signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not supported. */
 export const ALGORITHMS = [
-  "RS256",
-  "RS384",
-  "RS512",
-  "PS256",
-  "PS384",
-  "PS512",
+  ...RSA,
   "ES256",
   "ES384",
   "ES512",
@@ -18,28 +16,25 @@ export const ALGORITHMS = [
   "HS512",
 ] as const;
 
-/** A signature algorithm, by its name in JOSE. */
+/** The JOSE name of a signature algorithm. */
 export type Algorithm = (typeof ALGORITHMS)[number];
 
 export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWith("HS");
 
-/** The bytes of the hash: an HMAC secret must be at least as long (RFC 7518 section 3.2). */
+/** The output size of an HMAC's hash in bytes: the secret must be at least as long (RFC 7518 section 3.2). */
 export const hashBytes = (algorithm: Algorithm): number => Number(algorithm.slice(2)) / 8;
 
-const CURVES: Partial<Record<Algorithm, string>> = {
-  ES256: "prime256v1",
-  ES384: "secp384r1",
-  ES512: "secp521r1",
-};
-
-/** Whether a public key is of the kind, and on the curve, that an algorithm signs with. */
+/** Returns whether a public key has the type and the curve that an algorithm requires. */
 export function suits(key: KeyObject, algorithm: Algorithm): boolean {
   switch (algorithm.slice(0, 2)) {
     case "RS":
     case "PS":
       return key.asymmetricKeyType === "rsa";
     case "ES":
-      return key.asymmetricKeyType === "ec" && key.asymmetricKeyDetails?.namedCurve === CURVES[algorithm];
+      return (
+        key.asymmetricKeyType === "ec" &&
+        key.asymmetricKeyDetails?.namedCurve === CURVES[algorithm as keyof typeof CURVES]
+      );
     case "Ed":
       return key.asymmetricKeyType === "ed25519";
     default:

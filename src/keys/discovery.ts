@@ -1,52 +1,56 @@
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
-import { isLoopbackUrl, isSecureUrl, leadsHere } from "./secure-url.ts";
+import { isLocalUrl, isLoopbackUrl, isSecureUrl } from "./secure-url.ts";
 
 /**
- * Finds the address of an issuer's key set in its metadata (OpenID Connect Discovery 1.0, RFC 8414). The metadata must
- * name exactly the issuer that is expected: otherwise it is the metadata of somebody else (RFC 8414 section 3.3).
+ * Finds the URL of an issuer's JWK Set in the issuer's metadata (OpenID Connect Discovery 1.0, RFC 8414). Rejects metadata
+ * that names another issuer, so that one issuer cannot publish the keys of another (RFC 8414 section 3.3).
  *
  * @throws FetchError
  */
 export async function discoverJwksUri(
   issuer: string,
-  at: string,
+  metadataUrl: string,
   fetch: KeyFetch,
   signal: AbortSignal,
 ): Promise<string> {
-  const { url, metadata } = await fetchMetadata(metadataUrls(at), fetch, signal);
+  const { url, metadata } = await fetchMetadata(candidateUrls(metadataUrl), fetch, signal);
   const { issuer: named, jwks_uri: jwksUri } = { __proto__: null, ...(metadata as object) } as Readonly<
     Record<string, unknown>
   >;
   if (named !== issuer) {
-    throw new FetchError(url, `names the issuer ${show(named)}, and ${show(issuer)} is expected.`);
+    const found = typeof named === "string" ? `issuer ${quote(named)}` : "no issuer";
+    throw new FetchError(
+      url,
+      `returned metadata of ${found}, but the configured issuer is ${quote(issuer)}.`,
+    );
   }
   if (typeof jwksUri !== "string" || !isSecureUrl(jwksUri)) {
-    throw new FetchError(url, "names no `jwks_uri` that is an https URL.");
+    throw new FetchError(url, "returned metadata without an https `jwks_uri`.");
   }
-  // Metadata from elsewhere must not make this machine ask itself.
-  if (leadsHere(jwksUri) && !isLoopbackUrl(url)) {
-    throw new FetchError(url, "names a `jwks_uri` on this machine.");
+  // Remote metadata must not make this machine send requests to itself (SSRF).
+  if (isLocalUrl(jwksUri) && !isLoopbackUrl(url)) {
+    throw new FetchError(url, "returned metadata whose `jwks_uri` is on this machine.");
   }
   return jwksUri;
 }
 
 /**
- * Where metadata may stand. A URL with a `/.well-known/` part is the document itself; of an issuer, OpenID Connect
- * appends to the path (section 4), RFC 8414 inserts before it (section 3.1), and its section 5 tells of both.
+ * The URLs where metadata may be. A URL with a `/.well-known/` part is the document itself. For an issuer, OpenID Connect
+ * appends to its path (section 4), and RFC 8414 inserts before its path (section 3.1, and section 5 for both names).
  */
-function metadataUrls(at: string): readonly string[] {
-  const { origin, pathname } = new URL(at);
-  if (pathname.includes("/.well-known/")) return [at];
+function candidateUrls(metadataUrl: string): readonly string[] {
+  const { origin, pathname } = new URL(metadataUrl);
+  if (pathname.includes("/.well-known/")) return [metadataUrl];
   const path = pathname.replace(/\/$/, "");
-  const places = [
+  const candidates = [
     `${path}/.well-known/openid-configuration`,
     `/.well-known/oauth-authorization-server${path}`,
     `/.well-known/openid-configuration${path}`,
   ];
-  return [...new Set(places)].map((place) => origin + place);
+  return [...new Set(candidates)].map((candidate) => origin + candidate);
 }
 
-/** The first document that is there. Only an answer that says that it is not leads on: an outage says nothing. */
+/** Fetches the first document that exists. Only a response that means "not here" leads to the next URL; an outage does not. */
 async function fetchMetadata(
   urls: readonly string[],
   fetch: KeyFetch,
@@ -57,19 +61,19 @@ async function fetchMetadata(
     try {
       return { url, metadata: await fetchJson(url, fetch, signal) };
     } catch (error) {
-      if (!isNotThere(error)) throw error;
+      if (!(error instanceof FetchError) || !NOT_HERE.has(error.status)) throw error;
       first ??= error;
     }
   }
-  // The first place is the one that most issuers use: its address tells a wrong issuer best.
+  // Most issuers use the first URL, so its error is the most useful one.
   throw first as FetchError;
 }
 
-const isNotThere = (error: unknown): boolean =>
-  error instanceof FetchError && [400, 401, 403, 404, 405, 410].includes(error.status ?? 0);
+const NOT_HERE: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 405, 410]);
 
-/** Printable ASCII: what an issuer writes must not steer the terminal that shows a log, or look like other text. */
-const show = (value: unknown): string =>
-  typeof value === "string" ? JSON.stringify(value.slice(0, 200)).replaceAll(/[^ -~]/g, escape) : "none";
-
-const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+/** Quotes a string as printable ASCII: an issuer must not inject terminal escapes or look-alike characters into a log. */
+const quote = (value: string): string =>
+  JSON.stringify(value.slice(0, 200)).replaceAll(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -7,116 +7,83 @@ import {
 } from "node:crypto";
 import { types } from "node:util";
 import { attempt } from "../errors.ts";
-import { createHmacMaterial } from "./hmac-material.ts";
-import { isPublicMaterial } from "./public-material.ts";
-import { type Algorithm, hashBytes, isSymmetric, suits } from "./algorithm.ts";
-import {
-  type JsonWebKey,
-  type KeyMistake,
-  type VerificationKey,
-  type VerificationKeyInput,
-} from "./verification-key.ts";
+import { type Algorithm, isSymmetric, suits } from "./algorithm.ts";
+import { importHmacSecret } from "./hmac-secret.ts";
+import { type ImportedKey, type JsonWebKey, mistake, type VerificationKeyInput } from "./verification-key.ts";
 
-/** Imports one key for the allowed algorithms, or says why it cannot be used. */
-export function importKey(
-  input: VerificationKeyInput,
-  algorithms: readonly Algorithm[],
-): VerificationKey | KeyMistake {
-  const symmetric = algorithms.some(isSymmetric);
-  if (typeof input === "string")
-    return symmetric ? importSecret(input, algorithms) : importText(input, algorithms);
+/** Imports one key for the allowed algorithms. */
+export function importKey(input: VerificationKeyInput, algorithms: readonly Algorithm[]): ImportedKey {
+  if (typeof input === "string") {
+    if (!algorithms.some(isSymmetric)) return importString(input, algorithms);
+    return importKeyObject(createSecretKey(input, "utf8"), algorithms);
+  }
   if (types.isKeyObject(input)) return importKeyObject(input, algorithms);
   if (types.isCryptoKey(input)) return importCryptoKey(input, algorithms);
   return importJwk(input, algorithms);
 }
 
-/** Imports a JWK, with what it says of its own use (RFC 7517 sections 4.2 to 4.5). */
-export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
+/** Imports a JWK for those algorithms that its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
+export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
     return invalid("is not a JWK: it has no `kty`.");
   }
-  if (jwk.kid !== undefined && typeof jwk.kid !== "string") return invalid("has a `kid` that is no string.");
-  if (PRIVATE_MEMBERS.some((member) => (jwk as Record<string, unknown>)[member] !== undefined))
-    return PRIVATE;
-  const own = algorithms.filter((algorithm) => isMeantFor(jwk, algorithm));
-  if (own.length === 0)
-    return unusable(`is a JWK whose alg, use or key_ops rule out ${algorithms.join(", ")}`);
+  const { kid } = jwk;
+  if (kid !== undefined && typeof kid !== "string") return invalid("has a `kid` that is not a string.");
+  if (PRIVATE_PROPERTIES.some((name) => (jwk as Record<string, unknown>)[name] !== undefined)) return PRIVATE;
+  const allowed = algorithms.filter((algorithm) => isAllowedBy(jwk, algorithm));
+  if (allowed.length === 0)
+    return unusable(`is a JWK whose \`alg\`, \`use\` or \`key_ops\` does not allow ${algorithms.join(", ")}`);
   const key = attempt(() =>
     jwk.kty === "oct"
-      ? secretOf(jwk)
+      ? createSecretKey(Buffer.from(typeof jwk.k === "string" ? jwk.k : "", "base64url"))
       : createPublicKey({ key: { ...jwk } as CryptoJsonWebKey, format: "jwk" }),
   );
-  if (!key) return invalid("is not a JWK that can be read.");
-  const imported = importKeyObject(key, own);
-  return jwk.kid === undefined || !("algorithms" in imported) ? imported : { ...imported, kid: jwk.kid };
+  if (!key) return invalid("is not a valid JWK.");
+  const imported = importKeyObject(key, allowed);
+  if (kid === undefined || imported.kind === "mistake") return imported;
+  return { kind: "key", key: { ...imported.key, kid } };
 }
 
-function importText(text: string, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
-  const trimmed = text
+function importString(input: string, algorithms: readonly Algorithm[]): ImportedKey {
+  const text = input
     .replaceAll("\\n", "\n")
     .replace(/^\uFEFF/, "")
     .trim();
-  if (trimmed.startsWith("{")) {
-    const jwk = attempt(() => JSON.parse(trimmed) as JsonWebKey);
-    if (!jwk) return invalid("begins like a JWK and is not JSON.");
+  if (text.startsWith("{")) {
+    const jwk = attempt(() => JSON.parse(text) as JsonWebKey);
+    if (!jwk) return invalid("starts like a JWK but is not valid JSON.");
     if ("keys" in jwk)
-      return invalid("is a JWK Set.", "Give it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
+      return invalid("is a JWK Set.", "Pass it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
     return importJwk(jwk, algorithms);
   }
-  if (trimmed.includes("PRIVATE KEY-----")) return PRIVATE;
-  if (trimmed.split("-----BEGIN ").length > 2) {
-    return invalid("holds several PEM blocks.", "Give each key as an entry of its own.");
-  }
-  const key = attempt(() => createPublicKey(trimmed));
+  if (text.includes("PRIVATE KEY-----")) return PRIVATE;
+  if (text.split("-----BEGIN ").length > 2)
+    return invalid("contains several PEM blocks.", "Pass each key as a separate entry.");
+  const key = attempt(() => createPublicKey(text));
   if (key) return importKeyObject(key, algorithms);
   return invalid(
-    "is neither a PEM nor a JWK that can be read.",
-    "Give the text of a PEM with its BEGIN and END lines, not the name of its file; for a shared secret set `algorithm` to HS256.",
+    "is neither a valid PEM nor a valid JWK.",
+    "Pass the contents of a PEM file with its BEGIN and END lines, not its path. For a shared secret, set `algorithm` to HS256.",
   );
 }
 
-const importSecret = (text: string, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake =>
-  importKeyObject(createSecretKey(text, "utf8"), algorithms);
-
-function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
+function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
   if (key.type === "private") return PRIVATE;
-  if (key.type === "secret") return importSecretKey(key, algorithms);
-  const own = algorithms.filter((algorithm) => suits(key, algorithm));
-  if (own.length === 0) return unusable(`is ${describe(key)}, which cannot verify ${algorithms.join(", ")}`);
-  return weakness(key) ?? { algorithms: new Set(own), material: () => key };
+  const isSecret = key.type === "secret";
+  const supported = algorithms.filter((one) => (isSecret ? isSymmetric(one) : suits(key, one)));
+  if (supported.length === 0)
+    return unusable(`is ${describe(key)}, which cannot verify ${algorithms.join(", ")}`);
+  if (isSecret) return importHmacSecret(key, supported);
+  return weaknessOf(key) ?? { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
 }
 
-function importSecretKey(key: KeyObject, algorithms: readonly Algorithm[]): VerificationKey | KeyMistake {
-  const own = algorithms.filter(isSymmetric);
-  if (own.length === 0) return unusable(`is a secret, which cannot verify ${algorithms.join(", ")}`);
-  const secret = key.export();
-  if (isPublicMaterial(secret)) {
-    return {
-      code: "key_unusable",
-      message: `is a PEM, a JWK or another public key where ${own.join(", ")} takes a secret.`,
-      hint: "Set `algorithm` to the one this key signs with, or give the secret itself.",
-    };
-  }
-  const bytes = Math.max(...own.map(hashBytes));
-  if (secret.byteLength < bytes) {
-    return {
-      code: "key_weak",
-      message: `is shorter than the hash of ${own.join(", ")}.`,
-      hint: `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`,
-    };
-  }
-  return { algorithms: new Set(own), material: createHmacMaterial(key) };
-}
-
-function importCryptoKey(
-  key: webcrypto.CryptoKey,
-  algorithms: readonly Algorithm[],
-): VerificationKey | KeyMistake {
+function importCryptoKey(key: webcrypto.CryptoKey, algorithms: readonly Algorithm[]): ImportedKey {
   const imported = importKeyObject(KeyObject.from(key), algorithms);
-  if (!("algorithms" in imported)) return imported;
-  const own = [...imported.algorithms].filter((algorithm) => isImportedFor(key, algorithm));
-  if (own.length > 0) return { algorithms: new Set(own), material: () => key };
-  return unusable(`is a CryptoKey whose algorithm or usages rule out ${algorithms.join(", ")}`);
+  if (imported.kind === "mistake") return imported;
+  const supported = [...imported.key.algorithms].filter((algorithm) => isImportedFor(key, algorithm));
+  if (supported.length > 0)
+    return { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
+  return unusable(`is a CryptoKey whose algorithm or usages do not allow ${algorithms.join(", ")}`);
 }
 
 function isImportedFor(key: webcrypto.CryptoKey, algorithm: Algorithm): boolean {
@@ -130,60 +97,40 @@ function isImportedFor(key: webcrypto.CryptoKey, algorithm: Algorithm): boolean 
   return name === { RS: "RSASSA-PKCS1-v1_5", PS: "RSA-PSS", ES: "ECDSA", Ed: "Ed25519", HS: "HMAC" }[family];
 }
 
-function isMeantFor({ alg, use, key_ops: operations }: JsonWebKey, algorithm: Algorithm): boolean {
+function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: Algorithm): boolean {
   if (use !== undefined && use !== "sig") return false;
   if (operations !== undefined && !(Array.isArray(operations) && operations.includes("verify"))) return false;
   return alg === undefined || alg === algorithm;
 }
 
-/** Keys whose signatures can be forged: a short modulus, and exponents that make RSA the identity or no permutation. */
-function weakness(key: KeyObject): KeyMistake | undefined {
-  const { modulusLength, publicExponent } = { ...key.asymmetricKeyDetails };
-  if (modulusLength !== undefined && modulusLength < 2048) {
-    return {
-      code: "key_weak",
-      message: `is an RSA key of ${modulusLength} bits.`,
-      hint: "Use at least 2048 bits (RFC 7518 section 3.3).",
-    };
+/** Rejects RSA keys with forgeable signatures: short moduli, and exponents for which RSA is no one-way permutation. */
+function weaknessOf(key: KeyObject): ImportedKey | undefined {
+  const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
+  if (modulusLength < 2048) {
+    const hint = "Use at least 2048 bits (RFC 7518 section 3.3).";
+    return mistake("key_weak", `is an RSA key of ${modulusLength} bits.`, hint);
   }
-  if (publicExponent !== undefined && (publicExponent < 3n || publicExponent % 2n === 0n)) {
-    return {
-      code: "key_weak",
-      message: "is an RSA key whose public exponent is not an odd number of 3 or more.",
-      hint: "Generate a key with the exponent 65537.",
-    };
-  }
-  return undefined;
+  if (publicExponent >= 3n && publicExponent % 2n === 1n) return undefined;
+  const hint = "Generate a key with the exponent 65537.";
+  return mistake("key_weak", "is an RSA key whose public exponent is not an odd number of at least 3.", hint);
 }
 
-function secretOf(jwk: JsonWebKey): KeyObject {
-  const bytes = typeof jwk.k === "string" ? Buffer.from(jwk.k, "base64url") : Buffer.alloc(0);
-  return createSecretKey(bytes);
+function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+  if (type === "secret") return "a secret";
+  return ["a key of type", asymmetricKeyType, asymmetricKeyDetails?.namedCurve].filter(Boolean).join(" ");
 }
 
-const describe = ({ asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string =>
-  ["a key of type", asymmetricKeyType, asymmetricKeyDetails?.namedCurve].filter(Boolean).join(" ");
+/** RFC 7518 section 6.3.2, RFC 8037 section 2. The primes alone reveal the private key as well. */
+const PRIVATE_PROPERTIES = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
 
-/** RFC 7518 section 6.3.2, RFC 8037 section 2; the primes alone give the key away as well. */
-const PRIVATE_MEMBERS = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
+const PRIVATE = mistake(
+  "key_private",
+  "is a private key.",
+  "Pass the public key only: a server that verifies tokens must not be able to sign them.",
+);
 
-const PRIVATE: KeyMistake = {
-  code: "key_private",
-  message: "is a private key.",
-  hint: "Give the public key only: a server that verifies must not be able to sign.",
-};
+const FORMS = "Pass a PEM (SPKI, PKCS#1 or X.509), a JWK, a KeyObject or a CryptoKey.";
+export const invalid = (message: string, hint = FORMS): ImportedKey => mistake("key_invalid", message, hint);
 
-function invalid(
-  message: string,
-  hint = "Give a PEM (SPKI, PKCS#1 or X.509), a JWK, a KeyObject or a CryptoKey.",
-): KeyMistake {
-  return { code: "key_invalid", message, hint };
-}
-
-function unusable(message: string): KeyMistake {
-  return {
-    code: "key_unusable",
-    message: `${message}.`,
-    hint: "Set `algorithm` to the one this key signs with.",
-  };
-}
+const unusable = (message: string): ImportedKey =>
+  mistake("key_unusable", `${message}.`, "Set `algorithm` to the algorithm of this key.");

@@ -1,99 +1,108 @@
 import { readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { attempt, type ConfigurationIssue, type Report } from "../errors.ts";
+import { attempt, type Report } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type KeyEvent } from "./key-event.ts";
 import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
-import { type KeyUse } from "./key-use.ts";
-import { importMaterial, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
+import { type KeySourceContext } from "./key-event.ts";
+import {
+  importMaterial,
+  type JsonWebKeySet,
+  type KeyMistake,
+  type KeyResolver,
+  selectKeys,
+  type VerificationKey,
+} from "./verification-key.ts";
 
 /**
- * The keys of a JWK Set in a file. Each look-up compares the file's state with the one that was read, so that a key
- * withdrawn from the file is refused with the next token. A file that cannot be read, or holds no JWK Set, leaves the old
- * keys in place; a set without keys withdraws them all.
+ * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn from the file
+ * is rejected with the next token. If the file cannot be read or contains no JWK Set, the previous keys stay in use. A set
+ * without keys withdraws all of them.
  */
 export function createJwksFileResolver(
   file: string,
-  { algorithms, issuer, ...use }: KeyUse,
+  { algorithms, onKeyEvent, ...context }: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
-  const path = [...use.path, "jwksFile"];
-  const tell = (event: Pick<KeyEvent, "type" | "message">) =>
-    use.onKeyEvent({ ...event, source: file, ...(issuer !== undefined && { issuer }) });
-  let state = stateOf(file);
-  const first = state === MISSING ? undefined : attempt(() => readFileSync(file, "utf8"));
-  const set = first === undefined ? undefined : parseJwks(first);
-  if (!set) {
-    report(first === undefined ? unreadable(path, file) : notASet(path));
+  const path = [...context.path, "jwksFile"];
+  let version = versionOf(file);
+  const first = parseFile(file, version === MISSING ? undefined : attempt(() => readFileSync(file, "utf8")));
+  if (first.kind === "mistake") {
+    report({ ...first.mistake, path });
     return undefined;
   }
-  const required = requireJwks(set, algorithms, path, report);
+  const required = requireJwks(first.set, algorithms, path, report);
   if (!required) return undefined;
   let keys = required;
   let reading: Promise<void> | undefined;
 
-  const reload = async (next: string) => {
-    const text = next === MISSING ? undefined : await readFile(file, "utf8").catch(() => undefined);
-    const changed = text === undefined ? undefined : parseJwks(text);
-    state = next;
-    if (!changed) {
-      const { message } = text === undefined ? unreadable(path, file) : notASet(path);
-      tell({ type: "failed", message });
+  const read = async (next: string) => {
+    const json = next === MISSING ? undefined : await readFile(file, "utf8").catch(() => undefined);
+    const parsed = parseFile(file, json);
+    version = next;
+    if (parsed.kind === "mistake") {
+      onKeyEvent({ type: "failed", source: file, message: parsed.mistake.message });
       return;
     }
-    const imported = importJwks(changed, algorithms);
+    const imported = importJwks(parsed.set, algorithms);
     keys = imported.keys;
-    tell({ type: "rotated" });
-    if (imported.leaks.length > 0) {
-      tell({ type: "failed", message: "A private key in the set was left out." });
-    }
+    onKeyEvent({ type: "rotated", source: file });
+    if (imported.leaks.length > 0)
+      onKeyEvent({ type: "failed", source: file, message: "A private key in the file is ignored." });
   };
 
-  const refresh = async (): Promise<readonly VerificationKey[]> => {
-    // Again after the read: the file may have changed while it was read, and a withdrawn key must not outlive that.
-    for (let turn = 0; turn < MAX_READS; turn += 1) {
-      const next = stateOf(file);
-      if (next === state) return keys;
-      await (reading ??= reload(next).finally(() => (reading = undefined)));
+  const currentKeys = async (): Promise<readonly VerificationKey[]> => {
+    // Checks the file again after each read: a key that is withdrawn during the read must not stay in use.
+    for (let reads = 0; reads < MAX_READS; reads += 1) {
+      const next = versionOf(file);
+      if (next === version) return keys;
+      await (reading ??= read(next).finally(() => (reading = undefined)));
     }
     throw new Error("The key file changes faster than it can be read.");
   };
 
   return {
-    find: async (query) => selectKeys(await withinLimit(refresh(), file), query),
-    holds: (key) => stateOf(file) === state && keys.includes(key),
-    ready: async () => importMaterial(await withinLimit(refresh(), file)),
+    find: async (query) => selectKeys(await withinLimit(currentKeys(), file), query),
+    holds: (key) => versionOf(file) === version && keys.includes(key),
+    ready: async () => importMaterial(await withinLimit(currentKeys(), file)),
     close: () => undefined,
   };
 }
 
 const MAX_READS = 10;
-
 const MISSING = "missing";
 
 /**
- * Changes with every write and every replacement of the file, symbolic links included. Whatever is no regular file counts
- * as missing: reading a pipe ends when somebody writes to it, if ever.
+ * Changes with every write and every replacement of the file, also behind a symbolic link. Anything but a regular file
+ * counts as missing, because reading a pipe would block until someone writes to it.
  */
-function stateOf(file: string): string {
+function versionOf(file: string): string {
   const stats = attempt(() => statSync(file, { bigint: true }));
   if (!stats?.isFile()) return MISSING;
   return [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
 }
 
-const notASet = (path: readonly (string | number)[]): ConfigurationIssue => ({
-  code: "key_invalid",
-  path,
-  message: "names a file that holds no JWK Set.",
-  hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
-});
+type ParsedFile =
+  | { readonly kind: "set"; readonly set: JsonWebKeySet }
+  | { readonly kind: "mistake"; readonly mistake: KeyMistake };
 
-/** What was given may be a key itself, by mistake: only what ends like the name of a file is quoted. */
-const unreadable = (path: readonly (string | number)[], file: string): ConfigurationIssue => ({
+/** `json` is the content of the file, or `undefined` if it cannot be read. */
+function parseFile(file: string, json: string | undefined): ParsedFile {
+  const set = json === undefined ? undefined : parseJwks(json);
+  if (set) return { kind: "set", set };
+  return { kind: "mistake", mistake: json === undefined ? unreadable(file) : NO_JWKS };
+}
+
+const NO_JWKS: KeyMistake = {
+  code: "key_invalid",
+  message: "The file does not contain a JWK Set.",
+  hint: 'Write { "keys": [...] } as JSON (RFC 7517 section 5).',
+};
+
+/** The option may contain a key by mistake, so it is quoted only if it looks like a file name. */
+const unreadable = (file: string): KeyMistake => ({
   code: "key_file_unreadable",
-  path,
   message: /^[\w./\\: -]{1,200}\.[a-z]{1,5}$/.test(file)
     ? `\`${file}\` cannot be read.`
-    : "names no file that can be read.",
-  hint: "Give the path of a readable file; a relative one counts from the working directory.",
+    : "is not the path of a readable file.",
+  hint: "Pass the path of a readable file. A relative path starts at the working directory.",
 });

@@ -1,31 +1,33 @@
 import { attempt, type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
-import { importJwk } from "./import-key.ts";
+import { importJwk, invalid } from "./import-key.ts";
 import {
-  isVerificationKey,
+  type ImportedKey,
+  type JsonWebKey,
   type JsonWebKeySet,
   type KeyMistake,
   type VerificationKey,
 } from "./verification-key.ts";
 
-/** The keys of a JWK Set that suit the algorithms, and the places of private ones, which somebody leaked there. */
+/** The usable keys of a JWK Set, and the indexes of private keys, which must not be in it. */
 export interface ImportedJwks {
   readonly keys: readonly VerificationKey[];
   readonly leaks: readonly (readonly [index: number, mistake: KeyMistake])[];
 }
 
-/** Imports a JWK Set; keys that cannot be used are left out (RFC 7517 section 5). */
+/** Imports a JWK Set. Keys that cannot be used are ignored (RFC 7517 section 5). */
 export function importJwks(set: JsonWebKeySet, algorithms: readonly Algorithm[]): ImportedJwks {
-  const imported = [...set.keys.map((jwk) => importJwk(jwk, algorithms)).entries()];
-  return {
-    keys: imported.flatMap(([, key]) => (isVerificationKey(key) ? [key] : [])),
-    leaks: imported.flatMap(([index, key]) =>
-      !isVerificationKey(key) && key.code === "key_private" ? [[index, key] as const] : [],
-    ),
-  };
+  const keys: VerificationKey[] = [];
+  const leaks: [number, KeyMistake][] = [];
+  for (const [index, jwk] of set.keys.entries()) {
+    const imported = importJwk(jwk, algorithms);
+    if (imported.kind === "key") keys.push(imported.key);
+    else if (imported.mistake.code === "key_private") leaks.push([index, imported.mistake]);
+  }
+  return { keys, leaks };
 }
 
-/** The keys of a JWK Set, or a report of why it cannot be started with: a leaked private key, or no key that suits. */
+/** Imports a JWK Set at construction. Reports a private key, and a set without a usable key. */
 export function requireJwks(
   set: JsonWebKeySet,
   algorithms: readonly Algorithm[],
@@ -38,20 +40,75 @@ export function requireJwks(
     report({
       code: "key_unusable",
       path: [...path, "keys"],
-      message: `holds no key for ${algorithms.join(", ")}.`,
-      hint: "Give the JWK Set of the issuer, and set `algorithm` to the one it signs with.",
+      message: `contains no key for ${algorithms.join(", ")}.`,
+      hint: "Pass the JWK Set of the issuer, and set `algorithm` to the algorithm that the issuer signs with.",
     });
   }
   return keys.length === 0 || leaks.length > 0 ? undefined : keys;
 }
 
-/** Reads a JWK Set from JSON text, or `undefined` when it is none. */
-export function parseJwks(text: string): JsonWebKeySet | undefined {
-  const value = attempt((): unknown => JSON.parse(text));
+/** Parses a JWK Set; returns `undefined` if the string is not one. */
+export function parseJwks(json: string): JsonWebKeySet | undefined {
+  const value = attempt((): unknown => JSON.parse(json));
   return isJwks(value) ? value : undefined;
 }
 
-/** Whether a value has the shape of a JWK Set. Its entries are looked at one by one: one that is no key spoils no other. */
+/** Returns whether a value has the shape of a JWK Set. Each key is checked on its own later. */
 export function isJwks(value: unknown): value is JsonWebKeySet {
   return typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys);
+}
+
+/** The usable keys of a published JWK Set, each by its JWK as JSON, and what is wrong with the others. */
+export interface RemoteJwks {
+  readonly keys: ReadonlyMap<string, VerificationKey>;
+  readonly problems: readonly string[];
+}
+
+/** One token may have to be tried with every key of a set. */
+const MAX_KEYS = 100;
+
+/**
+ * Imports a published JWK Set. A bad key does not affect the others. A key that is in `known` stays the same object, so
+ * that a cached token remains valid.
+ */
+export function importRemoteJwks(
+  set: JsonWebKeySet,
+  algorithms: readonly Algorithm[],
+  known: ReadonlyMap<string, VerificationKey>,
+): RemoteJwks {
+  const keys = new Map<string, VerificationKey>();
+  const kids = new Set<string>();
+  const problems: string[] = [];
+  for (const [index, jwk] of set.keys.slice(0, MAX_KEYS).entries()) {
+    const addProblem = (problem: string) => problems.push(`keys[${index}] ${problem}`);
+    // JSON that is nested too deeply can be parsed but not written again.
+    const json = attempt(() => JSON.stringify(jwk));
+    if (json === undefined) {
+      addProblem("is not a valid JWK.");
+      continue;
+    }
+    const knownKey = known.get(json);
+    const imported = knownKey ? ({ kind: "key", key: knownKey } as const) : importPublished(jwk, algorithms);
+    if (imported.kind === "mistake") {
+      // A key for another purpose, such as encryption, is not a problem.
+      if (imported.mistake.code !== "key_unusable") addProblem(imported.mistake.message);
+      continue;
+    }
+    const { kid } = imported.key;
+    if (kid === undefined && set.keys.length > 1) addProblem("has no `kid`.");
+    if (kid !== undefined && kids.has(kid)) addProblem("repeats a `kid`.");
+    if (kid !== undefined) kids.add(kid);
+    keys.set(json, imported.key);
+  }
+  if (keys.size === 0) problems.push(`There is no key for ${algorithms.join(", ")}.`);
+  if (set.keys.length > MAX_KEYS) problems.push(`Only the first ${MAX_KEYS} keys are used.`);
+  return { keys, problems };
+}
+
+/** Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read it. */
+function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
+  const { kty } = { ...jwk };
+  if (kty === "oct") return invalid("is a symmetric key, which must not be published.");
+  if (typeof kty === "string" && !["RSA", "EC", "OKP"].includes(kty)) return invalid("has an unknown `kty`.");
+  return importJwk(jwk, algorithms);
 }

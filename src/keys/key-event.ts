@@ -1,15 +1,27 @@
-/** Something that happened to a key source after construction: for logs and alarms, never for a client. */
+import { type Algorithm } from "./algorithm.ts";
+
+/** Something that happened to a key source after construction. For logs and alerts; it is never sent to a client. */
 export interface KeyEvent {
   /**
-   * `fetched`: a remote set was read. `rotated`: other keys are in use now. `failed`: the source cannot be read, or a part
-   * of it cannot be used; the keys that were good stay, for a bounded time where they are remote. `stale`: keys are in use
-   * that are older than `maxAgeMs`, because their source has failed.
+   * `fetched`: a remote set was fetched. `rotated`: the keys in use have changed. `failed`: the source, or a part of it,
+   * cannot be used. The previous keys stay in use; remote keys only for a limited time. `stale`: keys older than
+   * `maxAgeMs` are in use because their source fails.
    */
   readonly type: "fetched" | "rotated" | "failed" | "stale";
-  /** The file, or the URL without its query. */
+  /** The path of the file, or the URL without its query. */
   readonly source: string;
-  /** The issuer whose keys these are, where the options name it. */
+  /** The issuer of these keys, if the options name one. */
   readonly issuer?: string;
-  /** What failed and why; never holds key material. */
+  /** What failed and why. Never contains key material. */
   readonly message?: string;
+}
+
+/** What every key source is created with. */
+export interface KeySourceContext {
+  readonly algorithms: readonly Algorithm[];
+  readonly issuer: string | undefined;
+  /** The path of the source in the options, for error messages. */
+  readonly path: readonly (string | number)[];
+  readonly now: () => number;
+  readonly onKeyEvent: (event: Omit<KeyEvent, "issuer">) => void;
 }

@@ -1,56 +1,59 @@
 import { attempt } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
+import { type RemoteJwks } from "./jwks.ts";
 import { type KeyEvent } from "./key-event.ts";
-import { hasSameMembers, type RemoteJwks } from "./remote-jwks.ts";
-import { type RemoteTiming } from "./remote-timing.ts";
-import {
-  isAnswer,
-  type KeyQuery,
-  type KeyResolver,
-  selectKeys,
-  type VerificationKey,
-} from "./verification-key.ts";
+import { type KeyQuery, type KeyResolver, selectKeys, type VerificationKey } from "./verification-key.ts";
 
-/** Reads the set anew; `known` are the keys in use. */
-export type RemoteLoad = (known: RemoteJwks["keys"], signal: AbortSignal) => Promise<RemoteJwks>;
+/** When a remote set is fetched and how long it is used, in milliseconds. */
+export interface RemoteTiming {
+  /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
+  readonly timeoutMs: number;
+  /** How long no request is sent after the source failed or did not have a requested key. Default: `30_000`. */
+  readonly cooldownMs: number;
+  /**
+   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
+   * source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
+   */
+  readonly maxAgeMs: number;
+  /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
+  readonly staleMs: number;
+}
 
 interface RemoteRules extends RemoteTiming {
-  /** How the source is named in messages. */
+  /** The URL of the source as messages show it. */
   readonly source: string;
-  readonly load: RemoteLoad;
+  /** Fetches the set. `known` are the keys in use. */
+  readonly load: (known: RemoteJwks["keys"], signal: AbortSignal) => Promise<RemoteJwks>;
   readonly now: () => number;
-  readonly tell: (event: Pick<KeyEvent, "type" | "message">) => void;
+  readonly emit: (event: Pick<KeyEvent, "type" | "message">) => void;
 }
 
-interface LoadedSet {
-  readonly keys: RemoteJwks["keys"];
-  readonly list: readonly VerificationKey[];
-  readonly loadedAt: number;
-}
-
-/** A set is read again at this part of its age, so that the next one is there before it ends. */
+/** A set is refreshed after this fraction of `maxAgeMs`, so that the new set arrives before the old one expires. */
 const REFRESH_AT = 0.75;
-/** What the timer waits for at least, however short the times are that requests are held to. */
+/** The shortest delay of the background timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
 
 /**
- * The keys of a remote set. One flight at a time, whoever asks. Fresh keys answer at once; old ones answer only while their
- * source is known to have failed, and for a bounded time. Without keys there is no answer, which is an error and no
- * verdict on a token.
+ * The keys of a remote JWK Set. At most one fetch runs at a time. Fresh keys are used without waiting. Expired keys are
+ * used only while the source fails, and only for `staleMs`. Without usable keys `find` throws: an outage says nothing
+ * about a token.
  */
 export class RemoteKeys implements KeyResolver {
   readonly #rules: RemoteRules;
-  #set: LoadedSet | undefined;
-  /** Why the last attempt failed; `undefined` when it did not. */
-  #failure: Error | undefined;
-  /** Whether it is the source that failed; that the server was closed does not make old keys good. */
+  #keys: ReadonlyMap<string, VerificationKey> = new Map();
+  #list: readonly VerificationKey[] = [];
+  /** When the set was requested; `undefined` before the first success. */
+  #loadedAt: number | undefined;
+  /** Why the last fetch failed; `undefined` if it succeeded. */
+  #error: Error | undefined;
+  /** Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys valid. */
   #isDown = false;
-  /** Since when the source is left alone: it failed, or did not have a key that it was asked for. */
-  #restsSince: number | undefined;
-  #flight: Promise<void> | undefined;
+  /** When the source last failed or did not have a requested key. */
+  #cooldownStart: number | undefined;
+  #fetching: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #isStaleTold = false;
-  #complaint = "";
+  #hasReportedStale = false;
+  #problems = "";
   readonly #closing = new AbortController();
 
   constructor(rules: RemoteRules) {
@@ -58,20 +61,20 @@ export class RemoteKeys implements KeyResolver {
   }
 
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
-    const list = this.#usable();
-    const found = list && selectKeys(list, query);
-    return list && found && isAnswer(found, list, query) ? found : this.#findAgain(query);
+    const found = this.#select(query);
+    return found?.isFinal ? found.keys : this.#findAfterFetch(query);
   }
 
   holds(key: VerificationKey): boolean {
-    return this.#usable()?.includes(key) ?? false;
+    return this.#usableKeys()?.includes(key) ?? false;
   }
 
   async ready(): Promise<void> {
-    if (this.#failure || !this.#isFresh()) await this.#fetch();
-    if (this.#failure) throw this.#failure;
-    if (this.#set?.list.length === 0)
-      throw new Error(`${this.#rules.source} is of no use. ${this.#complaint}`);
+    const isFresh = this.#loadedAt !== undefined && this.#since(this.#loadedAt) < this.#rules.maxAgeMs;
+    if (this.#error || !isFresh) await this.#fetch();
+    if (this.#error) throw this.#error;
+    if (this.#list.length === 0)
+      throw new Error(`${this.#rules.source} has no usable keys. ${this.#problems}`);
   }
 
   close(): void {
@@ -79,110 +82,115 @@ export class RemoteKeys implements KeyResolver {
     this.#closing.abort();
   }
 
-  /** The keys that answer without waiting. Has the set read in the background when that is due. */
-  #usable(): readonly VerificationKey[] | undefined {
-    if (!this.#set) return undefined;
-    const { maxAgeMs, staleMs } = this.#rules;
-    const age = this.#sinceThen(this.#set.loadedAt);
-    if (age >= maxAgeMs * REFRESH_AT && (!this.#failure || this.#isRested())) void this.#fetch();
-    if (age < maxAgeMs) return this.#set.list;
-    if (!this.#failure || !this.#isDown || !(age < maxAgeMs + staleMs)) return undefined;
-    this.#tellStale(this.#failure);
-    return this.#set.list;
-  }
-
-  /** For a token whose key is not there: asks the source, unless it has been asked just now. */
-  async #findAgain(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    if (this.#flight || this.#isRested()) await this.#fetch();
-    const list = this.#usable();
-    const found = list && selectKeys(list, query);
-    if (list && found && isAnswer(found, list, query)) return found;
-    if (found && !this.#failure) {
-      if (this.#isRested()) this.#restsSince = this.#rules.now();
-      return found;
+  /** The keys that can be used without waiting. Starts a background refresh when one is due. */
+  #usableKeys(): readonly VerificationKey[] | undefined {
+    if (this.#loadedAt === undefined) return undefined;
+    const { maxAgeMs, staleMs, emit } = this.#rules;
+    const age = this.#since(this.#loadedAt);
+    if (age >= maxAgeMs * REFRESH_AT && (!this.#error || this.#isCooledDown())) void this.#fetch();
+    if (age < maxAgeMs) return this.#list;
+    // Negated, so that an age of NaN does not pass.
+    if (!this.#error || !this.#isDown || !(age < maxAgeMs + staleMs)) return undefined;
+    if (!this.#hasReportedStale) {
+      this.#hasReportedStale = true;
+      emit({ type: "stale", message: this.#error.message });
     }
-    // Its key may be one that could not be fetched: nobody can tell whether this token is good.
-    throw this.#failure ?? new Error(`${this.#rules.source} has not been read.`);
+    return this.#list;
   }
 
-  /** Never rejects: what went wrong is `#failure`. Begins once `#flight` is set: the clock and hooks may ask again. */
+  /** The usable keys for a token. They are final unless a newer set could contain a key with the `kid` of the token. */
+  #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
+    const all = this.#usableKeys();
+    if (!all) return undefined;
+    const keys = selectKeys(all, query);
+    const isNamed = query.kid === undefined || keys[0]?.kid === query.kid;
+    const isFinal = keys.length > 0 && (isNamed || all.every(({ kid }) => kid === undefined));
+    return { keys, isFinal };
+  }
+
+  async #findAfterFetch(query: KeyQuery): Promise<readonly VerificationKey[]> {
+    if (this.#fetching || this.#isCooledDown()) await this.#fetch();
+    const found = this.#select(query);
+    if (found?.isFinal) return found.keys;
+    // After a failure, the missing key may exist: the token cannot be judged.
+    if (!found || this.#error)
+      throw this.#error ?? new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
+    if (this.#isCooledDown()) this.#cooldownStart = this.#rules.now();
+    return found.keys;
+  }
+
+  /** Never rejects: a failure is stored in `#error`. Starts in a later microtask, because the clock and hooks may call back. */
   #fetch(): Promise<void> {
-    return (this.#flight ??= Promise.resolve()
-      .then(() => this.#attempt())
-      .finally(() => (this.#flight = undefined)));
+    return (this.#fetching ??= Promise.resolve()
+      .then(() => this.#load())
+      .finally(() => (this.#fetching = undefined)));
   }
 
-  async #attempt(): Promise<void> {
+  async #load(): Promise<void> {
     const { source, load, timeoutMs, now } = this.#rules;
     clearTimeout(this.#timer);
-    const flight = new AbortController();
-    const abort = () => flight.abort();
+    const request = new AbortController();
+    const abort = () => request.abort();
     this.#closing.signal.addEventListener("abort", abort);
     try {
-      if (this.#closing.signal.aborted) throw new Error(`${source} is read no more: the server was closed.`);
-      // The set is as old as the question: its issuer may have changed it while it answered.
-      const askedAt = now();
-      const loaded = await withinLimit(load(this.#set?.keys ?? new Map(), flight.signal), source, timeoutMs);
-      this.#adopt(loaded, askedAt);
+      if (this.#closing.signal.aborted)
+        throw new Error(`${source} cannot be fetched: the resource server is closed.`);
+      // The age counts from the request: the issuer may change the set while it responds.
+      const requestedAt = now();
+      this.#accept(await withinLimit(load(this.#keys, request.signal), source, timeoutMs), requestedAt);
     } catch (error) {
       this.#fail(error);
     }
     this.#closing.signal.removeEventListener("abort", abort);
-    // An answer that came too late must not be read to its end.
+    // Stops reading a response that came too late.
     abort();
     this.#schedule();
   }
 
-  #adopt({ keys, complaints }: RemoteJwks, loadedAt: number): void {
-    const { tell } = this.#rules;
-    const before = this.#set?.keys;
-    const complaint = complaints.join(" ");
-    const isNews = complaint !== "" && complaint !== this.#complaint;
-    this.#set = { keys, list: [...keys.values()], loadedAt };
-    this.#failure = undefined;
+  #accept({ keys, problems }: RemoteJwks, loadedAt: number): void {
+    const { emit } = this.#rules;
+    const isRotated =
+      this.#loadedAt !== undefined &&
+      (keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk)));
+    const message = problems.join(" ");
+    const isNewProblem = message !== "" && message !== this.#problems;
+    this.#keys = keys;
+    this.#list = [...keys.values()];
+    this.#loadedAt = loadedAt;
+    this.#error = undefined;
     this.#isDown = false;
-    this.#isStaleTold = false;
-    this.#complaint = complaint;
-    tell({ type: "fetched" });
-    if (before && !hasSameMembers(before, keys)) tell({ type: "rotated" });
-    if (isNews) tell({ type: "failed", message: complaint });
+    this.#hasReportedStale = false;
+    this.#problems = message;
+    emit({ type: "fetched" });
+    if (isRotated) emit({ type: "rotated" });
+    if (isNewProblem) emit({ type: "failed", message });
   }
 
   #fail(error: unknown): void {
-    const { source, now, tell } = this.#rules;
-    this.#failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
-    // Counted from the end: whoever waited for an answer that did not come is not made to wait again at once.
-    this.#restsSince = attempt(now) ?? this.#restsSince;
+    const { source, now, emit } = this.#rules;
+    this.#error = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
+    // The cooldown counts from the end, so that a request that waited for a timeout does not start another one.
+    this.#cooldownStart = attempt(now) ?? this.#cooldownStart;
     if (this.#closing.signal.aborted) return;
     this.#isDown = true;
-    tell({ type: "failed", message: this.#failure.message });
+    emit({ type: "failed", message: this.#error.message });
   }
 
-  /** Keeps the set fresh while nobody asks, and notices by itself when its source is back. */
+  /** Keeps the set fresh without requests, and notices when the source works again. */
   #schedule(): void {
     if (this.#closing.signal.aborted) return;
     const { cooldownMs, maxAgeMs } = this.#rules;
-    const delay = Math.max(this.#failure ? cooldownMs : maxAgeMs * REFRESH_AT, MIN_DELAY_MS);
+    const delay = Math.max(this.#error ? cooldownMs : maxAgeMs * REFRESH_AT, MIN_DELAY_MS);
     this.#timer = setTimeout(() => void this.#fetch(), delay).unref();
   }
 
-  #tellStale({ message }: Error): void {
-    if (this.#isStaleTold) return;
-    this.#isStaleTold = true;
-    this.#rules.tell({ type: "stale", message });
+  /** Returns whether a token may cause another fetch. */
+  #isCooledDown(): boolean {
+    return this.#cooldownStart === undefined || this.#since(this.#cooldownStart) >= this.#rules.cooldownMs;
   }
 
-  #isFresh(): boolean {
-    return this.#set !== undefined && this.#sinceThen(this.#set.loadedAt) < this.#rules.maxAgeMs;
-  }
-
-  /** Whether the source may be asked again by those who send tokens. */
-  #isRested(): boolean {
-    return this.#restsSince === undefined || this.#sinceThen(this.#restsSince) >= this.#rules.cooldownMs;
-  }
-
-  /** Either way: a clock that was set back must not make keys young for as long as it was set back. */
-  #sinceThen(then: number): number {
-    return Math.abs(this.#rules.now() - then);
+  /** Absolute, because a clock that is set back must not keep withdrawn keys valid for longer. */
+  #since(time: number): number {
+    return Math.abs(this.#rules.now() - time);
   }
 }

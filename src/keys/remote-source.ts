@@ -3,102 +3,92 @@ import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
-import { isJwks } from "./jwks.ts";
-import { type KeyUse } from "./key-use.ts";
-import { importRemoteJwks } from "./remote-jwks.ts";
-import { RemoteKeys } from "./remote-keys.ts";
-import { DEFAULT_TIMING, type RemoteTiming } from "./remote-timing.ts";
+import { importRemoteJwks, isJwks } from "./jwks.ts";
+import { type KeySourceContext } from "./key-event.ts";
+import { RemoteKeys, type RemoteTiming } from "./remote-keys.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
 import { type KeyResolver } from "./verification-key.ts";
 
-/** How a remote set is fetched, and for how long it is used. */
+/** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
-   * Stands in for the platform's `fetch`: to go through a proxy, or to trust a certificate authority of one's own. It must
-   * heed `redirect: "manual"`; the limits of time and size are kept whatever it does.
+   * Replaces the global `fetch`, for example to use a proxy or a private certificate authority. It must support
+   * `redirect: "manual"`. The limits on time and size apply to it as well.
    */
   readonly fetch?: KeyFetch;
 }
 
 /** The URL of a published JWK Set: https, or http on this machine. */
 export interface JwksUriSource extends RemoteOptions {
-  /** Where the set stands. */
+  /** The URL of the set. */
   readonly jwksUri: string;
 }
 
 /**
- * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). `true`: the metadata stands where the
- * issuer's URL says. A URL: the metadata itself when it has a `/.well-known/` part, else what stands in for the issuer's
- * URL. Either way the metadata must name the configured issuer.
+ * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). With `true` the URL of the metadata is
+ * derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other URL replaces `issuer` in the
+ * derivation. The metadata must always name the configured issuer.
  */
 export interface DiscoverySource extends RemoteOptions {
-  /** Where the metadata stands. */
+  /** Where to find the metadata. */
   readonly discovery: true | string;
 }
 
-/** Looked up on every call: what instruments or replaces it may come later. */
-const platformFetch: KeyFetch = (url, init) => globalThis.fetch(url, init);
+const DEFAULTS = { timeoutMs: 5_000, cooldownMs: 30_000, maxAgeMs: 600_000, staleMs: 3_600_000 };
 
-/** Makes the resolver of a remote set; nothing is fetched before the first question. */
+/** Looks up the global on every call, so that it can be instrumented or replaced later. */
+const globalFetch: KeyFetch = (url, init) => globalThis.fetch(url, init);
+
+/** Creates the resolver of a remote set. Nothing is fetched before the first look-up. */
 export function createRemoteResolver(
   source: JwksUriSource | DiscoverySource,
-  use: KeyUse,
+  context: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
-  const mistakes = [...mistakesOf(source, use)];
+  const mistakes = mistakesOf(source, context);
   for (const mistake of mistakes) report(mistake);
   if (mistakes.length > 0) return undefined;
 
-  const { algorithms, issuer = "", now, onKeyEvent } = use;
-  const { fetch = platformFetch, ...options } = source;
-  const at = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
-  const place = displayUrl(at);
-  const locate = async (signal: AbortSignal) =>
-    "jwksUri" in source ? at : discoverJwksUri(issuer, at, fetch, signal);
+  const { algorithms, issuer = "", now, onKeyEvent } = context;
+  const { fetch = globalFetch, ...timing } = source;
+  const url = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
+  const shownUrl = displayUrl(url);
   return new RemoteKeys({
-    ...DEFAULT_TIMING,
-    ...options,
-    source: place,
+    ...DEFAULTS,
+    ...timing,
+    source: shownUrl,
     now: () => readClock(now).getTime(),
-    tell: (event) => onKeyEvent({ ...event, source: place, ...(use.issuer !== undefined && { issuer }) }),
+    emit: (event) => onKeyEvent({ ...event, source: shownUrl }),
     load: async (known, signal) => {
-      const jwksUri = await locate(signal);
+      const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
-      if (!isJwks(set)) throw new FetchError(jwksUri, "answered no JWK Set.");
+      if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
       return importRemoteJwks(set, algorithms, known);
     },
   });
 }
 
-function* mistakesOf(
+function mistakesOf(
   source: JwksUriSource | DiscoverySource,
-  { algorithms, issuer, path }: KeyUse,
-): Generator<ConfigurationIssue> {
+  { algorithms, issuer, path }: KeySourceContext,
+): readonly ConfigurationIssue[] {
+  const mistakes: ConfigurationIssue[] = [];
   if (algorithms.some(isSymmetric)) {
-    yield {
-      code: "key_unusable",
-      path,
-      message: `are published, and ${algorithms.join(", ")} takes a secret.`,
-      hint: "Set the algorithm that the issuer signs with, or give the secret as `verificationKeys`.",
-    };
+    const message = `is a published JWK Set, but ${algorithms.join(", ")} requires a secret.`;
+    const hint = "Set the algorithm that the issuer signs with, or pass the secret as `verificationKeys`.";
+    mistakes.push({ code: "key_unusable", path, message, hint });
   }
-  if (!("discovery" in source)) return;
+  if (!("discovery" in source)) return mistakes;
   const issuerPath = [...path.slice(0, -1), "issuer"];
   if (issuer === undefined) {
-    yield {
-      code: "option_missing",
-      path: issuerPath,
-      message: "is missing, and `discovery` needs it.",
-      hint: "Write the `iss` of the tokens: the metadata must name the same issuer.",
-    };
-  } else if (source.discovery === true && !isIssuerUrl(issuer)) {
-    yield {
-      code: "option_invalid",
-      path: issuerPath,
-      message: "is no URL that metadata can be looked up at.",
-      hint: "Write an https URL without query and fragment (RFC 8414 section 2), or `discovery` as the metadata's URL.",
-    };
+    const message = "is missing, but `discovery` requires it.";
+    const hint = "Set it to the `iss` of the tokens. The metadata must name the same issuer.";
+    mistakes.push({ code: "option_missing", path: issuerPath, message, hint });
+  } else if (source.discovery === true && (!isSecureUrl(issuer) || /[?#]/.test(issuer))) {
+    const message = "is not a URL from which metadata can be discovered.";
+    const hint =
+      "Use an https URL without query and fragment (RFC 8414 section 2), or set `discovery` to the URL of the metadata.";
+    mistakes.push({ code: "option_invalid", path: issuerPath, message, hint });
   }
+  return mistakes;
 }
-
-const isIssuerUrl = (text: string): boolean => isSecureUrl(text) && !/[?#]/.test(text);

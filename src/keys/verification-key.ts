@@ -1,19 +1,19 @@
 import { type KeyObject, type webcrypto } from "node:crypto";
-import { type ConfigurationIssueCode } from "../errors.ts";
+import { type ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm } from "./algorithm.ts";
 
-/** A JSON Web Key (RFC 7517 section 4), as far as this library reads it; the types of jose and of Node.js fit it. */
+/** The properties of a JSON Web Key (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
-  /** Required; checked at construction. */
+  /** The key type. Required; checked at construction. */
   readonly kty?: string | undefined;
-  /** The key's name; a token names its key by it. */
+  /** The key id. A token names its key with the same id. */
   readonly kid?: string | undefined;
-  /** The one algorithm that the key is for, where it says so. */
+  /** The only algorithm that the key may be used with. */
   readonly alg?: string | undefined;
-  /** `"sig"`, or left out: other keys verify nothing. */
+  /** `"sig"` or absent. Keys with another use do not verify tokens. */
   readonly use?: string | undefined;
-  /** Has `"verify"`, or is left out. */
+  /** Contains `"verify"`, or is absent. */
   readonly key_ops?: readonly string[] | undefined;
   /** The secret of an `oct` key, in base64url. */
   readonly k?: string | undefined;
@@ -21,85 +21,75 @@ export interface JsonWebKey {
 
 /** A JWK Set (RFC 7517 section 5). */
 export interface JsonWebKeySet {
-  /** Public keys; a private one is a mistake. */
+  /** Public keys. A private key is an error. */
   readonly keys: readonly JsonWebKey[];
 }
 
-/** A key in any of the forms that `verificationKeys` takes. */
+/** A key in any form that `verificationKeys` accepts. */
 export type VerificationKeyInput = string | JsonWebKey | KeyObject | webcrypto.CryptoKey;
 
-/** A key as jose takes it. */
+/** A key in the form that jose accepts. */
 export type KeyMaterial = KeyObject | webcrypto.CryptoKey;
 
-/** A key that is fit to verify with the algorithms it lists, and with no other. */
+/** A key that may verify tokens with the listed algorithms and no other. */
 export interface VerificationKey {
   readonly kid?: string;
   readonly algorithms: ReadonlySet<Algorithm>;
-  /** A secret is imported once, on first use. */
+  /** Returns a promise until the key is imported. */
   readonly material: (algorithm: Algorithm) => KeyMaterial | Promise<KeyMaterial>;
 }
 
-/** Why a key cannot be used. The texts never quote the key. */
-export interface KeyMistake {
-  readonly code: ConfigurationIssueCode;
-  readonly message: string;
-  readonly hint: string;
-}
+/** Why a key cannot be used. Never quotes the key. */
+export type KeyMistake = Omit<ConfigurationIssue, "path">;
 
-/** The header parameters that choose a key. Never `jwk`, `jku`, `x5u` or `x5c`: those let the sender choose. */
+export type ImportedKey =
+  | { readonly kind: "key"; readonly key: VerificationKey }
+  | { readonly kind: "mistake"; readonly mistake: KeyMistake };
+
+export const mistake = (code: KeyMistake["code"], message: string, hint: string): ImportedKey => ({
+  kind: "mistake",
+  mistake: { code, message, hint },
+});
+
+/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: with those, the sender would choose. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
 }
 
-/** Where keys come from, as a function of the token's header. Each bounds the time of its own answers. */
+/** Finds the keys for a token's header. Implementations limit how long they take to answer. */
 export interface KeyResolver {
-  /** Throws when no answer can be had. */
+  /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
-  /** Whether a key that was found is in use still; `false` where that cannot be told without waiting. */
+  /** Returns whether a key found earlier is still in use; `false` if that is unknown without waiting. */
   holds(key: VerificationKey): boolean;
-  /** Loads and imports everything now. */
+  /** Loads and imports all keys. */
   ready(): Promise<void>;
-  /** Ends background work. */
+  /** Stops background work. */
   close(): void;
 }
 
-export const isVerificationKey = (key: VerificationKey | KeyMistake): key is VerificationKey =>
-  "algorithms" in key;
-
 /**
- * The keys that may have signed a token: fit for its algorithm, and of its `kid`. A key without a `kid` may be any;
- * one with another `kid` is not tried.
+ * The keys that may have signed a token: they support its algorithm and have its `kid`. Keys without a `kid` are tried
+ * only if no key has the `kid` of the token.
  */
 export function selectKeys(
   keys: readonly VerificationKey[],
   { algorithm, kid }: KeyQuery,
 ): readonly VerificationKey[] {
-  const fit = keys.filter((key) => key.algorithms.has(algorithm));
-  if (kid === undefined) return fit;
-  const named = fit.filter((key) => key.kid === kid);
-  return named.length > 0 ? named : fit.filter((key) => key.kid === undefined);
+  const supported = keys.filter((key) => key.algorithms.has(algorithm));
+  if (kid === undefined) return supported;
+  const named = supported.filter((key) => key.kid === kid);
+  return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
 }
 
-/** Whether these keys settle a token: it names one of them, or nothing in the set has a name. */
-export function isAnswer(
-  found: readonly VerificationKey[],
-  list: readonly VerificationKey[],
-  { kid }: KeyQuery,
-): boolean {
-  if (found.length === 0 || kid === undefined) return found.length > 0;
-  return found[0]?.kid === kid || list.every((key) => key.kid === undefined);
-}
-
-/** A key as jose takes it, for one of its algorithms. Throws when its import takes too long. */
+/** Returns a key in the form that jose accepts. Throws when the import takes too long. */
 export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMaterial | Promise<KeyMaterial> {
   const material = key.material(algorithm);
-  // What is there already needs no timer.
   return material instanceof Promise ? withinLimit(material, "The import of a key") : material;
 }
 
-/** Imports every key for every algorithm it serves, so that the first request does not have to. */
+/** Imports every key for each of its algorithms, so that the first request does not have to. */
 export async function importMaterial(keys: readonly VerificationKey[]): Promise<void> {
-  for (const key of keys)
-    for (const algorithm of key.algorithms) await withinLimit(key.material(algorithm), "The import of a key");
+  for (const key of keys) for (const algorithm of key.algorithms) await materialOf(key, algorithm);
 }

@@ -1,60 +1,29 @@
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { type ResourceServerOptions } from "./options.ts";
-import { checkShape } from "./schema.ts";
+import { checkShape, UNKNOWN_HINT } from "./schema.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
-import { TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
-
-/** The options that JSON can hold; the others are functions. */
-const SERIALISABLE = [
-  "verificationKeys",
-  "keys",
-  "algorithm",
-  "algorithms",
-  "issuer",
-  "issuers",
-  "serviceId",
-  "audience",
-  "verifyAudience",
-  "authorization",
-  "scopeMappings",
-  "defaultScopeMappings",
-  "unmappedRoutes",
-  "adminScope",
-  "impliedScopes",
-  "scopesClaim",
-  "userIdClaim",
-  "sessionIdClaim",
-  "requiredClaims",
-  "tokenTypes",
-  "clockToleranceSeconds",
-  "maxTokenAgeSeconds",
-  "maxTokenBytes",
-  "tokenSources",
-  "tokenCache",
-  "realm",
-  "resourceMetadataUrl",
-] as const satisfies readonly (keyof ResourceServerOptions)[];
+import { JSON_OPTION_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
 
 type Path = ConfigurationIssue["path"];
+type Names = ReadonlyMap<string, string>;
 
 const toSnakeCase = (name: string): string =>
   name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const byNameInJson = (names: readonly string[]): ReadonlyMap<string, string> =>
+const byJsonName = (names: readonly string[]): Names =>
   new Map(names.map((name) => [toSnakeCase(name), name]));
 
-const OPTIONS = byNameInJson(SERIALISABLE);
-const KEY_SOURCE_MEMBERS = byNameInJson(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
-const ISSUER_MEMBERS = byNameInJson(TRUSTED_ISSUER_NAMES);
-const TOKEN_CACHE_MEMBERS = byNameInJson(TOKEN_CACHE_NAMES);
-const REQUIREMENT_MEMBERS = byNameInJson(["anyOf", "filtered"]);
+const OPTIONS = byJsonName(JSON_OPTION_NAMES);
+const KEY_SOURCE = byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
+const ISSUER = byJsonName(TRUSTED_ISSUER_NAMES);
+const TOKEN_CACHE = byJsonName(TOKEN_CACHE_NAMES);
 
 /**
- * Reads a configuration written with the interface's own names (`verification_keys`, `scope_mappings`,
- * `verify_audience`, `service_id`, and the snake_case form of every other option that JSON can hold) to the options of
- * `createResourceServer`. Reads no file and no environment variable, and fills in no defaults.
+ * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the snake_case form
+ * of every other option that JSON can represent) to options for `createResourceServer`. It reads no files and no environment
+ * variables, and adds no defaults.
  *
- * @throws ConfigurationError listing every unknown name and every value of the wrong shape, by the names of the JSON
+ * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
  * ```ts
  * import { readFileSync } from "node:fs";
@@ -67,87 +36,64 @@ const REQUIREMENT_MEMBERS = byNameInJson(["anyOf", "filtered"]);
 export function parseConfiguration(json: unknown): ResourceServerOptions {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     const hint = 'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.';
-    throw new ConfigurationError([{ code: "option_invalid", path: [], message: "is not an object.", hint }]);
+    throw new ConfigurationError([{ code: "option_invalid", path: [], message: "are not an object.", hint }]);
   }
   const issues: ConfigurationIssue[] = [];
-  const options: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(json)) {
-    const option = OPTIONS.get(name);
-    if (option === undefined) issues.push(unknownName([], name, OPTIONS));
-    else options[option] = readMembers(option, value, [name], (issue) => issues.push(issue));
-  }
-  checkShape(options, (issue) => issues.push({ ...issue, path: toPathInJson(issue.path) }));
+  const options = rename(json, OPTIONS, [], (issue) => issues.push(issue));
+  checkShape(options, (issue) => issues.push({ ...issue, path: toJsonPath(issue.path) }));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return options;
+  return options as ResourceServerOptions;
 }
 
-/** What stands inside the value of an option: a table, a key source and issuers have members of their own. */
-function readMembers(option: string, value: unknown, path: Path, report: Report): unknown {
+/** Renames the properties of an object, and of the objects in it. Unknown properties are reported and dropped. */
+function rename(value: unknown, names: Names, path: Path, report: Report): unknown {
+  return mapProperties(value, (name, property) => {
+    const option = names.get(name);
+    if (option !== undefined) return [option, readProperty(option, property, [...path, name], report)];
+    report({
+      code: "option_unknown",
+      path: [...path, name],
+      message: `received unknown option \`${name}\`.`,
+      hint: suggest(toSnakeCase(name), [...names.keys()], UNKNOWN_HINT),
+    });
+    return undefined;
+  });
+}
+
+function readProperty(option: string, value: unknown, path: Path, report: Report): unknown {
   switch (option) {
     case "keys":
-      return rename(value, KEY_SOURCE_MEMBERS, path, report);
+      return rename(value, KEY_SOURCE, path, report);
     case "tokenCache":
-      return rename(value, TOKEN_CACHE_MEMBERS, path, report);
+      return rename(value, TOKEN_CACHE, path, report);
     case "issuers":
       return Array.isArray(value)
-        ? value.map((issuer: unknown, index) => readIssuer(issuer, [...path, index], report))
+        ? value.map((entry: unknown, index) => rename(entry, ISSUER, [...path, index], report))
         : value;
     case "scopeMappings":
     case "defaultScopeMappings":
-      return mapMembers(value, (key, requirement) => [key, mapMembers(requirement, readRequirement)]);
+      return mapProperties(value, (key, requirement) => [key, mapProperties(requirement, readRequirement)]);
     default:
       return value;
   }
 }
 
-const readIssuer = (issuer: unknown, path: Path, report: Report): unknown =>
-  mapMembers(rename(issuer, ISSUER_MEMBERS, path, report), (name, member) => [
-    name,
-    readMembers(name, member, [...path, name], report),
-  ]);
-
-const readRequirement = (name: string, member: unknown): [string, unknown] => [
-  REQUIREMENT_MEMBERS.get(name) ?? name,
-  member,
+const readRequirement = (name: string, scopes: unknown): [string, unknown] => [
+  name === "any_of" ? "anyOf" : name,
+  scopes,
 ];
 
-/** Members by the names of options; those that no configuration has are reported and left out. */
-function rename(value: unknown, names: ReadonlyMap<string, string>, path: Path, report: Report): unknown {
-  return mapMembers(value, (name, member) => {
-    const known = names.get(name);
-    if (known === undefined) report(unknownName(path, name, names));
-    return known === undefined ? undefined : [known, member];
-  });
-}
-
-function mapMembers(
+function mapProperties(
   value: unknown,
-  map: (name: string, member: unknown) => [string, unknown] | undefined,
+  map: (name: string, property: unknown) => [string, unknown] | undefined,
 ): unknown {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).flatMap(([name, member]: [string, unknown]) => {
-      const mapped = map(name, member);
-      return mapped ? [mapped] : [];
-    }),
-  );
+  const entries = Object.entries(value).map(([name, property]: [string, unknown]) => map(name, property));
+  return Object.fromEntries(entries.filter((entry) => entry !== undefined));
 }
 
-/** A path by the names of the JSON. The keys of a table, and of what a user named, are the same in both. */
-function toPathInJson(path: Path): Path {
+/** Route keys and scopes are the same in JSON, so that only the names of options are converted. */
+function toJsonPath(path: Path): Path {
   const named = path[0] === "keys" || path[0] === "issuers" ? path.length : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
-}
-
-function unknownName(path: Path, name: string, names: ReadonlyMap<string, string>): ConfigurationIssue {
-  return {
-    code: "option_unknown",
-    path: [...path, name],
-    message: `received unknown option \`${name}\`.`,
-    hint: suggest(
-      toSnakeCase(name),
-      [...names.keys()],
-      "Remove it, or look its name up in the table of options.",
-    ),
-  };
 }

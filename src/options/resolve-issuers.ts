@@ -1,56 +1,64 @@
-import { type ConfigurationIssue, type Report } from "../errors.ts";
-import { type KeyEvent } from "../keys/key-event.ts";
+import { type Report } from "../errors.ts";
+import { type KeyEvent, type KeySourceContext } from "../keys/key-event.ts";
 import { type KeySource } from "../keys/key-source.ts";
 import { notify } from "../runtime/notify.ts";
-import { type TrustedParty } from "../token/issuers.ts";
+import { type IssuerConfiguration } from "../token/issuers.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { resolveKeySource } from "./resolve-keys.ts";
 import { conflict, resolveAlgorithms, resolveAudience } from "./resolve-token.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 
-/** Whose tokens are accepted, and whether their `iss` tells whose they are. */
-export interface ResolvedTrust {
-  readonly parties: readonly TrustedParty[];
-  readonly byIssuer: boolean;
+/** The configured issuers, and whether the `iss` of a token selects one of them. */
+export interface ResolvedIssuers {
+  readonly configurations: readonly IssuerConfiguration[];
+  readonly selectByIssuer: boolean;
 }
 
 type OptionName = keyof ResourceServerOptions;
 
-/** An option, an entry of `issuers`, or a member of one. */
+/** An option, an entry of `issuers`, or a property of an entry. */
 export type Place = OptionName | `issuers.${number}` | `issuers.${number}.${OptionName}`;
 
-/** Calls `resolve` unless one of these has the wrong shape, which is reported already. */
+/** Calls `resolve` unless one of these places has the wrong shape, which was already reported. */
 export type When = <T>(places: readonly Place[], resolve: () => T) => T | undefined;
 
 type WhenOptions = <T>(names: readonly OptionName[], resolve: () => T) => T | undefined;
 
 type Path = readonly (string | number)[];
 
-/** A mistake is reported, and its party left out: the options are refused as a whole then. */
-export function resolveTrust(options: ResourceServerOptions, when: When, report: Report): ResolvedTrust {
+/** Resolves all issuers. An issuer with a mistake is reported and omitted; construction then fails as a whole. */
+export function resolveIssuers(options: ResourceServerOptions, when: When, report: Report): ResolvedIssuers {
   const { issuers } = options;
-  if (!issuers) return { parties: resolveParty(options, [], when, report), byIssuer: false };
-  reportBeside(options, report);
-  const shared = withoutThose(options);
-  const parties = when(["issuers"], () => {
+  if (!issuers) return { configurations: resolveIssuer(options, [], when, report), selectByIssuer: false };
+  // Several issuers cannot share these: keys and algorithms are bound to one issuer.
+  const { issuer, keys, verificationKeys, algorithm, algorithms, ...shared } = options;
+  const unshared = { issuer, keys, verificationKeys, algorithm, algorithms };
+  for (const [name, value] of Object.entries(unshared))
+    if (value) report(conflict(name as OptionName, "issuers", "Set it in the entry of each issuer."));
+  const configurations = when(["issuers"], () => {
     reportRepeated(issuers, when, report);
-    return issuers.flatMap(
-      (issuer, index) =>
-        when([`issuers.${index}`], () => {
-          const path = ["issuers", index] as const;
-          return resolveParty({ ...shared, ...boundTo(issuer) }, path, whenWithin(path, when), report);
-        }) ?? [],
-    );
+    return issuers.flatMap((entry, index) => {
+      // A property is wrong if it, or the option that is its default, has the wrong shape.
+      const whenBoth: WhenOptions = (names, resolve) =>
+        when([...names, ...names.map((name) => `issuers.${index}.${name}` as const)], resolve);
+      const resolved = when([`issuers.${index}`], () => {
+        // An entry with its own `audience` is checked for it, even if the server sets `verifyAudience: false`.
+        const audience = entry.audience === undefined ? {} : { verifyAudience: true };
+        return resolveIssuer({ ...shared, ...audience, ...entry }, ["issuers", index], whenBoth, report);
+      });
+      return resolved ?? [];
+    });
   });
-  return { parties: parties ?? [], byIssuer: true };
+  return { configurations: configurations ?? [], selectByIssuer: true };
 }
 
-function resolveParty(
+function resolveIssuer(
   options: ResourceServerOptions,
   path: Path,
   when: WhenOptions,
   report: Report,
-): readonly TrustedParty[] {
+): readonly IssuerConfiguration[] {
+  const { issuer, now = Date.now, onKeyEvent = warn } = options;
   const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
   const audience = when(["audience", "serviceId", "verifyAudience"], () =>
     resolveAudience(options, path, report),
@@ -58,63 +66,37 @@ function resolveParty(
   const keys = when(["keys", "verificationKeys", "issuer", "onKeyEvent", "now"], () => {
     const source = findSource(options, report);
     if (!source || !algorithms) return undefined;
-    const { issuer, now = Date.now, onKeyEvent = warn } = options;
-    const use = { algorithms, issuer, now, onKeyEvent: (event: KeyEvent) => notify(onKeyEvent, event) };
-    return resolveKeySource(source, { ...use, path: options.keys ? [...path, "keys"] : path }, report);
+    const context: KeySourceContext = {
+      algorithms,
+      issuer,
+      now,
+      path: options.keys ? [...path, "keys"] : path,
+      onKeyEvent: (event) => notify(onKeyEvent, issuer === undefined ? event : { ...event, issuer }),
+    };
+    return resolveKeySource(source, context, report);
   });
   if (!algorithms || !keys) return [];
 
-  const settings = { ...DEFAULTS, ...options };
-  const token = {
-    algorithms,
-    issuer: options.issuer,
-    audience,
-    requiredClaims: options.requiredClaims ?? [],
-    tokenTypes: settings.tokenTypes,
-    clockToleranceSeconds: settings.clockToleranceSeconds,
-    maxTokenAgeSeconds: options.maxTokenAgeSeconds,
-    now: options.now ?? Date.now,
-  };
-  const { scopesClaim, userIdClaim, sessionIdClaim } = settings;
+  const { scopesClaim, userIdClaim, sessionIdClaim, ...settings } = { ...DEFAULTS, ...options };
+  const { tokenTypes, clockToleranceSeconds, maxTokenAgeSeconds, requiredClaims = [] } = settings;
+  const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
+  const token = { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times };
   return [{ keys, token, principal: { scopesClaim, userIdClaim, sessionIdClaim } }];
 }
 
-function findSource(
-  { keys, verificationKeys }: ResourceServerOptions,
-  report: Report,
-): KeySource | undefined {
-  if (keys && verificationKeys) {
-    report(conflict("verificationKeys", "keys"));
-    return undefined;
+function findSource(options: ResourceServerOptions, report: Report): KeySource | undefined {
+  const { keys, verificationKeys } = options;
+  if (keys && verificationKeys) report(conflict("verificationKeys", "keys"));
+  else if (verificationKeys) return { verificationKeys };
+  else if (keys) return keys;
+  else {
+    const hint = "Pass the keys that verify tokens as `verificationKeys` or `keys`.";
+    report({ code: "option_missing", path: ["verificationKeys"], message: "is missing.", hint });
   }
-  if (keys) return keys;
-  if (verificationKeys) return { verificationKeys };
-  report({
-    code: "option_missing",
-    path: ["verificationKeys"],
-    message: "is missing.",
-    hint: "Give the keys that tokens are verified with, as `verificationKeys` or `keys`.",
-  });
   return undefined;
 }
 
-/** Beside several issuers these would have to say whose they are. */
-const OF_ONE_ISSUER = ["issuer", "keys", "verificationKeys", "algorithm", "algorithms"] as const;
-
-const withoutThose = (options: ResourceServerOptions): ResourceServerOptions =>
-  Object.fromEntries(Object.entries(options).filter(([name]) => !OF_ONE_ISSUER.some((one) => one === name)));
-
-function reportBeside(options: ResourceServerOptions, report: Report): void {
-  for (const name of OF_ONE_ISSUER) {
-    if (options[name]) report(conflict(name, "issuers", "Write it in the entry of each issuer."));
-  }
-}
-
-/** An audience of its own is asked for, even where the server asks the others for none. */
-const boundTo = (issuer: TrustedIssuer): TrustedIssuer =>
-  issuer.audience === undefined ? issuer : { verifyAudience: true, ...issuer };
-
-/** Two entries for one issuer would each vouch for the tokens of the other. */
+/** Two entries for one issuer would each accept the tokens of the other. */
 function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: Report): void {
   const names = issuers.map((entry, index) =>
     when([`issuers.${index}`, `issuers.${index}.issuer`], () =>
@@ -123,26 +105,16 @@ function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: R
   );
   for (const [index, name] of names.entries()) {
     const first = names.indexOf(name);
-    if (name !== undefined && first < index) report(repeated(["issuers", index, "issuer"], first));
+    if (name === undefined || first === index) continue;
+    const message = `repeats the issuer of \`issuers[${first}]\`.`;
+    const hint = "List each issuer once, with all of its keys in one source.";
+    report({ code: "option_conflict", path: ["issuers", index, "issuer"], message, hint });
   }
 }
 
-/** A member of an issuer is wrong where it has the wrong shape itself, or the option that stands in for it has. */
-const whenWithin =
-  ([list, index]: readonly ["issuers", number], when: When): WhenOptions =>
-  (names, resolve) =>
-    when([...names, ...names.map((name) => `${list}.${index}.${name}` as const)], resolve);
-
-const repeated = (path: Path, index: number): ConfigurationIssue => ({
-  code: "option_conflict",
-  path,
-  message: `is the issuer of \`issuers[${index}]\` again.`,
-  hint: "Name each issuer once; give all of its keys in one source.",
-});
-
-/** A key source that fails must be seen by someone, even where nobody asked to be told. */
+/** The default `onKeyEvent`: a key source that fails must not go unnoticed. */
 function warn({ type, source, message = "failed." }: KeyEvent): void {
   if (type === "failed") process.emitWarning(`Keys of ${source}: ${message}`, "ScopegateWarning");
   if (type === "stale")
-    process.emitWarning(`Keys of ${source} are older than they should be.`, "ScopegateWarning");
+    process.emitWarning(`Keys of ${source} are older than \`maxAgeMs\`.`, "ScopegateWarning");
 }

@@ -1,4 +1,4 @@
-/** What the options about one issuer's tokens mean together: algorithms and audience. */
+/** Checks the algorithms and the audience of one issuer. */
 import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
@@ -19,15 +19,15 @@ export function resolveAlgorithms(
     report({
       code: "algorithms_mixed",
       path: [...path, "algorithms"],
-      message: "mixes HS* with asymmetric algorithms.",
-      hint: "Allow one kind: with both, a public key could be used as a secret (RFC 8725 section 2.1).",
+      message: "contains HS* and asymmetric algorithms.",
+      hint: "Allow one kind: with both, an attacker could use a public key as a secret (RFC 8725 section 2.1).",
     });
     return undefined;
   }
   return [...algorithms];
 }
 
-/** `verifyAudience` without an audience would accept the tokens of every other service of the issuer. */
+/** Without an audience, the tokens of every other service of the issuer would be accepted. */
 export function resolveAudience(
   options: Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience">,
   path: Path,
@@ -39,8 +39,8 @@ export function resolveAudience(
   report({
     code: "option_missing",
     path: [...path, path.length === 0 ? "serviceId" : "audience"],
-    message: "is missing, and `verifyAudience` needs it.",
-    hint: "Write the `aud` of this service's tokens, or `verifyAudience: false` to accept tokens meant for others.",
+    message: "is missing, but `verifyAudience` needs it.",
+    hint: "Write the `aud` of this service's tokens, or `verifyAudience: false` to accept tokens for any service.",
   });
   return undefined;
 }
@@ -48,10 +48,10 @@ export function resolveAudience(
 export const conflict = (
   name: keyof ResourceServerOptions,
   other: keyof ResourceServerOptions,
-  hint = "Give one of the two.",
+  hint = "Remove one of the two.",
 ): ConfigurationIssue => ({
   code: "option_conflict",
   path: [name],
-  message: `stands beside \`${other}\`.`,
+  message: `cannot be combined with \`${other}\`.`,
   hint,
 });

@@ -10,13 +10,13 @@ import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { type Place, type ResolvedTrust, resolveTrust, type When } from "./resolve-issuers.ts";
+import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
 import { checkShape } from "./schema.ts";
 import { isPlainObject, OPTION_NAMES } from "./shape.ts";
 
-/** Options with every default filled in and everything compiled that can be, one part for each room. */
+/** The options with all defaults, and compiled as far as possible. */
 export interface ResolvedOptions {
-  readonly trusted: ResolvedTrust;
+  readonly issuers: ResolvedIssuers;
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
   readonly tokenCache: TokenCacheRules | undefined;
@@ -33,28 +33,29 @@ export interface ResolvedOptions {
 
 type OptionName = keyof ResourceServerOptions;
 
-/** Options whose absence accepts more tokens: one that got lost on its way must not go unnoticed. */
+/** Without these options more tokens are accepted, so that an unset variable must not remove one of them. */
 const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"] as const;
 
-/** Checks all options and compiles them, or throws one `ConfigurationError` that lists every mistake. */
+/** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
 export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const issues: ConfigurationIssue[] = [];
   const report: Report = (issue) => issues.push(issue);
   if (!isPlainObject(given)) throw new ConfigurationError([NOT_PLAIN]);
   const options = withoutAbsent(given);
   checkShape(options, report);
-  for (const name of NARROWING) if (isGivenAsUndefined(given, name)) report(lostValue(name));
+  for (const name of NARROWING)
+    if (Object.hasOwn(given, name) && given[name] === undefined) report(undefinedValue(name));
 
-  // What depends on an option of the wrong shape is left unchecked: it would only repeat that mistake.
-  const misshapen = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
-  const when: When = (names, resolve) => (names.some((name) => misshapen.has(name)) ? undefined : resolve());
+  // Checks that depend on an option with the wrong shape are skipped: they would report the same mistake again.
+  const invalid = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
+  const when: When = (names, resolve) => (names.some((name) => invalid.has(name)) ? undefined : resolve());
 
   const settings = { ...DEFAULTS, ...options };
   when(["tokenSources"], () => reportRepeated(settings.tokenSources, report));
-  const scopeRules = when(["adminScope", "impliedScopes"], () => {
-    return resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report);
-  });
-  const trusted = resolveTrust(options, when, report);
+  const scopeRules = when(["adminScope", "impliedScopes"], () =>
+    resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report),
+  );
+  const issuers = resolveIssuers(options, when, report);
   const { rules, tree } = compileRules(
     wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
@@ -63,7 +64,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
   return {
-    trusted,
+    issuers,
     tokenSources: [...settings.tokenSources],
     maxTokenBytes: settings.maxTokenBytes,
     tokenCache:
@@ -90,18 +91,17 @@ const NOT_PLAIN: ConfigurationIssue = {
 const placeOf = (path: ConfigurationIssue["path"]): Place =>
   path.slice(0, path[0] === "issuers" ? 3 : 1).join(".") as Place;
 
-/** The options that a misspelt one may stand for, which its hint names: they are not missing. */
+/** The options that the hint for an unknown option names: they are misspelled, not missing. */
 const meantBy = ({ code, path, hint }: ConfigurationIssue): readonly Place[] =>
   code === "option_unknown" && path.length === 1
     ? OPTION_NAMES.filter((name) => new RegExp(`\`${name}\\b`).test(hint)).map((name) => name as Place)
     : [];
 
-/** An option that is `undefined` is left out. */
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 }
 
-/** The entries of a table that have the right shape, so that the mistakes of these are listed as well. */
+/** Returns the entries of a table with the right shape, so that their other mistakes are listed too. */
 function wellShaped(
   option: OptionName,
   table: ScopeMappings,
@@ -112,26 +112,20 @@ function wellShaped(
   return Object.fromEntries(Object.entries(table).filter(([key]) => !paths.some((path) => path[1] === key)));
 }
 
-/** A source that is read twice would find two credentials in every request. */
+/** With the same source twice, every request would have two credentials. */
 function reportRepeated(sources: readonly TokenSource[], report: Report): void {
   if (new Set(sources.map((source) => JSON.stringify(source))).size === sources.length) return;
   report({
     code: "option_invalid",
     path: ["tokenSources"],
-    message: "names a source twice.",
-    hint: "Name each source once.",
+    message: "contains a source twice.",
+    hint: "Write each source once.",
   });
 }
 
-const isGivenAsUndefined = (given: unknown, name: OptionName): boolean =>
-  typeof given === "object" &&
-  given !== null &&
-  Object.hasOwn(given, name) &&
-  Reflect.get(given, name) === undefined;
-
-const lostValue = (name: OptionName): ConfigurationIssue => ({
+const undefinedValue = (name: OptionName): ConfigurationIssue => ({
   code: "option_invalid",
   path: [name],
-  message: "is given as undefined, which would accept more tokens than it was meant to.",
-  hint: "Is the variable set that it comes from? Leave the option out to go without.",
+  message: "is undefined, so that more tokens would be accepted than intended.",
+  hint: "Check the variable that the value comes from, or omit the option.",
 });

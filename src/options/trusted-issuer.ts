@@ -3,32 +3,48 @@ import { type KeySource } from "../keys/key-source.ts";
 import { type ClaimPath } from "../token/principal.ts";
 
 /**
- * One of several issuers, bound to its own keys and algorithms: none of them vouches for a token of another issuer. What
- * it leaves out is as the server's option of the same name says; what it gives as `undefined` is a configuration error.
+ * One of several issuers, with its own keys and algorithms: they never verify a token of another issuer. An option that an
+ * issuer omits has the value of the server's option of the same name. `undefined` is a configuration error.
  */
 export interface TrustedIssuer {
-  /** The `iss` of its tokens, compared exactly; each issuer once. */
+  /** The `iss` of its tokens, compared exactly. Every issuer can be listed only once. */
   readonly issuer: string;
   /** Where its keys come from. */
   readonly keys: KeySource;
-  /** The algorithms that it signs with (RFC 8725 section 3.1). Required: nothing is guessed from a key. */
+  /** The algorithms that it signs with (RFC 8725 section 3.1). Required, because a key does not determine them. */
   readonly algorithms: readonly Algorithm[];
-  /** The `aud` that it gives to this service. */
+  /** The expected `aud`; one of an array is enough. */
   readonly audience?: string | readonly string[];
-  /** `false` for an issuer whose access tokens have no `aud`: every token that it issues is accepted then. */
+  /**
+   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the issuer created
+   * for other services. Default: `true`.
+   */
   readonly verifyAudience?: boolean;
-  /** The claim in which it writes scopes. */
+  /** The claim with the scopes: an array of strings, or one space-delimited string. Default: `"scopes"`. */
   readonly scopesClaim?: ClaimPath;
-  /** The claim that becomes `principal.userId`. */
+  /** The claim for `principal.userId`. Default: `"sub"`. */
   readonly userIdClaim?: ClaimPath;
-  /** The claim that becomes `principal.sessionId`. */
+  /** The claim for `principal.sessionId`. Default: `"session_id"`. */
   readonly sessionIdClaim?: ClaimPath;
-  /** Claims that its tokens must have, on top of the scopes. */
+  /** The claims that a token must contain in addition to the scopes, such as `["exp"]`. Default: `[]`. */
   readonly requiredClaims?: readonly string[];
-  /** The accepted `typ` header values; `null` for none. */
+  /**
+   * The accepted `typ` header values, case-insensitive; `null` accepts a missing `typ`.
+   * Default: `["JWT", "at+jwt", "application/at+jwt", null]`.
+   */
   readonly tokenTypes?: readonly (string | null)[];
-  /** How far its clock may be off, in seconds. */
+  /** The tolerated clock difference for `exp`, `nbf` and `iat`, in seconds. Default: `0`. */
   readonly clockToleranceSeconds?: number;
-  /** How old its tokens may be, counted from `iat`, in seconds. */
+  /** The maximum age of a token since its `iat`, in seconds. Default: no limit. */
   readonly maxTokenAgeSeconds?: number;
 }
+
+/** The defaults of the options that issuers have too. */
+export const TOKEN_DEFAULTS = {
+  verifyAudience: true,
+  scopesClaim: "scopes",
+  userIdClaim: "sub",
+  sessionIdClaim: "session_id",
+  tokenTypes: ["JWT", "at+jwt", "application/at+jwt", null],
+  clockToleranceSeconds: 0,
+} as const satisfies Partial<TrustedIssuer>;

@@ -1,56 +1,56 @@
-/** The kinds of values that options have, and what to write instead of another one. */
+/** The kinds of values that options have. `expected` is the hint for any other value. */
 import * as z from "zod/mini";
 import { suggest } from "../errors.ts";
 import { ALGORITHMS } from "../keys/algorithm.ts";
 import { isSecureUrl } from "../keys/secure-url.ts";
 
+type Type = z.core.$ZodType;
+
 export const text = (expected: string) =>
   z.string({ error: expected }).check(z.minLength(1, { error: expected }));
-export const texts = (expected: string) => z.array(text(expected), { error: expected });
-export const flag = z.boolean({ error: "Write true or false." });
-export const seconds = z
-  .number({ error: "Write a number of seconds, 0 or more." })
-  .check(z.gte(0, { error: "Write a number of seconds, 0 or more." }));
-export const callback = (expected: string) =>
-  z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
-export const table = (value: z.core.$ZodType, expected: string) =>
-  z.record(z.string(), value, { error: expected });
-
 export const printable = (expected: string) =>
   text(expected).check(z.regex(/^[\x20-\x7e]+$/, { error: expected }));
-const SECURE_URL = "Write an absolute https URL; http is for this machine alone.";
+export const texts = (expected: string) => z.array(text(expected), { error: expected });
+export const nonEmptyArray = (element: Type, expected: string) =>
+  z.array(element, { error: expected }).check(z.minLength(1, { error: expected }));
+export const table = (value: Type, expected: string) => z.record(z.string(), value, { error: expected });
+export const flag = z.boolean({ error: "Write true or false." });
+export const callback = (expected: string) =>
+  z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
+
+export const numberFrom = (least: number, most: number, error: string) =>
+  z.number({ error }).check(z.gte(least, { error }), z.lte(most, { error }));
+export const integerFrom = (least: number, most: number, error: string) =>
+  z.int({ error }).check(z.gte(least, { error }), z.lte(most, { error }));
+export const seconds = numberFrom(0, Infinity, "Write a number of seconds, 0 or more.");
+const DAY_MS = 86_400_000;
+export const milliseconds = (least: number) =>
+  numberFrom(least, DAY_MS, `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`);
+
+const SECURE_URL = "Write an absolute https URL; http is only allowed for this machine.";
 export const secureUrl = z
   .string({ error: SECURE_URL })
   .check(z.refine(isSecureUrl, { error: ({ input }) => `${SECURE_URL}${explainInsecurity(String(input))}` }));
 
-/** What is wrong with a URL, of which no part is quoted: it may hold a password. */
+/** Explains what is wrong with a URL, without quoting it: it may contain a password. */
 function explainInsecurity(url: string): string {
   if (url === "") return "";
   if (!URL.canParse(url))
     return url.startsWith("/")
-      ? " This one is relative: put `https://` and the host in front."
-      : " This one has no scheme: put `https://` in front.";
+      ? " This URL is relative: add `https://` and the host."
+      : " This URL has no scheme: add `https://`.";
   const { protocol, username, password } = new URL(url);
   if (username !== "" || password !== "")
-    return " This one holds a user or a password: leave them out, and give `fetch` if the server asks for them.";
+    return " This URL contains a user or a password: remove them, and set `fetch` if the server requires them.";
   if (protocol === "http:")
-    return " This one is http on another machine: write `https://` in place of `http://`.";
-  return ` This one begins with \`${protocol}\`: is \`https://\` missing in front?`;
+    return " This URL uses http for another machine: write `https://` instead of `http://`.";
+  return ` This URL starts with \`${protocol}\`: is \`https://\` missing?`;
 }
-const DAY_MS = 86_400_000;
-export const milliseconds = (least: number) => {
-  const error = `Write a number of milliseconds from ${least} to ${DAY_MS}, one day.`;
-  return z.number({ error }).check(z.gte(least, { error }), z.lte(DAY_MS, { error }));
-};
 
+const ALGORITHM = `Write one of ${ALGORITHMS.join(", ")}.`;
 export const algorithm = z.enum(ALGORITHMS, {
-  error: ({ input }) =>
-    typeof input === "string"
-      ? suggest(input, ALGORITHMS, `Write one of ${ALGORITHMS.join(", ")}.`)
-      : `Write one of ${ALGORITHMS.join(", ")}.`,
+  error: ({ input }) => (typeof input === "string" ? suggest(input, ALGORITHMS, ALGORITHM) : ALGORITHM),
 });
 
-const CLAIM = 'Write a claim name, or the path to it as a list: ["realm_access", "roles"].';
-export const claim = z.union([text(CLAIM), texts(CLAIM).check(z.minLength(1, { error: CLAIM }))], {
-  error: CLAIM,
-});
+const CLAIM = 'Write a claim name, or a path as an array: ["realm_access", "roles"].';
+export const claim = z.union([text(CLAIM), nonEmptyArray(text(CLAIM), CLAIM)], { error: CLAIM });

@@ -64,11 +64,11 @@ type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">
 export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {
   const [rule] = rules;
   return Object.freeze({
+    ...facts,
     allowed: false,
     reason,
     ...(rule && { rule }),
     rules,
-    ...facts,
     required: NOTHING,
     granted: facts.principal?.scopes ?? NOTHING,
     missing: NOTHING,
@@ -80,7 +80,7 @@ const NO_RULES: readonly Rule[] = NOTHING;
 
 /** Allows a request whose rules require no scope. */
 export function allow(rules = NO_RULES, principal?: Principal): Allowed {
-  return conclude(rules, principal, [], NOTHING, NOTHING);
+  return conclude(rules, principal, NOTHING, NOTHING);
 }
 
 /** Whether the scopes of a principal satisfy every rule; a refusal names the scopes of all of them. */
@@ -91,24 +91,17 @@ export function decideByRules(
 ): Decision {
   const granted = grantedScopesOf(principal, scopeRules);
   const rules = rulesOf(matches);
-  const [first, ...others] = matches;
-  if (!first) return allow(rules, principal);
-  const found = weigh(first.compiled.requirement, first, granted);
-  // Written out, because nearly every request has one rule.
-  if (others.length === 0) return decide(rules, principal, [found]);
-  return decide(rules, principal, [
-    found,
-    ...others.map((match) => weigh(match.compiled.requirement, match, granted)),
-  ]);
+  const weighed = matches.map((match) => weigh(match.compiled.requirement, match, granted));
+  return decide(rules, principal, weighed);
 }
 
 /** The rules of matches, as a decision lists them. */
-export const rulesOf = (matches: readonly RuleMatch[]): readonly Rule[] => {
-  const [first] = matches;
-  return matches.length === 1 && first
+export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
+  const [first, second] = matches;
+  return first && !second
     ? first.compiled.asList
     : Object.freeze(matches.map(({ compiled }) => compiled.rule));
-};
+}
 
 /** Whether a principal holds all of some scopes, for a check that one route adds to the table. */
 export function decideByScopes(
@@ -158,7 +151,7 @@ function decide(rules: readonly Rule[], principal: Principal, weighed: readonly 
   const isAllowed = weighed.every(({ isMet }) => isMet);
   const required = weighed.length === 1 ? first.required : union(weighed.map((one) => one.required));
   const satisfied = weighed.length === 1 ? first.satisfied : weighed.flatMap((one) => one.satisfied);
-  if (isAllowed) return conclude(rules, principal, required, satisfied, NOTHING);
+  if (isAllowed) return conclude(rules, principal, required, satisfied);
   const missing = weighed.flatMap((one) =>
     one.isMet ? [] : one.required.filter((scope) => !one.satisfied.some((by) => by.required === scope)),
   );
@@ -184,14 +177,22 @@ function conclude(
   principal: Principal | undefined,
   required: readonly string[],
   satisfied: readonly Satisfaction[],
-  missing: readonly string[],
 ): Allowed {
   const [rule] = rules;
   Object.freeze(required);
   Object.freeze(satisfied);
   const granted = principal?.scopes ?? NOTHING;
   if (rule && principal)
-    return Object.freeze({ allowed: true, rule, rules, principal, required, granted, missing, satisfied });
+    return Object.freeze({
+      allowed: true,
+      rule,
+      rules,
+      principal,
+      required,
+      granted,
+      missing: NOTHING,
+      satisfied,
+    });
   const known = { ...(rule && { rule }), ...(principal && { principal }) };
-  return Object.freeze({ allowed: true, ...known, rules, required, granted, missing, satisfied });
+  return Object.freeze({ allowed: true, ...known, rules, required, granted, missing: NOTHING, satisfied });
 }

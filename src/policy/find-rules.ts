@@ -1,30 +1,31 @@
 /** The three questions that the tree answers: the rule of a path, the rules of all its readings, the rule of a route. */
-import { hasTrailingSlash, type Path } from "../request.ts";
+import { type Path } from "../request.ts";
 import { type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
+import { endsAsWritten, type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
 import { loosen, spellingOf, spellingOfMixed } from "./segment.ts";
 
 /** The narrowest rule for a path, and whether the path spells every static text as the table does. */
 export interface PathRule {
-  readonly leaf: Leaf;
+  readonly leaf: Leaf | undefined;
   readonly isExact: boolean;
-}
-
-/** The narrowest rule for a path: the exact method before `*`, then static, mixed, parameter, wildcard from the left. */
-export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule | undefined {
-  const walk: Walk = { path, method, isExact: true };
-  for (const asked of tree.methodsFor(method)) {
-    walk.method = asked;
-    const leaf = findLeaf(tree.root, 1, walk);
-    if (leaf) return { leaf, isExact: walk.isExact };
-  }
-  return undefined;
 }
 
 interface Walk {
   readonly path: Path;
   method: string;
+  leaf: Leaf | undefined;
   isExact: boolean;
+}
+
+/** The narrowest rule for a path: the exact method before `*`, then static, mixed, parameter, wildcard from the left. */
+export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
+  const walk: Walk = { path, method, leaf: undefined, isExact: true };
+  for (const asked of tree.methodsFor(method)) {
+    walk.method = asked;
+    walk.leaf = findLeaf(tree.root, 1, walk);
+    if (walk.leaf) break;
+  }
+  return walk;
 }
 
 /** `start` is where a segment begins, or behind the end of the path. */
@@ -32,18 +33,25 @@ function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
   const { path } = walk;
   if (start > path.end) {
     const leaf = node.leaves.get(walk.method);
-    if (leaf && !leaf.endings.has(hasTrailingSlash(path))) walk.isExact = false;
+    if (leaf && !endsAsWritten(leaf, path)) walk.isExact = false;
     return leaf;
   }
   const end = endOfSegment(path, start);
+  return (
+    (node.statics.size > 0 || node.mixed.length > 0 ? findByText(node, start, end, walk) : undefined) ??
+    (node.parameter && findLeaf(node.parameter, end + 1, walk)) ??
+    (node.wildcard && findBehindWildcard(node.wildcard, end, walk))
+  );
+}
+
+function findByText(node: TreeNode, start: number, end: number, walk: Walk): Leaf | undefined {
+  const { path } = walk;
   const segment = path.text.slice(start, end);
   const edge = node.statics.get(path.isPlain ? segment : loosen(segment));
-  if (edge) {
-    const leaf = findLeaf(edge.node, end + 1, walk);
-    if (leaf) {
-      if (edge.text !== segment) walk.isExact = false;
-      return leaf;
-    }
+  const found = edge && findLeaf(edge.node, end + 1, walk);
+  if (found) {
+    if (edge.text !== segment) walk.isExact = false;
+    return found;
   }
   for (const { parts, node: next } of node.mixed) {
     const spelling = spellingOfMixed(segment, parts);
@@ -52,10 +60,7 @@ function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
     if (spelling !== "exact") walk.isExact = false;
     return leaf;
   }
-  return (
-    (node.parameter && findLeaf(node.parameter, end + 1, walk)) ??
-    (node.wildcard && findBehindWildcard(node.wildcard, end, walk))
-  );
+  return undefined;
 }
 
 /** A wildcard takes at least the segment that ends at `firstEnd`, and as few more as the rest of a pattern allows. */
@@ -85,10 +90,13 @@ export interface Readings {
  * router may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const found: Collected = { path, method, leaves: new Set(), isMapped: false };
-  for (const asked of tree.methodsFor(method)) {
-    found.method = asked;
-    if (collect(tree.root, 1, found, false)) break;
+  const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };
+  for (const isStrict of [false, true]) {
+    found.isStrict = isStrict;
+    for (const asked of tree.methodsFor(method)) {
+      found.method = asked;
+      if (collect(tree.root, 1, found, false)) break;
+    }
   }
   return found;
 }
@@ -96,6 +104,8 @@ export function collectReadings(tree: RuleTree, method: string, path: Path): Rea
 interface Collected {
   readonly path: Path;
   method: string;
+  /** Whether the trailing slash counts. */
+  isStrict: boolean;
   readonly leaves: Set<Leaf>;
   isMapped: boolean;
 }
@@ -105,11 +115,11 @@ function collect(node: TreeNode, start: number, found: Collected, isDecoded: boo
   const { path } = found;
   if (start > path.end) {
     const leaf = node.leaves.get(found.method);
-    if (!leaf) return false;
+    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
+    if (!leaf || (found.isStrict && !leaf.endsInWildcard && !endsAsWritten(leaf, path))) return false;
     found.leaves.add(leaf);
     found.isMapped ||= !isDecoded;
-    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
-    return leaf.endsInWildcard || leaf.endings.has(hasTrailingSlash(path));
+    return true;
   }
   const end = endOfSegment(path, start);
   const segment = path.text.slice(start, end);

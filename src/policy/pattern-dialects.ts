@@ -1,6 +1,6 @@
-/** What people write who come from another router, and how it is written here. */
+/** The pattern syntax of other routers and tools, translated to the syntax of the table. */
 
-/** `/files/{id}` and `/files/<id>`: a parameter to other tools, an optional or a plain text here. */
+/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask; here they would be a group and a text. */
 const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
 
 const REWRITES: readonly ((source: string) => string)[] = [
@@ -9,13 +9,13 @@ const REWRITES: readonly ((source: string) => string)[] = [
   (source) => source.replaceAll(/(:\w+)\((?:[^()]|\([^()]*\))*\)/g, "$1"),
 ];
 
-/** A pattern with the parameters of OpenAPI or Flask written as ours, or `undefined` when it has none of those. */
+/** Translates parameters of OpenAPI and Flask; `undefined` for a pattern that has none. */
 export function translateParameters(source: string): string | undefined {
   const translated = source.replaceAll(FOREIGN_PARAMETER, "/:$1$2");
   return translated === source ? undefined : translated;
 }
 
-/** The way to write a pattern that is none; only what is a pattern itself is offered. */
+/** A valid pattern that an invalid one was probably meant to be. */
 export function findSpelling(source: string, isPattern: (candidate: string) => boolean): string | undefined {
   return REWRITES.map((rewrite) => rewrite(source)).find(
     (candidate) => candidate.startsWith("/") && isPattern(candidate),
@@ -23,8 +23,9 @@ export function findSpelling(source: string, isPattern: (candidate: string) => b
 }
 
 /**
- * A pattern in the syntax of path-to-regexp before version 8 (Express 4, older Koa routers) in that of today. Expressions
- * are left out where they take no slash, so that it matches at least the same paths; what has no equal stays, and is no pattern.
+ * Translates a pattern from the syntax of path-to-regexp before version 8 (Express 4, older Koa routers). Regular
+ * expressions that cannot match a slash are left out, so that the result matches at least the same paths. A pattern that
+ * cannot be translated stays invalid.
  */
 export const modernize = (source: string): string =>
   source
@@ -36,5 +37,5 @@ export const modernize = (source: string): string =>
     .replace(/^\*$/, "/*")
     .replace(/\/(?:\*|\(\.\*\))$/, "/{*path}");
 
-/** Expressions of letters, digits, classes of those and repetitions: none of them takes a slash. */
+/** Regular expressions of letters, digits, classes of them and repetitions. None of them matches a slash. */
 const WITHOUT_SLASH = /^(?:\\[dw]|[\w|+*?{},-]|\[(?:[\w-]|\\[dw])+\]|[()])+$/;

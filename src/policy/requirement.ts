@@ -3,14 +3,14 @@ import { compileScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { splitScope } from "../scopes/scope.ts";
 
 /**
- * What a route asks of its caller:
+ * What a route requires of its caller:
  *
- * - a list of scopes: all of them; `[]` asks for a valid token and no scope
+ * - an array of scopes: all of them; `[]` requires a valid token and no scope
  * - `{ anyOf }`: at least one of them
- * - `{ filtered }`: a `resource:action` held for all ids *or for at least one*; the handler then filters what it
- *   returns by `principal.resourceIds(resource, action)`
- * - `"optional"`: no token is fine, a bad one is still refused
- * - `"public"`: no token is looked at
+ * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters its result
+ *   by `principal.resourceIds(resource, action)`
+ * - `"optional"`: nothing, but a token that is sent must be valid
+ * - `"public"`: nothing, and no token is read
  *
  * In a scope, `<name>` as a whole part stands for the route parameter of that name: `agents:<agent_id>:run`.
  */
@@ -21,7 +21,7 @@ export type Requirement =
   | "optional"
   | "public";
 
-/** The table: `METHOD /pattern` to what the route asks. METHOD is upper case, or `*` for every method. */
+/** The table: `METHOD /pattern` to what the route requires. METHOD is upper case, or `*` for every method. */
 export type ScopeMappings = Readonly<Record<string, Requirement>>;
 
 /** A requirement, compiled. */
@@ -39,7 +39,7 @@ export type CompiledRequirement =
 const FORMS =
   'Write a list of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".';
 
-/** Compiles what a route asks, or reports every mistake in it. */
+/** Compiles a requirement, or reports every mistake in it. */
 export function compileRequirement(
   requirement: Requirement,
   parameters: ReadonlySet<string>,

@@ -1,6 +1,7 @@
 /** Whether a path is one of a route's. */
 import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
-import { isPattern, parsePattern, type Pattern, type PatternSegment } from "./pattern.ts";
+import { type Pattern, type PatternSegment } from "./pattern.ts";
+import { isPattern, parsePattern } from "./parse-pattern.ts";
 import { modernize } from "./pattern-dialects.ts";
 import { loosen, spellingOfMixed } from "./segment.ts";
 
@@ -8,15 +9,23 @@ import { loosen, spellingOfMixed } from "./segment.ts";
 export type Fit = "exact" | "loose" | undefined;
 
 export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
-  const segments = segmentsOf(path);
-  const fit = fitOfSegments(route, segments);
-  if (fit) return fit === "exact" && !hasTrailingSlash(path) ? "exact" : "loose";
-  // Fastify takes an empty parameter or wildcard behind a trailing slash.
-  const endsWithSlash = hasTrailingSlash(path) || segments.length === 0;
-  return endsWithSlash && fitOfSegments(route, [...segments, ""]) ? "loose" : undefined;
+  const reading = readAt(route, path);
+  const isExact = reading === path && !hasTrailingSlash(path) && fitOfReading(route, path) === "exact";
+  return reading && (isExact ? "exact" : "loose");
 }
 
-function fitOfSegments(route: readonly PatternSegment[], segments: readonly string[]): Fit {
+/**
+ * The path as a router reads it that takes it for one of the route; `undefined` where none does. Behind a trailing slash
+ * Fastify takes an empty parameter or wildcard.
+ */
+export function readAt(route: readonly PatternSegment[], path: Path): Path | undefined {
+  if (fitOfReading(route, path)) return path;
+  const withEmptySegment = { ...path, end: path.text.length };
+  return path.text.endsWith("/") && fitOfReading(route, withEmptySegment) ? withEmptySegment : undefined;
+}
+
+function fitOfReading(route: readonly PatternSegment[], path: Path): Fit {
+  const segments = segmentsOf(path);
   const wildcard = route.findIndex(({ kind }) => kind === "wildcard");
   if (wildcard < 0 ? segments.length !== route.length : segments.length < route.length) return undefined;
   let fit: Fit = "exact";

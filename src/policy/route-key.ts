@@ -1,8 +1,9 @@
 import { METHODS } from "node:http";
 import { type Report, suggest } from "../errors.ts";
-import { isPattern, parsePattern, type Pattern } from "./pattern.ts";
+import { type Pattern } from "./pattern.ts";
+import { isPattern, parsePattern } from "./parse-pattern.ts";
 
-/** A route key, parsed: the method (`*` for every one) and the pattern. */
+/** A parsed route key: the method (`*` for every method) and the pattern. */
 export interface RouteKey {
   readonly method: string;
   readonly pattern: Pattern;
@@ -10,7 +11,7 @@ export interface RouteKey {
 
 const FORM = "Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.";
 
-/** Parses `METHOD /pattern`, or reports what no request can match. */
+/** Parses `METHOD /pattern`, or reports why no request can match it. */
 export function parseRouteKey(
   key: string,
   path: readonly (string | number)[],
@@ -33,7 +34,7 @@ export function parseRouteKey(
   return undefined;
 }
 
-/** What is wrong with a method that no request has, and how to write it. */
+/** Why no request has a method, and what to write instead. */
 export function findMethodMistake(
   method: string,
   source: string,

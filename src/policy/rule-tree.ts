@@ -2,16 +2,11 @@
  * The table as one tree of segments. Static texts are keyed by their loosest spelling, so that one look-up finds a text
  * however a path spells it.
  */
-import { decodeSegment, loosen, spellingOfMixed } from "./segment.ts";
-import { hasTrailingSlash, segmentsOf } from "../request.ts";
-import {
-  type Alternative,
-  identityOf,
-  type PatternSegment,
-  segmentIdentity,
-  type SegmentPart,
-} from "./pattern.ts";
-import { type CompiledRule, methodsAsked, type ParameterReader } from "./rule.ts";
+import { hasTrailingSlash, type Path } from "../request.ts";
+import { parameterReaders } from "./parameters.ts";
+import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
+import { type CompiledRule, methodsAsked, type ParameterReader, type RuleMatch } from "./rule.ts";
+import { loosen, type SegmentPart } from "./segment.ts";
 
 /** What the tree has at one place of a path. */
 export interface TreeNode {
@@ -41,11 +36,33 @@ export interface Leaf {
   readonly compiled: CompiledRule;
   readonly parameters: ReadonlyMap<string, ParameterReader>;
   /** Whether the pattern is written with a slash at its end, without one, or both. */
-  readonly endings: Set<boolean>;
+  withSlash: boolean;
+  withoutSlash: boolean;
   readonly endsInWildcard: boolean;
   /** The same for two patterns that are one route. */
   readonly identity: string;
+  /** The match of every request, where the rule reads nothing from the path. */
+  shared?: readonly LeafMatch[];
 }
+
+/** A leaf that a request has reached. */
+export interface LeafMatch extends RuleMatch {
+  readonly leaf: Leaf;
+}
+
+export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
+  compiled: leaf.compiled,
+  leaf,
+  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
+});
+
+/** Whether a path ends as the pattern is written. */
+export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
+  hasTrailingSlash(path) ? leaf.withSlash : leaf.withoutSlash;
+
+/** The match of an exact path. */
+export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
+  leaf.shared ?? [matchOf(leaf, path)];
 
 /** Two spellings of one text at the same place of the table. */
 export interface SpellingConflict {
@@ -68,14 +85,16 @@ export class RuleTree {
       node = step.node;
       conflict ??= step.conflict;
     }
-    const leaf = node.leaves.get(method) ?? {
+    const leaf: Leaf = node.leaves.get(method) ?? {
       compiled,
       parameters: parameterReaders(segments),
-      endings: new Set<boolean>(),
+      withSlash: false,
+      withoutSlash: false,
       endsInWildcard: segments.at(-1)?.kind === "wildcard",
       identity: identityOf(segments),
     };
-    if (leaf.compiled === compiled) leaf.endings.add(hasSlash);
+    if (leaf.compiled === compiled) leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
+    if (!hasTemplates(leaf.compiled)) leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
     this.#own.add(method);
     this.#methods.clear();
@@ -92,6 +111,10 @@ export class RuleTree {
     return methods;
   }
 }
+
+const hasTemplates = ({ requirement }: CompiledRule): boolean =>
+  "scopes" in requirement &&
+  requirement.scopes.some(({ parts }) => parts.some((part) => typeof part !== "string"));
 
 const createNode = (): TreeNode => ({
   statics: new Map(),
@@ -138,52 +161,7 @@ function descend(
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** The order must not depend on the order of writing. */
-const narrowerFirst = (a: string, b: string): number => b.length - a.length || (a < b ? -1 : 1);
+/** The order must not depend on the order of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
+const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
 
-/** Where in a path each parameter is: counted from the start, and behind a wildcard from the end. */
-function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
-  const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
-  return new Map(
-    segments.flatMap((segment, index): [string, ParameterReader][] => {
-      const place = wildcard >= 0 && index > wildcard ? index - segments.length : index;
-      switch (segment.kind) {
-        case "static":
-          return [];
-        case "parameter":
-          return [[segment.name, (path) => decodeSegment(segmentsOf(path).at(place) ?? "")]];
-        case "mixed":
-          return readersOfMixed(segment.parts, place);
-        case "wildcard":
-          return [[segment.name, restReader(index, segments.length - index - 1)]];
-      }
-    }),
-  );
-}
-
-/** The one parameter of a mixed segment; empty where the path does not spell the texts around it exactly. */
-function readersOfMixed(parts: readonly SegmentPart[], place: number): [string, ParameterReader][] {
-  const keys = parts.filter((part) => typeof part !== "string");
-  const [key] = keys;
-  if (!key || keys.length > 1) return [];
-  const at = parts.indexOf(key);
-  const [before = "", after = ""] = [parts[at - 1], parts[at + 1]].map((part) => part as string | undefined);
-  const read: ParameterReader = (path) => {
-    const segment = segmentsOf(path).at(place) ?? "";
-    if (spellingOfMixed(segment, parts) !== "exact") return "";
-    return decodeSegment(segment.slice(before.length, segment.length - after.length));
-  };
-  return [[key.name, read]];
-}
-
-/** What a wildcard takes; empty where the path ends with a slash, which only some routers count as a part of it. */
-const restReader =
-  (index: number, behind: number): ParameterReader =>
-  (path) => {
-    if (hasTrailingSlash(path)) return "";
-    const segments = segmentsOf(path);
-    return segments
-      .slice(index, segments.length - behind)
-      .map(decodeSegment)
-      .join("/");
-  };
+const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;

@@ -1,6 +1,8 @@
 /** How one segment of a path is compared with the text of a pattern. */
 import { attempt } from "../errors.ts";
-import { type SegmentPart } from "./pattern.ts";
+
+/** Text, or a parameter between two texts. */
+export type SegmentPart = string | { readonly type: "param" | "wildcard"; readonly name: string };
 
 /**
  * How a segment spells the text of a pattern: exactly, in another letter case, or so that only a router that decodes
@@ -22,13 +24,6 @@ export const loosen = (segment: string): string => foldCase(decodeSegment(segmen
 export function spellingOf(segment: string, text: string): Spelling {
   if (segment === text) return "exact";
   return foldCase(segment) === foldCase(text) ? "case" : "decoded";
-}
-
-/** A segment that mixes text and parameters, such as `:id.json`. */
-export interface MixedSegment {
-  /** The same for two segments that match the same paths; parameters are control characters. */
-  readonly identity: string;
-  readonly parts: readonly SegmentPart[];
 }
 
 /** How a segment spells the texts of a mixed segment; `undefined` where it does not match. Linear in the segment. */

@@ -2,9 +2,9 @@
 import { type Path, readPath } from "../request.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
 import { identityOf, type PatternSegment } from "./pattern.ts";
-import { fitOf, parseRoutePattern } from "./route-fit.ts";
-import { type CompiledRule, type RuleMatch } from "./rule.ts";
-import { type Leaf, type RuleTree } from "./rule-tree.ts";
+import { parseRoutePattern, readAt } from "./route-fit.ts";
+import { type CompiledRule } from "./rule.ts";
+import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
 export type Governing =
@@ -18,10 +18,6 @@ export type Governing =
     }
   | { readonly kind: "unmapped"; readonly path: Path }
   | { readonly kind: "ambiguous"; readonly cause: string };
-
-interface LeafMatch extends RuleMatch {
-  readonly leaf: Leaf;
-}
 
 /** More rules than this for one spelling of a path is an attack, not a request. */
 const MAX_RULES = 8;
@@ -56,10 +52,9 @@ export class Table {
   }
 
   #forPath(method: string, path: Path): Governing {
-    const narrowest = findPathRule(this.#tree, method, path);
+    const { leaf: narrowest, isExact } = findPathRule(this.#tree, method, path);
     if (!narrowest) return { kind: "unmapped", path };
-    if (narrowest.isExact)
-      return { kind: "rules", matches: [matchOf(narrowest.leaf, path)], isExact: true, path };
+    if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
     if (!isMapped) return ambiguous("Only a router that decodes the path finds a rule for it.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
@@ -83,16 +78,24 @@ export class Table {
     if (isExact && routes.length === 1 && route.length === 1 && matches[0]?.leaf === route[0]?.leaf)
       if (route[0]?.isOwn) return found;
     const readable = routes.flat();
-    const fitting = readable.filter(({ segments }) => fitOf(segments, path));
+    const fitting = readable.flatMap(({ segments, leaf }) => {
+      const read = readAt(segments, path);
+      return read ? [{ leaf, read }] : [];
+    });
     if (readable.length > 0 && fitting.length === 0)
       return ambiguous("The path does not fit the route that is said to match it.");
     const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
-    for (const { leaf } of fitting)
-      if (leaf && !matches.some(({ compiled }) => compiled === leaf.compiled))
-        added.set(leaf.compiled, matchOf(leaf, path));
+    for (const { leaf, read } of fitting) {
+      if (!leaf) continue;
+      // With an empty last segment, the path may be that of a narrower rule than the route's.
+      const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
+      for (const one of [leaf, ...readings])
+        if (!matches.some(({ compiled }) => compiled === one.compiled))
+          added.set(one.compiled, matchOf(one, read));
+    }
     if (added.size === 0) return found;
     return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
   }
@@ -118,11 +121,5 @@ export class Table {
 }
 
 const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", cause });
-
-const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
-  compiled: leaf.compiled,
-  leaf,
-  parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
-});
 
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

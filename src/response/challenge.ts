@@ -9,7 +9,7 @@ export interface Challenge {
   readonly resourceMetadataUrl?: string | undefined;
 }
 
-/** Writes the value of `WWW-Authenticate`: the only place that does (RFC 9110 section 11.6.1). */
+/** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
   const scope = challenge.scopes?.filter(isScopeToken).join(" ");
   const params = Object.entries({
@@ -22,8 +22,8 @@ export function renderChallenge(challenge: Challenge): string {
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
 }
 
-/** A quoted-string (RFC 9110 section 5.6.4). Other characters would end the header or the string. */
-function quote(text: string): string {
-  const safe = text.replaceAll(/[^\x20-\x7e]/g, "");
+/** A quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
+function quote(value: string): string {
+  const safe = value.replaceAll(/[^\x20-\x7e]/g, "");
   return `"${safe.replaceAll(/["\\]/g, "\\$&")}"`;
 }

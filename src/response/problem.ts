@@ -1,24 +1,24 @@
 import { type Refused } from "../policy/decision.ts";
 
-/** The body of a refusal (RFC 9457). Its wording is fixed: nothing that a client sent or a library said is in it. */
+/** The body of a refusal (RFC 9457). Its wording is fixed: it contains no input of the client and no error message. */
 export interface Problem {
-  /** `about:blank`: `title` is the meaning of the status, `code` tells the cases apart. */
+  /** Always `about:blank`; use `code` to distinguish the problems. */
   readonly type: "about:blank";
-  /** What the status means, in words. */
+  /** The name of the status. */
   readonly title: string;
   /** The status of the response. */
   readonly status: number;
-  /** What a client can be told; a fixed text. */
+  /** A fixed description. */
   readonly detail: string;
   /** The `reason` of the decision. */
   readonly code: Refused["reason"];
-  /** The scopes asked for, where scopes are missing. */
+  /** The required scopes, if scopes are missing. */
   readonly required_scopes?: readonly string[];
-  /** Those of them that the token does not grant. */
+  /** The required scopes that the token does not grant. */
   readonly missing_scopes?: readonly string[];
 }
 
-/** What each reason answers: its status, what the status means, and the words for it. */
+/** The status, the name of the status, and the description for each reason. */
 const ANSWERS = {
   request_ambiguous: [400, "Bad Request", "The path of the request can be read in more than one way."],
   credential_missing: [401, "Unauthorized", "The request carries no bearer token."],
@@ -37,7 +37,7 @@ const ANSWERS = {
   keys_unavailable: [503, "Service Unavailable", "The access token cannot be checked at the moment."],
 } as const;
 
-/** What a client can mend by itself is said; the rest is the same to everyone who tries. */
+/** Only what the client can fix: more detail would help an attacker who tries tokens. */
 const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
   too_large: "The access token is too large.",
   expired: "The access token has expired.",
@@ -45,7 +45,7 @@ const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
   audience: "The access token is meant for another service.",
 };
 
-/** The fixed words for a refusal; the description of the challenge uses them too. */
+/** The fixed description of a refusal, also for `error_description` of the challenge. */
 export function describeRefusal({ reason, rejection }: Refused): string {
   return (rejection && REJECTIONS[rejection]) ?? ANSWERS[reason][2];
 }

@@ -2,53 +2,52 @@ import { type Refused } from "../policy/decision.ts";
 import { type Challenge, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 
-/** A refusal as an HTTP response, for an adapter to send as it is. */
+/** The HTTP response for a refusal. */
 export interface Refusal {
   /** 400, 401, 403 or 503. */
   readonly status: number;
-  /** To be sent as they are, the challenge among them. */
+  /** All headers of the response, including the challenge. */
   readonly headers: Readonly<Record<string, string>>;
-  /** To be sent as JSON. */
+  /** Send it as JSON. */
   readonly body: Problem;
 }
 
-/** What a server says of itself in its challenges. */
+/** The parameters that every challenge of a server has. */
 export interface ChallengeRules {
   readonly realm: string | undefined;
   readonly resourceMetadataUrl: string | undefined;
 }
 
-/** How long a client waits before it asks again after a 503, in seconds. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Makes the responses of a server. Those that depend on nothing but the reason are made once, and frozen: a flood of bad
- * tokens is answered with the same object.
+ * Creates the function that returns the response for a refusal. Responses that depend only on the reason are created once,
+ * so that many invalid tokens cost little.
  */
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
-  const made = new Map<string, Refusal>();
+  const cache = new Map<string, Refusal>();
   return (refused) => {
-    if (typeof (refused as Partial<Refused>).reason !== "string") throw noRefusal(refused);
+    if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
     if (refused.reason === "scope_insufficient") return createRefusal(refused, rules);
     const name = `${refused.reason} ${refused.rejection ?? ""}`;
-    const known = made.get(name);
+    const known = cache.get(name);
     if (known) return known;
     const { status, headers, body } = createRefusal(refused, rules);
     const refusal = Object.freeze({ status, headers: Object.freeze(headers), body: Object.freeze(body) });
-    made.set(name, refusal);
+    cache.set(name, refusal);
     return refusal;
   };
 }
 
-/** Programs that are not compiled may hand over the promise of `check`, or a decision that allows. */
-const noRefusal = (given: object): TypeError =>
+/** Untyped code may pass the promise of `check`, or an allowed decision. */
+const notRefused = (given: object): TypeError =>
   new TypeError(
     "then" in given
-      ? "refuse takes a decision and was given a promise: write server.refuse(await server.check(request))."
-      : "refuse takes a decision that refuses: write if (!decision.allowed) server.refuse(decision).",
+      ? "refuse received a promise. Write server.refuse(await server.check(request))."
+      : "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
   );
 
-/** The response for a refusal: status, `WWW-Authenticate` where one is due, and the problem. */
+/** Creates the response for one refusal. */
 export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {
   const body = createProblem(refused);
   const challenge = createChallenge(refused, rules);
@@ -56,7 +55,7 @@ export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal 
     status: body.status,
     headers: {
       "Content-Type": "application/problem+json",
-      // A refusal belongs to one caller and one moment; a shared cache must not answer others with it.
+      // A shared cache must not send the refusal of one caller to another.
       "Cache-Control": "no-store",
       ...(challenge && { "WWW-Authenticate": renderChallenge(challenge) }),
       ...(refused.reason === "keys_unavailable" && { "Retry-After": String(RETRY_AFTER_SECONDS) }),
@@ -65,7 +64,7 @@ export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal 
   };
 }
 
-/** RFC 6750 section 3.1: without credentials a bare challenge, and none where another token would not help. */
+/** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
 function createChallenge(refused: Refused, rules: ChallengeRules): Challenge | undefined {
   const errorDescription = describeRefusal(refused);
   switch (refused.reason) {

@@ -1,4 +1,4 @@
-/** A clock that tells nonsense must not let an expired token through, nor make keys young or rested. */
+/** Reads the clock. Throws if it returns no valid time: otherwise expired tokens and old keys would pass. */
 export function readClock(now: () => number): Date {
   const time: unknown = now();
   const date = new Date(typeof time === "number" ? time : Number.NaN);

@@ -1,24 +1,24 @@
-const failed = new WeakSet();
+const failedHooks = new WeakSet();
 
 /**
- * Calls a hook that is only told of something: what it throws or rejects with must not change what happened. Its first
- * failure becomes a process warning, because a log that fails in silence is no log.
+ * Calls a hook whose result is ignored: an exception or rejection must not change the outcome of a request. The first
+ * failure of a hook becomes a process warning, so that a broken log does not go unnoticed.
  */
 export function notify<Values extends unknown[]>(
   hook: (...values: Values) => unknown,
   ...values: Values
 ): void {
   try {
-    const told = hook(...values);
-    // Whatever realm a promise is of: one that nobody looks at would end the process.
-    if (typeof told === "object") Promise.resolve(told).catch(() => warnOnce(hook));
+    const result = hook(...values);
+    // Also catches promises of another realm or library: an unhandled rejection would end the process.
+    if (typeof result === "object") Promise.resolve(result).catch(() => warnOnce(hook));
   } catch {
     warnOnce(hook);
   }
 }
 
 function warnOnce(hook: object): void {
-  if (failed.has(hook)) return;
-  failed.add(hook);
-  process.emitWarning("A hook failed; what it was told is lost.", "ScopegateWarning");
+  if (failedHooks.has(hook)) return;
+  failedHooks.add(hook);
+  process.emitWarning("A hook failed. Its event was dropped.", "ScopegateWarning");
 }

@@ -1,22 +1,21 @@
-/** How long an answer from outside is waited for, in milliseconds. */
-const LIMIT_MS = 5_000;
+const DEFAULT_LIMIT_MS = 5_000;
 
 /**
- * Waits for an answer that somebody else gives: a key source, a revocation check. One that does not come in time is an
- * error, so that no request hangs on it; what was asked goes on unheard.
+ * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes too long, so
+ * that no request hangs. The work itself continues, and its result is ignored.
  */
 export async function withinLimit<T>(
-  answer: T | PromiseLike<T>,
+  result: T | PromiseLike<T>,
   subject: string,
-  limitMs = LIMIT_MS,
+  limitMs = DEFAULT_LIMIT_MS,
 ): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const limit = new Promise<never>((_, reject) => {
-    // It must not keep a process alive that has nothing else to do.
-    timer = setTimeout(() => reject(new Error(`${subject} gave no answer in time.`)), limitMs).unref();
+    // Unreferenced, so that the timer does not keep the process alive.
+    timer = setTimeout(() => reject(new Error(`${subject} timed out after ${limitMs} ms.`)), limitMs).unref();
   });
   try {
-    return await Promise.race([answer, limit]);
+    return await Promise.race([result, limit]);
   } finally {
     clearTimeout(timer);
   }

@@ -3,19 +3,19 @@ import { GrantedScopes, splitScope } from "./scope.ts";
 import { resolveScopeRules } from "./scope-rules.ts";
 import { compileScopeList } from "./required-scope.ts";
 
-/** How scopes cover others beyond the grammar; as in the options of a resource server. */
+/** The scope hierarchy, as in the options of `createResourceServer`. */
 export interface HasScopesOptions {
   /** The scope that implies every scope; `null` for none. Default: `"platform:admin"`. */
   readonly adminScope?: string | null;
-  /** Scopes that a scope implies, transitively. Default: `{}`. */
+  /** The scopes that each scope implies, transitively. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * Whether granted scopes cover required ones: one, all of a list, or any of `{ anyOf }`. For code that checks scopes by
- * itself, with the same meaning as the table. It verifies no token, and fills in no `<parameter>`.
+ * Reports whether granted scopes cover a required scope, all scopes of an array, or any scope of `{ anyOf }`. Use it in code
+ * that checks scopes itself; the rules are those of the scope table. It verifies no token and fills in no `<parameter>`.
  *
- * @throws ConfigurationError when a required scope is one that no token can be granted, or the options are wrong
+ * @throws ConfigurationError if no token can be granted a required scope, or if the options are invalid
  * @example
  * ```ts
  * import { hasScopes } from "scopegate";
@@ -36,8 +36,8 @@ export function hasScopes(
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);
   const isAnyOf = typeof required === "object" && "anyOf" in required;
-  const texts = typeof required === "string" ? [required] : isAnyOf ? required.anyOf : required;
-  const covered = compileScopeList(texts, new Set()).map(
+  const all = typeof required === "string" ? [required] : isAnyOf ? required.anyOf : required;
+  const covered = compileScopeList(all, new Set()).map(
     ({ text }) => scopes.find(splitScope(text), text) !== undefined,
   );
   return isAnyOf ? covered.includes(true) : !covered.includes(false);

@@ -1,39 +1,39 @@
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
 import { isScopePart, splitScope } from "./scope.ts";
 
-/** One part of a required scope: text, or the name of the route parameter that stands for it. */
+/** One part of a required scope: a string, or the name of the route parameter that replaces it. */
 export type RequiredPart = string | { readonly parameter: string };
 
-/** A required scope, cut into its parts once, at construction. */
+/** A required scope, split into its parts once, at construction. */
 export interface RequiredScope {
   readonly text: string;
   readonly parts: readonly RequiredPart[];
 }
 
-/** A required scope with the parameters of one request filled in. */
+/** A required scope with the route parameters of one request. */
 export interface BoundScope {
-  /** The narrowest scope that a token could be granted for it; safe to write into a header. */
+  /** The narrowest scope that a token could be granted. Safe in a header. */
   readonly text: string;
   readonly parts: readonly string[];
 }
 
 /**
- * Compiles scopes that stand in code rather than in the table; `"any"` parameters are left to the request.
- * @throws ConfigurationError
+ * Compiles scopes that are written in code instead of the table. With `"any"`, `<name>` may be any parameter.
+ * @throws ConfigurationError listing every invalid scope
  */
 export function compileScopeList(
-  texts: readonly string[],
+  required: readonly string[],
   parameters: ReadonlySet<string> | "any",
 ): readonly RequiredScope[] {
   const issues: ConfigurationIssue[] = [];
-  const scopes = texts.flatMap(
+  const scopes = required.flatMap(
     (text, index) => compileScope(text, parameters, ["scopes", index], (issue) => issues.push(issue)) ?? [],
   );
   if (issues.length > 0) throw new ConfigurationError(issues);
   return scopes;
 }
 
-/** Cuts a required scope into its parts, or reports why it can never be granted. */
+/** Splits a required scope into its parts, or reports why no token can be granted it. */
 export function compileScope(
   text: string,
   parameters: ReadonlySet<string> | "any",
@@ -63,18 +63,18 @@ export function compileScope(
   return undefined;
 }
 
-/** Scopes that are delimited by spaces, as a claim has them, are entries of the list here. */
+/** Space-delimited scopes, as in a claim, are a common mistake: each must be an element of its own. */
 function hintFor(text: unknown, path: readonly (string | number)[]): string {
-  const isEntry = typeof path.at(-1) === "number";
-  const several = isEntry && typeof text === "string" ? text.split(" ").filter((one) => one !== "") : [];
+  const isElement = typeof path.at(-1) === "number";
+  const several = isElement && typeof text === "string" ? text.split(" ").filter((one) => one !== "") : [];
   return several.length > 1 && several.every((one) => one.includes(":") && splitScope(one).every(isScopePart))
-    ? `Write each scope as an entry of its own: ${JSON.stringify(several).replaceAll(",", ", ")}.`
+    ? `Write each scope as a separate string: ${JSON.stringify(several).replaceAll(",", ", ")}.`
     : "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
 }
 
 /**
- * Fills in the parameters of one request. A value that cannot be a part of a granted scope (it holds a colon, or is
- * empty) is kept as structure, so that only a grant for every id covers it.
+ * Fills in the route parameters of one request. `parts` keeps a value that no granted scope can contain (an empty one, or
+ * one with a colon), so that only a grant for every id covers it.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
   if (isBound(scope)) return scope;
@@ -83,7 +83,7 @@ export function bindScope(scope: RequiredScope, parameter: (name: string) => str
   let isGrantable = true;
   for (const part of scope.parts) {
     const value = typeof part === "string" ? part : parameter(part.parameter);
-    // In the text of a challenge a value that cannot be granted is every id, where an id stands.
+    // The challenge shows `*` for an id that cannot be granted, and the template for any other such part.
     const shown = typeof part === "string" || isRepeatable(value) ? value : "*";
     if (shown !== value && !isId(scope, parts.length)) isGrantable = false;
     text += parts.length === 0 ? shown : `:${shown}`;
@@ -96,12 +96,12 @@ const isBound = (scope: RequiredScope): scope is BoundScope =>
   scope.parts.every((part) => typeof part === "string");
 
 function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
-  // `{id}` is a parameter to other tools; here no token would ever be granted such a scope.
+  // `{id}` is a parameter in other tools. Here it would be a scope that no token has.
   if (typeof part === "string") return !/[<>]|^\$?\{\w+\}$/.test(part);
   return parameters === "any" || parameters.has(part.parameter);
 }
 
-/** A long id would make the challenge longer than clients and proxies take a header to be. */
+/** A long id could exceed the header size that clients and proxies accept. */
 const isRepeatable = (part: string): boolean => part.length <= 200 && isScopePart(part);
 
 const isId = (scope: RequiredScope, index: number): boolean => scope.parts.length === 3 && index === 1;

@@ -1,63 +1,49 @@
-import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { type Report } from "../errors.ts";
 import { isScopeToken, splitScope, type ScopeRules } from "./scope.ts";
 
-/** Resolves the scope hierarchy to its transitive closure and reports what cannot be one. */
+/** Computes the transitive closure of the scope hierarchy, and reports invalid scopes and cycles. */
 export function resolveScopeRules(
   adminScope: string | null,
   impliedScopes: Readonly<Record<string, readonly string[]>>,
   report: Report,
 ): ScopeRules {
-  const adminMistake = adminScope === null ? undefined : findMistake(["adminScope"], adminScope);
-  if (adminMistake) report(adminMistake);
+  const isValid = (path: readonly string[], scope: string): boolean => {
+    const mistake = findMistake(scope);
+    if (mistake) report({ code: "scope_invalid", path, ...mistake });
+    return !mistake;
+  };
+  if (adminScope !== null) isValid(["adminScope"], adminScope);
   const implied = new Map<string, readonly string[]>();
   const links = new Map(Object.entries(impliedScopes));
   for (const [scope, direct] of links) {
-    const [mistake] = [scope, ...direct].flatMap((text) => findMistake(["impliedScopes", scope], text) ?? []);
-    if (mistake) {
-      report(mistake);
-      continue;
-    }
+    const path = ["impliedScopes", scope];
+    if (![scope, ...direct].every((one) => isValid(path, one))) continue;
     const closure = closureOf(scope, links);
     if (closure.has(scope)) {
-      report({
-        code: "implied_scopes_cycle",
-        path: ["impliedScopes", scope],
-        message: `\`${scope}\` implies itself.`,
-        hint: "Remove one link of the circle: a hierarchy has a top.",
-      });
+      const hint = "Remove one link of the cycle.";
+      report({ code: "implied_scopes_cycle", path, message: `\`${scope}\` implies itself.`, hint });
     }
     implied.set(scope, [...closure]);
   }
   return { adminScope, implied };
 }
 
-/** Why no token can be granted a scope, or no other can imply it. */
-function findMistake(path: readonly string[], text: string): ConfigurationIssue | undefined {
-  if (!isScopeToken(text))
+function findMistake(scope: string): { readonly message: string; readonly hint: string } | undefined {
+  if (!isScopeToken(scope))
     return {
-      code: "scope_invalid",
-      path,
-      message: `${JSON.stringify(text)} is not a scope.`,
+      message: `${JSON.stringify(scope)} is not a scope.`,
       hint: "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
     };
-  if (!splitScope(text).includes("")) return undefined;
+  if (!splitScope(scope).includes("")) return undefined;
   return {
-    code: "scope_invalid",
-    path,
-    message: `${JSON.stringify(text)} has an empty part: no token can be granted it.`,
+    message: `${JSON.stringify(scope)} has an empty part: no token can be granted it.`,
     hint: "Write a scope without empty parts, such as `platform:admin`.",
   };
 }
 
 function closureOf(scope: string, links: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  const reached = new Set<string>();
-  const pending = [scope];
-  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
-    for (const implied of links.get(next) ?? []) {
-      if (reached.has(implied)) continue;
-      reached.add(implied);
-      pending.push(implied);
-    }
-  }
-  return reached;
+  // Iterating over a set also visits the scopes that the loop adds.
+  const closure = new Set(links.get(scope));
+  for (const reached of closure) for (const implied of links.get(reached) ?? []) closure.add(implied);
+  return closure;
 }

@@ -1,7 +1,7 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
 
-/** What a list of granted scopes covers; frozen, and the same object for every token that grants the same. */
+/** What an array of granted scopes covers. Frozen, and shared by all tokens with the same scopes. */
 export interface ScopeSet {
   readonly scopes: readonly string[];
   readonly granted: GrantedScopes;
@@ -9,31 +9,32 @@ export interface ScopeSet {
   readonly resourceIds: (resource: string, action: string) => "all" | ReadonlySet<string>;
 }
 
-/** Callers have few roles: more lists than this are rare, and then only cost the making of their index. */
+/** Most services have few roles. A set that was evicted is built again. */
 const MAX_SETS = 1_000;
 
-/** The sets that were made for the rules of a server. */
-interface Known {
+/** The sets of one resource server. */
+interface KnownSets {
   readonly sets: BoundedMap<string, ScopeSet>;
-  /** What was asked for last is told by its scopes: making a name of them costs as much as reading a principal. */
+  /** Compared by its scopes: building a cache key costs as much as reading a principal. */
   latest?: ScopeSet;
 }
 
-const knownByRules = new WeakMap<ScopeRules, Known>();
-const setsByList = new WeakMap<readonly string[], ScopeSet>();
+const knownByRules = new WeakMap<ScopeRules, KnownSets>();
+const setsByScopes = new WeakMap<readonly string[], ScopeSet>();
 
-/** The set of a list of scopes, made once for the rules of a server. */
+/** Returns the set for an array of scopes; equal arrays with the same rules share one set. */
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
-  const own = setsByList.get(scopes);
+  const own = setsByScopes.get(scopes);
   if (own?.granted.rules === rules) return own;
-  const known: Known = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS) };
+  const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS) };
   knownByRules.set(rules, known);
-  if (known.latest && isSameList(known.latest.scopes, scopes)) return known.latest;
-  // No separator: any text may be a scope of a token, and two lists must not share a name. All sets of a program would.
-  const name = JSON.stringify([...scopes]);
-  const interned = known.sets.get(name);
+  if (known.latest && isEqual(known.latest.scopes, scopes)) return known.latest;
+  // JSON, not a separator: a scope of a token may be any string, and two arrays must not share a key. Of a copy, because a
+  // `Set` from untyped code would always become `{}`.
+  const key = JSON.stringify([...scopes]);
+  const interned = known.sets.get(key);
   const set = interned ?? createScopeSet(scopes, rules);
-  if (!interned) known.sets.set(name, set);
+  if (!interned) known.sets.set(key, set);
   known.latest = set;
   return set;
 }
@@ -47,11 +48,11 @@ function createScopeSet(given: readonly string[], rules: ScopeRules): ScopeSet {
     has: (scope: string) => covers(granted, scope),
     resourceIds: (resource: string, action: string) => granted.resourceIds(resource, action),
   });
-  setsByList.set(scopes, set);
+  setsByScopes.set(scopes, set);
   return set;
 }
 
-const isSameList = (one: readonly string[], other: readonly string[]): boolean =>
+const isEqual = (one: readonly string[], other: readonly string[]): boolean =>
   one.length === other.length && one.every((scope, index) => scope === other[index]);
 
 function covers(granted: GrantedScopes, scope: string): boolean {

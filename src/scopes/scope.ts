@@ -1,24 +1,22 @@
 /**
- * The grammar of scopes and the one place that says what covers what.
- *
- * A scope is an RFC 6749 section 3.3 scope-token. `resource:action` and `resource:<id>:action` have structure; every
- * other token is opaque and only covers itself.
+ * The grammar of scopes, and which scope covers which. A scope is a scope-token (RFC 6749 section 3.3).
+ * `resource:action` and `resource:<id>:action` have structure; every other scope is opaque and covers only itself.
  */
 
-/** How a granted scope satisfied a required one. */
+/** How a granted scope satisfied a required scope. */
 export type SatisfiedBy = "exact" | "wildcard" | "resource-wide" | "some-ids" | "implied" | "admin";
 
-/** Which granted scope satisfied which required one, and how. */
+/** Which granted scope satisfied which required scope, and how. */
 export interface Satisfaction {
-  /** The scope that was asked for, parameters filled in. */
+  /** The required scope, with its parameters filled in. */
   readonly required: string;
-  /** The scope of the token that satisfied it. */
+  /** The scope of the token. */
   readonly granted: string;
-  /** How. */
+  /** How it satisfies the required scope. */
   readonly by: SatisfiedBy;
 }
 
-/** What one granted scope gives, and through which scope of the token it came. */
+/** One grant, and the scope of the token that it comes from. */
 interface Grant {
   readonly granted: string;
   readonly implied: boolean;
@@ -27,11 +25,11 @@ interface Grant {
 interface ActionGrants {
   wide?: Grant;
   wildcard?: Grant;
-  /** Made with the first id: most actions have none, and a principal is remembered. */
+  /** Created with the first id: most actions have none, and cached principals should stay small. */
   ids?: Map<string, Grant>;
 }
 
-/** The rules beyond the grammar: the scope that implies all, and the transitive closure of implied scopes. */
+/** The scope that implies every scope, and the transitive closure of implied scopes. */
 export interface ScopeRules {
   readonly adminScope: string | null;
   readonly implied: ReadonlyMap<string, readonly string[]>;
@@ -39,13 +37,13 @@ export interface ScopeRules {
 
 const SCOPE_TOKEN = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 
-/** Whether a text is a scope-token: printable ASCII without space, quotation mark and backslash. */
-export const isScopeToken = (text: string): boolean => SCOPE_TOKEN.test(text);
+/** Reports whether a string is a scope-token: printable ASCII without space, quotation mark and backslash. */
+export const isScopeToken = (value: string): boolean => SCOPE_TOKEN.test(value);
 
-/** The parts of a scope. An empty part means that the scope grants nothing. */
+/** Splits a scope into its parts. A scope with an empty part grants nothing. */
 export const splitScope = (scope: string): readonly string[] => scope.split(":");
 
-/** A scope that has structure; without an id it is for the resource as a whole. */
+/** A structured scope. Without an id it covers the whole resource. */
 interface Structure {
   readonly resource: string;
   readonly id: string | undefined;
@@ -61,12 +59,12 @@ function structureOf(parts: readonly string[]): Structure | undefined {
 }
 
 /**
- * Whether a text can stand as one part of a granted scope. An id that holds a colon is no such part: glued into a
- * scope it would read as more parts than the route had (`web:admin` must not become a resource and an action).
+ * Reports whether a string can be one part of a granted scope. An id with a colon cannot: joined into a scope, it would
+ * be parsed as several parts.
  */
-export const isScopePart = (text: string): boolean => isScopeToken(text) && !text.includes(":");
+export const isScopePart = (value: string): boolean => isScopeToken(value) && !value.includes(":");
 
-/** The scopes of one token, indexed by structure so that texts are never glued together and parsed again. */
+/** The scopes of one token, indexed by structure: scopes are never joined into a string and parsed again. */
 export class GrantedScopes {
   readonly rules: ScopeRules;
   readonly #resources = new Map<string, Map<string, ActionGrants>>();
@@ -77,11 +75,11 @@ export class GrantedScopes {
     this.rules = rules;
     const granted = [...scopes];
     for (const scope of granted) this.#add(scope, { granted: scope, implied: false });
-    // After all direct ones: what a token says itself is the better reason.
+    // Last, so that a scope of the token itself is reported in preference to an implied one.
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
-  /** The satisfaction of a required scope given as parts, or `undefined` when nothing granted covers it. */
+  /** Finds the grant that covers a required scope, given as parts. */
   find(parts: readonly string[], required: string): Satisfaction | undefined {
     const structure = structureOf(parts);
     const found = structure ? this.#findStructured(structure) : this.#findOpaque(parts);
@@ -94,7 +92,7 @@ export class GrantedScopes {
     return Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : by });
   }
 
-  /** Like `find` for `resource:action`, satisfied by a single id as well. */
+  /** Like `find` for `resource:action`, but a grant for one id is enough. */
   findSome(resource: string, action: string, required: string): Satisfaction | undefined {
     const all = this.find([resource, action], required);
     if (all) return all;
@@ -104,7 +102,7 @@ export class GrantedScopes {
     );
   }
 
-  /** The ids for which an action on a resource is granted: `"all"`, or exactly these. */
+  /** Returns the ids for which an action on a resource is granted, or `"all"`. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
     if (this.find([resource, action], "")) return "all";
     return new Set(this.#resources.get(resource)?.get(action)?.ids?.keys());
@@ -147,25 +145,25 @@ export class GrantedScopes {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
         this.#add(implied, { granted: scope, implied: true });
-        // Only by its name: a hierarchy that is lifted to an id must not happen to spell what implies every scope.
+        // A hierarchy applied to an id must not grant admin because the result is spelled like the admin scope.
         const isNamed = this.rules.implied.get(reached)?.includes(implied);
         if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
       }
     }
   }
 
-  /** A hierarchy written for a resource holds for each of its ids too, never for the ids of another resource. */
+  /** A hierarchy for a resource also applies to each of its ids, but never to ids of another resource. */
   #impliedBy(scope: string): readonly string[] {
     const direct = this.rules.implied.get(scope) ?? [];
     const own = structureOf(splitScope(scope));
     if (own?.id === undefined) return direct;
     const { resource, id, action } = own;
-    const lifted = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
+    const forId = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
       const other = structureOf(splitScope(implied));
-      const isLifted = other?.resource === resource && other.id === undefined;
-      return isLifted ? [`${resource}:${id}:${other.action}`] : [];
+      const isSameResource = other?.resource === resource && other.id === undefined;
+      return isSameResource ? [`${resource}:${id}:${other.action}`] : [];
     });
-    return [...direct, ...lifted];
+    return [...direct, ...forId];
   }
 
   #actionGrants(resource: string, action: string): ActionGrants {

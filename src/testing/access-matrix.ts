@@ -1,55 +1,52 @@
 import { type Decision } from "../policy/decision.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
-import { readRoute } from "./check.ts";
-import { type Asked, decide } from "./decide.ts";
-import { mistake, requireNames } from "./mistakes.ts";
+import { decide, readRoute } from "./check.ts";
+import { mistake, requireOptions } from "./mistakes.ts";
 import { requireParams, type SampleParams, sampleOf } from "./sample-route.ts";
-import { renderTable } from "./text-table.ts";
 
-/** What `accessMatrix` asks, and how wide it shows it. */
+/** The options of `accessMatrix`. */
 export interface AccessMatrixOptions {
-  /** The rows: each caller by the name that the table shows. */
+  /** The rows: each caller, by the name that the table shows. */
   readonly callers: Readonly<Record<string, TestCaller>>;
   /** The columns: `"METHOD /path"` each. Default: one for every rule of the server. */
   readonly routes?: readonly string[];
-  /** What stands for the parameters of the rules: `{ agent_id: "web" }`. Default: their names. */
+  /** The values of route parameters: `{ agent_id: "web" }`. Default: their names. */
   readonly params?: SampleParams;
-  /** How many characters wide the text may be before it goes on below. Default: `120`. */
+  /** The maximum width of the table, in characters; more columns continue below. Default: `120`. */
   readonly width?: number;
 }
 
-/** Who may call what. */
+/** The result of `accessMatrix`. */
 export interface AccessMatrix {
-  /** The table, to be read and to be kept as a snapshot. */
+  /** The table as text, for a snapshot. */
   readonly text: string;
-  /** The answers as data, route by route. */
+  /** The decisions, route by route. */
   readonly cells: readonly AccessCell[];
-  /** The keys of rules without a column: no path was found that they decide. */
+  /** The keys of rules without a column, because no path was found for them. */
   readonly unasked: readonly string[];
-  /** The text. */
+  /** Returns `text`. */
   toString(): string;
 }
 
-/** The answer for one caller and one route. */
+/** The decision for one caller and one route. */
 export interface AccessCell {
-  /** Its name in `callers`. */
+  /** The name of the caller in `callers`. */
   readonly caller: string;
   /** `METHOD /path`. */
   readonly route: string;
-  /** What the server decided. */
+  /** The decision of the server. */
   readonly decision: Decision;
 }
 
 /**
- * Asks every route for every caller and shows the answers as a table: `allowed`, or the status of the refusal and why.
- * By default the routes are all of the server's table, so that a new rule shows up in the snapshot by itself.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, or the status and reason of the
+ * refusal. By default it checks all rules of the server, so that a snapshot also shows new rules.
  *
- * Callers are those of `check`; those with scopes alone are judged by the table. It decides by the table and the token,
- * and does not know which routes the application has: `server.audit` does.
+ * Callers are those of `check`. It does not know which routes the application has; `server.audit` does.
  *
- * @throws ConfigurationError for an unknown option, no callers, and a route that is no `METHOD /path`
- * @throws Error where the server rejects a good token of a test issuer
+ * @throws ConfigurationError for an unknown option, an invalid route, or without callers
+ * @throws Error if the server rejects a valid token of a test issuer
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -68,55 +65,74 @@ export async function accessMatrix(
   server: ResourceServer,
   options: AccessMatrixOptions,
 ): Promise<AccessMatrix> {
-  requireNames("accessMatrix", options, ["callers", "routes", "params", "width"]);
-  const { callers, routes, params = {}, width = 120 } = options;
-  const rows = readRows(callers);
+  requireOptions("accessMatrix", options, "callers, routes, params, width");
+  const { routes, params = {}, width = 120 } = options;
+  const callers = readCallers(options);
   requireParams("accessMatrix", params, server.routes);
-  const { asked, unasked } = routes
-    ? { asked: routes.map((route) => readRoute("accessMatrix", route)), unasked: [] }
-    : samplesOf(server, params);
+  const samples = server.routes.map((rule) => ({ key: rule.key, request: sampleOf(server, rule, params) }));
+  const unasked = routes ? [] : samples.filter(({ request }) => !request).map(({ key }) => key);
+  const requests = routes
+    ? routes.map((route) => readRoute("accessMatrix", route))
+    : samples.flatMap(({ request }) => request ?? []);
 
   const cells: AccessCell[] = [];
-  for (const request of asked) {
-    for (const [caller, described] of rows) {
-      const decision = await decide(server, request, described);
-      cells.push({ caller, route: `${request.method} ${request.target}`, decision });
+  const columns: Column[] = [];
+  for (const request of requests) {
+    const column = [request.method, request.target];
+    for (const [name, caller] of callers) {
+      const decision = await decide(server, request, caller);
+      cells.push({ caller: name, route: `${request.method} ${request.target}`, decision });
+      column.push(
+        decision.allowed
+          ? "allowed"
+          : `${server.refuse(decision).status} ${decision.rejection ?? decision.reason}`,
+      );
     }
+    columns.push(column);
   }
-  const texts = cells.map(({ decision }) => render(server, decision));
-  const columns = asked.map(({ method, target }, index) => ({
-    heading: [method, target],
-    cells: texts.slice(index * rows.length, (index + 1) * rows.length),
-  }));
-  const table = renderTable({ heading: ["", ""], cells: rows.map(([name]) => name) }, columns, width);
-  const notes = unasked.map((key) => `not asked: \`${key}\`, no path was found that it decides`);
-  const text = [table, ...(notes.length > 0 ? [notes.join("\n")] : [])].join("\n\n");
+  const table = renderTable(["", "", ...callers.map(([name]) => name)], columns, width);
+  const notes = unasked.map((key) => `not asked: \`${key}\`, because no path was found for this rule`);
+  const text = notes.length > 0 ? `${table}\n\n${notes.join("\n")}` : table;
   return { text, cells, unasked, toString: () => text };
 }
 
-/** Whoever writes no TypeScript may leave them out. */
-function readRows(
-  callers: AccessMatrixOptions["callers"] | undefined,
-): readonly (readonly [string, TestCaller])[] {
+function readCallers({ callers }: Partial<AccessMatrixOptions>): readonly (readonly [string, TestCaller])[] {
   const rows = Object.entries(callers ?? {});
   if (rows.length === 0) {
-    const hint = 'Name some: { anonymous: "anonymous", reader: { scopes: ["agents:read"] } }.';
+    const hint = 'Write { anonymous: "anonymous", reader: { scopes: ["agents:read"] } }.';
     throw mistake(["accessMatrix", "callers"], "are missing.", hint, "option_missing");
   }
   for (const [name, caller] of rows) requireCaller(`accessMatrix.callers.${name}`, caller);
   return rows;
 }
 
-function samplesOf(server: ResourceServer, params: SampleParams) {
-  const asked: Asked[] = [];
-  const unasked: string[] = [];
-  for (const rule of server.routes) {
-    const sample = sampleOf(server, rule, params);
-    if (sample) asked.push(sample);
-    else unasked.push(rule.key);
-  }
-  return { asked, unasked };
-}
+/** The lines of one column, headings included. */
+type Column = readonly string[];
 
-const render = (server: ResourceServer, decision: Decision): string =>
-  decision.allowed ? "allowed" : `${server.refuse(decision).status} ${decision.rejection ?? decision.reason}`;
+const GAP = "  ";
+
+/** Renders columns side by side. Columns that exceed the width continue below, with the first column repeated. */
+function renderTable(first: Column, columns: readonly Column[], width: number): string {
+  const widthOf = (column: Column): number => Math.max(...column.map(({ length }) => length));
+  const blocks: Column[][] = [];
+  let left = 0;
+  for (const column of columns) {
+    left -= GAP.length + widthOf(column);
+    if (blocks.length === 0 || left < 0) {
+      blocks.push([first]);
+      left = width - widthOf(first) - GAP.length - widthOf(column);
+    }
+    blocks.at(-1)?.push(column);
+  }
+  return blocks
+    .map((block) =>
+      first.map((_, row) =>
+        block
+          .map((column) => column[row]?.padEnd(widthOf(column)))
+          .join(GAP)
+          .trimEnd(),
+      ),
+    )
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
+}

@@ -1,9 +1,9 @@
 import { type TestTokenOptions } from "./token-options.ts";
-import { mistake, requireGrantable, requireNames } from "./mistakes.ts";
+import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
 
-/** A caller whose scopes are known, and who needs no token: the table alone decides. */
+/** A caller with scopes but without a token: only the scope table decides. */
 export interface ScopedCaller {
-  /** What it was granted. */
+  /** The granted scopes. */
   readonly scopes: readonly string[];
   /** Default: `"user-1"`. */
   readonly userId?: string;
@@ -13,57 +13,48 @@ export interface ScopedCaller {
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** A caller who sends a token, which goes through the whole pipeline. */
+/** A caller with a token. */
 export interface TokenCaller {
-  /** The token, or what makes one for each request. */
+  /** The token, or a function that creates one for each request. */
   readonly token: string | (() => Promise<string>);
-  /** The cookie to send it in. Default: none, it is sent as `Authorization`. */
+  /** The cookie that carries the token. Default: none, the token is sent in the `Authorization` header. */
   readonly cookie?: string;
 }
 
-/** A caller whose tokens a test issuer signs: a factory of tokens that differ in what a test says of each. */
-export interface IssuedCaller {
+/** A caller with tokens of a test issuer. */
+export interface IssuedCaller extends TokenCaller {
   /** The scopes of its tokens. */
   readonly scopes: readonly string[];
-  /** Whether nothing of its tokens was told to be wrong: `check` throws where a server rejects one of these. */
+  /** Whether a server of the issuer must accept its tokens: if it rejects one, `check` throws. */
   readonly isGood: boolean;
-  /** A token of this caller; what is given here wins. */
+  /** Creates a token; `changes` override the options of the caller. */
   readonly token: (changes?: TestTokenOptions) => Promise<string>;
-  /** The cookie to send it in. Default: none, it is sent as `Authorization`. */
-  readonly cookie?: string;
 }
 
 /**
- * Who calls:
+ * The caller of a request:
  *
- * - `"anonymous"`: nobody, without a token
- * - `{ scopes }`: somebody with these, judged by the table alone. No token is made, and no hook is told.
- * - `issuer.caller({ scopes })`: somebody with a token of a test issuer, through the whole pipeline
- * - `{ token }`: whoever this token speaks for, through the whole pipeline
+ * - `"anonymous"`: without a token
+ * - `{ scopes }`: with these scopes, decided by the scope table. No token is created, and no hook is called.
+ * - `issuer.caller({ scopes })`: with a token of a test issuer, which the server verifies
+ * - `{ token }`: with this token, which the server verifies
  */
 export type TestCaller = "anonymous" | ScopedCaller | TokenCaller | IssuedCaller;
 
-export const hasToken = (caller: TestCaller): caller is TokenCaller | IssuedCaller =>
-  typeof caller === "object" && "token" in caller;
-
-/** The scopes of a caller, as far as they are known without reading a token. */
-export const scopesOf = (caller: TestCaller): readonly string[] =>
-  typeof caller === "object" && "scopes" in caller ? caller.scopes : [];
-
-/** @throws ConfigurationError for what is no caller; programs that are not compiled may give anything */
+/** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {
   if (caller === "anonymous") return;
   if (typeof (caller as unknown) !== "object" || (caller as unknown) === null) {
     const hint = 'Write "anonymous", { scopes }, issuer.caller({ scopes }) or { token }.';
-    throw mistake([call, "caller"], "is no caller.", hint);
+    throw mistake([call, "caller"], "is not a caller.", hint);
   }
   if ("isGood" in caller) return;
   if ("token" in caller) {
-    requireNames(call, caller, ["token", "cookie"]);
+    requireOptions(call, caller, "token, cookie");
     if (typeof caller.token === "string" || typeof caller.token === "function") return;
     const hint = "Await it: `{ token: await issuer.token() }`.";
-    throw mistake([call, "token"], "is neither a text nor a function.", hint);
+    throw mistake([call, "token"], "must be a string or a function.", hint);
   }
-  requireNames(call, caller, ["scopes", "userId", "sessionId", "claims"]);
+  requireOptions(call, caller, "scopes, userId, sessionId, claims");
   requireGrantable(call, caller.scopes);
 }

@@ -2,19 +2,25 @@ import { suggest } from "../errors.ts";
 import { type Decision } from "../policy/decision.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { requireCaller, scopesOf, type TestCaller } from "./caller.ts";
-import { type Asked, decide } from "./decide.ts";
+import { audienceOf } from "../token/issuers.ts";
+import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
 import { mistake } from "./mistakes.ts";
 
+/** A request without its credential. */
+export interface TestRequest {
+  readonly method: string;
+  readonly target: string;
+}
+
 /**
- * Decides one request without HTTP: `"METHOD /path"`, of `"anonymous"` unless a caller is given. A refusal is a value.
+ * Decides a request `"METHOD /path"` without HTTP. A refusal is returned, not thrown.
  *
- * With `{ scopes }` the table decides: nothing is signed, `isRevoked` and `onDecision` are not asked, and the server may
- * have any keys. With `issuer.caller({ scopes })` or `{ token }` the request goes through the whole pipeline. The path is
- * read as it is spelled; what a framework does before the guard is not seen.
+ * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and `onDecision` are not
+ * called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the token. The path is not normalized, and
+ * nothing that a framework does before the guard is taken into account.
  *
- * @throws ConfigurationError for a route that is no `METHOD /path`, an unknown option, and scopes that grant nothing
- * @throws Error for scopes on a path that no rule covers, and where a server rejects a good token of a test issuer
+ * @throws ConfigurationError for an invalid route, an unknown option, and scopes that grant nothing
+ * @throws Error for scopes on a path that no rule covers, and if the server rejects a valid token of a test issuer
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -32,24 +38,29 @@ export async function check(
   route: string,
   caller: TestCaller = "anonymous",
 ): Promise<Decision> {
-  const asked = readRoute("check", route);
+  const request = readRoute("check", route);
   requireCaller("check", caller);
-  const decision = await decide(server, asked, caller);
-  const isUnmapped = !decision.allowed && decision.reason === "route_unmapped";
-  if (isUnmapped && scopesOf(caller).length > 0) throw unmapped(server, route);
+  const decision = await decide(server, request, caller);
+  const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
+  if (!decision.allowed && decision.reason === "route_unmapped" && hasScopes) {
+    // A test that these scopes are refused would pass with any scopes.
+    const known = server.routes.map(({ key }) => key);
+    throw new Error(
+      `No rule of the server covers \`${route}\`, so that scopes have no effect. ` +
+        `${suggest(route, known, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
+    );
+  }
   return decision;
 }
 
-/** @throws ConfigurationError for anything but one request */
-export function readRoute(call: string, route: string): Asked {
+/** @throws ConfigurationError unless the route is a method and a path */
+export function readRoute(call: string, route: string): TestRequest {
   const wrong = (message: string, hint: string) =>
     mistake([call, "route"], message, hint, "route_key_invalid");
   const [method, target, ...more] = route.split(" ");
   if (method === undefined || !target?.startsWith("/") || more.length > 0) {
-    throw wrong(
-      `${JSON.stringify(route)} is no request.`,
-      "Write `METHOD /path`, such as `GET /agents/web`.",
-    );
+    const hint = "Write `METHOD /path`, such as `GET /agents/web`.";
+    throw wrong(`${JSON.stringify(route)} is not a request.`, hint);
   }
   if (/\/[:*]|[{}]/.test(target)) {
     const path = target.replaceAll(/[{}]/g, "").replaceAll(/[:*]\w+/g, "1");
@@ -57,15 +68,72 @@ export function readRoute(call: string, route: string): Asked {
   }
   const unknown = findMethodMistake(method, target);
   if (unknown) throw wrong(unknown.message, unknown.hint);
-  if (method === "*") throw wrong("`*` is no method.", `Write one: \`GET ${target}\`.`);
+  if (method === "*") throw wrong("`*` is not a method.", `Write one: \`GET ${target}\`.`);
   return { method, target };
 }
 
-/** Nobody is let in there: a test that its scopes are refused would say nothing of them. */
-function unmapped(server: ResourceServer, route: string): Error {
-  const known = server.routes.map(({ key }) => key);
-  const fix = suggest(route, known, "`server.routes` has the table.");
-  return new Error(
-    `No rule of the server covers \`${route}\`, whatever the scopes. ${fix} To see that it is denied, check it without scopes.`,
+export async function decide(
+  server: ResourceServer,
+  request: TestRequest,
+  caller: TestCaller,
+): Promise<Decision> {
+  if (caller === "anonymous") return server.check(request);
+  if (!("token" in caller)) return decideByScopes(server, request, caller);
+  const token = typeof caller.token === "string" ? caller.token : await caller.token();
+  const { cookie } = caller;
+  const credential =
+    cookie === undefined ? { authorization: `Bearer ${token}` } : { cookie: `${cookie}=${token}` };
+  const decision = await server.check({ ...request, ...credential });
+  if ("isGood" in caller && caller.isGood) requireAccepted(decision, server);
+  return decision;
+}
+
+/** Decides as if a token with these scopes was accepted. */
+function decideByScopes(
+  server: ResourceServer,
+  { method, target }: TestRequest,
+  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+): Decision {
+  const { decision } = server.explain({ method, path: target, scopes });
+  if (!decision.principal) return decision;
+  // A public route has no principal, because the server reads no credential there.
+  if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
+  const session = sessionId !== undefined && { sessionId };
+  const principal = { ...decision.principal, userId, ...session, claims: Object.freeze({ ...claims }) };
+  return server.authorize(Object.freeze(principal), method, target);
+}
+
+/** A test that expects a refusal would pass for the wrong reason if the server rejects every token of the issuer. */
+function requireAccepted(decision: Decision, server: ResourceServer): void {
+  if (decision.allowed) return;
+  const { reason, rejection = "", claim = "" } = decision;
+  if (reason === "credential_missing") {
+    throw new Error(
+      'The server does not read the `Authorization` header. Send the token in a cookie of `tokenSources`: { ...issuer.caller({ scopes }), cookie: "access_token" }.',
+    );
+  }
+  if (reason !== "token_rejected" || rejection === "revoked" || rejection === "too_large") return;
+  throw new Error(
+    `The server rejects a valid token of this issuer: ${rejection} ${claim}`.trimEnd() +
+      `. ${fixFor(rejection, server)} To test the rejection, check { token: await issuer.token() }.`,
   );
+}
+
+function fixFor(rejection: string, server: ResourceServer): string {
+  switch (rejection) {
+    case "audience": {
+      const [first = "...", ...others] = audienceOf(server);
+      const audience = JSON.stringify(others.length === 0 ? first : [first, ...others]);
+      return `Give the issuer the audience of the server: createTestIssuer({ audience: ${audience} }).`;
+    }
+    case "claims":
+      return "Give the issuer the same `scopesClaim`, `userIdClaim` and `sessionIdClaim` as the server, or other `claims`.";
+    case "expired":
+    case "not_yet_valid":
+      return "Give the issuer and the server the same clock as `now`.";
+    case "type":
+      return "Give the issuer a `tokenType` that the server accepts.";
+    default:
+      return "Create the server after `issuer.rotate()`, with `...issuer.resourceServerOptions` after its other options.";
+  }
 }

@@ -1,7 +1,36 @@
-/** What makes a token bad on purpose, named by the rejection that it is to meet. */
+import { type Rejection } from "../errors.ts";
+
+/** A rejection that a token can cause. `revoked` is not one: it depends on the server's `isRevoked`. */
+export type TestRejection = Exclude<Rejection, "revoked">;
+
+/** A change that makes a valid token invalid. */
+interface Flaw {
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly claims?: (nowSeconds: number, scopesClaim: string) => Readonly<Record<string, unknown>>;
+  readonly signature?: "of another key" | "none";
+  readonly isTruncated?: boolean;
+}
+
+const HOUR = 3600;
+
+export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
+  malformed: { isTruncated: true },
+  // Larger than the default of `maxTokenBytes`.
+  too_large: { claims: () => ({ padding: "x".repeat(16_384) }) },
+  algorithm: { header: { alg: "none" }, signature: "none" },
+  // Also with a wrong signature, because a server whose keys have no `kid` tries all of them.
+  key: { header: { kid: "unknown-key" }, signature: "of another key" },
+  signature: { signature: "of another key" },
+  expired: { claims: (now) => ({ iat: now - 2 * HOUR, exp: now - HOUR }) },
+  not_yet_valid: { claims: (now) => ({ nbf: now + HOUR, exp: now + 2 * HOUR }) },
+  issuer: { claims: () => ({ iss: "https://another-issuer.test" }) },
+  audience: { claims: () => ({ aud: "another-service" }) },
+  type: { header: { typ: "logout+jwt" } },
+  claims: { claims: (_now, scopesClaim) => ({ [scopesClaim]: undefined }) },
+};
 
 /**
- * The rejections that a token can be made for; `revoked` is no matter of the token, but of the server's `isRevoked`.
+ * The rejections that a token can cause: the values of `rejectedAs`.
  *
  * @example
  * ```ts
@@ -12,50 +41,8 @@
  * const server = createResourceServer({ ...issuer.resourceServerOptions });
  * for (const rejectedAs of testRejections) {
  *   const decision = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"], rejectedAs }));
- *   console.log(rejectedAs, decision.allowed); // false, each of them
+ *   console.log(rejectedAs, decision.allowed); // always false
  * }
  * ```
  */
-export const testRejections = Object.freeze([
-  "malformed",
-  "too_large",
-  "algorithm",
-  "key",
-  "signature",
-  "expired",
-  "not_yet_valid",
-  "issuer",
-  "audience",
-  "type",
-  "claims",
-] as const);
-
-/** A rejection that a token can be made for. */
-export type TestRejection = (typeof testRejections)[number];
-
-/** What is done to a good token; claims that are `undefined` are left out. */
-export interface Flaw {
-  readonly header?: Readonly<Record<string, unknown>>;
-  readonly claims?: (nowSeconds: number, scopesClaim: string) => Readonly<Record<string, unknown>>;
-  readonly signature?: "of another key" | "none";
-  readonly isCutOff?: boolean;
-}
-
-const HOUR = 3600;
-
-export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
-  // The signature and the dot before it are missing.
-  malformed: { isCutOff: true },
-  // More than the default of `maxTokenBytes`.
-  too_large: { claims: () => ({ padding: "x".repeat(16_384) }) },
-  algorithm: { header: { alg: "none" }, signature: "none" },
-  // Signed by another key as well: where the keys of the server have no names, any of them would do.
-  key: { header: { kid: "unknown-key" }, signature: "of another key" },
-  signature: { signature: "of another key" },
-  expired: { claims: (now) => ({ iat: now - 2 * HOUR, exp: now - HOUR }) },
-  not_yet_valid: { claims: (now) => ({ nbf: now + HOUR, exp: now + 2 * HOUR }) },
-  issuer: { claims: () => ({ iss: "https://another-issuer.test" }) },
-  audience: { claims: () => ({ aud: "another-service" }) },
-  type: { header: { typ: "logout+jwt" } },
-  claims: { claims: (_now, scopesClaim) => ({ [scopesClaim]: undefined }) },
-};
+export const testRejections: readonly TestRejection[] = Object.freeze(Object.keys(FLAWS) as TestRejection[]);

@@ -1,4 +1,4 @@
-/** `scopegate/testing`: for the tests of an application, never for the application. */
+/** `scopegate/testing`: for the tests of an application. Never import it in production. */
 export {
   type AccessCell,
   accessMatrix,
@@ -10,7 +10,11 @@ export { check } from "./check.ts";
 export { type TestRejection, testRejections } from "./flaws.ts";
 export { type TestKeyServer } from "./key-server.ts";
 export { type SampleParams } from "./sample-route.ts";
-export { createTestIssuer, type TestIssuer, type TestIssuerOptions } from "./test-issuer.ts";
+export {
+  createTestIssuer,
+  type TestIssuer,
+  type TestIssuerOptions,
+  type TestTrustOptions,
+} from "./test-issuer.ts";
 export { type SigningKey, type TestKey } from "./test-key.ts";
 export { type TestTokenOptions } from "./token-options.ts";
-export { type TestTrustOptions } from "./issuer-options.ts";

@@ -3,7 +3,7 @@ import { type JsonWebKeySet } from "../keys/verification-key.ts";
 import { mistake } from "./mistakes.ts";
 import { createTestKey, type SigningKey, type TestKey } from "./test-key.ts";
 
-/** The keys of a test issuer: the newest signs, and some are published. */
+/** The keys of a test issuer. The newest key signs; withdrawn keys are not in the JWK Set. */
 export class KeyRing {
   readonly #algorithm: Algorithm;
   readonly #kid: string | null;
@@ -23,7 +23,7 @@ export class KeyRing {
     return this.#keys[0];
   }
 
-  /** A key that is nobody's: its signatures fit nowhere. Made when it is first asked for. */
+  /** A key that no server knows. */
   get foreign(): TestKey {
     return (this.#foreign ??= createTestKey(this.#algorithm, undefined));
   }
@@ -32,22 +32,21 @@ export class KeyRing {
     return { keys: [...this.#published].map(({ publicJwk }) => publicJwk) };
   }
 
-  /** @throws ConfigurationError where no key has this name */
-  named(kid: string): TestKey {
+  /** @throws ConfigurationError for an unknown key */
+  find(kid: string): TestKey {
     const found = this.#keys.find((key) => key.kid === kid);
     if (found) return found;
-    const names = this.#keys.flatMap((key) => key.kid ?? []).join(", ");
-    const hint = `It has ${names === "" ? "keys without names" : names}. For a name that no key has write it in \`header\`.`;
-    throw mistake(["kid"], "names no key of this issuer.", hint);
+    const kids = this.#keys.flatMap((key) => key.kid ?? []).join(", ");
+    const hint = `It has ${kids === "" ? "keys without a `kid`" : kids}. To send another \`kid\`, write it in \`header\`.`;
+    throw mistake(["kid"], "is not a key of this issuer.", hint);
   }
 
-  /** @throws ConfigurationError for another word: what is meant to be withdrawn must not stay */
+  /** @throws ConfigurationError for any other string: a misspelled "withdrawn" must not keep the old keys */
   rotate(oldKeys: string): TestKey {
     if (oldKeys !== "kept" && oldKeys !== "withdrawn")
       throw mistake(["rotate", "oldKeys"], "is not known.", 'Write "kept" or "withdrawn".');
-    const number = this.#keys.length + 1;
-    const base = this.#kid === null ? undefined : this.#kid.replace(/-1$/, "");
-    const key = createTestKey(this.#algorithm, base && `${base}-${number}`);
+    const base = this.#kid?.replace(/-1$/, "");
+    const key = createTestKey(this.#algorithm, base && `${base}-${this.#keys.length + 1}`);
     if (oldKeys === "withdrawn") this.#published.clear();
     this.#keys.unshift(key);
     this.#published.add(key);
@@ -55,8 +54,9 @@ export class KeyRing {
   }
 
   withdraw(kid: string): void {
-    const key = this.named(kid);
-    if (key === this.newest) throw mistake(["withdraw"], `\`${kid}\` signs.`, "Call `rotate()` first.");
+    const key = this.find(kid);
+    if (key === this.newest)
+      throw mistake(["withdraw"], `\`${kid}\` is the signing key.`, "Call `rotate()` first.");
     this.#published.delete(key);
   }
 }

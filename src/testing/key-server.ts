@@ -1,47 +1,43 @@
 import { createServer } from "node:http";
 import { type KeySource } from "../keys/key-source.ts";
 import { type JsonWebKeySet } from "../keys/verification-key.ts";
-import { mistake } from "./mistakes.ts";
 
-/** A server on loopback that publishes the keys of a test issuer. It keeps no process alive. */
+/** A server on loopback that publishes the keys of a test issuer. It does not keep the process alive. */
 export interface TestKeyServer {
-  /** `http://127.0.0.1:<port>`, without a slash at the end; the system chose the port. */
+  /** `http://127.0.0.1:<port>` without a trailing slash, on a free port. */
   readonly url: string;
-  /** Where the JWK Set is, for `keys: { jwksUri }`. */
+  /** The URL of the JWK Set, for `keys: { jwksUri }`. */
   readonly jwksUri: string;
-  /** Where the discovery document is, for `keys: { discovery }`. */
+  /** The URL of the discovery document, for `keys: { discovery }`. */
   readonly metadataUrl: string;
-  /** For `keys` of a server that fetches the set: `{ jwksUri }`. */
+  /** The option `keys` for a server that fetches the JWK Set. */
   readonly keys: KeySource;
-  /** How many requests each of the two has had, those that were answered by 503 included. */
+  /** The number of requests so far, including those with the answer 503. */
   readonly requests: {
     /** For the JWK Set. */
     readonly jwks: number;
-    /** For the metadata of the issuer. */
+    /** For the discovery document. */
     readonly metadata: number;
   };
-  /** Answers 503 from now on, as in an outage. */
+  /** Simulates an outage: every answer is 503. */
   goDown(): void;
   /** Ends the outage. */
   comeBack(): void;
-  /** Ends it, once or again. */
+  /** Closes the server. Can be called again. */
   close(): Promise<void>;
-  /** Ends it where its block ends: `await using`. */
+  /** Closes the server at the end of a block with `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
 const JWKS = "/.well-known/jwks.json";
-const METADATA = "/.well-known/openid-configuration";
-/** RFC 8414 section 3. */
-const OAUTH_METADATA = "/.well-known/oauth-authorization-server";
+/** OpenID Connect Discovery section 4, RFC 8414 section 3. */
+const METADATA = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] as const;
 
-/** What is published is asked for anew with every request: keys rotate. */
-export interface Published {
-  readonly jwks: () => JsonWebKeySet;
-  readonly issuer: () => string;
-}
-
-export async function openKeyServer({ jwks, issuer }: Published): Promise<TestKeyServer> {
+/** Reads the properties of the issuer for each request, because its keys rotate. */
+export async function openKeyServer(issuer: {
+  readonly jwks: JsonWebKeySet;
+  readonly issuer: string;
+}): Promise<TestKeyServer> {
   const requests = { jwks: 0, metadata: 0 };
   let url = "";
   let isDown = false;
@@ -49,26 +45,25 @@ export async function openKeyServer({ jwks, issuer }: Published): Promise<TestKe
   const answer = (path: string | undefined): object | undefined => {
     if (path === JWKS) {
       requests.jwks += 1;
-      return jwks();
+      return issuer.jwks;
     }
-    if (path !== METADATA && path !== OAUTH_METADATA) return undefined;
+    if (!METADATA.some((known) => known === path)) return undefined;
     requests.metadata += 1;
-    return { issuer: issuer(), jwks_uri: url + JWKS };
+    return { issuer: issuer.issuer, jwks_uri: url + JWKS };
   };
   const server = createServer((request, response) => {
     const body = answer(request.url);
     response.statusCode = isDown ? 503 : body ? 200 : 404;
     response.setHeader("content-type", "application/json");
-    // A connection that is kept for later would keep the process as well.
+    // An idle connection would keep the process of the client alive.
     response.setHeader("connection", "close");
     response.end(JSON.stringify(isDown || !body ? {} : body));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject).listen(0, "127.0.0.1", resolve);
   });
-  // A test that forgets to close it still ends.
+  // The process of a test that does not close the server still ends.
   server.unref();
-  // Of a server that listens on a port of TCP.
   const { port } = server.address() as { readonly port: number };
   url = `http://127.0.0.1:${port}`;
 
@@ -80,7 +75,7 @@ export async function openKeyServer({ jwks, issuer }: Published): Promise<TestKe
   return {
     url,
     jwksUri: url + JWKS,
-    metadataUrl: url + METADATA,
+    metadataUrl: url + METADATA[0],
     keys: { jwksUri: url + JWKS },
     requests,
     goDown: () => void (isDown = true),
@@ -89,11 +84,3 @@ export async function openKeyServer({ jwks, issuer }: Published): Promise<TestKe
     [Symbol.asyncDispose]: close,
   };
 }
-
-export const secretsAreNotPublished = () =>
-  mistake(
-    ["listen"],
-    "publishes no secret of HS*: whoever reads it could sign.",
-    'Create the issuer with an asymmetric algorithm, such as `createTestIssuer({ algorithm: "ES256" })`.',
-    "key_unusable",
-  );

@@ -1,21 +1,22 @@
 import { suggest } from "../errors.ts";
-import { isPattern, parsePattern, type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { type Rule } from "../policy/rule.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { type Asked } from "./decide.ts";
+import { type TestRequest } from "./check.ts";
 import { mistake } from "./mistakes.ts";
 
-/** What stands for the parameters of routes; a parameter that is left out is filled with its own name. */
+/** The values of route parameters. The default of each is its name. */
 export type SampleParams = Readonly<Record<string, string>>;
 
-/** Of a rule for every method one is asked. */
+/** The methods to try for a rule with `*`. */
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"];
 
-/** How many paths are tried for each way to write a pattern: others may be those of a narrower rule. */
+/** The values to try for each parameter: a narrower rule may decide some of the paths. */
 const VARIANTS = [0, 1, 2, 3];
 
-/** A request that a rule decides, or `undefined` where none was found. */
-export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParams): Asked | undefined {
+/** Finds a request that the rule decides. */
+export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParams): TestRequest | undefined {
   const methods = rule.method === "*" ? METHODS : [rule.method];
   const alternatives = patternsOf([rule]).flatMap((pattern) => pattern.alternatives);
   for (const method of methods) {
@@ -30,14 +31,14 @@ export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParam
   return undefined;
 }
 
-/** @throws ConfigurationError for a parameter that no route of the table has */
+/** @throws ConfigurationError for a parameter that no rule has */
 export function requireParams(call: string, params: SampleParams, rules: Iterable<Rule>): void {
-  const known = new Set(patternsOf(rules).flatMap(({ parameters }) => [...parameters]));
+  const known = [...new Set(patternsOf(rules).flatMap(({ parameters }) => [...parameters]))];
   for (const [name, value] of Object.entries(params)) {
-    const hint = suggest(name, [...known], `The parameters are ${[...known].join(", ")}.`);
-    if (!known.has(name)) throw mistake([call, "params", name], "is no parameter of the table.", hint);
-    if (value === "")
-      throw mistake([call, "params", name], "is empty.", "Give a value that a path can hold.");
+    const path = [call, "params", name];
+    const hint = suggest(name, known, `The parameters are ${known.join(", ")}.`);
+    if (!known.includes(name)) throw mistake(path, "is not a parameter of any rule.", hint);
+    if (value === "") throw mistake(path, "is empty.", "Write a value that can be part of a path.");
   }
 }
 
@@ -45,22 +46,18 @@ const patternsOf = (rules: Iterable<Rule>): readonly Pattern[] =>
   [...rules].map(({ pattern }) => parsePattern(pattern)).filter(isPattern);
 
 function fill(segment: PatternSegment, params: SampleParams, variant: number): string {
+  const valueOf = (name: string): string =>
+    encodeURIComponent(params[name] ?? (variant === 0 ? name : `${name}-${variant}`));
   switch (segment.kind) {
     case "static":
       return segment.text;
     case "mixed":
-      return segment.parts
-        .map((part) => (typeof part === "string" ? part : valueOf(part.name, params, variant)))
-        .join("");
+      return segment.parts.map((part) => (typeof part === "string" ? part : valueOf(part.name))).join("");
     case "parameter":
-      return valueOf(segment.name, params, variant);
+      return valueOf(segment.name);
     case "wildcard": {
-      const given = params[segment.name];
-      if (given !== undefined) return given.split("/").map(encodeURIComponent).join("/");
-      return Array.from({ length: variant + 1 }, () => segment.name).join("/");
+      const given = params[segment.name]?.split("/").map(encodeURIComponent);
+      return (given ?? Array.from({ length: variant + 1 }, () => segment.name)).join("/");
     }
   }
 }
-
-const valueOf = (name: string, params: SampleParams, variant: number): string =>
-  encodeURIComponent(params[name] ?? (variant === 0 ? name : `${name}-${variant}`));

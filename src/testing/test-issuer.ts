@@ -1,90 +1,89 @@
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../keys/algorithm.ts";
+import { type KeySource } from "../keys/key-source.ts";
 import { type JsonWebKeySet } from "../keys/verification-key.ts";
-import { type TrustedIssuer } from "../options/trusted-issuer.ts";
-import { type ClaimPath } from "../token/principal.ts";
+import { TOKEN_DEFAULTS, type TrustedIssuer } from "../options/trusted-issuer.ts";
 import { type IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
-import { openKeyServer, secretsAreNotPublished, type TestKeyServer } from "./key-server.ts";
-import { mistake, requireNames } from "./mistakes.ts";
+import { openKeyServer, type TestKeyServer } from "./key-server.ts";
+import { mistake, requireOptions, splitScopes } from "./mistakes.ts";
 import { type SigningKey, type TestKey } from "./test-key.ts";
-import { type TestTrustOptions } from "./issuer-options.ts";
-import { claimsOf, isGood, requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
-import { issueToken } from "./issue-token.ts";
+import { signToken } from "./sign-token.ts";
+import { CLAIM_OPTIONS, type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
+import { requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
 
-/** Who the issuer is; all of it has a default. */
-export interface TestIssuerOptions {
-  /** What it signs with. Default: `"ES256"`, whose keys are made fast. */
+/** The options of a test issuer. */
+export interface TestIssuerOptions extends ClaimOptions {
+  /** The signature algorithm. Default: `"ES256"`, for which keys are created fast. */
   readonly algorithm?: Algorithm;
   /** The `iss` of its tokens. Default: `"https://issuer.test"`. */
   readonly issuer?: string;
   /** The `aud` of its tokens: the id of your service. Default: `"scopegate-tests"`. */
   readonly audience?: string | readonly string[];
-  /** The name of its first key; `null` for keys without names. Default: `"key-1"`. */
+  /** The `kid` of its first key; `null` for keys without a `kid`. Default: `"key-1"`. */
   readonly kid?: string | null;
-  /** Its first key: a private key, or the text of a secret for HS*. Default: a new one. */
+  /** Its first key: a private key, or with HS* the secret. Default: a new key. */
   readonly signingKey?: SigningKey;
-  /** Where it writes the scopes, as the option of the server says. Default: `"scopes"`. */
-  readonly scopesClaim?: ClaimPath;
-  /** Where it writes the user. Default: `"sub"`. */
-  readonly userIdClaim?: ClaimPath;
-  /** Where it writes the session. Default: `"session_id"`. */
-  readonly sessionIdClaim?: ClaimPath;
-  /** Further claims of each of its tokens. Default: none. */
+  /** Additional claims of all its tokens. Default: none. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** The `typ` of its tokens, `null` for none. Default: `"JWT"`. */
+  /** The `typ` of its tokens; `null` for none. Default: `"JWT"`. */
   readonly tokenType?: string | null;
-  /** The clock, in milliseconds since the epoch; servers get it as well. Default: `Date.now`. */
+  /** The clock, in milliseconds since the epoch, also for servers. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
-/** An issuer in memory, for tests: never trust one in a service that somebody uses. */
+/** The options of a server that accepts the tokens of the issuer. Spread them after other options. */
+export interface TestTrustOptions extends ClaimOptions {
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  /** The `aud` of its tokens. */
+  readonly audience: string | readonly string[];
+  /** The signature algorithm. */
+  readonly algorithm: Algorithm;
+  /** Its keys. */
+  readonly keys: KeySource;
+  /** The clock of the issuer, if it has one. */
+  readonly now?: () => number;
+}
+
+/** An issuer in memory, for tests. Never use it in production. */
 export interface TestIssuer {
   /** The `iss` of its tokens. */
   readonly issuer: string;
   /** The `aud` of its tokens. */
   readonly audience: string | readonly string[];
-  /** What it signs with. */
+  /** The signature algorithm. */
   readonly algorithm: Algorithm;
   /** The newest key, which signs. */
   readonly key: TestKey;
-  /** The keys that are published now, as a JWK Set; with HS* the secrets themselves. */
+  /** The published keys as a JWK Set. With HS*, it contains the secrets. */
   readonly jwks: JsonWebKeySet;
-  /** For `createResourceServer({ ...others, ...issuer.resourceServerOptions })`; the keys are those of now. */
+  /** The options for `createResourceServer({ ...others, ...issuer.resourceServerOptions })`, with the current keys. */
   readonly resourceServerOptions: TestTrustOptions;
-  /** For an entry of `issuers`; the keys are those of now. */
+  /** An entry for the option `issuers`, with the current keys. */
   readonly trustedIssuer: TrustedIssuer;
   /**
-   * A signed token.
+   * Creates a signed token.
    * @throws ConfigurationError for an unknown option, and for scopes that grant nothing
    */
   token(options?: TestTokenOptions): Promise<string>;
-  /** A caller with tokens of this issuer: for `check` and `accessMatrix`, and a factory of tokens that have much in common. */
+  /** Creates a caller for `check` and `accessMatrix`. Its `token` creates tokens with these options. */
   caller(options?: TestTokenOptions): IssuedCaller;
-  /** Makes a new key, which signs from now on. The old ones stay published, unless they are withdrawn. */
+  /** Creates a new signing key. The old keys stay published unless they are withdrawn. */
   rotate(options?: { readonly oldKeys?: "kept" | "withdrawn" }): TestKey;
-  /** Publishes a key no more; a token can still be signed with it. */
+  /** Removes a key from the published keys. It can still sign. */
   withdraw(kid: string): void;
-  /** Publishes the keys on loopback, on a port that the system chooses. With `asIssuer` its URL becomes the `iss`. */
+  /** Publishes the keys on a free port of loopback. With `asIssuer`, the URL becomes the `iss`. */
   listen(options?: { readonly asIssuer?: boolean }): Promise<TestKeyServer>;
 }
 
-const NAMES = [
-  "algorithm",
-  "issuer",
-  "audience",
-  "kid",
-  "signingKey",
-  "scopesClaim",
-  "userIdClaim",
-  "sessionIdClaim",
-  "claims",
-  "tokenType",
-  "now",
-] as const satisfies readonly (keyof TestIssuerOptions)[];
+const NAMES = `algorithm, issuer, audience, kid, signingKey, ${CLAIM_OPTIONS.join(", ")}, claims, tokenType, now`;
+
+/** Overrides options that would conflict with those of the issuer. */
+const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };
 
 /**
- * Makes an issuer in memory with a key of its own: it signs tokens, good and bad ones, and tells a resource server how
- * to trust them. It is for tests; its keys end with the process.
+ * Creates an issuer in memory with its own key. It signs valid and invalid tokens, and provides the options for a resource
+ * server that accepts them.
  *
  * @throws ConfigurationError for an unknown option, algorithm or key
  * @example
@@ -101,39 +100,28 @@ const NAMES = [
  * ```
  */
 export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
-  requireNames("createTestIssuer", options, NAMES);
-  const { algorithm = "ES256", audience = "scopegate-tests", tokenType = "JWT", now = Date.now } = options;
+  requireOptions("createTestIssuer", options, NAMES);
+  const { algorithm = "ES256", audience = "scopegate-tests", tokenType = "JWT" } = options;
+  const { claims = {}, now = Date.now } = options;
   if (!ALGORITHMS.includes(algorithm)) {
-    throw mistake(
-      ["createTestIssuer", "algorithm"],
-      "is not known.",
-      `Write one of ${ALGORITHMS.join(", ")}.`,
-    );
+    const hint = `Write one of ${ALGORITHMS.join(", ")}.`;
+    throw mistake(["createTestIssuer", "algorithm"], "is not known.", hint);
   }
-  const { scopesClaim, userIdClaim, sessionIdClaim } = options;
-  const told = {
-    ...(scopesClaim !== undefined && { scopesClaim }),
-    ...(userIdClaim !== undefined && { userIdClaim }),
-    ...(sessionIdClaim !== undefined && { sessionIdClaim }),
-  };
+  const claimOptions: ClaimOptions = Object.fromEntries(
+    CLAIM_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  );
   const ring = new KeyRing(algorithm, options.kid, options.signingKey);
+  const header = { alg: algorithm, ...(tokenType !== null && { typ: tokenType }) };
   let { issuer = "https://issuer.test" } = options;
+  const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
 
-  const token = async (asked: TestTokenOptions = {}): Promise<string> => {
-    requireTokenOptions("token", asked);
-    const defaults = { scopesClaim: "scopes", userIdClaim: "sub", sessionIdClaim: "session_id" };
-    const claims = claimsOf(asked, {
-      issuer,
-      audience,
-      claims: options.claims ?? {},
-      now,
-      ...defaults,
-      ...told,
-    });
-    return issueToken(asked, claims, { algorithm, tokenType, ring });
+  const token = async (given: TestTokenOptions = {}): Promise<string> => {
+    requireTokenOptions("token", given);
+    const profile = { ...TOKEN_DEFAULTS, ...claimOptions, issuer, audience, claims, now };
+    return signToken(given, claimsOf(given, profile), ring, header);
   };
 
-  return {
+  const testIssuer: TestIssuer = {
     get issuer() {
       return issuer;
     },
@@ -146,36 +134,36 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       return ring.jwks;
     },
     get resourceServerOptions() {
-      const trust = { issuer, audience, algorithm, keys: { jwks: ring.jwks }, ...told };
-      return { ...INSTEAD, ...trust, ...(options.now && { now }) };
+      return { ...NO_CONFLICT, ...shared(), algorithm, ...(options.now && { now }) };
     },
     get trustedIssuer() {
-      return { issuer, audience, algorithms: [algorithm], keys: { jwks: ring.jwks }, ...told };
+      return { ...shared(), algorithms: [algorithm] };
     },
     token,
     caller: (described = {}) => {
       requireTokenOptions("caller", described);
       const { scopes } = described;
       return {
-        scopes: typeof scopes === "string" ? scopes.split(" ").filter((one) => one !== "") : (scopes ?? []),
+        scopes: typeof scopes === "string" ? splitScopes(scopes) : (scopes ?? []),
         isGood: isGood(described),
         token: (changes = {}) => token({ ...described, ...changes }),
       };
     },
     rotate: (how = {}) => {
-      requireNames("rotate", how, ["oldKeys"]);
+      requireOptions("rotate", how, "oldKeys");
       return ring.rotate(how.oldKeys ?? "kept");
     },
     withdraw: (kid) => ring.withdraw(kid),
     listen: async (how = {}) => {
-      requireNames("listen", how, ["asIssuer"]);
-      if (isSymmetric(algorithm)) throw secretsAreNotPublished();
-      const served = await openKeyServer({ jwks: () => ring.jwks, issuer: () => issuer });
-      if (how.asIssuer) issuer = served.url;
-      return served;
+      requireOptions("listen", how, "asIssuer");
+      if (isSymmetric(algorithm)) {
+        const hint = 'Use an asymmetric algorithm: createTestIssuer({ algorithm: "ES256" }).';
+        throw mistake(["listen"], "cannot publish a secret of HS*.", hint, "key_unusable");
+      }
+      const opened = await openKeyServer(testIssuer);
+      if (how.asIssuer) issuer = opened.url;
+      return opened;
     },
   };
+  return testIssuer;
 }
-
-/** Options that would stand beside those of the issuer and say something else: left out where they are spread over. */
-const INSTEAD: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };

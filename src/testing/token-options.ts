@@ -1,82 +1,69 @@
+import { type TrustedIssuer } from "../options/trusted-issuer.ts";
 import { type ClaimPath } from "../token/principal.ts";
 import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
-import { mistake, requireGrantable, requireNames } from "./mistakes.ts";
+import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
 
-/** What a token says. A claim that is given as `null` is left out. */
+/** The contents of a token. `null` omits a claim. */
 export interface TestTokenOptions {
-  /** A list, or one space-delimited string (RFC 9068). Default: none are granted, `[]`. */
+  /** An array, or one space-delimited string (RFC 9068). Default: `[]`. */
   readonly scopes?: readonly string[] | string | null;
   /** `sub`, or the issuer's `userIdClaim`. Default: `"user-1"`. */
   readonly userId?: string | null;
-  /** `session_id`, or the issuer's `sessionIdClaim`. Default: left out. */
+  /** `session_id`, or the issuer's `sessionIdClaim`. Default: none. */
   readonly sessionId?: string | null;
   /** `aud`. Default: the issuer's audience. */
   readonly audience?: string | readonly string[] | null;
   /** `iss`. Default: the issuer's. */
   readonly issuer?: string | null;
-  /** `jti`. Default: left out. */
+  /** `jti`. Default: none. */
   readonly tokenId?: string | null;
-  /** Seconds from now until it expires; of one that has expired, a negative number. Default: `300`. */
+  /** The lifetime in seconds; negative for an expired token. Default: `300`. */
   readonly expiresIn?: number | null;
-  /** Any other claims; they win over those above, and one that is `undefined` is left out. */
+  /** Any claims. They override those above; `undefined` omits a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
-  /** Header parameters; they win over `alg`, `typ` and `kid`, and one that is `undefined` is left out. */
+  /** Header parameters. They override `alg`, `typ` and `kid`; `undefined` omits one. */
   readonly header?: Readonly<Record<string, unknown>>;
-  /** The key of the issuer that signs, by its `kid`; withdrawn ones sign as well. Default: the newest. */
+  /** The `kid` of the signing key; a withdrawn key can sign too. Default: the newest key. */
   readonly kid?: string;
-  /** Makes it a bad token, which a server rejects for this reason. The one that is not asked for is `undefined`. */
+  /** Creates an invalid token that a server rejects for this reason. */
   readonly rejectedAs?: TestRejection | undefined;
 }
 
-/** Whose tokens they are, and in which claims it writes. */
-export interface TokenProfile {
-  readonly issuer: string;
-  readonly audience: string | readonly string[];
+/** The options of a test issuer that a server must share. */
+export const CLAIM_OPTIONS = ["scopesClaim", "userIdClaim", "sessionIdClaim"] as const;
+export type ClaimOptions = Pick<TrustedIssuer, (typeof CLAIM_OPTIONS)[number]>;
+
+/** The claims of an issuer, and where it writes them. */
+export interface TokenProfile extends Required<ClaimOptions & Pick<TrustedIssuer, "issuer" | "audience">> {
   readonly claims: Readonly<Record<string, unknown>>;
-  readonly scopesClaim: ClaimPath;
-  readonly userIdClaim: ClaimPath;
-  readonly sessionIdClaim: ClaimPath;
   readonly now: () => number;
 }
 
-const NAMES: readonly (keyof TestTokenOptions)[] = [
-  "scopes",
-  "userId",
-  "sessionId",
-  "audience",
-  "issuer",
-  "tokenId",
-  "expiresIn",
-  "claims",
-  "header",
-  "kid",
-  "rejectedAs",
-];
+const NAMES =
+  "scopes, userId, sessionId, audience, issuer, tokenId, expiresIn, claims, header, kid, rejectedAs";
 
-/** @throws ConfigurationError for what no token is made of */
+/** @throws ConfigurationError for an invalid option */
 export function requireTokenOptions(call: string, options: TestTokenOptions): void {
-  requireNames(call, options, NAMES);
+  requireOptions(call, options, NAMES);
   const { scopes, expiresIn, rejectedAs } = options;
   if (scopes !== undefined && scopes !== null) requireGrantable(call, scopes);
-  if (expiresIn !== undefined && expiresIn !== null && !Number.isFinite(expiresIn)) {
-    throw mistake([call, "expiresIn"], "is no number.", "Write seconds from now, or null for no `exp`.");
-  }
+  if (expiresIn !== undefined && expiresIn !== null && !Number.isFinite(expiresIn))
+    throw mistake([call, "expiresIn"], "must be a number.", "Write seconds from now, or null for no `exp`.");
   if (rejectedAs !== undefined && !testRejections.includes(rejectedAs)) {
     const hint = `Write one of ${testRejections.join(", ")}.`;
-    throw mistake([call, "rejectedAs"], "is no rejection that a token can be made for.", hint);
+    throw mistake([call, "rejectedAs"], "is not a rejection that a token can cause.", hint);
   }
 }
 
-/** Names that say that something of a token is as a test wants it, and not as it should be. */
+/** The options that may make a token invalid on purpose. */
 const DELIBERATE = ["audience", "issuer", "claims", "header", "kid", "rejectedAs"] as const;
 
-/** Whether nothing of a token was told to be otherwise: a server that trusts the issuer must accept it then. */
+/** Reports whether a server with the options of the issuer must accept the token. */
 export function isGood(options: TestTokenOptions): boolean {
   if (DELIBERATE.some((name) => options[name] !== undefined)) return false;
   return !Object.values(options).includes(null) && (options.expiresIn ?? 1) > 0;
 }
 
-/** The claims of a token. */
 export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Record<string, unknown> {
   const { userId = "user-1", sessionId, scopes = [], expiresIn = 300, tokenId } = options;
   const { audience = profile.audience, issuer = profile.issuer, rejectedAs } = options;
@@ -94,11 +81,10 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
   ];
   for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);
   const [scopesName = ""] = [profile.scopesClaim].flat();
-  const flaw = rejectedAs && FLAWS[rejectedAs].claims?.(now, scopesName);
-  return { ...claims, ...flaw, ...options.claims };
+  return { ...claims, ...(rejectedAs && FLAWS[rejectedAs].claims?.(now, scopesName)), ...options.claims };
 }
 
-/** Writes a claim where its path says, beside what stands there. */
+/** Writes a claim at its path, and keeps the other claims in the same objects. */
 function write(claims: Record<string, unknown>, path: ClaimPath, value: unknown): void {
   const names = [path].flat();
   let place = claims;

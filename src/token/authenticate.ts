@@ -1,34 +1,36 @@
 import { type Rejection } from "../errors.ts";
 import { type Principal, readPrincipal } from "./principal.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { formMistakeOf, readJwt } from "./jwt-parts.ts";
+import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { type Acceptance, digestOf, type TokenCache } from "./token-cache.ts";
-import { type Trust } from "./issuers.ts";
+import { type Issuers } from "./issuers.ts";
 
-/** Who a token speaks for, or why it speaks for nobody. */
+/** The principal of a token, or why there is none. */
 export type Identified =
-  | { readonly kind: "identified"; readonly principal: Principal }
   | {
-      readonly kind: "refused";
-      readonly refusal: TokenRefusal;
-    };
+      readonly kind: "identified";
+      readonly principal: Principal;
+      /** For the cache: why a token that was verified just now is accepted, and for how long. */
+      readonly acceptance?: Acceptance;
+    }
+  | { readonly kind: "refused"; readonly refusal: TokenRefusal };
 
-/** Why no principal was found: the token was rejected, or it could not be checked. */
+/** The token was rejected, or could not be checked. */
 export interface TokenRefusal {
   readonly reason: "token_rejected" | "keys_unavailable";
   readonly rejection?: Rejection;
-  /** The claim that is missing or wrong. */
+  /** The missing or invalid claim. */
   readonly claim?: string;
-  /** What failed. For the operator's log. */
+  /** The error, for the operator's log. */
   readonly cause?: unknown;
   /** The principal of a revoked token. */
   readonly principal?: Principal;
 }
 
-/** Reports whether a verified principal was revoked. */
+/** Reports whether a verified principal is revoked. */
 export type RevocationCheck = (principal: Principal) => boolean | Promise<boolean>;
 
-/** From a token to whom it speaks for; at once where it is remembered. */
+/** Identifies the principal of a token; synchronously if the token is cached. */
 export type Identifier = (token: string) => Identified | Promise<Identified>;
 
 export interface IdentificationRules {
@@ -37,71 +39,63 @@ export interface IdentificationRules {
   readonly isRevoked: RevocationCheck | undefined;
 }
 
-/** Tells whom tokens speak for: by their signature and claims, unless those are remembered, and by what was revoked. */
-export function createIdentifier(trust: Trust, rules: IdentificationRules): Identifier {
+/** Creates the function that verifies tokens, with a cache and the revocation check of the options. */
+export function createIdentifier(issuers: Issuers, rules: IdentificationRules): Identifier {
   const { maxTokenBytes, cache, isRevoked } = rules;
-  const verify: Verify = (token, onAccepted) => verifyToken(token, trust, onAccepted);
-  const identify = cache ? remember(cache, verify) : verify;
+  const verify = (token: string) => verifyToken(token, issuers);
+  const identify = cache ? withCache(cache, verify) : verify;
   return (token) => {
-    // Before anything looks at all of it.
-    const misshapen = formMistakeOf(token, maxTokenBytes);
-    if (misshapen) return reject(misshapen);
-    return isRevoked ? askRevocation(identify(token), isRevoked) : identify(token);
+    // Before hashing: a client may send a token of any size.
+    const malformed = findFormMistake(token, maxTokenBytes);
+    if (malformed) return reject(malformed.rejection);
+    return isRevoked ? checkRevocation(identify(token), isRevoked) : identify(token);
   };
 }
 
-/** `onAccepted` is told of a token that was accepted, before anybody else is. */
-type Verify = (
-  token: string,
-  onAccepted?: (principal: Principal, acceptance: Acceptance) => void,
-) => Promise<Identified>;
-
-/** The issuer, the signature and the claims of one token. */
-async function verifyToken(
-  token: string,
-  trust: Trust,
-  onAccepted?: Parameters<Verify>[1],
-): Promise<Identified> {
-  const jwt = readJwt(token);
-  if (typeof jwt === "string") return reject(jwt);
-  const authority = trust.authorityOf(jwt);
-  if (typeof authority === "string") return reject(authority);
-  const verification = await authority.verify(jwt);
+async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
+  const read = readJwt(token);
+  if (read.kind === "rejected") return reject(read.rejection);
+  const found = issuers.verifierFor(read.jwt);
+  if (found.kind === "rejected") return reject(found.rejection);
+  const { verifier } = found;
+  const verification = await verifier.verify(read.jwt);
   if (verification.kind === "unavailable") return unavailable(verification.cause);
   if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
-  const read = readPrincipal(verification.claims, authority.principal);
-  if (read.kind === "mistake") return reject("claims", read.claim);
+  const result = readPrincipal(verification.claims, verifier.principal);
+  if (result.kind === "invalid") return reject("claims", result.claim);
   const { key, endsAt } = verification;
-  onAccepted?.(read.principal, { keys: authority.keys, key, endsAt });
-  return identified(read.principal);
+  return {
+    kind: "identified",
+    principal: result.principal,
+    acceptance: { keys: verifier.keys, key, endsAt },
+  };
 }
 
-/** Verifies a token once while it is remembered, and once for all who send it at the same time. */
-function remember(cache: TokenCache<Principal>, verify: Verify): Identifier {
-  const flights = new Map<string, Promise<Identified>>();
+/** Caches accepted tokens, and verifies a token only once if several requests send it at the same time. */
+function withCache(cache: TokenCache<Principal>, verify: (token: string) => Promise<Identified>): Identifier {
+  const pending = new Map<string, Promise<Identified>>();
   const verifyOnce = async (token: string, digest: string): Promise<Identified> => {
     try {
-      return await verify(token, (principal, acceptance) => {
-        cache.set(digest, principal, acceptance);
-      });
+      const result = await verify(token);
+      if (result.kind === "identified" && result.acceptance)
+        cache.set(digest, result.principal, result.acceptance);
+      return result;
     } finally {
-      flights.delete(digest);
+      pending.delete(digest);
     }
   };
   return (token) => {
     const digest = digestOf(token);
     const principal = cache.get(digest);
-    if (principal) return identified(principal);
-    const started = flights.get(digest);
-    if (started) return started;
-    const flight = verifyOnce(token, digest);
-    flights.set(digest, flight);
-    return flight;
+    if (principal) return { kind: "identified", principal };
+    const started = pending.get(digest) ?? verifyOnce(token, digest);
+    pending.set(digest, started);
+    return started;
   };
 }
 
-/** No answer is not a bad token: whoever cannot tell whether a token is revoked says so, and lets nobody in. */
-async function askRevocation(
+/** A failed check is not a revoked token: the request is refused as unavailable, so that a client keeps its token. */
+async function checkRevocation(
   answer: Identified | Promise<Identified>,
   isRevoked: RevocationCheck,
 ): Promise<Identified> {
@@ -115,13 +109,11 @@ async function askRevocation(
     if (revoked === false) return outcome;
     if (revoked === true)
       return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
-    throw new TypeError("`isRevoked` must answer true or false.");
+    throw new TypeError("`isRevoked` must return true or false.");
   } catch (cause) {
     return unavailable(cause);
   }
 }
-
-const identified = (principal: Principal): Identified => ({ kind: "identified", principal });
 
 const reject = (rejection: Rejection, claim?: string): Identified => ({
   kind: "refused",

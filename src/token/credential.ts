@@ -1,9 +1,9 @@
 import { type AccessRequest, ownProperty } from "../request.ts";
 
-/** Where a token may stand in a request. Never the query string: those end up in logs (RFC 6750 section 5.3). */
+/** Where a request may carry its token. Never the query string, which ends up in logs (RFC 6750 section 5.3). */
 export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
 
-/** What a request carried: one token, nothing that is meant for this server, or something that no token is read from. */
+/** The credential of a request. `missing` includes the schemes of other servers; `malformed` includes several tokens. */
 export type Credential =
   | { readonly kind: "token"; readonly token: string; readonly source: "header" | "cookie" }
   | { readonly kind: "missing" }
@@ -18,15 +18,15 @@ const TOO_LARGE: Credential = { kind: "too_large" };
 const BEARER = "bearer ";
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
-/** Credentials of another scheme (RFC 9110 section 11.4): a scheme and something behind it, however long that is. */
+/** Credentials of another scheme (RFC 9110 section 11.4): a scheme, and something after it. */
 const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
 
-/** What a user agent may send besides the token: 50 cookies of 4096 bytes (RFC 6265 section 6.1). */
+/** The cookies that a user agent may send besides the token: 50 of 4096 bytes (RFC 6265 section 6.1). */
 const MAX_COOKIE_BYTES = 50 * 4096;
 
 /**
- * Reads the one credential of a request. Several are refused whichever of them would do: the next hop may read
- * another one than the guard did. The length decides before anything looks at all of a field.
+ * Reads the credential of a request. Several are malformed even if one is valid: the next hop may read a different one
+ * (RFC 6750 section 2). The length is checked before the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -52,12 +52,12 @@ function readAuthorization(
 ): Credential {
   if (typeof fields === "string") return readField(fields, maxTokenBytes);
   const [field, ...others] = fields ?? [];
-  // Whatever their schemes: the next hop may read the other one.
+  // Even with different schemes: the next hop may read the other field.
   if (others.length > 0) return MALFORMED;
   return field === undefined ? MISSING : readField(field, maxTokenBytes);
 }
 
-/** A scheme other than Bearer is no credential for this server (RFC 6750 section 3.1): it is answered like none. */
+/** Another scheme than Bearer is not a credential for this server (RFC 6750 section 3.1). */
 function readField(field: string, maxTokenBytes: number): Credential {
   const isBearer = field.slice(0, BEARER.length).toLowerCase() === BEARER;
   if (!isBearer) return OTHER_SCHEME.test(field) ? MISSING : MALFORMED;
@@ -69,26 +69,26 @@ function readField(field: string, maxTokenBytes: number): Credential {
 }
 
 /**
- * Whether a header's token that nobody accepts is none to begin with. Asked last: what is accepted is well formed, and looking
- * at every character takes longer than to find a token that is remembered.
+ * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every character is
+ * slower than finding a cached token, and an accepted token always has the right syntax.
  */
 export const isMalformed = ({ token, source }: Extract<Credential, { kind: "token" }>): boolean =>
   source === "header" && !TOKEN.test(token);
 
-/** Every cookie of the name (RFC 6265 section 4.2.1): a second one may be planted from a sibling domain. */
+/** A second cookie of the same name (RFC 6265 section 4.2.1) may come from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
   if (cookie === undefined) return MISSING;
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
-  // Nothing is cut where nothing can be found: a client may send thousands of others.
+  // Fast path: do not split thousands of other cookies.
   if (!cookie.includes(name)) return MISSING;
   const values = cookie.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
-    const isNamed = separator >= 0 && pair.slice(0, separator).trim() === name;
-    return isNamed ? [pair.slice(separator + 1).trim()] : [];
+    const hasName = separator >= 0 && pair.slice(0, separator).trim() === name;
+    return hasName ? [pair.slice(separator + 1).trim()] : [];
   });
   const [token = "", ...others] = values;
   if (others.length > 0) return MALFORMED;
-  // A cookie that was cleared is left with an empty value.
+  // Applications clear a cookie by setting it to an empty value.
   if (token === "") return MISSING;
   return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
 }

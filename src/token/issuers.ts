@@ -1,91 +1,89 @@
 import { KeysUnavailableError, type Rejection } from "../errors.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
-import { type PrincipalRules } from "./principal.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
+import { type PrincipalRules } from "./principal.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
 
-/** Whose tokens are accepted, with which keys, and how they are read. */
-export interface TrustedParty {
+/** The keys of one issuer, and the rules for its tokens. */
+export interface IssuerConfiguration {
   readonly keys: KeyResolver;
   readonly token: TokenRules;
   readonly principal: Omit<PrincipalRules, "scopeRules">;
 }
 
-/** What one party's tokens are verified and read with. */
-export interface Authority {
+/** Verifies the tokens of one issuer. */
+export interface IssuerVerifier {
   readonly keys: KeyResolver;
   readonly verify: TokenVerifier;
   readonly principal: PrincipalRules;
 }
 
-/** Everyone whose tokens are accepted. */
-export interface Trust {
-  /** Who is to verify a token, or why nobody is. */
-  readonly authorityOf: (jwt: JwtParts) => Authority | Rejection;
+/** The verifier for a token, or why no issuer accepts it. */
+export type VerifierResult =
+  | { readonly kind: "found"; readonly verifier: IssuerVerifier }
+  | { readonly kind: "rejected"; readonly rejection: Rejection };
+
+/** All issuers whose tokens are accepted. */
+export interface Issuers {
+  readonly verifierFor: (jwt: JwtParts) => VerifierResult;
   readonly ready: () => Promise<void>;
   readonly close: () => void;
 }
 
-/** What `aud` each server accepts, for whoever tells why a token was not. */
+/** The accepted `aud` values of each server, for the error messages of `scopegate/testing`. */
 const AUDIENCES = new WeakMap<object, readonly string[]>();
 
 export const audienceOf = (server: object): readonly string[] => AUDIENCES.get(server) ?? [];
 
-export function rememberAudience(server: object, parties: readonly TrustedParty[]): void {
-  const all = parties.flatMap(({ token }) => token.audience ?? []);
-  AUDIENCES.set(server, [...new Set(all)]);
+export function rememberAudience(server: object, issuers: readonly IssuerConfiguration[]): void {
+  AUDIENCES.set(server, [...new Set(issuers.flatMap(({ token }) => token.audience ?? []))]);
 }
 
 /**
- * Brings together the parties that are trusted. With `byIssuer` the `iss` that a token claims chooses one of them, and
- * nothing else: the party then verifies it, `iss` included, so that its keys vouch for no other. An issuer that is not
- * trusted is told from the token alone.
+ * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer. That issuer's
+ * verifier then checks the whole token, including `iss`, so that its keys cannot sign tokens of another issuer.
  */
-export function createTrust(
-  parties: readonly TrustedParty[],
-  byIssuer: boolean,
+export function createIssuers(
+  configurations: readonly IssuerConfiguration[],
+  selectByIssuer: boolean,
   scopeRules: ScopeRules,
-): Trust {
-  const authorities = parties.map(({ keys, token, principal }): Authority => {
-    // A copy: who made the options may change a list in them later.
-    return {
-      keys,
-      verify: createTokenVerifier(token, keys),
-      principal: { ...structuredClone(principal), scopeRules },
-    };
+): Issuers {
+  const found = configurations.map(({ keys, token, principal }): VerifierResult => {
+    // A copy, because the caller may change an array of the options later.
+    const rules = { ...structuredClone(principal), scopeRules };
+    return { kind: "found", verifier: { keys, verify: createTokenVerifier(token, keys), principal: rules } };
   });
-  const [only] = authorities;
-  const known = new Map(parties.map(({ token }, index) => [token.issuer, authorities[index]]));
+  const [only] = found;
+  const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, found[index]]));
   return {
-    authorityOf: (jwt) => {
-      if (only && !byIssuer) return only;
+    verifierFor: (jwt) => {
+      if (only && !selectByIssuer) return only;
       const claims = readJsonSegment(jwt.payload);
-      if (!claims) return "malformed";
+      if (!claims) return { kind: "rejected", rejection: "malformed" };
       const issuer = Object.hasOwn(claims, "iss") ? claims["iss"] : undefined;
-      return (typeof issuer === "string" ? known.get(issuer) : undefined) ?? "issuer";
+      const known = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
+      return known ?? { kind: "rejected", rejection: "issuer" };
     },
-    ready: () => readyAll(parties),
+    ready: () => readyAll(configurations),
     close: () => {
-      for (const { keys } of parties) keys.close();
+      for (const { keys } of configurations) keys.close();
     },
   };
 }
 
-async function readyAll(parties: readonly TrustedParty[]): Promise<void> {
-  const answers = await Promise.allSettled(parties.map(({ keys }) => keys.ready()));
-  const failures = answers.flatMap((answer, index) =>
-    answer.status === "rejected"
-      ? [{ issuer: parties[index]?.token.issuer, reason: answer.reason as unknown }]
-      : [],
-  );
-  if (failures.length === 0) return;
-  const reasons = failures.map(({ issuer, reason }) => {
-    const why = reason instanceof Error ? reason.message : "failed.";
-    return issuer === undefined ? why : `${issuer}: ${why}`;
-  });
-  throw new KeysUnavailableError(
-    new AggregateError(failures.map(({ reason }) => reason)),
-    `Keys are unavailable. ${reasons.join(" ")}`,
-  );
+async function readyAll(issuers: readonly IssuerConfiguration[]): Promise<void> {
+  const results = await Promise.allSettled(issuers.map(({ keys }) => keys.ready()));
+  const errors: unknown[] = [];
+  const messages = ["Keys are unavailable."];
+  for (const [index, result] of results.entries()) {
+    if (result.status === "fulfilled") continue;
+    const error: unknown = result.reason;
+    const issuer = issuers[index]?.token.issuer;
+    errors.push(error);
+    messages.push(
+      `${issuer === undefined ? "" : `${issuer}: `}${error instanceof Error ? error.message : "failed."}`,
+    );
+  }
+  if (errors.length > 0) throw new KeysUnavailableError(new AggregateError(errors), messages.join(" "));
 }

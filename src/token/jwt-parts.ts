@@ -1,23 +1,32 @@
 import { attempt, type Rejection } from "../errors.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 
-/** The header parameters that a verifier may look at before the signature is checked (RFC 7515 section 4.1). */
+/** The header parameters that may be read before the signature is verified (RFC 7515 section 4.1). */
 export interface JoseHeader {
   readonly alg: string;
   readonly kid?: string;
   readonly typ?: string;
 }
 
-/** A compact JWS cut into its parts, with its header read. The payload is still unread: nothing vouches for it yet. */
+/** A compact JWS, split into its parts. Only the header is parsed: the payload is not verified yet. */
 export interface JwtParts {
-  /** The whole token as it was sent. */
+  /** The whole token. */
   readonly encoded: string;
   readonly header: JoseHeader;
-  /** Canonical base64url, so much is known. */
+  /** Canonical base64url. */
   readonly payload: string;
 }
 
-/** All tokens of a key begin with the same header: it is read once. Longer ones and more of them are no issuer's. */
+/** A rejected token. */
+export interface RejectedJwt {
+  readonly kind: "rejected";
+  readonly rejection: Extract<Rejection, "malformed" | "too_large" | "algorithm">;
+}
+
+/** The parts of a token, or why it is rejected before any key is used. */
+export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedJwt;
+
+/** The tokens of one key share a header, so that parsed headers are cached. An attacker can send many long headers. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
@@ -25,56 +34,57 @@ const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const BACKSLASH = 0x5c;
-/** Its first byte in UTF-8; no JSON text begins with it. */
+/** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
 const BYTE_ORDER_MARK = 0xef;
 
 const BASE64URL = /^[\w-]+$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 
-/** What is wrong with the form of a token, told from its length and its dots alone. */
-export function formMistakeOf(
-  token: string,
-  maxTokenBytes: number,
-): Extract<Rejection, "malformed" | "too_large"> | undefined {
-  // A program may hand over what a client left out.
-  if (typeof (token as unknown) !== "string") return "malformed";
-  if (token.length > maxTokenBytes) return "too_large";
+/** Checks only the length and the number of segments, which takes constant memory for any input. */
+export function findFormMistake(token: string, maxTokenBytes: number): RejectedJwt | undefined {
+  // Untyped code may pass undefined.
+  if (typeof (token as unknown) !== "string") return reject("malformed");
+  if (token.length > maxTokenBytes) return reject("too_large");
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  return first > 0 && second > first + 1 && !token.includes(".", second + 1) ? undefined : "malformed";
+  const isCompact = first > 0 && second > first + 1 && !token.includes(".", second + 1);
+  return isCompact ? undefined : reject("malformed");
 }
 
-/** Cuts a token and reads its header, or says why it is refused before any key is touched. */
-export function readJwt(token: string): JwtParts | Extract<Rejection, "malformed" | "algorithm"> {
+/** Splits a token and parses its header. */
+export function readJwt(token: string): ReadJwt {
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  if (second <= first) return "malformed";
+  if (second <= first) return reject("malformed");
   const encodedHeader = token.slice(0, first);
   const payload = token.slice(first + 1, second);
   const signature = token.slice(second + 1);
   const header = headers.get(encodedHeader) ?? readHeader(encodedHeader);
-  if (!header || !isCanonicalBase64Url(payload)) return "malformed";
-  // An unsecured JWT has no signature (RFC 7519 section 6): say that its algorithm is refused.
-  if (signature === "") return "algorithm";
-  return isCanonicalBase64Url(signature) ? { encoded: token, header, payload } : "malformed";
+  if (!header || !isCanonicalBase64Url(payload)) return reject("malformed");
+  // An unsecured JWT has no signature (RFC 7519 section 6).
+  if (signature === "") return reject("algorithm");
+  if (!isCanonicalBase64Url(signature)) return reject("malformed");
+  return { kind: "jwt", jwt: { encoded: token, header, payload } };
 }
 
+const reject = (rejection: RejectedJwt["rejection"]): RejectedJwt => ({ kind: "rejected", rejection });
+
 function readHeader(segment: string): JoseHeader | undefined {
-  const members = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;
-  if (!members) return undefined;
-  const [alg, kid, typ] = [ownValue(members, "alg"), ownValue(members, "kid"), ownValue(members, "typ")];
-  if (typeof alg !== "string" || !isAbsentOrText(kid) || !isAbsentOrText(typ)) return undefined;
-  // Extensions that must be understood (RFC 7515 section 4.1.11), `b64` (RFC 7797) among them: none is.
-  if (Object.hasOwn(members, "crit") || Object.hasOwn(members, "b64")) return undefined;
+  const json = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;
+  if (!json) return undefined;
+  const [alg, kid, typ] = [ownValue(json, "alg"), ownValue(json, "kid"), ownValue(json, "typ")];
+  if (typeof alg !== "string" || !isOptionalString(kid) || !isOptionalString(typ)) return undefined;
+  // Critical extensions (RFC 7515 section 4.1.11) are not supported, and neither is `b64` (RFC 7797).
+  if (Object.hasOwn(json, "crit") || Object.hasOwn(json, "b64")) return undefined;
   const header = Object.freeze({ alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) });
   if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(copyOf(segment), header);
   return header;
 }
 
-/** Text that was cut out of another holds on to the whole of it: a token would be kept with its header. */
+/** A slice of a string keeps the whole string in memory: here the token. */
 const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
 
-/** The JSON object that a segment in canonical base64url holds, or `undefined` where parsers might read another one. */
+/** Parses the JSON object of a segment; `undefined` if another parser might read a different object. */
 export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
   const bytes = Buffer.from(segment, "base64url");
   const value = attempt((): unknown => JSON.parse(DECODER.decode(bytes)));
@@ -82,54 +92,55 @@ export function readJsonSegment(segment: string): Readonly<Record<string, unknow
 }
 
 /**
- * Whether an object is all that can be read from its JSON text: not where a byte order mark stands before it, nor where
- * a member occurs twice, of which other parsers may keep the other one (RFC 8725 section 2.4).
+ * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and about which
+ * of two properties with the same name counts (RFC 8725 section 2.4).
  */
 export const isOnlyReading = (value: object, json: Buffer): boolean =>
-  json[0] !== BYTE_ORDER_MARK && countMembers(value) === countColons(json);
+  json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
 
-/** Base64url without padding whose unused bits are zero: one token has one spelling (RFC 4648 section 3.5). */
-function isCanonicalBase64Url(text: string): boolean {
-  if (!BASE64URL.test(text) || text.length % 4 === 1) return false;
-  const last = text.slice(-1);
-  if (text.length % 4 === 2) return "AQgw".includes(last);
-  return text.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
+/** Requires unused bits to be zero (RFC 4648 section 3.5), so that one token has only one spelling. */
+function isCanonicalBase64Url(segment: string): boolean {
+  if (!BASE64URL.test(segment) || segment.length % 4 === 1) return false;
+  const last = segment.slice(-1);
+  if (segment.length % 4 === 2) return "AQgw".includes(last);
+  return segment.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
 }
 
-/** Every colon outside a string of a JSON text stands for one member; parsing keeps one of two that are spelled alike. */
+/** Counts the properties before parsing: each has one colon outside of a string. */
 function countColons(json: Buffer): number {
-  // Asked for once: the length of a buffer costs as much as one of its bytes.
+  // Reading the length of a buffer is as slow as reading a byte.
   const { length } = json;
   let colons = 0;
   for (let index = 0; index < length; index += 1) {
     const byte = json[index];
     if (byte === COLON) colons += 1;
     if (byte !== QUOTE) continue;
-    // To the end of the string, which has most of the bytes.
+    // Skip the string.
     index += 1;
     while (index < length && json[index] !== QUOTE) index += json[index] === BACKSLASH ? 2 : 1;
   }
   return colons;
 }
 
-function countMembers(root: object): number {
-  let members = 0;
+/** Counts the properties after parsing, without recursion: deeply nested JSON must not overflow the stack. */
+function countProperties(root: object): number {
+  let count = 0;
   const pending: object[] = [root];
   for (let next = pending.pop(); next; next = pending.pop()) {
-    const isList = Array.isArray(next);
-    const values = (isList ? next : Object.values(next)) as readonly unknown[];
-    if (!isList) members += values.length;
+    const isArray = Array.isArray(next);
+    const values = (isArray ? next : Object.values(next)) as readonly unknown[];
+    if (!isArray) count += values.length;
     for (const value of values) if (typeof value === "object" && value !== null) pending.push(value);
   }
-  return members;
+  return count;
 }
 
-/** Own members only: a polluted prototype must not name a key. */
+/** Own properties only: a polluted prototype must not set a header parameter. */
 const ownValue = (header: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(header, name) ? header[name] : undefined;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const isAbsentOrText = (value: unknown): value is string | undefined =>
+const isOptionalString = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";

@@ -4,7 +4,7 @@ import { scopeSetOf } from "../scopes/scope-sets.ts";
 /** A claim's name, or the path to it through nested objects: `["realm_access", "roles"]`. */
 export type ClaimPath = string | readonly string[];
 
-/** Which claims a principal is read from, and how its scopes cover others. */
+/** The claims that a principal is read from, and the scope hierarchy. */
 export interface PrincipalRules {
   readonly scopesClaim: ClaimPath;
   readonly userIdClaim: ClaimPath;
@@ -12,45 +12,42 @@ export interface PrincipalRules {
   readonly scopeRules: ScopeRules;
 }
 
-/** Who a request speaks for, read from the claims of a verified token (RFC 7519 section 4). Frozen, claims included. */
+/** The caller of a request, read from the claims of a verified token (RFC 7519 section 4). Deeply frozen. */
 export interface Principal {
-  /** `sub`, unless `userIdClaim` says otherwise. */
+  /** The `sub` claim, or the claim of the option `userIdClaim`. */
   readonly userId?: string;
-  /** `session_id`, unless `sessionIdClaim` says otherwise. */
+  /** The `session_id` claim, or the claim of the option `sessionIdClaim`. */
   readonly sessionId?: string;
-  /** The scopes as the token lists them; use `has` to ask what they cover. */
+  /** The scopes as the token lists them. Use `has` to check what they cover. */
   readonly scopes: readonly string[];
-  /** `aud` as a list; empty when the token names none. */
+  /** The `aud` claim as an array; empty if the token has none. */
   readonly audience: readonly string[];
-  /** `iss`. */
+  /** The `iss` claim. */
   readonly issuer?: string;
-  /** `jti`. */
+  /** The `jti` claim. */
   readonly tokenId?: string;
-  /** `exp`, in seconds since the epoch. */
+  /** The `exp` claim, in seconds since the epoch. */
   readonly expiresAt?: number;
-  /** All claims of the token, verified; check the type of what you read. */
+  /** All claims of the verified token. Check the type of the claims that you read. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Whether the granted scopes cover one, the admin scope and implied scopes included. */
+  /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
   has(scope: string): boolean;
-  /** The ids for which `resource:<id>:action` is granted, or `"all"`; for filtering the list of a `filtered` route. */
+  /** Returns the ids for which `resource:<id>:action` is granted, or `"all"`. Use it to filter the result of a `filtered` route. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
-/**
- * The scopes of a principal, indexed for the rules of a server. One that another server made, or a test by hand, is
- * judged by its list of scopes alone.
- */
+/** Reads only `scopes`, so that a principal of another server, or of a test, cannot bring its own `has`. */
 export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
   scopeSetOf(principal.scopes, rules).granted;
 
-/** A principal, or the name of a claim that is missing or of the wrong type. */
+/** A principal, or the name of a claim that is missing or has the wrong type. */
 export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
-  | { readonly kind: "mistake"; readonly claim: string };
+  | { readonly kind: "invalid"; readonly claim: string };
 
 /**
- * Reads the claims of a verified token to a principal, or to the name of a claim that is of the wrong type. The claims
- * become a part of the principal, frozen; their list of scopes is exchanged for the equal one that others share.
+ * Reads a principal from the claims of a verified token. It freezes the claims, and replaces their array of scopes by an
+ * equal array that principals share.
  */
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
   const scopes = readScopes(claimAt(claims, rules.scopesClaim));
@@ -60,20 +57,20 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   const issuer = claimAt(claims, "iss");
   const tokenId = claimAt(claims, "jti");
   const expiresAt = claimAt(claims, "exp");
-  if (!scopes) return mistake(nameOf(rules.scopesClaim));
-  if (!audience) return mistake("aud");
-  if (!isText(userId)) return mistake(nameOf(rules.userIdClaim));
-  if (!isText(sessionId)) return mistake(nameOf(rules.sessionIdClaim));
-  if (!isText(issuer)) return mistake("iss");
-  if (!isText(tokenId)) return mistake("jti");
+  if (!scopes) return invalid(nameOf(rules.scopesClaim));
+  if (!audience) return invalid("aud");
+  if (!isOptionalString(userId)) return invalid(nameOf(rules.userIdClaim));
+  if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
+  if (!isOptionalString(issuer)) return invalid("iss");
+  if (!isOptionalString(tokenId)) return invalid("jti");
   const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
-  if (date !== undefined) return mistake(date);
+  if (date !== undefined) return invalid(date);
 
   const set = scopeSetOf(scopes, rules.scopeRules);
   const { scopesClaim } = rules;
   if (typeof scopesClaim === "string" && claims[scopesClaim] === scopes) claims[scopesClaim] = set.scopes;
   const { has, resourceIds } = set;
-  // Member by member: a spread among others is slow to make, and every token makes one.
+  // Assigned one by one, because an object literal with spreads is slow and every token creates one.
   const principal: Writable<Principal> = { has, resourceIds, scopes: set.scopes, audience, claims };
   if (userId !== undefined) principal.userId = userId;
   if (sessionId !== undefined) principal.sessionId = sessionId;
@@ -87,13 +84,13 @@ const NO_AUDIENCE: readonly string[] = Object.freeze([]);
 
 const DATES = ["exp", "nbf", "iat"] as const;
 
-const mistake = (claim: string): ReadPrincipal => ({ kind: "mistake", claim });
+const invalid = (claim: string): ReadPrincipal => ({ kind: "invalid", claim });
 
 const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
-/** A principal that is not read from a token: it has these scopes, and no name. */
+/** Creates a principal without a token: it has scopes but no user id. */
 export function createPrincipal(
   { scopes, audience, claims }: Pick<Principal, "scopes" | "audience" | "claims">,
   rules: ScopeRules,
@@ -109,13 +106,13 @@ export function createPrincipal(
   });
 }
 
-/** To the last claim: handlers of concurrent requests may share it. */
+/** Handlers of concurrent requests may share one principal, so that none may change a claim. */
 function freezePrincipal(principal: Principal): Principal {
   deepFreeze(principal.claims, principal.scopes);
   return Object.freeze(principal);
 }
 
-/** A claim by name or path. Own members only: a polluted prototype grants nothing. */
+/** Finds a claim by name or path. Own properties only, so that a polluted prototype grants nothing. */
 function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
   if (typeof path === "string") return Object.hasOwn(claims, path) ? claims[path] : undefined;
   let value: unknown = claims;
@@ -126,29 +123,29 @@ function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): un
   return value;
 }
 
-/** A list of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
+/** An array of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
 function readScopes(value: unknown): readonly string[] | undefined {
   if (typeof value === "string") return value.split(" ").filter((scope) => scope !== "");
-  return isTextList(value) ? value : undefined;
+  return isStringArray(value) ? value : undefined;
 }
 
-/** RFC 7519 section 4.1.3: one string or a list of them. */
+/** RFC 7519 section 4.1.3: one string, or an array of strings. */
 function readAudience(value: unknown): readonly string[] | undefined {
   if (value === undefined) return NO_AUDIENCE;
   if (typeof value === "string") return Object.freeze([value]);
-  return isTextList(value) ? Object.freeze(value) : undefined;
+  return isStringArray(value) ? Object.freeze(value) : undefined;
 }
 
-const isText = (value: unknown): value is string | undefined =>
+const isOptionalString = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";
 
-const isTextList = (value: unknown): value is readonly string[] =>
+const isStringArray = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");
 
-/** `1e400` is a number that never expires to a comparison; RFC 7519 section 2 knows no infinity. */
+/** JSON.parse reads `1e400` as Infinity, and such a token would never expire. */
 const isNumericDate = (value: unknown): boolean => value === undefined || Number.isFinite(value);
 
-/** Of a JSON value, which has no circles; not by recursion, since a client may nest deeper than a stack. */
+/** Freezes a JSON value without recursion: deeply nested claims must not overflow the stack. */
 function deepFreeze(root: object, frozen: readonly string[]): void {
   const pending = [root];
   for (let next = pending.pop(); next; next = pending.pop()) {

@@ -2,19 +2,19 @@ import { hash } from "node:crypto";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
-/** How many accepted tokens are remembered, and for how long at most. */
+/** The limits of the token cache. */
 export interface TokenCacheRules {
-  /** How many; the one that was used longest ago goes first. */
+  /** The maximum number of tokens. A full cache replaces a token that was not used recently. */
   readonly maxEntries: number;
-  /** For how long at most, in seconds. */
+  /** The maximum age of an entry, in seconds. */
   readonly maxAgeSeconds: number;
 }
 
-/** What a token was accepted by, and until when it says that it is good. */
+/** The key that accepted a token, and when the token expires. */
 export interface Acceptance {
   readonly keys: KeyResolver;
   readonly key: VerificationKey;
-  /** In milliseconds; `Infinity` where the token names no end. */
+  /** In milliseconds; `Infinity` for a token that does not expire. */
   readonly endsAt: number;
 }
 
@@ -24,9 +24,8 @@ interface Entry<Value> extends Acceptance {
 }
 
 /**
- * What became of accepted tokens. An entry counts only while the token has not ended and its key is still in use; a clock
- * that was set back ends it. Keyed by the SHA-256 of the whole token: neither a token nor a part of it is kept, and a
- * signature that was exchanged is another token.
+ * Caches accepted tokens. An entry is valid until the token expires or its key is withdrawn, and not if the clock was set
+ * back. The cache key is the SHA-256 of the whole token, signature included: no part of a token is kept in memory.
  */
 export class TokenCache<Value> {
   readonly #entries: BoundedMap<string, Entry<Value>>;
@@ -43,8 +42,8 @@ export class TokenCache<Value> {
     const entry = this.#entries.get(digest);
     if (!entry) return undefined;
     const now = this.#now();
-    const isYoung = now >= entry.since && now < entry.since + this.#maxAgeMs && now < entry.endsAt;
-    if (isYoung && entry.keys.holds(entry.key)) return entry.value;
+    const isFresh = now >= entry.since && now < entry.since + this.#maxAgeMs && now < entry.endsAt;
+    if (isFresh && entry.keys.holds(entry.key)) return entry.value;
     this.#entries.delete(digest);
     return undefined;
   }
@@ -54,5 +53,5 @@ export class TokenCache<Value> {
   }
 }
 
-/** The name of a token in the cache. */
+/** Returns the cache key of a token. */
 export const digestOf = (token: string): string => hash("sha256", token, "binary");

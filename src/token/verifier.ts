@@ -17,52 +17,47 @@ import {
 } from "../keys/verification-key.ts";
 import { isOnlyReading, type JwtParts } from "./jwt-parts.ts";
 
-/** What a token must be to be accepted. */
+/** The checks that a token must pass. */
 export interface TokenRules {
   readonly algorithms: readonly Algorithm[];
   readonly issuer: string | undefined;
-  /** The accepted `aud` values; `undefined` where the audience is not verified. */
+  /** The accepted `aud` values; `undefined` if the audience is not verified. */
   readonly audience: readonly string[] | undefined;
   readonly requiredClaims: readonly string[];
-  /** The accepted `typ` values; `null` stands for none. */
+  /** The accepted `typ` values; `null` accepts a missing `typ`. */
   readonly tokenTypes: readonly (string | null)[];
   readonly clockToleranceSeconds: number;
   readonly maxTokenAgeSeconds: number | undefined;
   readonly now: () => number;
 }
 
-/** The outcome for one token. `unavailable` says that nobody could tell: that is no verdict on the token. */
+/** The result for one token. `unavailable` means that the keys could not be loaded: the token may be valid. */
 export type Verification =
   | {
       readonly kind: "verified";
-      /** Of this token alone, to be kept or changed. */
+      /** The caller may keep or change this object. */
       readonly claims: Record<string, unknown>;
       readonly key: VerificationKey;
-      /** When it stops being good by its own account, in milliseconds since the epoch. */
+      /** When the token expires, in milliseconds since the epoch. */
       readonly endsAt: number;
     }
   | Rejected
   | { readonly kind: "unavailable"; readonly cause: unknown };
 
-/** With `claims`, the claim that is missing or wrong. */
 interface Rejected {
   readonly kind: "rejected";
   readonly rejection: Rejection;
+  /** The missing or invalid claim, if `rejection` is `claims`. */
   readonly claim?: string;
 }
 
 /** Verifies one token. */
 export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 
-/** As jose takes them; an age only in seconds. */
-interface ClaimOptions extends JWTVerifyOptions {
-  readonly maxTokenAge?: number;
-}
-
-/** Makes the verifier of one issuer's tokens. The signature and the registered claims are jose's to check (RFC 7515, RFC 7519). */
+/** Creates the verifier for the tokens of one issuer. jose checks the signature and the registered claims (RFC 7515, RFC 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
-  const options: ClaimOptions = {
+  const options: JWTVerifyOptions = {
     algorithms: [...rules.algorithms],
     requiredClaims: [...rules.requiredClaims],
     clockTolerance: rules.clockToleranceSeconds,
@@ -83,7 +78,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     } catch (cause) {
       return { kind: "unavailable", cause };
     }
-    // After the keys, which may have taken seconds to come.
+    // Read the clock after the keys, which may take seconds to load.
     const optionsNow = { currentDate: readClock(rules.now), ...options };
     let rejected = reject("key");
     for (const key of found) {
@@ -96,10 +91,10 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, optionsNow);
         if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
-        return { kind: "verified", claims: payload, key, endsAt: endOf(payload, options.maxTokenAge) };
+        return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
         rejected = toRejected(error);
-        // Another key may fit; what is wrong with the claims is final.
+        // Another key may match the signature. Every other rejection is final.
         if (rejected.rejection !== "signature") return rejected;
       }
     }
@@ -107,7 +102,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   };
 }
 
-/** Every throw of jose is a rejection: none of them may become an error page or a stack. */
+/** Every error of jose is a rejection: none may become a 500 response or expose a stack trace. */
 function toRejected(error: unknown): Rejected {
   if (error instanceof JWSSignatureVerificationFailed) return reject("signature");
   if (error instanceof JWTExpired) return reject("expired");
@@ -124,13 +119,13 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
   return { kind: "rejected", rejection: "claims", claim };
 }
 
-/** The tolerance for clocks is left out: what is near its end is verified anew. */
+/** Ignores the clock tolerance: a token within the tolerance is verified again instead of read from the cache. */
 function endOf({ exp, iat }: Readonly<Record<string, unknown>>, maxTokenAgeSeconds = Infinity): number {
   const seconds = (value: unknown): number => (typeof value === "number" ? value : Infinity);
   return Math.min(seconds(exp), seconds(iat) + maxTokenAgeSeconds) * 1000;
 }
 
-/** RFC 7515 section 4.1.9: compared without case, `application/` may be left out. */
+/** RFC 7515 section 4.1.9: case-insensitive, and `application/` may be omitted. */
 const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");
 
 const reject = (rejection: Rejection): Rejected => ({ kind: "rejected", rejection });

@@ -54,7 +54,7 @@ describe.each([
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, post, post)).toEqual([
       [
-        "A body parser runs in front of protect: the bodies of callers nobody knows are read and parsed before they are refused. Move app.use(protect(server)) in front of the parser.",
+        "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
         "ScopegateWarning",
       ],
     ]);

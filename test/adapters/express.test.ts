@@ -77,7 +77,7 @@ describe.each([
     ["/agents/me", [], 200],
     ["/agents/ME", [], 403],
     ["/agents/m%65", [], 403],
-    ["/agents/me/", [], 403],
+    ["/agents/me/", [], 200],
     ["/agents/ME", ["agents:read"], 200],
     ["/agents/m%65", ["agents:read"], 200],
     ["/agents/me/", ["agents:read"], 200],

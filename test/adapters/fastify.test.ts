@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createResourceServer, type ScopeMappings } from "scopegate";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
 import { toPattern } from "../../src/adapters/fastify/pattern.ts";
-import { isPattern, parsePattern } from "../../src/policy/pattern.ts";
+import { isPattern, parsePattern } from "../../src/policy/parse-pattern.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();
@@ -52,7 +52,7 @@ describe.each([
     app.get("/agents/me", () => "me");
     app.get("/agents/:agent", (request) => request.params);
     expect((await app.inject({ url: "/agents/me", headers: await bearer(["me:read"]) })).body).toBe("me");
-    for (const url of ["/agents/ME", "/agents/m%65", "/agents/me/"]) {
+    for (const url of ["/agents/ME", "/agents/m%65"]) {
       for (const scopes of [["agents:read"], ["me:read"]])
         expect((await app.inject({ url, headers: await bearer(scopes) })).statusCode, url).toBe(403);
       const both = await bearer(["me:read", "agents:read"]);

@@ -80,7 +80,7 @@ describe.each([
     await app.ready();
     expect(written(routes)).toEqual([`GET ${pattern}`]);
     const report = serverFor({ [`GET ${pattern}`]: "public" }).audit(routes);
-    expect(report).toMatchObject({ ok: true, findings: [] });
+    expect(report).toMatchObject({ ok: true, findings: [{ kind: "guard_missing" }] });
     expect(report.routes[0]?.rule?.key).toBe(`GET ${pattern}`);
   });
 

@@ -102,9 +102,10 @@ describe.each([
     );
     const { port, stack } = await start(() => undefined, [named]);
     await ask(port, { path: "/x", token: await issuer.token({ scopes: ["page:read"] }) });
-    const handle = stack[0]?.handle as (RequestHandler & { readonly label?: string }) | undefined;
+    const handle = stack[0]?.handle;
     expect(handle).not.toBe(named);
-    expect([handle?.name, handle?.length, handle?.label]).toEqual(["listAgents", 3, "agents"]);
+    const { name, length, label } = handle as RequestHandler & { readonly label?: string };
+    expect({ name, length, label }).toEqual({ name: "listAgents", length: 3, label: "agents" });
   });
 
   it("leaves the error handlers of a route as they are", async () => {

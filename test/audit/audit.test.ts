@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { AuditError, type AuditFinding, type AuditReport, type ListedRoute } from "scopegate";
 import { auditRoutes } from "../../src/audit/audit.ts";
 import { type ScopeMappings } from "../../src/policy/requirement.ts";
-import { changeable, rulesOf } from "../support/policy.ts";
+import { changeable, compiledOf } from "../support/policy.ts";
 
 /** Routes written as the table writes its keys. */
 const routesOf = (...keys: readonly string[]): readonly ListedRoute[] =>
@@ -20,9 +20,9 @@ const audit = (
   table: ScopeMappings,
   keys: readonly string[],
   { defaults, fate = "refused" }: Given = {},
-): AuditReport => auditRoutes(rulesOf(table, defaults), routesOf(...keys), fate);
+): AuditReport => auditRoutes(compiledOf(table, defaults), routesOf(...keys), fate);
 
-/** What a finding is about: `error route_unmapped GET /a`. */
+/** The severity, kind and subject of a finding: `error route_unmapped GET /a`. */
 const aboutOf = (finding: AuditFinding): string => {
   const { severity, kind } = finding;
   const subject =
@@ -62,14 +62,14 @@ describe("an audit of routes that all have a rule", () => {
   };
   const keys = ["GET /agents/:agent", "GET /health", "POST /health", "GET /files/:name"];
 
-  it("is ok, in one line", () => {
+  it("is ok, with one line of text", () => {
     const report = audit(table, keys);
     expect(report).toMatchObject({ ok: true, findings: [], summary: "4 routes, each with a rule" });
     expect(report.text).toBe(report.summary);
     expect(audit(table, ["GET /agents/:a"]).summary).toBe("1 route, with a rule; 2 errors");
   });
 
-  it("tells the rule that decides each route, and the rules for a part of it", () => {
+  it("lists the rule that decides each route, and the rules for a part of it", () => {
     expect(decided(audit(table, keys))).toEqual([
       ["GET /agents/:agent", "GET /agents/:id", ["GET /agents/me"]],
       ["GET /health", "* /health"],
@@ -90,8 +90,8 @@ describe("an audit of routes that all have a rule", () => {
     expect(report.routes.map(({ pattern }) => pattern)).toEqual(["/b", "/a/", "/"]);
   });
 
-  it("takes any iterable, once", () => {
-    const rules = rulesOf({ "GET /a": [] });
+  it("accepts any iterable and reads it once", () => {
+    const rules = compiledOf({ "GET /a": [] });
     function* list() {
       yield { method: "GET", pattern: "/a" };
     }
@@ -99,7 +99,7 @@ describe("an audit of routes that all have a rule", () => {
     expect(auditRoutes(rules, new Set(list()), "refused").ok).toBe(true);
   });
 
-  it("gives what cannot be changed", () => {
+  it("returns a frozen report", () => {
     const report = audit({ ...table, "GET /unused": [], "* /{*path}": [] }, [
       ...keys,
       "GET a",
@@ -122,7 +122,7 @@ describe("a route without a rule", () => {
     expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
   });
 
-  it("is told with what becomes of its requests", () => {
+  it("is reported with what happens to its requests", () => {
     expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
       "every request for it is refused",
     );
@@ -137,17 +137,17 @@ describe("a route without a rule", () => {
     ["GET /files/*path", '"GET /files/*path": ["resource:action"]'],
     ["GET /a{/:b}", '"GET /a{/:b}": ["resource:action"]'],
     ['GET /:"a b"', String.raw`"GET /:\"a b\"": ["resource:<a b>:action"]`],
-  ])("comes with the line to add for %s", (key, line) => {
+  ])("is reported with the line to add for %s", (key, line) => {
     expect(
       auditRoutes(
-        [],
+        compiledOf({}),
         [{ method: key.slice(0, key.indexOf(" ")), pattern: key.slice(key.indexOf(" ") + 1) }],
         "refused",
       ).findings[0]?.hint,
     ).toBe(`Add to scopeMappings: ${line}`);
   });
 
-  it("comes with a line that is a rule, which covers it", () => {
+  it("is covered by the rule of that line", () => {
     for (const key of ["GET /reports", "* /teams/:team_id/runs/:run_id", "GET /files/*path", "GET /a{/:b}"]) {
       const { hint } = onlyFinding(audit({}, [key]), "route_unmapped");
       const table = JSON.parse(`{${hint.replace("Add to scopeMappings: ", "")}}`) as ScopeMappings;
@@ -158,8 +158,9 @@ describe("a route without a rule", () => {
   it.each([
     ["/agents/:id", ["GET /agents/me", "GET /agents/:id.json"]],
     ["/files/*path", ["GET /files/:name"]],
-    ["/a{/:b}", ["GET /a", "GET /a/:b"]],
-  ])("is told apart from one of which rules cover a part: %s", (pattern, keys) => {
+    ["/a{/:b}", ["GET /a"]],
+    ["/a{/:b}", ["GET /a", "GET /a/x"]],
+  ])("is partly mapped where rules cover a part of it: %s", (pattern, keys) => {
     const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
     const finding = onlyFinding(report, "route_partly_mapped");
     expect(report.ok).toBe(false);
@@ -168,7 +169,7 @@ describe("a route without a rule", () => {
     expect(report.findings).toHaveLength(1);
   });
 
-  it("is one of which rules cover some methods only", () => {
+  it("is partly mapped where rules cover some of its methods", () => {
     expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
       "error route_partly_mapped * /any",
     ]);
@@ -176,25 +177,26 @@ describe("a route without a rule", () => {
     expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
   });
 
-  it("is told to be written as one rule where its parts are rules that cannot stand beside it", () => {
-    const { hint } = onlyFinding(
-      audit({ "GET /a": [], "GET /a/:b": [] }, ["GET /a{/:b}"]),
-      "route_partly_mapped",
-    );
-    expect(hint).toContain('in place of `GET /a`, `GET /a/:b`: "GET /a{/:b}"');
+  it("gets the hint to write one rule where the rules of its parts would be duplicates of it", () => {
+    const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
+    expect(hint).toContain('in place of `GET /a`: "GET /a{/:b}"');
     const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
     expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
   });
 
-  it("is told to be a rule written in another letter case", () => {
+  it("is not reported where the rule is written in another letter case, which is the same route", () => {
     const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
-    const { message, hint } = onlyFinding(report, "route_unmapped");
-    expect(message).toContain("`GET /Agents/:id` differs from it in letter case");
-    expect(hint).toBe("Write the key as the route is written.");
-    expect(report.findings).toHaveLength(1);
+    expect(report).toMatchObject({ ok: true, findings: [] });
+    expect(report.routes[0]?.rule?.key).toBe("GET /Agents/:id");
   });
 
-  it("names no more than five rules for its parts", () => {
+  it("is not reported where each of its alternatives has its own rule", () => {
+    const report = audit({ "GET /a": [], "GET /a/:b": ["a:read"] }, ["GET /a{/:b}"]);
+    expect(report).toMatchObject({ ok: true, findings: [] });
+    expect(decided(report)).toEqual([["GET /a{/:b}", "GET /a/:b", ["GET /a"]]]);
+  });
+
+  it("is reported with at most five rules for its parts", () => {
     const table = Object.fromEntries(
       ["a", "b", "c", "d", "e", "f", "g"].map((name) => [`GET /x/${name}`, []]),
     );
@@ -203,7 +205,7 @@ describe("a route without a rule", () => {
     );
   });
 
-  it("is a note for OPTIONS, which CORS middleware in front answers, unless a token opens it", () => {
+  it("is a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
     const keys = ["GET /a", "OPTIONS /*path"];
     const report = audit({ "GET /a": [] }, keys);
     expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
@@ -231,8 +233,8 @@ describe("a route that cannot be read", () => {
     ["ALL", "/agents"],
     ["FETCH", "/agents"],
     ["", "/agents"],
-  ])("is an error with a fix, and no exception: %j %j", (method, pattern) => {
-    const report = auditRoutes(rulesOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
+  ])("is an error with a fix, not an exception: %j %j", (method, pattern) => {
+    const report = auditRoutes(compiledOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
     const finding = onlyFinding(report, "route_unreadable");
     expect(report.ok).toBe(false);
     expect(report.routes).toEqual([]);
@@ -247,14 +249,14 @@ describe("a route that cannot be read", () => {
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
     ["GET", "RegExp /x/", "put the patterns that it serves into the list"],
-  ])("says how to write it: %s %s", (method, pattern, hint) => {
-    const { findings } = auditRoutes([], [{ method, pattern }], "refused");
+  ])("is reported with how to write it: %s %s", (method, pattern, hint) => {
+    const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
     expect(findings[0]?.hint).toContain(hint);
   });
 });
 
 describe("a list", () => {
-  it("without routes proves nothing, and is one error", () => {
+  it("is one error where it has no routes", () => {
     const report = audit({ "GET /a": [] }, []);
     expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
@@ -265,10 +267,12 @@ describe("a list", () => {
   });
 
   it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
-    "is not %j: a TypeError with the line to write",
+    "must not be %j: throws a TypeError with the line to write",
     (list) => {
-      expect(() => auditRoutes([], list as unknown as ListedRoute[], "refused")).toThrow(TypeError);
-      expect(() => auditRoutes([], list as unknown as ListedRoute[], "refused")).toThrow(
+      expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
+        TypeError,
+      );
+      expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
         "server.audit(routesOf(app))",
       );
     },
@@ -281,15 +285,15 @@ describe("a list", () => {
     [{ pattern: "/a" }],
     [{ method: ["GET"], pattern: "/a" }],
     [{ method: "GET", pattern: /a/ }],
-  ])("does not hold %j: a TypeError that names its place", (one) => {
+  ])("must not hold %j: throws a TypeError that names the entry", (one) => {
     const list = [{ method: "GET", pattern: "/a" }, one] as unknown as ListedRoute[];
-    expect(() => auditRoutes([], list, "refused")).toThrow(TypeError);
-    expect(() => auditRoutes([], list, "refused")).toThrow("number 2 of the list");
+    expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow(TypeError);
+    expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow("entry 2 has another shape");
   });
 });
 
 describe("a rule that no route reaches", () => {
-  it("is an error where somebody wrote it for the application, and a note where it is a default", () => {
+  it("is an error where it is custom, and a note where it is a default", () => {
     const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
     const report = audit({ "GET /agents": [], "GET /reports": [] }, ["GET /health"], { defaults });
     expect(report.findings.map(aboutOf)).toEqual([
@@ -309,12 +313,12 @@ describe("a rule that no route reaches", () => {
   it.each([
     ["GET /reports/:id", "GET /report/:id"],
     ["GET /custom/endpoint", "POST /custom/endpoint"],
-  ])("%s is told to be meant for %s, which has no rule of its own", (key, route) => {
+  ])("%s gets the hint %s, a route without its own rule", (key, route) => {
     const report = audit({ [key]: ["x:y"], "* /{*path}": [] }, [route, "GET /elsewhere"]);
     expect(onlyFinding(report, "rule_unreached").hint).toBe(`Did you mean \`${route}\`?`);
   });
 
-  it("is not told to be meant for a route that has its own rule", () => {
+  it("gets no hint at a route that has its own rule", () => {
     const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
     expect(onlyFinding(report, "rule_unreached").hint).toContain("Remove it");
   });
@@ -331,7 +335,7 @@ describe("a rule that no route reaches", () => {
     ["OPTIONS /a", "POST /a"],
     // Express and Koa read the two as one.
     ["GET /A", "GET /a"],
-  ])("is not %s where %s is a route", (key, route) => {
+  ])("is not reported for %s where %s is a route", (key, route) => {
     expect(
       found({ [key]: [], "* /{*path}": [] }, [route]).filter((one) => one.includes("unreached")),
     ).toEqual([]);
@@ -344,52 +348,18 @@ describe("a rule that no route reaches", () => {
     ["GET /a/b", "GET /a"],
     ["OPTIONS /b", "GET /a"],
     ["* /a/:id", "GET /a"],
-  ])("is %s where only %s is a route", (key, route) => {
+  ])("is reported for %s where only %s is a route", (key, route) => {
     expect(found({ [key]: [], "* /{*path}": [] }, [route])).toContain(`error rule_unreached ${key}`);
   });
 });
 
-describe("a rule that others shadow", () => {
-  it("is a note: every route that it covers has a narrower rule", () => {
-    const report = audit({ "* /{*path}": ["all:use"], "GET /a": [], "* /b/:id": [] }, [
-      "GET /a",
-      "POST /b/:x",
-    ]);
-    expect(report.findings.map(aboutOf)).toEqual(["note rule_shadowed * /{*path}"]);
-    expect(report.ok).toBe(true);
-    expect(onlyFinding(report, "rule_shadowed").rules.map(({ key }) => key)).toEqual(["GET /a", "* /b/:id"]);
-  });
-
-  it.each([
-    ["* /a/:id", { "GET /a/:id": [] }, ["GET /a/:x"]],
-    ["GET /*path", { "GET /a/*path": [] }, ["GET /a/:x"]],
-    ["GET /:a/:b", { "GET /a/:id": [] }, ["GET /a/:x", "GET /a/y"]],
-    // An exact method comes first, however wide its path.
-    ["* /a/:id", { "GET /*path": [] }, ["GET /a/:x"]],
-    ["* /a", { "HEAD /a": [], "GET /a": [] }, ["GET /a"]],
-  ] as const)("is %s", (key, others, keys) => {
-    expect(found({ [key]: [], ...others }, keys)).toEqual([`note rule_shadowed ${key}`]);
-  });
-
-  it.each([
-    ["* /a/:id", { "GET /a/:id": [] }, ["GET /a/:x", "POST /a/:x"]],
-    ["* /a/:id", { "GET /a/:id": [], "POST /a/:id": [] }, ["* /a/:x"]],
-    ["GET /a/b", { "GET /a/:id": [] }, ["GET /a/:x"]],
-    ["GET /:a/b", { "GET /a/:id": [] }, ["GET /:x/b", "GET /a/:x"]],
-    ["GET /a", { "HEAD /a": [] }, ["GET /a"]],
-    ["OPTIONS /{*path}", { "OPTIONS /a": [], "GET /a": [] }, ["GET /a"]],
-  ] as const)("is not %s, which still decides something", (key, others, keys) => {
-    expect(found({ [key]: [], ...others }, keys)).toEqual([]);
-  });
-});
-
-describe("a route whose rule asks for less than those around it", () => {
+describe("a route whose rule requires less than those around it", () => {
   const weakOf = (table: ScopeMappings, keys: readonly string[]) =>
     audit(table, keys)
       .findings.filter(({ kind }) => kind === "route_weaker")
       .map(aboutOf);
 
-  it("is a warning, which leaves the report ok, and names both rules and what they ask", () => {
+  it("is a warning, which keeps the report ok, and names both rules and their requirements", () => {
     const report = audit({ "GET /agents/:id": ["agents:<id>:read"], "* /agents/*path": [] }, [
       "GET /agents/:id",
       "DELETE /agents/:id",
@@ -404,7 +374,7 @@ describe("a route whose rule asks for less than those around it", () => {
     expect(finding.hint).toContain('"DELETE /agents/:id": ["resource:<id>:action"]');
   });
 
-  describe("because it has no rule of its own", () => {
+  describe("is reported where it has no rule of its own", () => {
     const wide: ScopeMappings = { "* /{*path}": [] };
     it.each([
       ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
@@ -412,13 +382,13 @@ describe("a route whose rule asks for less than those around it", () => {
       ["what shares its parent", ["GET /a/x"], { "GET /a/y": ["a:b"] }],
       ["most of what shares its parent", ["POST /a/x"], { "GET /a/y": ["a:b"], "POST /a/z": ["a:b"] }],
       ["deeper paths", ["GET /a/:id/secrets"], { "GET /a/:x": ["a:b"], "GET /a/:x/runs": ["a:b"] }],
-    ])("while %s has", (_, weak, others) => {
+    ])("and %s has one", (_, weak, others) => {
       expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
         weak.map((key) => `warning route_weaker ${key}`),
       );
     });
 
-    it("and all of them are named", () => {
+    it("and names all of the stronger rules", () => {
       const others: ScopeMappings = { "GET /a": ["a:b"], "GET /a/y": ["c:d"] };
       const report = audit({ ...wide, ...others }, ["GET /a/x", ...Object.keys(others)]);
       expect(onlyFinding(report, "route_weaker").message).toBe(
@@ -427,23 +397,23 @@ describe("a route whose rule asks for less than those around it", () => {
     });
 
     it.each([
-      ["stands at the top, where everything is near everything", ["GET /x"], { "GET /a": ["a:b"] }],
-      ["is near parameters only", ["GET /:x/y"], { "GET /:x/a": ["a:b"] }],
+      ["is at the top, where every route is a neighbour", ["GET /x"], { "GET /a": ["a:b"] }],
+      ["has a parent of parameters only", ["GET /:x/y"], { "GET /:x/a": ["a:b"] }],
       [
         "has as many neighbours that fall back to the same rule",
         ["GET /a/x", "GET /a/y"],
         { "GET /a/z": ["a:b"] },
       ],
-      ["is read by HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
-      ["is asked for by OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["answers HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["answers OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
       ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
       ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
-      ["asks for as much", ["GET /a/x"], { "GET /a/y": [] }],
-    ])("but not where it %s", (_, keys, others) => {
+      ["requires as much", ["GET /a/x"], { "GET /a/y": [] }],
+    ])("but is not reported where it %s", (_, keys, others) => {
       expect(weakOf({ ...wide, ...others }, [...keys, ...Object.keys(others)])).toEqual([]);
     });
 
-    it("but not where somebody wrote a rule for it, whatever it asks", () => {
+    it("but is not reported where it has its own rule, whatever that requires", () => {
       const table: ScopeMappings = {
         ...wide,
         "GET /a": ["a:b"],
@@ -453,22 +423,25 @@ describe("a route whose rule asks for less than those around it", () => {
       expect(weakOf(table, ["GET /a", "GET /a/:id", "GET /a/x"])).toEqual([]);
     });
 
-    it("but not where the wide rule is none for the neighbours", () => {
+    it("but is not reported where the wide rule does not cover the neighbours", () => {
       const table: ScopeMappings = { "GET /a/*path": "public", "GET /a": ["a:b"] };
       expect(weakOf(table, ["GET /a", "GET /a/x"])).toEqual([]);
     });
   });
 
-  it.each(["PUT", "PATCH", "DELETE"])("because %s asks for less than GET of the same pattern", (method) => {
-    const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
-    const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
-    expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
-    expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
-      "Ask of those who change it what those who read it are asked, or more.",
-    );
-  });
+  it.each(["PUT", "PATCH", "DELETE"])(
+    "is reported where %s requires less than GET of the same pattern",
+    (method) => {
+      const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
+      const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
+      expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
+      expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
+        "Ask of those who change it what those who read it are asked, or more.",
+      );
+    },
+  );
 
-  it("but not for POST, as logging in asks for less than listing, nor where reading is freer", () => {
+  it("is not reported for POST, because a login requires less, nor where reading requires less", () => {
     expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
@@ -481,7 +454,7 @@ describe("a route whose rule asks for less than those around it", () => {
     [{ anyOf: ["a:b"] }, []],
     [{ filtered: "a:b" }, "optional"],
     ["optional", "public"],
-  ] as const)("%j asks for more than %j", (more, less) => {
+  ] as const)("counts %j as stronger than %j", (more, less) => {
     const keys = ["PUT /a", "GET /a"];
     expect(weakOf({ "PUT /a": less, "GET /a": more }, keys)).toEqual(["warning route_weaker PUT /a"]);
     expect(weakOf({ "PUT /a": more, "GET /a": less }, keys)).toEqual([]);
@@ -502,7 +475,7 @@ describe("a route whose rule asks for less than those around it", () => {
     // A HEAD request runs the handler of GET.
     ["GET /a/:id", { "HEAD /a/*path": "public", "GET /a/:id": ["a:b"] }, '"HEAD /a/:id": ["a:b"]'],
   ] as const)(
-    "because a rule with a narrower path is for every method, and another one for its own: %s",
+    "is reported where an exact method comes before the `*` of a narrower path: %s",
     (key, table, line) => {
       const report = audit(table, [key]);
       expect(onlyFinding(report, "route_weaker").hint).toContain(line);
@@ -510,7 +483,7 @@ describe("a route whose rule asks for less than those around it", () => {
     },
   );
 
-  it("but not where the narrower path has a rule of that method as well", () => {
+  it("is not reported where the narrower path has a rule of that method, too", () => {
     const table: ScopeMappings = {
       "GET /{*path}": "public",
       "* /a/*path": ["a:b"],
@@ -521,7 +494,7 @@ describe("a route whose rule asks for less than those around it", () => {
 });
 
 describe("the text of a report", () => {
-  it("has errors first, then warnings, then notes, each with its kind and its fix", () => {
+  it("lists errors first, then warnings, then notes, each with its kind and its fix", () => {
     const report = audit({ "* /a/*path": [], "GET /a/:id": ["a:b"], "GET /unused": [], "* /{*path}": [] }, [
       "DELETE /a/:id",
       "GET /a/:id",
@@ -536,10 +509,7 @@ error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
   Remove it; if static files or an upgrade are behind it, add { method, pattern } to the list.
 
 warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which asks for a valid token; \`GET /a/:id\` asks for a:b.
-  The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]
-
-note rule_shadowed: the rule \`* /{*path}\` (custom) decides no route: each one that it covers is left to \`* /a/*path\`, \`GET /a/:id\`.
-  Keep it as a net for routes to come, or remove it.`);
+  The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
   });
 
   it("lists the default rules that no route reaches in one entry", () => {
@@ -558,7 +528,7 @@ note rule_shadowed: the rule \`* /{*path}\` (custom) decides no route: each one 
 });
 
 describe("orThrow", () => {
-  it("gives an ok report back, and throws the text of another one", () => {
+  it("returns an ok report, and throws the text of any other", () => {
     const good = audit({ "GET /a": [] }, ["GET /a"]);
     expect(good.orThrow()).toBe(good);
     const { orThrow, text } = audit({ "GET /a": [] }, ["GET /a", "GET /b"]);

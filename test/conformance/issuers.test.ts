@@ -92,7 +92,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     expect(failure).toBeInstanceOf(KeysUnavailableError);
     const { message } = failure as Error;
     expect(message).toContain(`${first.issuer}: ${first.issuer}/.well-known/`);
-    expect(message).toContain(`${PARTNER}: ${partnerKeys.url}/keys answered 500.`);
+    expect(message).toContain(`${PARTNER}: ${partnerKeys.url}/keys returned status 500.`);
     expect(message).not.toContain(second.issuer);
 
     expect(await verdict(await second.token({ scope: SCOPE }))).toBe(200);

@@ -1,4 +1,4 @@
-/** One program of all snippets and of the package: to start the compiler for each of them would take minutes. */
+/** One program of all snippets and of the package: one compiler for each of them would take minutes. */
 import { writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import ts from "typescript";
@@ -25,7 +25,7 @@ export type Peers = {
 
 let compiled: ts.Program | undefined;
 
-/** Compiles the snippets, which have to be written before, once. */
+/** Compiles all snippets, once. `writeSnippets` must have been called. */
 export const compileAll = (): ts.Program => (compiled ??= createProgram());
 
 function createProgram(): ts.Program {
@@ -37,12 +37,12 @@ function createProgram(): ts.Program {
   const files = [...snippets, ...examples].map(({ file }) => file);
   return ts.createProgram(
     [...files, ...ENTRIES, PEERS],
-    // As most users have it: `process.env.NAME`, and scripts of plain JavaScript.
+    // As most users write it: `process.env.NAME`, and scripts of plain JavaScript.
     { ...options, noPropertyAccessFromIndexSignature: false, allowJs: true },
   );
 }
 
-/** What the compiler has to say of the snippets. */
+/** The compiler errors of the snippets. */
 export function mistakesOf(program: ts.Program): readonly string[] {
   return program
     .getSourceFiles()
@@ -55,7 +55,7 @@ export function mistakesOf(program: ts.Program): readonly string[] {
     });
 }
 
-/** Every name that the package exports, and of classes and interfaces their own members, with its comment. */
+/** Every exported name with its comment, and the own properties of classes and interfaces. */
 export function exportedNames(program: ts.Program): ReadonlyMap<string, string> {
   const checker = program.getTypeChecker();
   const commentOf = (symbol: ts.Symbol): string =>
@@ -76,7 +76,7 @@ export function exportedNames(program: ts.Program): ReadonlyMap<string, string> 
   return found;
 }
 
-/** The names of the options of each library, by the page that compares with it. */
+/** The names of the options of each library, by the page that covers it. */
 export function peerOptions(program: ts.Program): ReadonlyMap<string, readonly string[]> {
   const checker = program.getTypeChecker();
   const file = program.getSourceFile(PEERS);

@@ -1,4 +1,4 @@
-/** The pages of the documentation, cut into headings, links and code blocks. */
+/** The pages of the documentation, parsed into headings, links and code blocks. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,7 +11,7 @@ export interface Block {
   /** The first word behind the fence. */
   readonly language: string;
   readonly code: string;
-  /** The heading of the second level above the block: blocks below one heading belong together. */
+  /** The heading of the second level above the block. Blocks below one heading belong together. */
   readonly section: string;
 }
 
@@ -22,7 +22,7 @@ export interface Page {
   /** The text without code blocks. */
   readonly prose: string;
   readonly blocks: readonly Block[];
-  /** As links name them. */
+  /** The anchors of its headings. */
   readonly anchors: ReadonlySet<string>;
   /** The targets of links and pictures. */
   readonly links: readonly string[];
@@ -42,7 +42,7 @@ export function pageOf(path: string): Page {
   return page;
 }
 
-/** What stands below a heading, up to the next of its level or above. */
+/** The text below a heading, up to the next heading of its level or above. */
 export function sectionOf({ path, text }: Page, heading: string): string {
   const [, level = "", body = ""] =
     new RegExp(`^(#+) ${heading.replaceAll(/[^\w ]/g, "\\$&")}\\n(.*)`, "ms").exec(text) ?? [];
@@ -63,21 +63,21 @@ function readPage(path: string): Page {
   return { path, text, prose, blocks, anchors: new Set(withNumbers(headings)), links };
 }
 
-/** What a heading is called in a link on GitHub. */
+/** The anchor of a heading on GitHub. */
 const slugOf = (heading: string): string =>
   heading
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
     .replaceAll(" ", "-");
 
-/** A heading that occurs again is numbered. */
+/** GitHub numbers the anchors of equal headings. */
 const withNumbers = (slugs: readonly string[]): readonly string[] =>
   slugs.map((slug, index) => {
     const before = slugs.slice(0, index).filter((one) => one === slug).length;
     return before === 0 ? slug : `${slug}-${before}`;
   });
 
-/** The generated reference is no page of ours. */
+/** All pages without the generated reference. */
 export const pages: readonly Page[] = [
   ...inFolder(".", { recursive: false }),
   ...inFolder("docs", { recursive: true }).filter((path) => !path.startsWith("docs/api/")),

@@ -1,4 +1,4 @@
-/** What the pages say, compared with the source: links, names, tables and pictures. */
+/** Compares the pages with the source: links, names, tables and pictures. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { runInNewContext } from "node:vm";
@@ -12,7 +12,7 @@ import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { pageOf, pages, ROOT, sectionOf } from "./markdown.ts";
 
-/** The texts of a union type, as its file declares it. */
+/** The string literals of a union type, as its file declares it. */
 function unionOf(file: string, name: string): readonly string[] {
   const source = ts.createSourceFile(file, readFileSync(join(ROOT, file), "utf8"), ts.ScriptTarget.Latest);
   const texts: string[] = [];
@@ -30,7 +30,7 @@ const REASONS = unionOf("src/policy/decision.ts", "RefusalReason") as readonly R
 const REJECTIONS = unionOf("src/errors.ts", "Rejection") as readonly Rejection[];
 const ISSUE_CODES = unionOf("src/errors.ts", "ConfigurationIssueCode");
 
-/** The rows of all tables of a text, as lists of cells. */
+/** The rows of all tables of a text, as arrays of cells. */
 const rowsOf = (text: string): readonly (readonly string[])[] =>
   [...text.matchAll(/^\| (.*) \|$/gm)].map(([, row = ""]) =>
     row.split(/(?<!\\)\|/).map((cell) => cell.trim()),
@@ -39,9 +39,7 @@ const rowsOf = (text: string): readonly (readonly string[])[] =>
 const unquoted = (cell: string): string => cell.replaceAll("`", "");
 
 describe("links", () => {
-  /** Written by others, or made by a command. */
-
-  it.each(pages)("of $path lead somewhere", ({ path, links, anchors }) => {
+  it.each(pages)("lead from $path to files and headings that exist", ({ path, links, anchors }) => {
     for (const link of links.filter((one) => !/^[a-z]+:/.test(one))) {
       const [file = "", anchor] = link.split("#");
       const target = file === "" ? path : relative(ROOT, join(ROOT, dirname(path), file));
@@ -52,7 +50,7 @@ describe("links", () => {
     }
   });
 
-  it("of README.md lead to every page", () => {
+  it("lead from README.md to every page", () => {
     const linked = new Set(pageOf("README.md").links.map((link) => link.split("#")[0]));
     const others = pages
       .map(({ path }) => path)
@@ -72,7 +70,7 @@ describe("docs/options.md", () => {
 });
 
 describe("docs/policy-table.md", () => {
-  it("has the default table as it is", () => {
+  it("lists the default table", () => {
     const rows = rowsOf(sectionOf(pageOf("docs/policy-table.md"), "The default table")).slice(2);
     const render = (value: unknown): string =>
       JSON.stringify(value)
@@ -83,7 +81,7 @@ describe("docs/policy-table.md", () => {
   });
 
   it.each(Object.entries(pictures))(
-    "shows %s as the library decides: npm run docs:pictures",
+    "shows %s as the library decides (npm run docs:pictures)",
     (name, draw) => {
       expect(readFileSync(join(ROOT, "docs/pictures", name), "utf8")).toBe(draw());
     },
@@ -93,10 +91,10 @@ describe("docs/policy-table.md", () => {
 describe("docs/troubleshooting.md", () => {
   const section = sectionOf(pageOf("docs/troubleshooting.md"), "Each refusal");
 
-  it("has every reason and every rejection once, each with its cause, its cure and a request that shows it", () => {
+  it("lists every reason and every rejection once, with a cause, a cure and a request that shows it", () => {
     const parts = section.split(/^### /m).slice(1);
     const names = parts.map((part) => /^`(\w+)`\n/.exec(part)?.[1]);
-    // `token_rejected` is told by its rejections.
+    // `token_rejected` is described by its rejections.
     const expected = [...REASONS.filter((reason) => reason !== "token_rejected"), ...REJECTIONS];
     expect([...names].sort()).toEqual(expected.sort());
     for (const [index, part] of parts.entries()) {
@@ -114,6 +112,7 @@ describe("docs/errors.md", () => {
   const refused = (reason: RefusalReason, rejection?: Rejection): Refused => ({
     allowed: false,
     reason,
+    rules: [],
     required: ["agents:web:run"],
     granted: [],
     missing: ["agents:web:run"],
@@ -121,16 +120,16 @@ describe("docs/errors.md", () => {
     ...(rejection && { rejection }),
   });
 
-  it("tells what each reason, and each rejection, is answered by", () => {
+  it("shows the status, detail and challenge of each reason and rejection", () => {
     const rows = rowsOf(sectionOf(page, "What is answered"))
       .slice(2)
       .map((row) => row.map(unquoted));
-    const told = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
+    const listed = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
     const rowFor = (reason: RefusalReason, rejection: string) =>
       rows.find((row) => row[0] === reason && row[1] === rejection);
     for (const reason of REASONS) {
       for (const rejection of reason === "token_rejected" ? REJECTIONS : [undefined]) {
-        const name = rejection === undefined ? "" : told.includes(rejection) ? rejection : "every other";
+        const name = rejection === undefined ? "" : listed.includes(rejection) ? rejection : "every other";
         const { status, body, headers } = server.refuse(refused(reason, rejection));
         const row = rowFor(reason, name) ?? [];
         expect(row.slice(2, 4), `${reason} ${name}`).toEqual([String(status), body.detail]);
@@ -140,16 +139,16 @@ describe("docs/errors.md", () => {
         expect(row[4], `${reason} ${name}`).toContain(error);
       }
     }
-    expect(rows.length).toBe(REASONS.length + told.length);
+    expect(rows.length).toBe(REASONS.length + listed.length);
     for (const rejection of REJECTIONS) expect(page.text, rejection).toContain(`\`${rejection}\``);
   });
 
-  it("shows the body of a refusal as it is", () => {
+  it("shows the body that the server returns for a refusal", () => {
     const [json] = page.blocks.filter(({ language }) => language === "json");
     expect(JSON.parse(json?.code ?? "")).toEqual(server.refuse(refused("scope_insufficient")).body);
   });
 
-  it("has every code of a configuration mistake, with an example that is one", () => {
+  it("lists every code of a configuration error, with an example that causes it", () => {
     const rows = rowsOf(sectionOf(page, "ConfigurationError")).slice(2);
     expect(rows.map(([code = ""]) => unquoted(code)).sort()).toEqual([...ISSUE_CODES].sort());
     const { publicPem, privateKey } = createIssuer();
@@ -164,7 +163,7 @@ describe("docs/errors.md", () => {
     }
   });
 
-  it("has every class that is exported to be caught", () => {
+  it("names every exported error class", () => {
     const classes = Object.entries(scopegate).filter(
       ([, value]) => value instanceof Function && value.prototype instanceof Error,
     );
@@ -173,11 +172,11 @@ describe("docs/errors.md", () => {
   });
 });
 
-describe("the other tables", () => {
-  it("have every finding of an audit, every way to satisfy a scope and every event of keys", () => {
-    const source = readFileSync(join(ROOT, "src/policy/audit-report.ts"), "utf8");
-    const kinds = [...source.matchAll(/"((?:rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
-    expect(new Set(kinds).size).toBeGreaterThanOrEqual(7);
+describe("other tables", () => {
+  it("list every finding of an audit, every way to satisfy a scope and every key event", () => {
+    const source = readFileSync(join(ROOT, "src/audit/report.ts"), "utf8");
+    const kinds = [...source.matchAll(/"((?:guard|rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
+    expect(new Set(kinds).size).toBeGreaterThanOrEqual(8);
     for (const kind of kinds) expect(pageOf("docs/audit.md").text).toContain(`\`${kind}\``);
     for (const by of unionOf("src/scopes/scope.ts", "SatisfiedBy"))
       expect(sectionOf(pageOf("docs/server.md"), "Principals"), by).toContain(`\`${by}\``);
@@ -185,7 +184,7 @@ describe("the other tables", () => {
       expect(pageOf("docs/tokens-and-keys.md").text).toContain(`\`${type}\``);
   });
 
-  it("of CONTRIBUTING.md have every room, and name only files that exist", () => {
+  it("list every folder of src in CONTRIBUTING.md, and name only files that exist", () => {
     const { text } = pageOf("CONTRIBUTING.md");
     for (const entry of readdirSync(join(ROOT, "src"), { withFileTypes: true }))
       if (entry.isDirectory()) expect(text).toContain(`\`${entry.name}/\``);

@@ -1,4 +1,4 @@
-/** Runs documented programs in this process: servers on a port that the system chooses, the others to their end. */
+/** Runs documented programs in this process: servers on an ephemeral port, other programs to their end. */
 import { once } from "node:events";
 import { request as httpRequest, type IncomingMessage, type Server as HttpServer } from "node:http";
 import { type AddressInfo, type ListenOptions, Server } from "node:net";
@@ -13,7 +13,7 @@ export interface Served {
   readonly close: () => Promise<void>;
 }
 
-/** Imports a program that listens, with 0 for the port that it names. */
+/** Imports a program that listens, and replaces its port by an ephemeral one. */
 export async function serve(file: string): Promise<Served> {
   const prototype = Server.prototype as unknown as { listen: Listen };
   const { listen } = prototype;
@@ -52,7 +52,7 @@ export interface Answered {
   readonly text: string;
 }
 
-/** Sends one documented request as it is written. */
+/** Sends one documented request exactly as it is written. */
 export async function send(port: number, { asked }: Request): Promise<Answered> {
   const { method = "GET", path, headers = [], content } = asked;
   const length = content === undefined ? [] : [["content-length", String(Buffer.byteLength(content))]];
@@ -73,7 +73,7 @@ export async function send(port: number, { asked }: Request): Promise<Answered> 
   };
 }
 
-/** Imports a program that comes to its end, and gives back what it printed. */
+/** Imports a program that ends, and returns what it printed. */
 export async function run(file: string): Promise<string> {
   const lines: string[] = [];
   const log = vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(format(...values)));

@@ -1,11 +1,11 @@
-/** The shell blocks of a page: the requests that they send, and what the page says is answered. */
+/** Parses the shell blocks of a page: the requests that they send, and the answers that the page shows. */
 import { type Asked } from "../support/http.ts";
 import { type Block } from "./markdown.ts";
 
-/** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for what an old and a new program answer. */
+/** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for an old and a new program. */
 export interface Expected {
   readonly statuses: readonly number[];
-  /** The body, where it is written down: it must be the same JSON. */
+  /** The body, if the page shows it: the answer must be the same JSON. */
   readonly body?: unknown;
   /** `# 401 expired`: the last line that the server printed. */
   readonly printed?: string;
@@ -20,7 +20,7 @@ export interface Request {
 /** The arguments of `token.mjs`: scopes, and claims as `name=value`. */
 export type Mint = (args: readonly string[]) => Promise<string>;
 
-/** Makes the requests of some blocks of one page, in order; variables hold tokens. */
+/** Parses the requests of some blocks of one page, in order; variables hold tokens. */
 export async function requestsOf(blocks: readonly Block[], mint: Mint): Promise<readonly Request[]> {
   const tokens = new Map<string, string>();
   const requests: Request[] = [];
@@ -69,7 +69,7 @@ function readField(field: string): readonly [string, string] {
 
 function readExpected(comment: string, line: string): Expected {
   const [, statuses, rest = ""] = /^(\d{3}(?: -> \d{3})?)(?!\d)(.*)$/.exec(comment) ?? [];
-  if (statuses === undefined) throw new Error(`No status is told: ${line}`);
+  if (statuses === undefined) throw new Error(`The comment has no status: ${line}`);
   const body = /^ ([{["].*)$/.exec(rest)?.[1];
   const printed = /^ (\w+)$/.exec(rest)?.[1];
   return {
@@ -84,7 +84,7 @@ const wordsOf = (text: string): string[] =>
     return double ?? single ?? bare ?? "";
   });
 
-/** What else may stand in a shell block, and what it names that has to exist. */
+/** The commands that a shell block may contain, and whether what they name exists. */
 const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) => boolean)?])[] = [
   [/^curl /],
   [/^\w+=\$\(node token\.mjs(?: [^)]+)?\)$/],
@@ -107,7 +107,7 @@ export interface KnownNames {
   readonly hasPath: (path: string) => boolean;
 }
 
-/** Whether a command is known, and what it names exists. */
+/** Whether a command is allowed and what it names exists. */
 export function isCommand(line: string, known: KnownNames): boolean {
   const [command = ""] = line.split("#");
   if (command.trim() === "") return true;

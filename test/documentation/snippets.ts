@@ -1,13 +1,13 @@
-/** The code blocks of pages and of comments in `src`, each written to a file of its own. */
+/** The code blocks of pages and of comments in `src`, each as a file of its own. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Block, pages, ROOT } from "./markdown.ts";
 
-/** Inside of the project, so that a snippet finds the packages that it imports. */
+/** Inside the project, so that a snippet finds the packages that it imports. */
 export const FOLDER = join(ROOT, "test/.snippets");
 
 export interface Snippet {
-  /** Where it stands. */
+  /** The page or file, and the line. */
   readonly name: string;
   readonly file: string;
   readonly code: string;
@@ -38,19 +38,19 @@ export const examples: readonly Snippet[] = readdirSync(join(ROOT, "src"), {
     });
   });
 
-/** What the test of a snippet does with it, told by what it does. */
+/** How a snippet is tested. */
 export type Role = "server" | "configuration" | "test" | "program";
 
 export function roleOf({ code }: Snippet): Role {
   if (/from "(?:node:test|vitest)"/.test(code)) return "test";
-  // What asserts its own answers shows no requests.
+  // A program that asserts its own answers has no requests below it.
   if (code.includes(".listen(") && !code.includes('"node:assert/strict"')) return "server";
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
 export function writeSnippets(): void {
   mkdirSync(FOLDER, { recursive: true });
-  // A snippet is a module of its own even where it imports nothing.
+  // A snippet must be a module even if it imports nothing.
   for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
 }
 

@@ -3,8 +3,8 @@ import { createResourceServer } from "scopegate";
 import { audienceOf } from "../../src/token/issuers.ts";
 import { createIssuer } from "../support/issuer.ts";
 
-describe("the audience that a server accepts", () => {
-  it("is told of the server, and of nothing else that looks like it", () => {
+describe("audienceOf", () => {
+  it("returns the accepted audiences of a server, and nothing for other objects", () => {
     const server = createResourceServer({
       audience: ["agents-prod", "agents-test"],
       verificationKeys: [createIssuer().publicPem],

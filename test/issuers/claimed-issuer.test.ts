@@ -1,9 +1,9 @@
-/** The `iss` that a token claims is compared exactly, and is read once: whoever it chooses verifies it as well. */
+/** The `iss` of a token is compared exactly, and the issuer that it selects verifies the token. */
 import fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import { TokenRejectedError } from "scopegate";
 import { createServer, verdictOf } from "../support/resource-servers.ts";
-import { BACKEND, CONTROL, ENTRIES, PARTNER, type Party, signedBy } from "./parties.ts";
+import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
 
 const server = createServer({
   issuers: [
@@ -14,17 +14,17 @@ const server = createServer({
   ],
 });
 
-/** A payload of these members, in this order; nothing is escaped or sorted out. */
+/** A payload with these properties in this order, without escaping or filtering. */
 const payloadOf = (...members: readonly string[]): string =>
   `{${[...members, '"aud":"agents-prod"', '"scopes":[]'].join(",")}}`;
 
 const IS_CONTROL = `"iss":${JSON.stringify(CONTROL.iss)}`;
 const IS_BACKEND = `"iss":${JSON.stringify(BACKEND.iss)}`;
 
-describe("the issuer of a token", () => {
+describe("the iss of a token", () => {
   it.each([
-    ["itself", CONTROL.iss, "accepted"],
-    ["the URL with a slash at its end", `${CONTROL.iss}/`, "issuer"],
+    ["the configured issuer", CONTROL.iss, "accepted"],
+    ["the URL with a trailing slash", `${CONTROL.iss}/`, "issuer"],
     ["the URL in capitals", CONTROL.iss.toUpperCase(), "issuer"],
     ["the host in capitals", "https://CONTROL.example", "issuer"],
     ["the scheme in capitals", "HTTPS://control.example", "issuer"],
@@ -33,14 +33,14 @@ describe("the issuer of a token", () => {
     ["credentials", "https://me@control.example", "issuer"],
     ["a query", `${CONTROL.iss}?`, "issuer"],
     ["a fragment", `${CONTROL.iss}#`, "issuer"],
-    ["a dot behind the host", `${CONTROL.iss}.`, "issuer"],
+    ["a trailing dot in the host", `${CONTROL.iss}.`, "issuer"],
     ["a dot segment", `${CONTROL.iss}/.`, "issuer"],
     ["a percent-encoded letter", "https://%63ontrol.example", "issuer"],
     ["a percent-encoded slash", `${CONTROL.iss}%2F`, "issuer"],
-    ["a space in front", ` ${CONTROL.iss}`, "issuer"],
-    ["a line break behind", `${CONTROL.iss}\n`, "issuer"],
-    ["a NUL behind", `${CONTROL.iss}\0`, "issuer"],
-    ["more behind a NUL", `${CONTROL.iss}\0.evil.example`, "issuer"],
+    ["a leading space", ` ${CONTROL.iss}`, "issuer"],
+    ["a trailing line break", `${CONTROL.iss}\n`, "issuer"],
+    ["a trailing NUL", `${CONTROL.iss}\0`, "issuer"],
+    ["more after a NUL", `${CONTROL.iss}\0.evil.example`, "issuer"],
     ["a zero-width space", "https://control\u200B.example", "issuer"],
     ["a soft hyphen", "https://con\u00ADtrol.example", "issuer"],
     ["a Cyrillic o", "https://c\u043Entrol.example", "issuer"],
@@ -48,10 +48,10 @@ describe("the issuer of a token", () => {
     ["a full-width slash", "https:\uFF0F\uFF0Fcontrol.example", "issuer"],
     ["a combining mark", "https://co\u0301ntrol.example", "issuer"],
     ["a prefix of it", "https://control", "issuer"],
-    ["it and more", `${CONTROL.iss}.evil.example`, "issuer"],
-    ["two in one text", `${CONTROL.iss} ${BACKEND.iss}`, "issuer"],
-    ["two in one text with a comma", `${CONTROL.iss},${BACKEND.iss}`, "issuer"],
-    ["a path of it", `${CONTROL.iss}/tenants/1`, "issuer"],
+    ["the issuer and more", `${CONTROL.iss}.evil.example`, "issuer"],
+    ["two issuers in one string", `${CONTROL.iss} ${BACKEND.iss}`, "issuer"],
+    ["two issuers in one string with a comma", `${CONTROL.iss},${BACKEND.iss}`, "issuer"],
+    ["a path below the issuer", `${CONTROL.iss}/tenants/1`, "issuer"],
     ["an unpaired surrogate", `${CONTROL.iss}\uD800`, "issuer"],
     ["an encoded tilde, as it is configured", "https://issuer.example/%7Eone/", "accepted"],
     ["a decoded tilde", "https://issuer.example/~one/", "issuer"],
@@ -64,7 +64,7 @@ describe("the issuer of a token", () => {
     ["null", "null", "issuer"],
     ["0", "0", "issuer"],
     ["the kid of its key", "2024", "issuer"],
-  ])("is compared exactly: %s", async (_, iss, verdict) => {
+  ])("must match exactly: %s", async (_, iss, verdict) => {
     const claims = { iss, aud: "agents-prod" };
     expect(await verdictOf(server, signedBy(CONTROL, { claims }))).toBe(verdict);
   });
@@ -75,30 +75,38 @@ describe("the issuer of a token", () => {
     ["a number", payloadOf('"iss":0'), "issuer"],
     ["true", payloadOf('"iss":true'), "issuer"],
     ["an object", payloadOf('"iss":{}'), "issuer"],
-    ["an object that looks like text", payloadOf(`"iss":{"toString":"${CONTROL.iss}"}`), "issuer"],
-    ["a list", payloadOf(`"iss":["${CONTROL.iss}"]`), "issuer"],
-    ["a list of two", payloadOf(`"iss":["${CONTROL.iss}","${BACKEND.iss}"]`), "issuer"],
-    ["an empty list", payloadOf('"iss":[]'), "issuer"],
+    ["an object with a toString property", payloadOf(`"iss":{"toString":"${CONTROL.iss}"}`), "issuer"],
+    ["an array", payloadOf(`"iss":["${CONTROL.iss}"]`), "issuer"],
+    ["an array of two", payloadOf(`"iss":["${CONTROL.iss}","${BACKEND.iss}"]`), "issuer"],
+    ["an empty array", payloadOf('"iss":[]'), "issuer"],
     ["under a name in capitals", payloadOf(`"ISS":"${CONTROL.iss}"`), "issuer"],
     ["under a name with a space", payloadOf(`"iss ":"${CONTROL.iss}"`), "issuer"],
     ["inside another claim", payloadOf(`"act":{${IS_CONTROL}}`), "issuer"],
     ["inside __proto__", payloadOf(`"__proto__":{${IS_CONTROL}}`), "issuer"],
     ["inside constructor.prototype", payloadOf(`"constructor":{"prototype":{${IS_CONTROL}}}`), "issuer"],
-    ["there twice, and the same", payloadOf(IS_CONTROL, IS_CONTROL), "malformed"],
-    ["there twice, another one last", payloadOf(IS_CONTROL, IS_BACKEND), "malformed"],
-    ["there twice, another one first", payloadOf(IS_BACKEND, IS_CONTROL), "malformed"],
-    ["there twice, once escaped", payloadOf(IS_CONTROL, IS_BACKEND.replace("iss", "\\u0069ss")), "malformed"],
-    ["there at both ends", `{${IS_BACKEND},"aud":"agents-prod","scopes":[],${IS_CONTROL}}`, "malformed"],
-    ["escaped, and the same to JSON", payloadOf(IS_CONTROL.replace("iss", "\\u0069ss")), "accepted"],
-    ["of escaped letters", payloadOf(IS_CONTROL.replace("control", "c\\u006fntrol")), "accepted"],
-    ["that of another, who did not sign", payloadOf(IS_BACKEND), "algorithm"],
-    ["a list of payloads", `[${payloadOf(IS_CONTROL)}]`, "malformed"],
+    ["present twice with the same value", payloadOf(IS_CONTROL, IS_CONTROL), "malformed"],
+    ["present twice with another value last", payloadOf(IS_CONTROL, IS_BACKEND), "malformed"],
+    ["present twice with another value first", payloadOf(IS_BACKEND, IS_CONTROL), "malformed"],
+    [
+      "present twice, once escaped",
+      payloadOf(IS_CONTROL, IS_BACKEND.replace("iss", "\\u0069ss")),
+      "malformed",
+    ],
+    ["present at both ends", `{${IS_BACKEND},"aud":"agents-prod","scopes":[],${IS_CONTROL}}`, "malformed"],
+    ["written with an escape in its name", payloadOf(IS_CONTROL.replace("iss", "\\u0069ss")), "accepted"],
+    [
+      "written with an escape in its value",
+      payloadOf(IS_CONTROL.replace("control", "c\\u006fntrol")),
+      "accepted",
+    ],
+    ["the issuer of another key", payloadOf(IS_BACKEND), "algorithm"],
+    ["in an array of payloads", `[${payloadOf(IS_CONTROL)}]`, "malformed"],
     ["the whole payload", JSON.stringify(CONTROL.iss), "malformed"],
     ["in a payload of null", "null", "malformed"],
     ["in an empty payload", "", "malformed"],
     ["in half a payload", payloadOf(IS_CONTROL).slice(0, -1), "malformed"],
     ["in a payload and a half", `${payloadOf(IS_CONTROL)}{}`, "malformed"],
-    ["behind a byte order mark", `\uFEFF${payloadOf(IS_CONTROL)}`, "malformed"],
+    ["after a byte order mark", `\uFEFF${payloadOf(IS_CONTROL)}`, "malformed"],
     ["in a comment", `{/*${IS_CONTROL}*/"aud":"agents-prod"}`, "malformed"],
     ["in a payload that is too large", payloadOf(IS_CONTROL, `"x":"${"x".repeat(16_384)}"`), "too_large"],
     [
@@ -106,18 +114,18 @@ describe("the issuer of a token", () => {
       payloadOf(IS_CONTROL, `"x":${"[".repeat(5e3)}${"]".repeat(5e3)}`),
       "accepted",
     ],
-  ])("is its own text: %s", async (_, payload, verdict) => {
+  ])("must be a single string in a valid payload: %s", async (_, payload, verdict) => {
     expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe(verdict);
   });
 
   it.each([
-    ["no UTF-8", Buffer.from(payloadOf(IS_CONTROL.replace("example", "ex\u00E4mple")), "latin1")],
+    ["invalid UTF-8", Buffer.from(payloadOf(IS_CONTROL.replace("example", "ex\u00E4mple")), "latin1")],
     ["UTF-16", Buffer.from(payloadOf(IS_CONTROL), "utf16le")],
-  ])("is not read from a payload of %s", async (_, payload) => {
+  ])("must not come from a payload in %s", async (_, payload) => {
     expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe("malformed");
   });
 
-  it("is not read from the header", async () => {
+  it("must not come from the header", async () => {
     const header = { iss: CONTROL.iss };
     const token = signedBy(CONTROL, { header, payload: payloadOf() });
     expect(await verdictOf(server, token)).toBe("issuer");
@@ -125,8 +133,8 @@ describe("the issuer of a token", () => {
     expect(await verdictOf(server, other)).toBe("algorithm");
   });
 
-  it("is the one that signed, whatever else the payload says", async () => {
-    const signers: readonly Party[] = [CONTROL, BACKEND, PARTNER];
+  it("must name the issuer that signed the token, for any payload", async () => {
+    const signers: readonly Signer[] = [CONTROL, BACKEND, PARTNER];
     const name = fc.constantFrom("iss", "\\u0069ss", "i\\u0073s", "ISS", "__proto__", "issuer", "sub");
     const value = fc
       .constantFrom(...signers.map(({ iss }) => iss))
@@ -173,10 +181,10 @@ describe("a polluted prototype", () => {
 
   it.each([
     ["no issuer", CONTROL, payloadOf(), "issuer"],
-    ["a strange issuer", CONTROL, payloadOf('"iss":"https://stranger.example"'), "issuer"],
+    ["an unknown issuer", CONTROL, payloadOf('"iss":"https://stranger.example"'), "issuer"],
     ["the issuer of another", BACKEND, payloadOf(IS_CONTROL), "algorithm"],
     ["another audience", CONTROL, payloadOf(IS_CONTROL).replace("agents-prod", "other"), "audience"],
-  ])("trusts no token with %s", async (_, signer, payload, verdict) => {
+  ])("accepts no token with %s", async (_, signer, payload, verdict) => {
     const token = signedBy(signer, { payload });
     Object.assign(Object.prototype, polluted);
     expect(await verdictOf(server, token)).toBe(verdict);

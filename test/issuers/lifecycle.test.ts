@@ -1,12 +1,12 @@
-/** `ready()` and `close()` are about every issuer. */
+/** `ready()` and `close()` apply to every issuer. */
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError, type ResourceServer } from "scopegate";
 import { type KeyResolver } from "../../src/keys/verification-key.ts";
 import { resolveOptions } from "../../src/options/resolve.ts";
-import { createTrust } from "../../src/token/issuers.ts";
+import { createIssuers } from "../../src/token/issuers.ts";
 import { behave } from "../support/fault-server.ts";
 import { verdictOf } from "../support/resource-servers.ts";
-import { issuersWith, REMOTE, remoteJwks, signedBy } from "./parties.ts";
+import { issuersWith, REMOTE, remoteJwks, signedBy } from "./signers.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
 const { serverOf, answer, asked, whenAsked, fetched, faults } = useRemoteIssuers();
@@ -30,7 +30,7 @@ describe("ready", () => {
     expect([asked("/r1"), asked("/r2")]).toEqual([1, 1]);
   });
 
-  it("fails with every issuer that failed and why, and with no other", async () => {
+  it("rejects with every failed issuer and the reasons", async () => {
     answer("/bad", behave.status(500));
     answer("/text", behave.text("no"));
     answer("/none", behave.json({ keys: [] }));
@@ -40,9 +40,9 @@ describe("ready", () => {
     const { code, message, cause } = await reasonOf(server);
     expect(code).toBe("keys_unavailable");
     const reasons = [
-      `${faults().url}/bad answered 500.`,
-      `${faults().url}/text answered no JSON.`,
-      `${faults().url}/none is of no use. There is no key for RS256.`,
+      `${faults().url}/bad returned status 500.`,
+      `${faults().url}/text did not return JSON.`,
+      `${faults().url}/none has no usable keys. There is no key for RS256.`,
     ];
     expect(message).toBe(
       `Keys are unavailable. ${bad}: ${reasons[0]} ${text}: ${reasons[1]} ${none}: ${reasons[2]}`,
@@ -53,7 +53,7 @@ describe("ready", () => {
     expect(await verdictOf(server, controls)).toBe("accepted");
   });
 
-  it("fails in fixed words where a source fails with what is no error", async () => {
+  it("rejects with a fixed message if a source rejects with a value that is not an error", async () => {
     const keys: KeyResolver = {
       find: () => [],
       holds: () => true,
@@ -61,21 +61,21 @@ describe("ready", () => {
       ready: () => Promise.reject("canary"),
       close: () => undefined,
     };
-    const { trusted, scopeRules } = resolveOptions({
+    const { issuers, scopeRules } = resolveOptions({
       serviceId: "agents-prod",
       issuers: issuersWith({ jwks: remoteJwks }),
     });
-    const parties = trusted.parties.map((party) =>
-      party.token.issuer === REMOTE.iss ? { ...party, keys } : party,
+    const configurations = issuers.configurations.map((configuration) =>
+      configuration.token.issuer === REMOTE.iss ? { ...configuration, keys } : configuration,
     );
-    const error: unknown = await createTrust(parties, true, scopeRules)
+    const error: unknown = await createIssuers(configurations, true, scopeRules)
       .ready()
       .catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(KeysUnavailableError);
     expect((error as Error).message).toBe(`Keys are unavailable. ${REMOTE.iss}: failed.`);
   });
 
-  it("is had once the one that failed is back", async () => {
+  it("resolves once the failed issuer is back", async () => {
     answer("/back", behave.sequence(behave.status(500), behave.json(remoteJwks)));
     const server = serverOf({ [REMOTE.iss]: "/back" });
     expect((await reasonOf(server)).message).toContain(REMOTE.iss);
@@ -83,14 +83,14 @@ describe("ready", () => {
     expect(await verdictOf(server, remotes)).toBe("accepted");
   });
 
-  it("is had by issuers whose keys are at hand", async () => {
+  it("resolves for issuers with local keys", async () => {
     const server = serverOf({});
     await expect(server.ready()).resolves.toBeUndefined();
   });
 });
 
 describe("close", () => {
-  it("ends what is under way for every issuer, and asks none of them again", async () => {
+  it("aborts the fetches of every issuer and sends no further request", async () => {
     for (const path of ["/c1", "/c2"]) answer(path, behave.never());
     const server = serverOf({ [REMOTE.iss]: "/c1", "https://two.example": "/c2" });
     const waiting = server.ready().catch((error: unknown) => error);

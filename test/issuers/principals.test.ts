@@ -1,10 +1,10 @@
-/** What comes after a token is verified is the same for every issuer, and tells whose the principal is. */
+/** Principals, scopes and hooks work the same for every issuer and name the issuer. */
 import { describe, expect, it } from "vitest";
 import { type Decision, type ObservedRequest, type Principal, type ResourceServerOptions } from "scopegate";
 import { createServer, verdictOf } from "../support/resource-servers.ts";
-import { BACKEND, CONTROL, ENTRIES, PARTNER, type Party, signedBy } from "./parties.ts";
+import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
 
-const PARTIES = [CONTROL, BACKEND, PARTNER];
+const SIGNERS = [CONTROL, BACKEND, PARTNER];
 
 const serverOf = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({
@@ -12,14 +12,14 @@ const serverOf = (options: Partial<ResourceServerOptions> = {}) =>
     ...options,
   });
 
-/** Every token carries its scopes where its issuer writes them. */
+/** A token with its scopes in the claim that its issuer uses. */
 function tokenOf(
-  party: Party,
+  signer: Signer,
   scopes: readonly string[],
   claims: Readonly<Record<string, unknown>> = {},
 ): string {
-  const where = party === BACKEND ? { permissions: scopes, scopes: undefined } : { scopes };
-  return signedBy(party, { claims: { aud: "agents-prod", ...where, ...claims } });
+  const where = signer === BACKEND ? { permissions: scopes, scopes: undefined } : { scopes };
+  return signedBy(signer, { claims: { aud: "agents-prod", ...where, ...claims } });
 }
 
 const ask = (token: string, target = "/agents", method = "GET") => ({
@@ -28,21 +28,21 @@ const ask = (token: string, target = "/agents", method = "GET") => ({
 });
 
 describe("a principal", () => {
-  it.each(PARTIES)("of $iss says so, and is not the one of the same name elsewhere", async (party) => {
+  it.each(SIGNERS)("names its issuer $iss, so that equal user ids of two issuers differ", async (signer) => {
     const server = serverOf();
-    const principal = await server.authenticate(tokenOf(party, ["a:b"], { sub: "user-1", jti: "1" }));
-    expect(principal).toMatchObject({ issuer: party.iss, userId: "user-1", tokenId: "1", scopes: ["a:b"] });
-    for (const other of PARTIES.filter((one) => one !== party)) {
+    const principal = await server.authenticate(tokenOf(signer, ["a:b"], { sub: "user-1", jti: "1" }));
+    expect(principal).toMatchObject({ issuer: signer.iss, userId: "user-1", tokenId: "1", scopes: ["a:b"] });
+    for (const other of SIGNERS.filter((one) => one !== signer)) {
       const namesake = await server.authenticate(tokenOf(other, ["a:b"], { sub: "user-1", jti: "1" }));
       expect([namesake.userId, namesake.issuer]).toEqual(["user-1", other.iss]);
     }
   });
 
-  it("is never taken for another when many tokens are verified at once", async () => {
+  it("belongs to its own token when many tokens are verified concurrently", async () => {
     const server = serverOf();
-    const many = Array.from({ length: 60 }, (_, index) => PARTIES[index % 3] ?? CONTROL);
+    const many = Array.from({ length: 60 }, (_, index) => SIGNERS[index % 3] ?? CONTROL);
     const found = await Promise.all(
-      many.map((party, index) => server.authenticate(tokenOf(party, [`n:${index}`]))),
+      many.map((signer, index) => server.authenticate(tokenOf(signer, [`n:${index}`]))),
     );
     expect(found.map(({ issuer, scopes }) => [issuer, scopes])).toEqual(
       many.map(({ iss }, index) => [iss, [`n:${index}`]]),
@@ -50,11 +50,11 @@ describe("a principal", () => {
   });
 });
 
-describe("the rules of scopes", () => {
+describe("the scope rules", () => {
   const server = serverOf({ adminScope: "root:all", impliedScopes: { "agents:write": ["agents:read"] } });
 
-  it.each(PARTIES)("hold for $iss as for all", async (party) => {
-    const decide = (scopes: readonly string[]) => server.check(ask(tokenOf(party, scopes)));
+  it.each(SIGNERS)("apply to $iss", async (signer) => {
+    const decide = (scopes: readonly string[]) => server.check(ask(tokenOf(signer, scopes)));
     expect(await decide(["agents:read"])).toMatchObject({ allowed: true });
     expect(await decide(["root:all"])).toMatchObject({ allowed: true });
     expect(await decide(["agents:write"])).toMatchObject({ allowed: true });
@@ -62,7 +62,7 @@ describe("the rules of scopes", () => {
     expect(await decide([])).toMatchObject({ reason: "scope_insufficient", missing: ["agents:read"] });
   });
 
-  it("are not met by scopes that stand where another issuer writes them", async () => {
+  it("ignore scopes in the claim of another issuer", async () => {
     const claims = { permissions: ["root:all"] };
     const decision = await server.check(ask(tokenOf(CONTROL, [], claims)));
     expect(decision).toMatchObject({ reason: "scope_insufficient", principal: { scopes: [] } });
@@ -71,15 +71,15 @@ describe("the rules of scopes", () => {
     ).toBe("claims");
   });
 
-  it.each(PARTIES)("hold in authorize, checkScopes and explain as in check, for $iss", async (party) => {
-    const request = ask(tokenOf(party, ["agents:write"]));
+  it.each(SIGNERS)("apply in authorize, checkScopes and explain as in check, for $iss", async (signer) => {
+    const request = ask(tokenOf(signer, ["agents:write"]));
     const decision = await server.check(request);
     expect(server.checkScopes(decision, ["agents:read"], request).allowed).toBe(true);
     expect(server.checkScopes(decision, ["teams:read"], request)).toMatchObject({
       ...{ allowed: false, reason: "scope_insufficient", missing: ["teams:read"] },
-      principal: { issuer: party.iss },
+      principal: { issuer: signer.iss },
     });
-    const principal = await server.authenticate(tokenOf(party, ["agents:write"]));
+    const principal = await server.authenticate(tokenOf(signer, ["agents:write"]));
     expect(server.authorize(principal, "GET", "/agents")).toMatchObject({ allowed: true, principal });
     expect(server.authorize(principal, "GET", "/teams")).toMatchObject({ reason: "scope_insufficient" });
     const explained = (path: string) =>
@@ -89,24 +89,24 @@ describe("the rules of scopes", () => {
 });
 
 describe("isRevoked", () => {
-  it("is asked with the issuer, so that one may revoke what the other did not", async () => {
+  it("receives the issuer, so that it can revoke tokens of one issuer only", async () => {
     const asked: (string | undefined)[] = [];
     const isRevoked = ({ issuer, tokenId }: Principal) => {
       asked.push(issuer);
       return issuer === CONTROL.iss && tokenId === "1";
     };
     const server = serverOf({ isRevoked });
-    const judge = (party: Party, jti: string) => verdictOf(server, tokenOf(party, [], { jti }));
-    expect(await Promise.all(PARTIES.map((party) => judge(party, "1")))).toEqual([
+    const judge = (signer: Signer, jti: string) => verdictOf(server, tokenOf(signer, [], { jti }));
+    expect(await Promise.all(SIGNERS.map((signer) => judge(signer, "1")))).toEqual([
       "revoked",
       "accepted",
       "accepted",
     ]);
     expect(await judge(CONTROL, "2")).toBe("accepted");
-    expect(asked.toSorted()).toEqual([...PARTIES, CONTROL].map(({ iss }) => iss).toSorted());
+    expect(asked.toSorted()).toEqual([...SIGNERS, CONTROL].map(({ iss }) => iss).toSorted());
   });
 
-  it("is not asked about a token that nobody vouches for", async () => {
+  it("receives no call for a token that no issuer signed", async () => {
     const server = serverOf({
       isRevoked: () => {
         throw new Error("It was asked.");
@@ -119,17 +119,17 @@ describe("isRevoked", () => {
 });
 
 describe("onDecision", () => {
-  it("is told whose principal it was, and names nobody for a token that nobody vouches for", async () => {
+  it("receives the issuer of the principal, and no principal for a token that no issuer signed", async () => {
     const told: (readonly [Decision, ObservedRequest])[] = [];
     const server = serverOf({ onDecision: (...decided) => told.push(decided) });
-    const good = PARTIES.map((party) => tokenOf(party, ["agents:read"]));
+    const good = SIGNERS.map((signer) => tokenOf(signer, ["agents:read"]));
     const bad = [
       tokenOf(CONTROL, ["agents:read"], { iss: "https://stranger.example" }),
       tokenOf(PARTNER, ["agents:read"], { iss: BACKEND.iss }),
     ];
     for (const token of [...good, ...bad]) await server.check(ask(token));
     expect(told.map(([decision]) => [decision.allowed, decision.principal?.issuer])).toEqual([
-      ...PARTIES.map(({ iss }) => [true, iss]),
+      ...SIGNERS.map(({ iss }) => [true, iss]),
       [false, undefined],
       [false, undefined],
     ]);
@@ -140,7 +140,7 @@ describe("onDecision", () => {
     for (const [, request] of told) expect(request).toEqual({ method: "GET", target: "/agents" });
   });
 
-  it("and the response tell a client nothing of the issuers that are trusted", async () => {
+  it("receives the details, while the response does not name the configured issuers", async () => {
     const server = serverOf({ realm: "agents" });
     for (const claims of [{ iss: "https://stranger.example" }, { iss: BACKEND.iss }, { aud: "other" }]) {
       const decision = await server.check(ask(tokenOf(CONTROL, [], claims)));

@@ -1,4 +1,4 @@
-/** Servers with issuers whose keys are fetched from a server that misbehaves, beside issuers whose keys are at hand. */
+/** Servers with some issuers whose keys are fetched from a fault server, and some with local keys. */
 import { afterAll, afterEach, beforeAll } from "vitest";
 import {
   type KeyEvent,
@@ -8,35 +8,35 @@ import {
 } from "scopegate";
 import { type Behaviour, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createServer } from "../support/resource-servers.ts";
-import { CONTROL, ENTRIES, REMOTE, signedBy } from "./parties.ts";
+import { CONTROL, ENTRIES, REMOTE, signedBy } from "./signers.ts";
 
 export const AUD = { aud: "agents-prod" };
 export const controls = signedBy(CONTROL, { claims: AUD });
 export const remotes = signedBy(REMOTE, { claims: AUD });
 
 export interface RemoteIssuers {
-  /** A server that trusts these issuers, each with the path that its keys are at; closed after the test. */
+  /** A server with these issuers, each with the path of its keys. It is closed after the test. */
   readonly serverOf: (
     remote: Readonly<Record<string, string>>,
     options?: Partial<ResourceServerOptions>,
   ) => ResourceServer;
   readonly answer: (path: string, behaviour: Behaviour) => void;
-  /** How many requests reached a path. */
+  /** The number of requests for a path. */
   readonly asked: (path: string) => number;
-  /** The paths for which the `fetch` of an issuer was called, since the server was made. */
+  /** The paths that were fetched since the server was created. */
   readonly fetched: () => readonly string[];
   readonly whenAsked: (path: string) => Promise<void>;
   readonly events: () => readonly KeyEvent[];
   readonly faults: () => FaultServer;
 }
 
-/** What stands in every address, and in no message. */
+/** Part of every URL, and of no message. */
 const QUERY = "?secret=1";
 
-/** A request that is not ended by somebody never ends. */
+/** A request ends only when it is aborted. */
 const LONGER_THAN_A_TEST = 600_000;
 
-/** To be called once in a file of tests. */
+/** Call this once per test file. */
 export function useRemoteIssuers(): RemoteIssuers {
   let faults: FaultServer;
   let server: ResourceServer | undefined;

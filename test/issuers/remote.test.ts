@@ -1,25 +1,25 @@
-/** Issuers whose keys are fetched: what costs a fetch, and what the failure of one means to the others. */
+/** Issuers with remote keys: what causes a fetch, and how a failure of one affects the others. */
 import { describe, expect, it } from "vitest";
 import { behave } from "../support/fault-server.ts";
 import { verdictOf } from "../support/resource-servers.ts";
-import { CONTROL, PARTNER, REMOTE, remoteJwks, SHARED_KID, signedBy } from "./parties.ts";
+import { CONTROL, PARTNER, REMOTE, remoteJwks, SHARED_KID, signedBy } from "./signers.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
 const { serverOf, answer, asked, whenAsked, fetched, events, faults } = useRemoteIssuers();
 
-describe("a fetch of keys", () => {
+describe("an issuer with remote keys", () => {
   it.each([
     [
       "an unknown issuer",
       signedBy(REMOTE, { claims: { ...AUD, iss: "https://stranger.example" } }),
       "issuer",
     ],
-    ["an issuer with a slash too much", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss}/` } }), "issuer"],
-    ["a space behind the issuer", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss} ` } }), "issuer"],
+    ["an issuer with an extra slash", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss}/` } }), "issuer"],
+    ["a space after the issuer", signedBy(REMOTE, { claims: { iss: `${REMOTE.iss} ` } }), "issuer"],
     ["the issuer in capitals", signedBy(REMOTE, { claims: { iss: REMOTE.iss.toUpperCase() } }), "issuer"],
     ["full-width letters", signedBy(REMOTE, { claims: { iss: "https://\uFF52emote.example" } }), "issuer"],
     ["no issuer", signedBy(REMOTE, { claims: { iss: undefined } }), "issuer"],
-    ["a list of issuers", signedBy(REMOTE, { claims: { iss: [REMOTE.iss] } }), "issuer"],
+    ["an array of issuers", signedBy(REMOTE, { claims: { iss: [REMOTE.iss] } }), "issuer"],
     [
       "an unknown issuer and an unknown kid",
       signedBy(REMOTE, { header: { kid: "x" }, claims: { iss: "x" } }),
@@ -30,31 +30,31 @@ describe("a fetch of keys", () => {
       signedBy(REMOTE, { payload: `{"iss":"${REMOTE.iss}","iss":"${CONTROL.iss}"}` }),
       "malformed",
     ],
-    ["a payload that is no JSON", signedBy(REMOTE, { payload: REMOTE.iss }), "malformed"],
-    ["three segments of nothing", "a.b.c", "malformed"],
-    ["a header that is no object", `${Buffer.from("[]").toString("base64url")}.e30.AA`, "malformed"],
+    ["a payload that is not JSON", signedBy(REMOTE, { payload: REMOTE.iss }), "malformed"],
+    ["three invalid segments", "a.b.c", "malformed"],
+    ["a header that is not an object", `${Buffer.from("[]").toString("base64url")}.e30.AA`, "malformed"],
     ["a critical extension", signedBy(REMOTE, { header: { crit: ["x"] } }), "malformed"],
-    ["more bytes than are read", signedBy(REMOTE, { claims: { x: "x".repeat(16_384) } }), "too_large"],
+    ["too many bytes", signedBy(REMOTE, { claims: { x: "x".repeat(16_384) } }), "too_large"],
     ["an algorithm that the issuer does not use", signedBy(REMOTE, { alg: "PS256" }), "algorithm"],
     ["the algorithm of another issuer", signedBy(REMOTE, { alg: "HS256" }), "algorithm"],
     ["no signature", signedBy(REMOTE, { header: { alg: "none" } }).slice(0, -342), "algorithm"],
     ["another type", signedBy(REMOTE, { header: { typ: "id+jwt" } }), "type"],
     ["the keys of another issuer", signedBy(REMOTE, { claims: { ...AUD, iss: CONTROL.iss } }), "signature"],
-    ["an issuer whose keys are at hand", controls, "accepted"],
-    ["a kid that an issuer at hand does not have", signedBy(CONTROL, { header: { kid: "x" } }), "key"],
+    ["an issuer with local keys", controls, "accepted"],
+    ["an unknown kid of an issuer with local keys", signedBy(CONTROL, { header: { kid: "x" } }), "key"],
     [
-      "an address to fetch from",
+      "a jku header",
       signedBy(CONTROL, { header: { jku: "https://remote.example/jwks" }, claims: AUD }),
       "accepted",
     ],
-  ])("is not made for a token with %s", async (_, token, verdict) => {
+  ])("receives no request for a token with %s", async (_, token, verdict) => {
     answer("/idle", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     expect(await verdictOf(server, token)).toBe(verdict);
     expect([asked("/idle"), fetched()]).toEqual([0, []]);
   });
 
-  it("is not made for an issuer that a polluted prototype names", async () => {
+  it("receives no request because of a polluted prototype", async () => {
     const server = serverOf({ [REMOTE.iss]: "/idle" });
     const token = signedBy(REMOTE, { claims: { ...AUD, iss: undefined } });
     Object.assign(Object.prototype, { iss: REMOTE.iss });
@@ -66,7 +66,7 @@ describe("a fetch of keys", () => {
     expect(fetched()).toEqual([]);
   });
 
-  it("is made for a token of its issuer, and for that issuer alone", async () => {
+  it("receives requests for its own tokens only", async () => {
     answer("/one", behave.json(remoteJwks));
     answer("/two", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/one", "https://two.example": "/two" });
@@ -78,7 +78,7 @@ describe("a fetch of keys", () => {
     expect(fetched()).toEqual(["/one", "/two"]);
   });
 
-  it("for a kid that one issuer lacks leaves the others alone", async () => {
+  it("receives requests for unknown kids of its own tokens only", async () => {
     answer("/a", behave.json({ keys: [] }));
     answer("/b", behave.json(remoteJwks));
     const server = serverOf({ [REMOTE.iss]: "/a", "https://b.example": "/b" });
@@ -91,11 +91,11 @@ describe("a fetch of keys", () => {
 
 describe("an issuer that is down", () => {
   it.each([
-    ["answers 500", "unavailable", behave.status(500)],
+    ["returns status 500", "unavailable", behave.status(500)],
     ["cuts the connection", "unavailable", behave.reset()],
-    ["answers no JWK Set", "unavailable", behave.json({ keys: null })],
+    ["returns no JWK Set", "unavailable", behave.json({ keys: null })],
     ["publishes a secret instead of keys", "key", behave.json({ keys: [{ kty: "oct", k: "AAAA" }] })],
-  ])("and %s fails its own tokens only: %s", async (_, verdict, behaviour) => {
+  ])("affects its own tokens only if it %s: %s", async (_, verdict, behaviour) => {
     answer("/down", behaviour);
     const server = serverOf({ [REMOTE.iss]: "/down" });
     expect(await verdictOf(server, remotes)).toBe(verdict);
@@ -107,7 +107,7 @@ describe("an issuer that is down", () => {
     expect(failed).toMatchObject([{ issuer: REMOTE.iss, source: `${faults().url}/down` }]);
   });
 
-  it("is answered with 503, while the requests of another go through", async () => {
+  it("causes status 503 for its own tokens only", async () => {
     answer("/out", behave.status(503));
     const server = serverOf({ [REMOTE.iss]: "/out" }, { scopeMappings: { "GET /mine": [] } });
     const check = (token: string) =>
@@ -119,7 +119,7 @@ describe("an issuer that is down", () => {
     expect(await check(controls)).toMatchObject({ allowed: true });
   });
 
-  it("and never answers keeps nobody else waiting", async () => {
+  it("delays its own tokens only if it never responds", async () => {
     const held = behave.held(behave.json(remoteJwks));
     answer("/held", held);
     const server = serverOf({ [REMOTE.iss]: "/held" });

@@ -1,23 +1,23 @@
-/** What an issuer says of its tokens is for those alone; what it leaves out is as the server's option says. */
+/** The settings of an issuer apply to its own tokens only. The options of the server are its defaults. */
 import { describe, expect, it } from "vitest";
 import { type ResourceServer, type ResourceServerOptions, type TrustedIssuer } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../support/resource-servers.ts";
-import { BACKEND, CONTROL, ENTRIES, type Party, signedBy } from "./parties.ts";
+import { BACKEND, CONTROL, ENTRIES, type Signer, signedBy } from "./signers.ts";
 
 type Settings = Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">;
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The first issuer has settings of its own, the second has none. */
+/** The first issuer has its own settings, the second has none. */
 const serverOf = (own: Settings, options: Partial<ResourceServerOptions> = {}): ResourceServer =>
   createServer({ issuers: [{ ...ENTRIES.control, ...own }, ENTRIES.backend], ...options });
 
-const tokenOf = (party: Party, claims: Claims, header: Claims = {}): string =>
-  signedBy(party, { claims: { aud: "agents-prod", ...claims }, header });
+const tokenOf = (signer: Signer, claims: Claims, header: Claims = {}): string =>
+  signedBy(signer, { claims: { aud: "agents-prod", ...claims }, header });
 
 const A_DAY = 86_400;
 
-/** Settings of the first issuer, options of the server, claims, and the verdicts on the first's and the second's token. */
+/** The settings of the first issuer, the options of the server, claims, and the verdicts for the first and second issuer. */
 const verdicts: readonly (readonly [Settings, Partial<ResourceServerOptions>, Claims, string, string])[] = [
   [{ audience: "own" }, {}, { aud: "own" }, "accepted", "audience"],
   [{ audience: "own" }, {}, {}, "audience", "accepted"],
@@ -64,7 +64,7 @@ const verdicts: readonly (readonly [Settings, Partial<ResourceServerOptions>, Cl
   [{ sessionIdClaim: "sid" }, { sessionIdClaim: "session" }, { session: 7 }, "accepted", "claims"],
 ];
 
-/** The same for the `typ` of the header; `null` for none. */
+/** The same for the `typ` of the header; `null` means no `typ`. */
 const types: readonly (readonly [Settings, Partial<ResourceServerOptions>, string | null, string, string])[] =
   [
     [{ tokenTypes: ["a+jwt"] }, {}, "a+jwt", "accepted", "type"],
@@ -77,25 +77,25 @@ const types: readonly (readonly [Settings, Partial<ResourceServerOptions>, strin
 
 describe("the settings of one issuer", () => {
   it.each(verdicts)(
-    "%j beside %j decide on %j: %s, and for the others: %s",
+    "apply to its tokens only: %j with server options %j and claims %j: %s, other issuer: %s",
     async (own, options, claims, ...expected) => {
       const server = serverOf(own, options);
-      const found = [CONTROL, BACKEND].map((party) => verdictOf(server, tokenOf(party, claims)));
+      const found = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, claims)));
       expect(await Promise.all(found)).toEqual(expected);
     },
   );
 
   it.each(types)(
-    "%j beside %j decide on the type %j: %s, and for the others: %s",
+    "apply to its tokens only: %j with server options %j and typ %j: %s, other issuer: %s",
     async (own, options, type, ...expected) => {
       const server = serverOf(own, options);
       const header = { typ: type ?? undefined };
-      const found = [CONTROL, BACKEND].map((party) => verdictOf(server, tokenOf(party, {}, header)));
+      const found = [CONTROL, BACKEND].map((signer) => verdictOf(server, tokenOf(signer, {}, header)));
       expect(await Promise.all(found)).toEqual(expected);
     },
   );
 
-  it("say where its scopes, users and sessions are read", async () => {
+  it("select its claims for scopes, user and session", async () => {
     const settings: Settings = {
       scopesClaim: ["access", "roles"],
       userIdClaim: "uid",
@@ -118,7 +118,7 @@ describe("the settings of one issuer", () => {
     expect(await server.authenticate(tokenOf(BACKEND, claims))).toMatchObject(shared);
   });
 
-  it("are those of its construction, whatever becomes of the lists later", async () => {
+  it("do not change when the options are mutated after construction", async () => {
     const audience = ["agents-prod"];
     const requiredClaims: string[] = [];
     const tokenTypes: string[] = ["JWT"];
@@ -147,8 +147,8 @@ describe("the settings of one issuer", () => {
     issuers.push({ ...ENTRIES.partner });
     issuers.reverse();
 
-    const judge = (party: Party, claims: Claims = {}, header: Claims = {}) =>
-      verdictOf(server, tokenOf(party, claims, header));
+    const judge = (signer: Signer, claims: Claims = {}, header: Claims = {}) =>
+      verdictOf(server, tokenOf(signer, claims, header));
     expect(await judge(CONTROL)).toBe("accepted");
     expect(await judge(BACKEND)).toBe("accepted");
     expect(await judge(CONTROL, { aud: "other" })).toBe("audience");

@@ -3,11 +3,11 @@ import { type Algorithm, ALGORITHMS, hashBytes, isSymmetric, suits } from "../..
 import { createIssuer } from "../support/issuer.ts";
 
 describe("ALGORITHMS", () => {
-  it("lists no algorithm that leaves a token unsigned", () => {
+  it("contains no algorithm without a signature", () => {
     expect(ALGORITHMS.filter((algorithm) => /none/i.test(algorithm))).toEqual([]);
   });
 
-  it("has the HMACs as its only symmetric ones", () => {
+  it("contains HS256, HS384 and HS512 as its only symmetric algorithms", () => {
     expect(ALGORITHMS.filter(isSymmetric)).toEqual(["HS256", "HS384", "HS512"]);
   });
 });
@@ -17,7 +17,7 @@ describe("hashBytes", () => {
     ["HS256", 32],
     ["HS384", 48],
     ["HS512", 64],
-  ] as const)("of %s is %i (RFC 7518 section 3.2)", (algorithm, bytes) => {
+  ] as const)("returns the hash size of %s: %i bytes (RFC 7518 section 3.2)", (algorithm, bytes) => {
     expect(hashBytes(algorithm)).toBe(bytes);
   });
 });
@@ -31,7 +31,7 @@ describe("suits", () => {
     [{ algorithm: "ES384" }, ["ES384"]],
     [{ algorithm: "ES512" }, ["ES512"]],
     [{ algorithm: "EdDSA" }, ["EdDSA", "Ed25519"]],
-  ])("lets the key of %j verify %j and nothing else (RFC 7518 section 3.1)", (options, algorithms) => {
+  ])("allows the key of %j to verify %j and nothing else (RFC 7518 section 3.1)", (options, algorithms) => {
     const { publicKey } = createIssuer(options);
     expect(ALGORITHMS.filter((algorithm) => suits(publicKey, algorithm))).toEqual(algorithms);
   });

@@ -1,4 +1,4 @@
-/** Whatever stands in for `fetch` may do: the limits are kept, and what it says is not passed on. */
+/** The limits hold for any replacement of `fetch`, and its messages are not passed on. */
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type KeyFetch } from "scopegate";
 import { fetchJson, FetchError } from "../../src/keys/fetch-json.ts";
@@ -21,7 +21,7 @@ const streaming = (chunk: unknown) =>
   answering(
     new Response(new ReadableStream<never>({ pull: (controller) => controller.enqueue(chunk as never) })),
   );
-/** A response that says where it came from, as one does after redirects that were followed. */
+/** A response with a `url`, as after redirects that were followed. */
 const from = (url: string, response = Response.json({ keys: [] })) =>
   Object.defineProperty(response, "url", { value: url });
 const withCode = (code: unknown) => Object.assign(new Error("canary"), { code });
@@ -31,24 +31,28 @@ const odd = {
   },
 };
 
-describe("a fetch that fails", () => {
+describe("a fetch that throws", () => {
   it.each<readonly [string, unknown, string]>([
-    ["with an error", new TypeError("canary"), "cannot be read."],
-    ["with a code", withCode("ECONNREFUSED"), "cannot be read (ECONNREFUSED)."],
+    ["an error", new TypeError("canary"), "cannot be fetched."],
+    ["an error with a code", withCode("ECONNREFUSED"), "cannot be fetched (ECONNREFUSED)."],
     [
-      "with a code in its cause",
+      "an error with a code in its cause",
       new Error("canary", { cause: withCode("EPIPE") }),
-      "cannot be read (EPIPE).",
+      "cannot be fetched (EPIPE).",
     ],
-    ["with a number for a code", withCode(20), "cannot be read."],
-    ["with a text for a code", withCode("canary at /home"), "cannot be read."],
-    ["with a code of great length", withCode("E".repeat(1_000)), "cannot be read."],
-    ["with a code that cannot be had", odd, "cannot be read."],
-    ["with a code in its cause that cannot be had", new Error("canary", { cause: odd }), "cannot be read."],
-    ["with a text", "canary", "cannot be read."],
-    ["with null", null, "cannot be read."],
-    ["with nothing", undefined, "cannot be read."],
-  ])("%s is told of in fixed words, and its error is the cause", async (_, value, message) => {
+    ["an error whose code is a number", withCode(20), "cannot be fetched."],
+    ["an error whose code is a sentence", withCode("canary at /home"), "cannot be fetched."],
+    ["an error with a very long code", withCode("E".repeat(1_000)), "cannot be fetched."],
+    ["an error whose code getter throws", odd, "cannot be fetched."],
+    [
+      "an error whose cause has a throwing code getter",
+      new Error("canary", { cause: odd }),
+      "cannot be fetched.",
+    ],
+    ["a string", "canary", "cannot be fetched."],
+    ["null", null, "cannot be fetched."],
+    ["undefined", undefined, "cannot be fetched."],
+  ])("reports a fixed message and keeps the cause: %s", async (_, value, message) => {
     for (const fetch of [() => Promise.resolve().then(throwing(value)), throwing(value)]) {
       const error = await failureOf(fetch);
       expect([error.message, error.cause, error.status]).toEqual([`${PLACE} ${message}`, value, undefined]);
@@ -56,65 +60,69 @@ describe("a fetch that fails", () => {
   });
 });
 
-describe("a fetch that answers", () => {
+describe("a fetch that resolves", () => {
   it.each<readonly [string, unknown, string]>([
-    ["nothing", undefined, "cannot be read."],
-    ["a text", "{}", "cannot be read."],
-    ["a plain object", { status: 200, url: "", headers: new Headers() }, "answered no JSON."],
-    ["a body of another kind", { status: 200, url: "", body: { pipe: () => 0 } }, "cannot be read."],
-    ["a response without a body", new Response(), "answered no JSON."],
+    ["undefined", undefined, "cannot be fetched."],
+    ["a string", "{}", "cannot be fetched."],
+    ["a plain object", { status: 200, url: "", headers: new Headers() }, "did not return JSON."],
     [
-      "a redirected response of a URL that is none",
-      Object.defineProperty(from("canary"), "redirected", { value: true }),
-      "cannot be read (ERR_INVALID_URL).",
+      "a body that is not a web stream",
+      { status: 200, url: "", body: { pipe: () => 0 } },
+      "cannot be fetched.",
     ],
-    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be read."],
-    ["an error of its own", Response.error(), "answered 0."],
-  ])("%s gives no document", async (_, response, message) => {
+    ["a response without a body", new Response(), "did not return JSON."],
+    [
+      "a redirected response with an invalid URL",
+      Object.defineProperty(from("canary"), "redirected", { value: true }),
+      "cannot be fetched (ERR_INVALID_URL).",
+    ],
+    ["a redirect without headers", { status: 302, url: "", body: null }, "cannot be fetched."],
+    ["an error response", Response.error(), "returned status 0."],
+  ])("rejects %s", async (_, response, message) => {
     expect((await failureOf(answering(response))).message).toBe(`${PLACE} ${message}`);
   });
 
-  it("a response that was read gives no document", async () => {
+  it("rejects a response whose body was already read", async () => {
     const [read, locked] = [Response.json({}), Response.json({})];
     await read.text();
     locked.body?.getReader();
     for (const response of [read, locked])
-      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be read( \(\w+\))?\.$/);
+      expect((await failureOf(answering(response))).message).toMatch(/jwks cannot be fetched( \(\w+\))?\.$/);
   });
 
-  it("texts without end gives no document either", async () => {
+  it("rejects an endless body of strings", async () => {
     const { message } = await failureOf(streaming("a".repeat(1_000)));
-    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+    expect(message).toBe(`${PLACE} returned more than 524288 bytes.`);
   });
 
-  it("empty parts without end gives no document, and hangs nothing", async () => {
+  it("rejects an endless body of empty chunks without hanging", async () => {
     const { message } = await failureOf(streaming(new Uint8Array()));
-    expect(message).toBe(`${PLACE} answered more than 524288 bytes.`);
+    expect(message).toBe(`${PLACE} returned more than 524288 bytes.`);
   });
 
   it.each([
     ["throws", throwing(new Error("canary"))],
-    ["answers nothing", () => undefined],
-  ])("a body whose cancel() %s is left without harm", async (_, cancel) => {
+    ["returns undefined", () => undefined],
+  ])("ignores a body whose cancel() %s", async (_, cancel) => {
     const client = new AbortController();
     const read = () => new Promise((_resolve, reject) => setImmediate(() => setImmediate(reject)));
     const body = { cancel, getReader: () => ({ read, cancel }) };
     const reading = failureOf(answering({ status: 200, url: "", body }), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toBe(`${PLACE} cannot be read.`);
+    expect((await reading).message).toBe(`${PLACE} cannot be fetched.`);
     expect((await failureOf(answering({ status: 500, url: "", body }))).status).toBe(500);
   });
 
-  it("anything else in place of bytes gives no document", async () => {
-    expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be read/);
+  it("rejects a body whose chunks are not bytes", async () => {
+    expect((await failureOf(streaming({ byteLength: 1 }))).message).toMatch(/jwks cannot be fetched/);
   });
 
-  it("by a way of its own gives the document, wherever that leads", async () => {
+  it("accepts a response from another URL that was not redirected, as from a proxy", async () => {
     const fetch = answering(from("http://127.0.0.1:8080/jwks")) as KeyFetch;
     expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
   });
 
-  it("from another place of the same origin gives the document", async () => {
+  it("accepts a response from another path of the same origin", async () => {
     const fetch = answering(from("https://issuer.example/moved")) as KeyFetch;
     expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
   });
@@ -124,13 +132,13 @@ describe("a fetch that answers", () => {
     "http://issuer.example/jwks",
     "https://issuer.example:8443/jwks",
     "data:,{}",
-  ])("from another origin, as it followed redirects by itself, gives none: %s", async (url) => {
+  ])("rejects a response that was redirected to another origin: %s", async (url) => {
     const response = Object.defineProperty(from(url), "redirected", { value: true });
     const { message } = await failureOf(answering(response));
-    expect(message).toBe(`${PLACE} redirects to another origin, which is not followed.`);
+    expect(message).toBe(`${PLACE} redirected to another origin, which is not allowed.`);
   });
 
-  it("what is not read to its end has it cancelled: no connection waits for somebody to read it", async () => {
+  it("cancels every body that it does not read to the end", async () => {
     const cancelled: string[] = [];
     const body = (name: string, chunk = "") =>
       new ReadableStream({
@@ -151,7 +159,7 @@ describe("a fetch that answers", () => {
     expect(cancelled).toEqual(["followed elsewhere", "elsewhere", "here", "failed", "too long"]);
   });
 
-  it("what cannot even be cancelled ends no process by a rejection that nobody handles", async () => {
+  it("handles the rejection of a body that cannot be cancelled", async () => {
     const unhandled = vi.fn();
     process.on("unhandledRejection", unhandled);
     onTestFinished(() => void process.off("unhandledRejection", unhandled));
@@ -159,20 +167,20 @@ describe("a fetch that answers", () => {
     const { message } = await failureOf(
       answering(new Response(new ReadableStream({ cancel }), { status: 500 })),
     );
-    // Rejections are told of before this turn.
+    // Unhandled rejections are reported before this turn.
     await new Promise(setImmediate);
-    expect(message).toBe(`${PLACE} answered 500.`);
+    expect(message).toBe(`${PLACE} returned status 500.`);
     expect(cancel).toHaveBeenCalledOnce();
     expect(unhandled).not.toHaveBeenCalled();
   });
 });
 
-describe("a fetch that does not heed its signal", () => {
+describe("a fetch that ignores its signal", () => {
   let server: FaultServer;
   beforeEach(async () => (server = await createFaultServer()));
   afterEach(() => server.stop());
 
-  /** The platform's `fetch` without the signal, and when it had its answer. */
+  /** The global `fetch` without the signal, and a promise for its first response. */
   const deaf = () => {
     let begun = (): void => undefined;
     const whenBegun = new Promise<void>((resolve) => (begun = resolve));
@@ -184,7 +192,7 @@ describe("a fetch that does not heed its signal", () => {
     return { fetch, whenBegun };
   };
 
-  it("reads nothing on once it is aborted, and leaves no connection", async () => {
+  it("stops reading after an abort and leaves no connection open", async () => {
     server.answer("/jwks", behave.drip({ keys: [] }, 1));
     const { fetch, whenBegun } = deaf();
     const client = new AbortController();
@@ -195,7 +203,7 @@ describe("a fetch that does not heed its signal", () => {
     await server.whenIdle();
   });
 
-  it("has what it answered cancelled while it is read, however long its next part takes", async () => {
+  it("cancels a body while it waits for the next chunk", async () => {
     const client = new AbortController();
     let [pulled, cancelled] = [0, 0];
     const body = new ReadableStream({
@@ -210,15 +218,15 @@ describe("a fetch that does not heed its signal", () => {
     expect([pulled, cancelled]).toEqual([2, 1]);
   });
 
-  it("takes no part for the whole, not even one that reads like it", async () => {
+  it("rejects a partial body even if it is valid JSON", async () => {
     const client = new AbortController();
     const begin = (controller: ReadableStreamDefaultController) => controller.enqueue(Buffer.from("{}"));
     const reading = failureOf(answering(new Response(new ReadableStream({ start: begin }))), client.signal);
     setImmediate(() => client.abort());
-    expect((await reading).message).toMatch(/jwks cannot be read/);
+    expect((await reading).message).toMatch(/jwks cannot be fetched/);
   });
 
-  it("reads nothing at all of an answer that comes after that", async () => {
+  it("does not read a response that arrives after the abort", async () => {
     const gate = behave.held(behave.drip({ keys: [] }, 1));
     server.answer("/jwks", gate);
     const client = new AbortController();
@@ -230,7 +238,7 @@ describe("a fetch that does not heed its signal", () => {
     await server.whenIdle();
   });
 
-  it("is not called once it is aborted, for a redirect or at all", async () => {
+  it("sends no request after the abort, not even for a redirect", async () => {
     server.answer("/jwks", behave.redirect("/moved"));
     const client = new AbortController();
     const fetch: KeyFetch = async (url, { signal: _signal, ...init }) => {

@@ -15,11 +15,11 @@ import { configurationErrorOf, createServer, issuer, verdictOf } from "../suppor
 
 const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
 
-/** The verdict on a token by a server that has this one key. */
+/** The verdict of a server with this single key on a token. */
 const verdictBy = (key: VerificationKeyInput, token: string, algorithm: Algorithm = "RS256") =>
   verdictOf(createServer({ algorithm, verificationKeys: [key] }), token);
 
-/** The one mistake found in a key. */
+/** The only mistake reported for a key. */
 function mistakeIn(key: unknown, options: object = {}): { readonly code: string; readonly hint: string } {
   const { issues } = configurationErrorOf({ serviceId: "agents-prod", verificationKeys: [key], ...options });
   expect(issues).toHaveLength(1);
@@ -30,7 +30,7 @@ function mistakeIn(key: unknown, options: object = {}): { readonly code: string;
 const pem = issuer.publicPem;
 const pkcs1 = issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString();
 
-describe("a key given as text", () => {
+describe("a key as a string", () => {
   it.each([
     ["SPKI", pem],
     ["PKCS#1", pkcs1],
@@ -39,18 +39,18 @@ describe("a key given as text", () => {
     ["with literal line breaks of PKCS#1", pkcs1.replaceAll("\n", "\\n")],
     ["with CRLF", pem.replaceAll("\n", "\r\n")],
     ["with a byte order mark", `\ufeff${pem}`],
-    ["with spaces in front", `   ${pem}`],
-    ["with line breaks around it", `\n\n${pem}\n\n`],
+    ["with leading spaces", `   ${pem}`],
+    ["with surrounding line breaks", `\n\n${pem}\n\n`],
     ["with a byte order mark and spaces", `\ufeff  ${pem}  `],
-  ])("may be a PEM %s", async (_, text) => {
+  ])("accepts a PEM: %s", async (_, text) => {
     expect(await verdictBy(text, await issuer.token())).toBe("accepted");
   });
 
   it.each([
-    ["as it is", CERTIFICATE],
+    ["unchanged", CERTIFICATE],
     ["with literal line breaks", CERTIFICATE.replaceAll("\n", "\\n")],
     ["with CRLF", CERTIFICATE.replaceAll("\n", "\r\n")],
-  ])("may be an X.509 certificate %s", async (_, text) => {
+  ])("accepts an X.509 certificate: %s", async (_, text) => {
     expect(await verdictBy(text, TOKEN_OF_CERTIFICATE)).toBe("accepted");
     expect(await verdictBy(text, await issuer.token())).toBe("signature");
   });
@@ -59,50 +59,50 @@ describe("a key given as text", () => {
     ["compact", JSON.stringify(issuer.publicJwk)],
     ["indented", JSON.stringify(issuer.publicJwk, null, 2)],
     ["with a byte order mark and line breaks around it", `\ufeff\n${JSON.stringify(issuer.publicJwk)}\n`],
-  ])("may be a JWK as JSON: %s", async (_, text) => {
+  ])("accepts a JWK as JSON: %s", async (_, text) => {
     expect(await verdictBy(text, await issuer.token())).toBe("accepted");
   });
 
   it.each([
-    ["text", "agents"],
+    ["a word", "agents"],
     ["a path", "/etc/keys/public.pem"],
     ["a URL", "https://issuer.example/jwks.json"],
-    ["a PEM without its frame", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
-    ["a PEM that is cut short", pem.slice(0, -60)],
-    ["a PEM of no key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"],
-    ["blanks", "   "],
-    ["JSON of no JWK", "{}"],
+    ["a PEM without BEGIN and END lines", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a truncated PEM", pem.slice(0, -60)],
+    ["a PEM without a key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"],
+    ["spaces", "   "],
+    ["JSON that is not a JWK", "{}"],
     ["broken JSON", '{"kty":"RSA"'],
-    ["JSON of a JWK that lacks its modulus", '{"kty":"RSA","e":"AQAB"}'],
-  ])("is refused as %s", (_, text) => {
+    ["a JWK without its modulus", '{"kty":"RSA","e":"AQAB"}'],
+  ])("rejects %s", (_, text) => {
     expect(mistakeIn(text)).toMatchObject({
       code: "key_invalid",
       hint: expect.stringContaining("PEM") as string,
     });
   });
 
-  it("is refused as JSON of a JWK Set, with the option that takes one", () => {
+  it("rejects a JWK Set as JSON and names the option for it", () => {
     expect(mistakeIn(JSON.stringify({ keys: [issuer.publicJwk] }))).toMatchObject({
       code: "key_invalid",
       hint: expect.stringContaining("keys: { jwks }") as string,
     });
   });
 
-  it("is refused when it holds several keys, of which only one would be used", () => {
+  it("rejects several keys in one string", () => {
     expect(mistakeIn(pem + createIssuer({ kid: "other" }).publicPem)).toMatchObject({
       code: "key_invalid",
-      hint: "Give each key as an entry of its own.",
+      hint: "Pass each key as a separate entry.",
     });
   });
 });
 
-describe("a key given as an object", () => {
-  it("may be a JWK", async () => {
+describe("a key as an object", () => {
+  it("accepts a JWK", async () => {
     expect(await verdictBy(issuer.publicJwk, await issuer.token())).toBe("accepted");
     expect(await verdictBy(Object.freeze({ ...issuer.publicJwk }), await issuer.token())).toBe("accepted");
   });
 
-  it("may be a KeyObject", async () => {
+  it("accepts a KeyObject", async () => {
     expect(await verdictBy(issuer.publicKey, await issuer.token())).toBe("accepted");
   });
 
@@ -115,7 +115,7 @@ describe("a key given as an object", () => {
     { kty: "" },
     { ...issuer.publicJwk, kid: 5 },
     { ...issuer.publicJwk, kid: null },
-  ])("is refused when it is no JWK that can be read: %j", (jwk) => {
+  ])("rejects an invalid JWK: %j", (jwk) => {
     expect(mistakeIn(jwk).code).toMatch(/^(key|option)_invalid$/);
   });
 });
@@ -125,7 +125,7 @@ const asymmetric: readonly IssuerAlgorithm[] = [
   ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const),
 ];
 
-/** The parameters with which WebCrypto imports a key for an algorithm. */
+/** The WebCrypto parameters for importing a key for an algorithm. */
 function cryptoAlgorithm(algorithm: Algorithm) {
   const hash = `SHA-${algorithm.slice(2)}`;
   const namedCurve = `P-${algorithm.slice(2).replace("512", "521")}`;
@@ -155,7 +155,7 @@ const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = fal
 describe.each(asymmetric)("a key for %s", (algorithm) => {
   const own = createIssuer({ algorithm });
 
-  it("is accepted in every form", async () => {
+  it("accepts every form", async () => {
     const token = await own.token();
     const forms: readonly VerificationKeyInput[] = [
       own.publicPem,
@@ -169,7 +169,7 @@ describe.each(asymmetric)("a key for %s", (algorithm) => {
     for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
   });
 
-  it("is refused in every form when it is a private key", async () => {
+  it("rejects every form of the private key", async () => {
     const { privateKey } = own;
     const jwk = privateKey.export({ format: "jwk" });
     const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
@@ -200,7 +200,7 @@ describe.each(asymmetric)("a key for %s", (algorithm) => {
 });
 
 describe("a private key", () => {
-  it("is refused in the forms that only RSA and EC keys have", () => {
+  it("rejects the forms specific to RSA and EC", () => {
     const ec = createIssuer({ algorithm: "ES256" });
     expect(mistakeIn(issuer.privateKey.export({ type: "pkcs1", format: "pem" })).code).toBe("key_private");
     expect(
@@ -210,7 +210,7 @@ describe("a private key", () => {
     expect(mistakeIn(openssh).code).toBe("key_private");
   });
 
-  it("is refused behind the public key in one text", () => {
+  it("rejects a private key after a public key in one string", () => {
     const both = pem + issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     expect(mistakeIn(both).code).toBe("key_private");
   });
@@ -219,7 +219,7 @@ describe("a private key", () => {
 describe("an HMAC secret", () => {
   const secrets = { HS256: "s".repeat(32), HS384: "s".repeat(48), HS512: "s".repeat(64) } as const;
 
-  it.each(["HS256", "HS384", "HS512"] as const)("for %s is accepted in every form", async (algorithm) => {
+  it.each(["HS256", "HS384", "HS512"] as const)("accepts every form for %s", async (algorithm) => {
     const secret = secrets[algorithm];
     const key = createSecretKey(secret, "utf8");
     const token = await new SignJWT({ scopes: [], aud: "agents-prod" })
@@ -257,7 +257,7 @@ describe("an HMAC secret", () => {
     }
   });
 
-  it("is measured in bytes, and taken as it is", async () => {
+  it("measures the secret in bytes and does not trim it", async () => {
     const secret = " é\\n".repeat(7);
     expect(Buffer.byteLength(secret)).toBe(35);
     const token = signRaw('{"alg":"HS256"}', PAYLOAD, createSecretKey(secret, "utf8"));
@@ -266,7 +266,11 @@ describe("an HMAC secret", () => {
     expect(await verdictBy(`${secret} `, token, "HS256")).toBe("signature");
   });
 
-  it("must be as long as the longest hash that it may be used with", () => {
+  it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("rejects a JWK without a secret: %j", (jwk) => {
+    expect(mistakeIn(jwk, { algorithm: "HS256" })).toMatchObject({ code: "key_weak" });
+  });
+
+  it("requires the length of the longest allowed hash", () => {
     const options = { algorithms: ["HS256", "HS512"] };
     expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");
     expect(() =>
@@ -278,13 +282,13 @@ describe("an HMAC secret", () => {
     ["a public PEM", pem],
     ["a public PEM with literal line breaks", pem.replaceAll("\n", "\\n")],
     ["a public PEM in one line", pem.replaceAll("\n", " ")],
-    ["a public PEM behind spaces", `  \n${pem}`],
+    ["a public PEM after spaces", `  \n${pem}`],
     ["a PKCS#1 PEM", pkcs1],
     ["a certificate", CERTIFICATE],
     ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" })],
     ["a JWK as JSON", JSON.stringify(issuer.publicJwk)],
     ["an indented JWK as JSON", `\n${JSON.stringify(issuer.publicJwk, null, 2)}`],
-    ["a PEM without its frame", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a PEM without BEGIN and END lines", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
     ["a PEM in base64", Buffer.from(pem).toString("base64")],
     ["a PEM in a KeyObject", createSecretKey(pem, "utf8")],
     ["a PEM in a JWK", { kty: "oct", k: encode(pem) }],
@@ -293,10 +297,10 @@ describe("an HMAC secret", () => {
       "a PKCS#1 DER in a JWK",
       { kty: "oct", k: encode(issuer.publicKey.export({ type: "pkcs1", format: "der" })) },
     ],
-    ["a key of SSH", `ssh-rsa ${"A".repeat(64)} user@host`],
+    ["an SSH key", `ssh-rsa ${"A".repeat(64)} user@host`],
     ["a public KeyObject", issuer.publicKey],
     ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
-  ])("is never %s: whoever knows the public key could sign (RFC 8725 section 2.1)", (_, key) => {
+  ])("rejects %s as a secret (RFC 8725 section 2.1)", (_, key) => {
     for (const algorithm of ["HS256", "HS384", "HS512"])
       expect(mistakeIn(key, { algorithm }).code).toBe("key_unusable");
   });
@@ -304,7 +308,7 @@ describe("an HMAC secret", () => {
   it.each<readonly [string, unknown]>([
     ["a KeyObject", createSecretKey("s".repeat(64), "utf8")],
     ["a JWK", { kty: "oct", k: encode("s".repeat(64)) }],
-  ])("is refused as %s where an asymmetric algorithm is expected", (_, key) => {
+  ])("rejects %s when an asymmetric algorithm is expected", (_, key) => {
     expect(mistakeIn(key)).toMatchObject({
       code: "key_unusable",
       hint: expect.stringContaining("`algorithm`") as string,
@@ -312,7 +316,7 @@ describe("an HMAC secret", () => {
   });
 });
 
-/** An RSA key with any numbers: nobody can sign with it, and nobody has to. */
+/** An RSA key with arbitrary numbers; the tests do not sign with it. */
 const rsaJwk = (modulusBits: number, exponent: number) => {
   const modulus = (1n << BigInt(modulusBits - 1)) | 1n;
   const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
@@ -323,7 +327,7 @@ const rsaJwk = (modulusBits: number, exponent: number) => {
   };
 };
 
-/** A JWK in all the forms that a key can have. */
+/** A JWK in every form of a key. */
 async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown[]> {
   const key = createPublicKey({ key: jwk, format: "jwk" });
   return [
@@ -337,7 +341,7 @@ async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown
 }
 
 describe("an RSA key", () => {
-  it.each([512, 1024, 2040, 2047])("of %i bits is refused (RFC 7518 section 3.3)", async (bits) => {
+  it.each([512, 1024, 2040, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
     for (const form of await formsOf(rsaJwk(bits, 65_537))) {
       expect(mistakeIn(form)).toMatchObject({
         code: "key_weak",
@@ -346,13 +350,13 @@ describe("an RSA key", () => {
     }
   });
 
-  it.each([1, 2, 4, 256, 65_536])("with the exponent %i is refused", async (exponent) => {
+  it.each([1, 2, 4, 256, 65_536])("rejects the exponent %i", async (exponent) => {
     for (const form of await formsOf(rsaJwk(2048, exponent)).catch(() => [rsaJwk(2048, exponent)])) {
       expect(mistakeIn(form).code).toMatch(/^key_(weak|invalid)$/);
     }
   });
 
-  it("with the exponent 1 would accept a signature that anyone can write, and so is refused as weak", () => {
+  it("rejects the exponent 1, with which anyone can forge a signature", () => {
     expect(mistakeIn(rsaJwk(2048, 1)).code).toBe("key_weak");
   });
 
@@ -361,19 +365,19 @@ describe("an RSA key", () => {
     [2048, 65_537],
     [2049, 17],
     [4096, 65_537],
-  ])("of %i bits with the exponent %i is accepted", async (bits, exponent) => {
+  ])("accepts %i bits with the exponent %i", async (bits, exponent) => {
     for (const form of await formsOf(rsaJwk(bits, exponent))) {
       const options = { algorithm: "RS256", verificationKeys: [form as VerificationKeyInput] } as const;
       expect(() => createServer(options)).not.toThrow();
     }
   });
 
-  it("is weak for PS* as well", () => {
+  it("rejects weak keys for PS* as well", () => {
     expect(mistakeIn(rsaJwk(1024, 65_537), { algorithm: "PS256" }).code).toBe("key_weak");
   });
 });
 
-describe("a key of another kind than the algorithm signs with", () => {
+describe("a key of the wrong type for the algorithm", () => {
   const publicOf = (algorithm: IssuerAlgorithm) => createIssuer({ algorithm }).publicPem;
   const generated = (key: KeyObject) => key.export({ type: "spki", format: "pem" }).toString();
 
@@ -390,7 +394,7 @@ describe("a key of another kind than the algorithm signs with", () => {
     ],
     ["an Ed448 key", generated(generateKeyPairSync("ed448").publicKey), ["EdDSA", "Ed25519", "ES256"]],
     ["an X25519 key", generated(generateKeyPairSync("x25519").publicKey), ["EdDSA", "Ed25519", "ES256"]],
-  ])("is refused: %s", (_, key, algorithms) => {
+  ])("rejects %s", (_, key, algorithms) => {
     for (const algorithm of algorithms) {
       expect(mistakeIn(key, { algorithm })).toMatchObject({
         code: "key_unusable",
@@ -399,7 +403,7 @@ describe("a key of another kind than the algorithm signs with", () => {
     }
   });
 
-  it("serves only those of the allowed algorithms that it suits", async () => {
+  it("supports only the allowed algorithms that match its type", async () => {
     const own = createIssuer({ algorithm: "ES256" });
     const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [own.publicPem] });
     expect(await verdictOf(server, await own.token())).toBe("accepted");
@@ -407,7 +411,7 @@ describe("a key of another kind than the algorithm signs with", () => {
   });
 });
 
-describe("what a JWK says of its own use", () => {
+describe("the alg, use and key_ops of a JWK", () => {
   const jwk = (members: object): JsonWebKey => {
     const { alg, ...bare } = issuer.publicJwk;
     return { ...bare, ...members, kty: "RSA" };
@@ -420,7 +424,7 @@ describe("what a JWK says of its own use", () => {
     { key_ops: ["verify"] },
     { key_ops: ["sign", "verify"] },
     { use: "sig", key_ops: ["verify"], alg: "RS256", kid: "a", x5t: "AAAA", other: { x: 1 } },
-  ])("is respected: %j verifies RS256", async (members) => {
+  ])("allow RS256 with %j", async (members) => {
     expect(await verdictBy(jwk(members), await issuer.token())).toBe("accepted");
     expect(await verdictBy(JSON.stringify(jwk(members)), await issuer.token())).toBe("accepted");
   });
@@ -444,12 +448,12 @@ describe("what a JWK says of its own use", () => {
     { alg: 5 },
     { alg: ["RS256"] },
     { use: "enc", key_ops: ["verify"] },
-  ])("is respected: %j does not verify RS256 (RFC 7517 sections 4.2 to 4.4)", (members) => {
+  ])("reject RS256 with %j (RFC 7517 sections 4.2 to 4.4)", (members) => {
     expect(mistakeIn(jwk(members)).code).toBe("key_unusable");
     expect(mistakeIn(JSON.stringify(jwk(members))).code).toBe("key_unusable");
   });
 
-  it("binds a key to one of several allowed algorithms", async () => {
+  it("bind a key to one of several allowed algorithms", async () => {
     const options = { algorithms: ["RS256", "RS512"], verificationKeys: [jwk({ alg: "RS512" })] } as const;
     const server = createServer(options);
     expect(await verdictOf(server, await createIssuer({ algorithm: "RS512" }).token())).toBe("accepted");
@@ -457,8 +461,8 @@ describe("what a JWK says of its own use", () => {
   });
 });
 
-describe("what a CryptoKey says of its own use", () => {
-  it("is respected: it must have been imported for the algorithm", async () => {
+describe("the algorithm and usages of a CryptoKey", () => {
+  it("must match the allowed algorithm", async () => {
     for (const other of ["RS384", "RS512", "PS256"] as const) {
       expect(mistakeIn(await importCryptoKey(issuer.publicKey, other)).code).toBe("key_unusable");
     }
@@ -472,7 +476,7 @@ describe("what a CryptoKey says of its own use", () => {
     expect(mistakeIn(encryption).code).toBe("key_unusable");
   });
 
-  it("is respected: it must be for verifying", async () => {
+  it("must include verify", async () => {
     const secret = Buffer.alloc(32, "s");
     const hmac = { name: "HMAC", hash: "SHA-256" };
     const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);
@@ -487,23 +491,23 @@ describe("what a CryptoKey says of its own use", () => {
     expect(mistakeIn(useless).code).toBe("key_unusable");
   });
 
-  it("is respected: an HMAC key serves the hash that it was imported for", async () => {
+  it("limit an HMAC key to its hash", async () => {
     const hmac = { name: "HMAC", hash: "SHA-512" };
     const key = await webcrypto.subtle.importKey("raw", Buffer.alloc(64, "s"), hmac, false, ["verify"]);
     expect(mistakeIn(key, { algorithm: "HS256" }).code).toBe("key_unusable");
   });
 });
 
-describe("the text of a mistake", () => {
+describe("the message of a mistake", () => {
   it.each<readonly [string, string, Algorithm]>([
     ["a short secret", "hunter2-canary", "HS256"],
     ["a secret that is a PEM", pem, "HS256"],
-    ["a garbled key", "canary-key-material", "RS256"],
+    ["an invalid key", "canary-key-material", "RS256"],
     ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "RS256"],
     ["a private JWK", JSON.stringify(issuer.privateKey.export({ format: "jwk" })), "RS256"],
     ["broken JSON", '{"kty":"oct","k":"canary-secret"', "RS256"],
-    ["a key of another kind", createIssuer({ algorithm: "ES256" }).publicPem, "RS256"],
-    ["a secret as JWK", JSON.stringify({ kty: "oct", k: encode("canary-secret") }), "RS256"],
+    ["a key of the wrong type", createIssuer({ algorithm: "ES256" }).publicPem, "RS256"],
+    ["a secret as a JWK", JSON.stringify({ kty: "oct", k: encode("canary-secret") }), "RS256"],
   ])("never quotes the key: %s", (_, key, algorithm) => {
     const error = configurationErrorOf({ serviceId: "agents-prod", algorithm, verificationKeys: [key] });
     const text = [error.message, error.stack, JSON.stringify(error.issues)].join("\n");

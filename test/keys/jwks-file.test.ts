@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Writes the file as one that is newer than every one before it, however coarse the clock of the file system is. */
+/** Writes the file with a later modification time than before, because the file system's clock may be coarse. */
 function write(text: string, to = file): void {
   writeFileSync(to, text);
   writes += 1;
@@ -35,7 +35,7 @@ const create = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({ keys: { jwksFile: file }, onKeyEvent: (event) => events.push(event), ...options });
 
 describe("a JWK Set in a file", () => {
-  it("verifies with its keys", async () => {
+  it("verifies tokens with its keys", async () => {
     const server = create();
     await server.ready();
     expect(await verdictOf(server, await first.token())).toBe("accepted");
@@ -43,7 +43,7 @@ describe("a JWK Set in a file", () => {
     expect(events).toEqual([]);
   });
 
-  it("is read again when it is written: a new key is accepted with the next token", async () => {
+  it("accepts a new key with the next token after a write", async () => {
     const server = create();
     expect(await verdictOf(server, await second.token())).toBe("key");
     write(setOf(first.publicJwk, second.publicJwk));
@@ -52,7 +52,7 @@ describe("a JWK Set in a file", () => {
     expect(events).toEqual([{ type: "rotated", source: file }]);
   });
 
-  it("refuses a withdrawn key with the very next token", async () => {
+  it("rejects a withdrawn key with the next token", async () => {
     const server = create();
     const token = await first.token();
     expect(await verdictOf(server, token)).toBe("accepted");
@@ -61,7 +61,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await first.token({}, { kid: undefined }))).toBe("signature");
   });
 
-  it("is read again when another file takes its place", async () => {
+  it("reads the file again when another file replaces it", async () => {
     const server = create();
     write(setOf(second.publicJwk), join(directory, "next.json"));
     renameSync(join(directory, "next.json"), file);
@@ -69,7 +69,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
-  it("is read again when an older file of the same size takes its place", async () => {
+  it("reads the file again when an older file of the same size replaces it", async () => {
     const server = create();
     const [own, other] = [setOf(first.publicJwk), setOf({ ...second.publicJwk, kid: "other" })];
     expect(other.length).toBe(own.length);
@@ -81,7 +81,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token({}, { kid: "other" }))).toBe("accepted");
   });
 
-  it("is read again when a symbolic link on the way points elsewhere, as mounted secrets do", async () => {
+  it("reads the file again when a symbolic link in its path changes, as with mounted secrets", async () => {
     for (const [name, { publicJwk }] of [["v1", first] as const, ["v2", second] as const]) {
       mkdirSync(join(directory, name));
       writeFileSync(join(directory, name, "jwks.json"), setOf(publicJwk));
@@ -95,13 +95,13 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
-  it("is not read again while it stays the same", async () => {
+  it("does not read an unchanged file again", async () => {
     const server = create();
     for (const { token } of [first, first, second]) await verdictOf(server, await token());
     expect(events).toEqual([]);
   });
 
-  it("is read once for many tokens that arrive together", async () => {
+  it("reads the file once for concurrent tokens", async () => {
     const server = create();
     write(setOf(second.publicJwk));
     const tokens = await Promise.all([...Array(20).keys()].map(() => second.token()));
@@ -113,9 +113,9 @@ describe("a JWK Set in a file", () => {
   it.each<readonly [string, string, RegExp]>([
     ["empty", "", /JWK Set/],
     ["cut short", setOf(first.publicJwk).slice(0, -20), /JWK Set/],
-    ["no JWK Set", JSON.stringify(first.publicJwk), /JWK Set/],
-    ["JSON of something else", '"keys"', /JWK Set/],
-  ])("keeps its old keys when the new file is %s, and says so exactly once", async (_, text, message) => {
+    ["not a JWK Set", JSON.stringify(first.publicJwk), /JWK Set/],
+    ["other JSON", '"keys"', /JWK Set/],
+  ])("keeps the previous keys when the new file is %s, and reports it once", async (_, text, message) => {
     const server = create();
     write(text);
     for (let turn = 0; turn < 3; turn += 1) {
@@ -130,10 +130,10 @@ describe("a JWK Set in a file", () => {
 
   it.each<readonly [string, string]>([
     ["without a key", setOf()],
-    ["without a key that suits", setOf(createIssuer({ algorithm: "ES256" }).publicJwk)],
-    ["with a weak key only", setOf({ ...first.publicJwk, e: "AQ" })],
-    ["with its keys meant for encryption now", setOf({ ...first.publicJwk, use: "enc" })],
-  ])("withdraws its old keys when the new file is a JWK Set %s", async (_, text) => {
+    ["without a key for the algorithm", setOf(createIssuer({ algorithm: "ES256" }).publicJwk)],
+    ["with only a weak key", setOf({ ...first.publicJwk, e: "AQ" })],
+    ["with only an encryption key", setOf({ ...first.publicJwk, use: "enc" })],
+  ])("withdraws the previous keys when the new file is a JWK Set %s", async (_, text) => {
     const server = create();
     write(text);
     expect(await verdictOf(server, await first.token())).toBe("key");
@@ -143,7 +143,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await first.token())).toBe("accepted");
   });
 
-  it("leaves out a private key of a new file, and says so: its writer leaked it", async () => {
+  it("ignores and reports a private key in the new file", async () => {
     const server = create();
     write(setOf(first.publicJwk, { ...second.privateKey.export({ format: "jwk" }), kid: "second" }));
     expect(await verdictOf(server, await second.token())).toBe("key");
@@ -154,7 +154,7 @@ describe("a JWK Set in a file", () => {
     ]);
   });
 
-  it("never shows key material when a new file fails", async () => {
+  it("never reports key material when the new file fails", async () => {
     const server = create();
     const leaked = second.privateKey.export({ format: "jwk" });
     write(setOf(leaked));
@@ -164,7 +164,7 @@ describe("a JWK Set in a file", () => {
     expect(shown).toContain("failed");
   });
 
-  it("keeps its old keys when the file goes, says so once, and takes the one that comes back", async () => {
+  it("keeps the previous keys when the file is deleted, reports it once, and reads the file when it is back", async () => {
     const server = create();
     rmSync(file);
     for (let turn = 0; turn < 3; turn += 1)
@@ -176,9 +176,9 @@ describe("a JWK Set in a file", () => {
     expect(events).toMatchObject([{ type: "failed" }, { type: "rotated" }]);
   });
 
-  // On Linux this is a regular file to all who ask, and an error to all who read, root included.
+  // On Linux, this is a regular file that nobody can read, not even root.
   it.runIf(process.platform === "linux")(
-    "keeps its old keys when a file that cannot be read takes its place",
+    "keeps the previous keys when an unreadable file replaces it",
     async () => {
       const server = create();
       symlinkSync("/proc/self/mem", join(directory, "next"));
@@ -192,7 +192,7 @@ describe("a JWK Set in a file", () => {
     },
   );
 
-  it("tells of whom its keys are, where the options name the issuer", async () => {
+  it("includes the issuer in events if the options name one", async () => {
     const issuer = "https://issuer.example";
     const server = create({ issuer });
     write(setOf(second.publicJwk));
@@ -200,7 +200,7 @@ describe("a JWK Set in a file", () => {
     expect(events).toEqual([{ type: "rotated", source: file, issuer }]);
   });
 
-  it("is held open by nobody: a server that was closed goes on as before", async () => {
+  it("keeps working after the server is closed", async () => {
     const server = create();
     await server.close();
     expect(await verdictOf(server, await first.token())).toBe("accepted");
@@ -208,7 +208,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await first.token())).toBe("key");
   });
 
-  it("says every change of a broken file once", async () => {
+  it("reports every change of a broken file once", async () => {
     const server = create();
     for (const text of ["{", "[", setOf(second.publicJwk), "{"]) {
       write(text);
@@ -219,7 +219,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
-  it("keeps its old keys when a directory takes its place", async () => {
+  it("keeps the previous keys when a directory replaces it", async () => {
     const server = create();
     rmSync(file);
     mkdirSync(file);
@@ -227,7 +227,7 @@ describe("a JWK Set in a file", () => {
     expect(events).toMatchObject([{ type: "failed" }]);
   });
 
-  it("is not harmed by an onKeyEvent that fails", async () => {
+  it("ignores an onKeyEvent that throws", async () => {
     const server = create({
       onKeyEvent: () => {
         throw new Error("The log is full.");
@@ -237,7 +237,7 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
-  it("becomes a warning of the process when it fails and nobody asked to be told", async () => {
+  it("emits a process warning for a failure when there is no onKeyEvent", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const server = createServer({ keys: { jwksFile: file } });
     write("{");
@@ -250,7 +250,7 @@ describe("a JWK Set in a file", () => {
     warn.mockRestore();
   });
 
-  it("may be indented, and hold members that nobody knows", async () => {
+  it("accepts indented JSON with unknown properties", async () => {
     write(`\n ${JSON.stringify({ keys: [first.publicJwk], issuer: "x" }, null, 2)}\n`);
     expect(await verdictOf(create(), await first.token())).toBe("accepted");
   });
@@ -263,7 +263,7 @@ describe("a JWK Set in a file, at construction", () => {
     ["is missing", () => join(directory, "missing.json")],
     ["is a directory", () => directory],
     ["has a NUL in its name", () => `${directory}/a\0b`],
-  ])("is refused when it %s", (_, path) => {
+  ])("rejects a path that %s", (_, path) => {
     expect(issuesWith(path())).toMatchObject([
       {
         code: "key_file_unreadable",
@@ -276,28 +276,28 @@ describe("a JWK Set in a file, at construction", () => {
   it.each([
     '{"keys":[{"kty":"oct","k":"canary-secret"}]}',
     "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
-  ])("is refused without quoting what was given instead of its path: %j", (given) => {
+  ])("rejects a value that is not a path without quoting it: %j", (given) => {
     const error = configurationErrorOf({ serviceId: "agents-prod", keys: { jwksFile: given } });
     expect(error.issues).toMatchObject([{ code: "key_file_unreadable", path: ["keys", "jwksFile"] }]);
     expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
   });
 
-  it("is refused when it holds no JWK Set", () => {
+  it("rejects a file without a JWK Set", () => {
     write("{}");
     expect(issuesWith(file)).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile"] }]);
   });
 
-  it("is refused when none of its keys can be used", () => {
+  it("rejects a set without a usable key", () => {
     write(setOf(createIssuer({ algorithm: "ES256" }).publicJwk));
     expect(issuesWith(file)).toMatchObject([{ code: "key_unusable", path: ["keys", "jwksFile", "keys"] }]);
   });
 
-  it("is refused when it holds a private key", () => {
+  it("rejects a set with a private key", () => {
     write(setOf(first.publicJwk, first.privateKey.export({ format: "jwk" })));
     expect(issuesWith(file)).toMatchObject([{ code: "key_private", path: ["keys", "jwksFile", "keys", 1] }]);
   });
 
-  it("leaves out the keys that do not suit", async () => {
+  it("ignores keys for other algorithms", async () => {
     write(setOf(createIssuer({ algorithm: "ES256" }).publicJwk, first.publicJwk));
     expect(await verdictOf(create(), await first.token())).toBe("accepted");
   });

@@ -13,7 +13,7 @@ const issuesWith = (keys: readonly unknown[], options: object = {}) =>
   issuesOf({ serviceId: "agents-prod", keys: { jwks: { keys } }, ...options });
 
 describe("a JWK Set", () => {
-  it("verifies with each of its keys", async () => {
+  it("verifies tokens with each of its keys", async () => {
     const server = serverWith(first.publicJwk, second.publicJwk);
     for (const { token } of [first, second]) {
       expect(await verdictOf(server, await token())).toBe("accepted");
@@ -21,7 +21,7 @@ describe("a JWK Set", () => {
     }
   });
 
-  it("lets a kid decide: another key of the set is not tried", async () => {
+  it("does not try other keys when the kid matches", async () => {
     const server = serverWith(first.publicJwk, second.publicJwk);
     expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("signature");
     expect(await verdictOf(server, await issuer.token({}, { kid: "first" }))).toBe("signature");
@@ -37,17 +37,17 @@ describe("a JWK Set", () => {
     "__proto__",
     "constructor",
     "toString",
-  ])("has no key for the kid %j", async (kid) => {
+  ])("finds no key for the kid %j", async (kid) => {
     const server = serverWith(first.publicJwk, second.publicJwk);
     expect(await verdictOf(server, await first.token({}, { kid }))).toBe("key");
   });
 
-  it("tries keys of one kid in turn, as a set in rotation may hold them", async () => {
+  it("tries every key with the same kid, as during a rotation", async () => {
     const server = serverWith(first.publicJwk, { ...second.publicJwk, kid: "first" });
     expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("accepted");
   });
 
-  it("tries a key without a kid for any kid that it does not name", async () => {
+  it("tries a key without a kid for an unknown kid", async () => {
     const { kid, ...bare } = second.publicJwk;
     const server = serverWith(first.publicJwk, { ...bare, kty: "RSA" });
     expect(await verdictOf(server, await second.token({}, { kid: "unknown" }))).toBe("accepted");
@@ -57,22 +57,22 @@ describe("a JWK Set", () => {
   it.each<readonly [string, object]>([
     ["a key of another algorithm", elliptic.publicJwk],
     ["a key for encryption", { ...second.publicJwk, use: "enc" }],
-    ["a key that must not verify", { ...second.publicJwk, key_ops: ["wrapKey"] }],
+    ["a key that does not allow verify", { ...second.publicJwk, key_ops: ["wrapKey"] }],
     ["a key bound to another algorithm", { ...second.publicJwk, alg: "RSA-OAEP-256" }],
     ["a weak key", { ...second.publicJwk, n: Buffer.alloc(128, 0xff).toString("base64url") }],
     ["a key with the exponent 1", { ...second.publicJwk, e: "AQ" }],
     ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AAAA" }],
     ["a broken key", { kty: "RSA", n: "!", e: "AQAB" }],
     ["a secret", { kty: "oct", k: "c".repeat(64) }],
-    ["a key whose kid is no text", { ...second.publicJwk, kid: 5 }],
-  ])("leaves out %s (RFC 7517 section 5)", async (_, unsuitable) => {
+    ["a key whose kid is not a string", { ...second.publicJwk, kid: 5 }],
+  ])("ignores %s (RFC 7517 section 5)", async (_, unsuitable) => {
     const server = serverWith(first.publicJwk, { kty: "", ...unsuitable });
     expect(await verdictOf(server, await first.token())).toBe("accepted");
     expect(await verdictOf(server, await second.token())).toMatch(/^(key|signature)$/);
     expect(await verdictOf(server, await second.token({}, { kid: undefined }))).toBe("signature");
   });
 
-  it("is refused when it holds a private key, beside whatever else: its writer leaked it", () => {
+  it("rejects a set with a private key at construction", () => {
     const leaked = { ...first.privateKey.export({ format: "jwk" }), kid: "leaked" };
     expect(issuesWith([second.publicJwk, leaked, leaked])).toMatchObject([
       { code: "key_private", path: ["keys", "jwks", "keys", 1] },
@@ -80,24 +80,24 @@ describe("a JWK Set", () => {
     ]);
   });
 
-  it("is refused when it holds a private key of another kind than the algorithm", () => {
+  it("rejects a set with a private key of another type", () => {
     const leaked = elliptic.privateKey.export({ format: "jwk" });
     expect(issuesWith([first.publicJwk, leaked])).toMatchObject([{ code: "key_private" }]);
   });
 
   it.each<readonly [string, readonly unknown[]]>([
-    ["it is empty", []],
-    ["no key suits", [elliptic.publicJwk]],
-    ["all keys are for encryption", [{ ...first.publicJwk, use: "enc" }]],
-    ["all keys are weak", [{ ...first.publicJwk, e: "AQ" }]],
-  ])("is refused when %s", (_, keys) => {
+    ["without keys", []],
+    ["without a key for the algorithm", [elliptic.publicJwk]],
+    ["with only encryption keys", [{ ...first.publicJwk, use: "enc" }]],
+    ["with only weak keys", [{ ...first.publicJwk, e: "AQ" }]],
+  ])("rejects a set %s", (_, keys) => {
     const issues = issuesWith(keys);
     expect(issues).toMatchObject([{ code: "key_unusable", path: ["keys", "jwks", "keys"] }]);
     expect(issues[0]?.message).toContain("RS256");
     expect(issues[0]?.hint).toContain("JWK Set");
   });
 
-  it("may hold HMAC secrets", () => {
+  it("accepts HMAC secrets with an HS* algorithm only", () => {
     const secret = Buffer.alloc(32, "s").toString("base64url");
     expect(() =>
       createServer({ algorithm: "HS256", keys: { jwks: { keys: [{ kty: "oct", k: secret }] } } }),
@@ -105,7 +105,7 @@ describe("a JWK Set", () => {
     expect(issuesWith([first.publicJwk], { algorithm: "HS256" })).toMatchObject([{ code: "key_unusable" }]);
   });
 
-  it("is read once: changing the object afterwards trusts no other key", async () => {
+  it("copies the set, so that later changes have no effect", async () => {
     const keys = [{ ...first.publicJwk }];
     const server = createServer({ keys: { jwks: { keys } } });
     keys.push({ ...second.publicJwk });
@@ -115,9 +115,9 @@ describe("a JWK Set", () => {
   });
 });
 
-describe("an entry that is no key", () => {
+describe("an entry that is not a key", () => {
   it.each<readonly [unknown]>([[null], ["a"], [5], [[]], [{}], [{ kty: 5 }], [{ kty: "RSA", kid: 7 }]])(
-    "spoils no other key of its set: %j",
+    "does not affect the other keys: %j",
     (entry) => {
       const set = { keys: [entry, issuer.publicJwk] };
       expect(isJwks(set)).toBe(true);
@@ -128,21 +128,21 @@ describe("an entry that is no key", () => {
 
 describe("isJwks", () => {
   it.each<readonly [unknown]>([[null], ["keys"], [[]], [{}], [{ keys: {} }], [{ keys: null }]])(
-    "knows that %j is no JWK Set",
+    "returns false for %j",
     (value) => {
       expect(isJwks(value)).toBe(false);
       expect(parseJwks(JSON.stringify(value))).toBeUndefined();
     },
   );
 
-  it("knows one by its shape, whatever its keys are good for", () => {
+  it("checks the shape of the set only, not its keys", () => {
     expect(isJwks({ keys: [] })).toBe(true);
     expect(isJwks({ keys: [{ kty: "unknown" }], more: 1 })).toBe(true);
   });
 });
 
 describe("parseJwks", () => {
-  it.each(["", "keys", "{", '{"keys":[}', "undefined"])("finds no JWK Set in %j", (text) => {
+  it.each(["", "keys", "{", '{"keys":[}', "undefined"])("returns undefined for %j", (text) => {
     expect(parseJwks(text)).toBeUndefined();
   });
 });

@@ -7,14 +7,14 @@ const third = createIssuer({ kid: "third" });
 const anonymous = (own: typeof other) => own.token({}, { kid: undefined });
 
 describe("verificationKeys", () => {
-  it("are tried in turn until one fits", async () => {
+  it("tries each key until one verifies the token", async () => {
     const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");
     expect(await verdictOf(server, await anonymous(other))).toBe("accepted");
     expect(await verdictOf(server, await anonymous(third))).toBe("signature");
   });
 
-  it("may hold a key twice, and keys of several kinds", async () => {
+  it("accepts duplicate keys and several forms of keys", async () => {
     const server = createServer({
       verificationKeys: [issuer.publicPem, issuer.publicKey, issuer.publicJwk, other.publicJwk],
     });
@@ -22,7 +22,7 @@ describe("verificationKeys", () => {
     expect(await verdictOf(server, await other.token())).toBe("accepted");
   });
 
-  it("are chosen by the kid where one of them has it: the others are not tried", async () => {
+  it("tries only the keys with the kid of the token if there are any", async () => {
     const server = createServer({ verificationKeys: [issuer.publicPem, other.publicJwk, third.publicJwk] });
     expect(await verdictOf(server, await third.token({}, { kid: "other" }))).toBe("signature");
     expect(await verdictOf(server, await issuer.token({}, { kid: "other" }))).toBe("signature");
@@ -30,13 +30,13 @@ describe("verificationKeys", () => {
     expect(await verdictOf(server, await third.token({}, { kid: "unknown" }))).toBe("signature");
   });
 
-  it("stop at the first one that fits: what is wrong with the claims then is final", async () => {
+  it("stops at the first key that verifies the signature, even if the claims are invalid", async () => {
     const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
     expect(await verdictOf(server, await issuer.token({ exp: 1 }))).toBe("expired");
     expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
   });
 
-  it("mean the same inside keys", async () => {
+  it("works the same inside the keys option", async () => {
     const server = createServer({ keys: { verificationKeys: [issuer.publicPem] } });
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");
     expect(issuesOf({ serviceId: "a", keys: { verificationKeys: ["x"] } })).toMatchObject([
@@ -44,7 +44,7 @@ describe("verificationKeys", () => {
     ]);
   });
 
-  it("are all reported when they are wrong", () => {
+  it("reports every wrong key", () => {
     const wrong = ["x", issuer.publicPem, "y", issuer.privateKey];
     expect(issuesOf({ serviceId: "a", verificationKeys: wrong })).toMatchObject([
       { code: "key_invalid", path: ["verificationKeys", 0] },
@@ -53,13 +53,13 @@ describe("verificationKeys", () => {
     ]);
   });
 
-  it("are none to be left empty", () => {
+  it("rejects an empty array", () => {
     for (const [options, path] of [
       [{ verificationKeys: [] }, ["verificationKeys"]],
       [{ keys: { verificationKeys: [] } }, ["keys", "verificationKeys"]],
     ] as const) {
       expect(issuesOf({ serviceId: "a", ...options })).toMatchObject([
-        { code: "option_invalid", path, hint: "Give at least one key." },
+        { code: "option_invalid", path, hint: "Pass at least one key." },
       ]);
     }
   });

@@ -1,4 +1,4 @@
-/** What remote keys do while nobody asks, within which time they do it, and how that ends. */
+/** The background refresh of remote keys, its time limits, and close(). */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type KeyFetch } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
@@ -32,8 +32,8 @@ afterEach(() => void vi.useRealTimers());
 
 const wait = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
-describe("in the background a remote set", () => {
-  it("is read again at three quarters of maxAgeMs, again and again", async () => {
+describe("the background refresh of a remote set", () => {
+  it("fetches the set repeatedly at three quarters of maxAgeMs", async () => {
     const { server } = createRemote({ jwksUri, fetch });
     await server.ready();
     for (let reading = 1; reading <= 3; reading += 1) {
@@ -45,10 +45,10 @@ describe("in the background a remote set", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("is tried again after each cooldown while its issuer is down, and lets go when it is back", async () => {
+  it("retries after each cooldown while the issuer is down, and returns to the normal interval afterwards", async () => {
     fail();
     const { server, types } = createRemote({ jwksUri, fetch });
-    await expect(server.ready()).rejects.toThrow("cannot be read");
+    await expect(server.ready()).rejects.toThrow("cannot be fetched");
     await wait(COOLDOWN - 1);
     expect(fetch).toHaveBeenCalledTimes(1);
     await wait(1 + COOLDOWN);
@@ -62,34 +62,31 @@ describe("in the background a remote set", () => {
 
   it.each([
     ["fails", { cooldownMs: 0 }, fail],
-    ["answers", { maxAgeMs: 1 }, () => publish(first)],
-  ])(
-    "is read once a second at most, whatever the options, where its issuer %s",
-    async (_, timing, answer) => {
-      answer();
-      const { server } = createRemote({ jwksUri, fetch, ...timing });
-      await server.ready().catch(() => undefined);
-      await wait(999);
-      expect(fetch).toHaveBeenCalledTimes(1);
-      await wait(1);
-      expect(fetch).toHaveBeenCalledTimes(2);
-    },
-  );
+    ["responds", { maxAgeMs: 1 }, () => publish(first)],
+  ])("fetches at most once a second with any options while the issuer %s", async (_, timing, answer) => {
+    answer();
+    const { server } = createRemote({ jwksUri, fetch, ...timing });
+    await server.ready().catch(() => undefined);
+    await wait(999);
+    expect(fetch).toHaveBeenCalledTimes(1);
+    await wait(1);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
 
-  it("has one timer, set anew by every reading", async () => {
-    const { server, verdict, pass, whenTold } = createRemote({ jwksUri, fetch });
+  it("uses one timer that every fetch resets", async () => {
+    const { server, verdict, pass, whenEmitted } = createRemote({ jwksUri, fetch });
     await server.ready();
     await wait(REFRESH / 2);
     pass(REFRESH);
     await verdict(await first.token());
-    await whenTold("fetched", 2);
+    await whenEmitted("fetched", 2);
     await wait(0);
     expect(vi.getTimerCount()).toBe(1);
     await wait(REFRESH - 1);
     expect(fetch).toHaveBeenCalledTimes(2);
   });
 
-  it("keeps no process alive: none of its timers does", async () => {
+  it("uses only timers that do not keep the process alive", async () => {
     const setTimer = vi.spyOn(globalThis, "setTimeout");
     const { server } = createRemote({ jwksUri, fetch });
     await server.ready();
@@ -99,11 +96,11 @@ describe("in the background a remote set", () => {
   });
 });
 
-describe("an answer that does not come in time", () => {
+describe("a response that takes too long", () => {
   it.each<readonly [string, object, number]>([
     ["five seconds", {}, TIMEOUT],
     ["timeoutMs", { timeoutMs: 300 }, 300],
-  ])("is a failure after %s, even of a fetch that does not heed its signal", async (_, timing, limit) => {
+  ])("fails after %s, even if fetch ignores its signal", async (_, timing, limit) => {
     hang();
     const { server } = createRemote({ jwksUri, fetch, ...timing });
     const failed = vi.fn<(error: Error) => void>();
@@ -111,11 +108,11 @@ describe("an answer that does not come in time", () => {
     await wait(limit - 1);
     expect([failed.mock.calls.length, signalOf(0)?.aborted]).toEqual([0, false]);
     await wait(1);
-    expect(failed.mock.calls[0]?.[0].message).toContain(`${jwksUri} gave no answer in time.`);
+    expect(failed.mock.calls[0]?.[0].message).toContain(`${jwksUri} timed out after ${limit} ms.`);
     expect(signalOf(0)?.aborted).toBe(true);
   });
 
-  it("is not taken when it comes after all, and stops no later attempt", async () => {
+  it("ignores the late response, which does not block the next attempt", async () => {
     let answer: (response: Response) => void = () => undefined;
     fetch.mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)));
     const { server, verdict, pass, types } = createRemote({ jwksUri, fetch });
@@ -129,7 +126,7 @@ describe("an answer that does not come in time", () => {
     expect(types()).toEqual(["failed", "fetched"]);
   });
 
-  it("keeps to one limit with the metadata that leads to it, after which nothing more is asked", async () => {
+  it("shares one time limit with discovery, after which no request is sent", async () => {
     const issuer = "https://issuer.example";
     const answers: ((response: Response) => void)[] = [];
     fetch.mockImplementation(() => new Promise((resolve) => void answers.push(resolve)));
@@ -148,7 +145,7 @@ describe("an answer that does not come in time", () => {
 });
 
 describe("close()", () => {
-  it("ends the background work: no timer is left, and nothing is asked any more", async () => {
+  it("stops the background refresh", async () => {
     const { server } = createRemote({ jwksUri, fetch });
     await server.ready();
     await server.close();
@@ -157,7 +154,7 @@ describe("close()", () => {
     expect(fetch).toHaveBeenCalledTimes(1);
   });
 
-  it("ends a flight: its signal is aborted, who waits is told, and it is no event", async () => {
+  it("aborts a running fetch, rejects its callers, and emits no event", async () => {
     fetch.mockImplementation(
       (_, { signal }) =>
         new Promise((_resolve, reject) => {
@@ -174,7 +171,7 @@ describe("close()", () => {
     expect([vi.getTimerCount(), events]).toEqual([0, []]);
   });
 
-  it("leaves the keys that are there to the requests that are there, until they are old", async () => {
+  it("keeps the loaded keys usable until maxAgeMs", async () => {
     const { server, verdict, pass } = createRemote({ jwksUri, fetch });
     await server.ready();
     await server.close();
@@ -189,11 +186,11 @@ describe("close()", () => {
     expect([fetch.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
   });
 
-  it("before anything was asked lets nothing be asked", async () => {
+  it("prevents the first fetch", async () => {
     const { server, verdict, events } = createRemote({ jwksUri, fetch });
     await server.close();
     expect(await verdict(await first.token())).toBe("unavailable");
-    await expect(server.ready()).rejects.toThrow("is read no more: the server was closed.");
+    await expect(server.ready()).rejects.toThrow("cannot be fetched: the resource server is closed.");
     expect([fetch.mock.calls.length, events]).toEqual([0, []]);
   });
 });

@@ -1,4 +1,4 @@
-/** How often, and by whom, an issuer of remote keys can be made to answer. */
+/** How often tokens can cause requests to the issuer. */
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
@@ -25,8 +25,8 @@ const unknownKids = async (count: number) => {
   return [...Array(count).keys()].map((index) => withKid(token, `unknown-${index}`));
 };
 
-describe("one flight at a time", () => {
-  it("answers everyone who came before the keys did", async () => {
+describe("concurrent tokens", () => {
+  it("share one fetch of the keys", async () => {
     const gate = behave.held(behave.json(setOf(first)));
     issuer.answer("/jwks", gate);
     const { server, verdict } = createRemote({ jwksUri });
@@ -41,7 +41,7 @@ describe("one flight at a time", () => {
     expect(asked()).toBe(1);
   });
 
-  it("fails everyone at once where it fails, and is told of once", async () => {
+  it("share the failure of one fetch, which is reported once", async () => {
     const gate = behave.held(behave.status(500));
     issuer.answer("/jwks", gate);
     const { verdict, types } = createRemote({ jwksUri });
@@ -53,7 +53,7 @@ describe("one flight at a time", () => {
     expect([asked(), types()]).toEqual([1, ["failed"]]);
   });
 
-  it("for an unknown kid makes nobody wait whose key is there", async () => {
+  it("do not wait for the fetch of an unknown kid if their own key is loaded", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     const gate = behave.held(behave.json(setOf(first, second)));
@@ -69,8 +69,8 @@ describe("one flight at a time", () => {
   });
 });
 
-describe("unknown kids", () => {
-  it("a thousand of them in a second cost one request, which a new key needs anyway", async () => {
+describe("the fetch for an unknown kid", () => {
+  it("sends one request for a thousand tokens within a second", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     const tokens = await unknownKids(1_000);
     await verdict(await first.token());
@@ -84,9 +84,9 @@ describe("unknown kids", () => {
   });
 
   it.each([
-    ["answers", "key", () => publish(first)],
+    ["responds", "key", () => publish(first)],
     ["fails", "unavailable", () => issuer.answer("/jwks", behave.status(500))],
-  ])("one after the other cost one request per cooldown where the issuer %s", async (_, expected, answer) => {
+  ])("sends one request per cooldown when the issuer %s", async (_, expected, answer) => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     answer();
@@ -102,7 +102,7 @@ describe("unknown kids", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("cost one fetch and no more just after the keys were read for another reason", async () => {
+  it("sends at most one more request just after a regular fetch", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
     expect(asked()).toBe(1);
@@ -112,7 +112,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(3);
   });
 
-  it("are accepted at once where the issuer published their key just after a regular reading", async () => {
+  it("finds a key that was published just after a regular fetch", async () => {
     const { server, verdict } = createRemote({ jwksUri });
     await server.ready();
     publish(first, second);
@@ -120,7 +120,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(2);
   });
 
-  it("have the cooldown that the options say", async () => {
+  it("follows the cooldownMs option", async () => {
     const { verdict, pass } = createRemote({ jwksUri, cooldownMs: 1_000 });
     await verdict(await first.token());
     expect(await verdict(await second.token())).toBe("key");
@@ -131,7 +131,7 @@ describe("unknown kids", () => {
     expect(await verdict(await second.token())).toBe("accepted");
   });
 
-  it("cost nothing where no key of the set has a name: any may be the one", async () => {
+  it("sends no request if no key of the set has a kid", async () => {
     const { kid, ...bare } = first.publicJwk;
     issuer.answer("/jwks", behave.json({ keys: [bare] }));
     const { verdict, pass } = createRemote({ jwksUri });
@@ -143,7 +143,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(1);
   });
 
-  it("may be the one of a key without a name beside others, which are asked for first", async () => {
+  it("sends a request before it tries a key without a kid in a mixed set", async () => {
     const { kid, ...bare } = second.publicJwk;
     issuer.answer("/jwks", behave.json({ keys: [first.publicJwk, bare] }));
     const { verdict, pass } = createRemote({ jwksUri }, { tokenCache: false });
@@ -153,7 +153,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(2);
   });
 
-  it.each([undefined, "first"])("and kids in general ask again where the set has no key: %j", async (kid) => {
+  it.each([undefined, "first"])("sends a request for any kid when the set is empty: %j", async (kid) => {
     publish();
     const { verdict, pass } = createRemote({ jwksUri });
     const token = await first.token({}, { kid });
@@ -167,7 +167,7 @@ describe("unknown kids", () => {
     expect(asked()).toBe(3);
   });
 
-  it("of a key for another algorithm are unknown", async () => {
+  it("sends a request for the kid of a key for another algorithm", async () => {
     const elliptic = createIssuer({ algorithm: "ES256", kid: "first" });
     const { verdict } = createRemote({ jwksUri }, { algorithms: ["RS256", "ES256"] });
     expect(await verdict(await elliptic.token())).toBe("key");
@@ -176,7 +176,7 @@ describe("unknown kids", () => {
 });
 
 describe("several issuers", () => {
-  it("fly on their own: the outage of one says nothing of the tokens of another", async () => {
+  it("fetch independently, so that an outage of one does not affect the others", async () => {
     const [up, down] = ["https://up.example", "https://down.example"];
     const trusted = (name: string, uri: string) =>
       ({ issuer: name, keys: { jwksUri: uri }, algorithms: ["RS256"] }) as const;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type JsonWebKeySet, type KeyFetch } from "scopegate";
-import { importRemoteJwks } from "../../src/keys/remote-jwks.ts";
+import { importRemoteJwks } from "../../src/keys/jwks.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf } from "../support/remote-keys.ts";
 
@@ -13,88 +13,88 @@ const importKeys = (...keys: readonly unknown[]) =>
   importRemoteJwks({ keys } as JsonWebKeySet, ["RS256"], NONE);
 
 const without = (jwk: object, name: string) => ({ ...jwk, [name]: undefined });
-/** As deep as half a megabyte allows. */
+/** Nested as deeply as half a megabyte allows. */
 const deep = (): unknown => JSON.parse(`{"kty":"RSA","x5c":${"[".repeat(200_000)}${"]".repeat(200_000)}}`);
 const ownPrivate = second.privateKey.export({ format: "jwk" });
 
-/** What stands beside a good key, and what is told of it: nothing where it is as it should be. */
-const others: readonly (readonly [name: string, other: unknown, complaint: string | undefined])[] = [
+/** Entries next to a good key, each with the reported problem if there is one. */
+const others: readonly (readonly [name: string, other: unknown, problem: string | undefined])[] = [
   ["another good key", second.publicJwk, undefined],
   ["a key of another algorithm", elliptic.publicJwk, undefined],
   ["a key for encryption", { ...second.publicJwk, use: "enc" }, undefined],
-  ["a key that must not verify", { ...second.publicJwk, key_ops: ["wrapKey"] }, undefined],
+  ["a key that does not allow verify", { ...second.publicJwk, key_ops: ["wrapKey"] }, undefined],
   ["a private key", { ...ownPrivate, kid: "second" }, "is a private key."],
   ["a private key for encryption", { ...ownPrivate, use: "enc" }, "is a private key."],
-  ["a private key of another kind", elliptic.privateKey.export({ format: "jwk" }), "is a private key."],
+  ["a private key of another type", elliptic.privateKey.export({ format: "jwk" }), "is a private key."],
   [
     "a public key with a prime of the private one",
     { ...second.publicJwk, p: ownPrivate.p },
     "is a private key.",
   ],
-  ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a secret, which is known to everyone now."],
-  ["a secret for encryption", { kty: "oct", use: "enc" }, "is a secret, which is known to everyone now."],
-  ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "is of an unknown type."],
-  ["a key whose type is in another case", { ...second.publicJwk, kty: "rsa" }, "is of an unknown type."],
-  ["a key of no type", without(second.publicJwk, "kty"), "is not a JWK: it has no `kty`."],
-  ["a key of a type that is no text", { kty: 5 }, "is not a JWK: it has no `kty`."],
+  ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a symmetric key, which must not be published."],
+  ["a secret for encryption", { kty: "oct", use: "enc" }, "is a symmetric key, which must not be published."],
+  ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "has an unknown `kty`."],
+  ["a key whose type has another letter case", { ...second.publicJwk, kty: "rsa" }, "has an unknown `kty`."],
+  ["a key without a type", without(second.publicJwk, "kty"), "is not a JWK: it has no `kty`."],
+  ["a key whose type is not a string", { kty: 5 }, "is not a JWK: it has no `kty`."],
   ["null", null, "is not a JWK: it has no `kty`."],
-  ["a text", "canary", "is not a JWK: it has no `kty`."],
-  ["a list", [first.publicJwk], "is not a JWK: it has no `kty`."],
-  ["a kid that is no text", { ...second.publicJwk, kid: 5 }, "has a `kid` that is no string."],
-  ["a key without its modulus", without(second.publicJwk, "n"), "is not a JWK that can be read."],
-  ["a key nested too deep", deep(), "is not a JWK that can be read."],
+  ["a string", "canary", "is not a JWK: it has no `kty`."],
+  ["an array", [first.publicJwk], "is not a JWK: it has no `kty`."],
+  ["a kid that is not a string", { ...second.publicJwk, kid: 5 }, "has a `kid` that is not a string."],
+  ["a key without its modulus", without(second.publicJwk, "n"), "is not a valid JWK."],
+  ["a key nested too deeply", deep(), "is not a valid JWK."],
   [
     "a weak key",
     { ...second.publicJwk, e: "AQ" },
-    "is an RSA key whose public exponent is not an odd number of 3 or more.",
+    "is an RSA key whose public exponent is not an odd number of at least 3.",
   ],
   ["a key without a kid", without(second.publicJwk, "kid"), "has no `kid`."],
-  ["another key of the same kid", { ...second.publicJwk, kid: "first" }, "repeats a `kid`."],
+  ["another key with the same kid", { ...second.publicJwk, kid: "first" }, "repeats a `kid`."],
   ["the same key again", first.publicJwk, "repeats a `kid`."],
 ];
 
 describe("a published set", () => {
-  it.each(others)("with %s keeps its good key", (_, other, complaint) => {
+  it.each(others)("keeps its good key next to %s", (_, other, problem) => {
     for (const before of [true, false]) {
-      const { keys, complaints } = importKeys(
+      const { keys, problems } = importKeys(
         ...(before ? [other, first.publicJwk] : [first.publicJwk, other]),
       );
       expect(keys.has(JSON.stringify(first.publicJwk))).toBe(true);
-      const place = before && !complaint?.includes("repeats") ? 0 : 1;
-      expect(complaints).toEqual(complaint === undefined ? [] : [`keys[${place}] ${complaint}`]);
+      const place = before && !problem?.includes("repeats") ? 0 : 1;
+      expect(problems).toEqual(problem === undefined ? [] : [`keys[${place}] ${problem}`]);
     }
   });
 
   it.each<readonly [string, unknown, number]>([
     ["a key without a kid", without(second.publicJwk, "kid"), 2],
-    ["two keys of one kid, as in a rotation", { ...second.publicJwk, kid: "first" }, 2],
+    ["two keys with the same kid, as during a rotation", { ...second.publicJwk, kid: "first" }, 2],
     ["a key twice", first.publicJwk, 1],
     ["a private key", { ...ownPrivate, kid: "second" }, 1],
     ["a secret", { kty: "oct", k: "Y2FuYXJ5" }, 1],
     ["a weak key", { ...second.publicJwk, e: "AQ" }, 1],
-  ])("with %s beside a good one has so many keys: %s", (_, other, count) => {
+  ])("imports the expected number of keys next to %s", (_, other, count) => {
     expect(importKeys(first.publicJwk, other).keys.size).toBe(count);
   });
 
-  it("may hold one key that has no kid", () => {
-    const { keys, complaints } = importKeys(without(first.publicJwk, "kid"));
-    expect([keys.size, complaints]).toEqual([1, []]);
+  it("accepts a single key without a kid", () => {
+    const { keys, problems } = importKeys(without(first.publicJwk, "kid"));
+    expect([keys.size, problems]).toEqual([1, []]);
   });
 
-  it("is told all that is wrong with it, each by its place", () => {
-    const { complaints } = importKeys(null, first.publicJwk, { kty: "oct" }, first.publicJwk);
-    expect(complaints.map((complaint) => complaint.slice(0, 7))).toEqual(["keys[0]", "keys[2]", "keys[3]"]);
+  it("reports every problem with the index of its key", () => {
+    const { problems } = importKeys(null, first.publicJwk, { kty: "oct" }, first.publicJwk);
+    expect(problems.map((problem) => problem.slice(0, 7))).toEqual(["keys[0]", "keys[2]", "keys[3]"]);
   });
 
-  it("is used up to its hundredth key, so that no token is tried with more", () => {
+  it("uses at most 100 keys", () => {
     const many = [...Array(101).keys()].map((index) => ({ ...first.publicJwk, kid: `${index}` }));
-    const { keys, complaints } = importKeys(...many);
-    expect([keys.size, complaints]).toEqual([100, ["Only the first 100 keys are used."]]);
+    const { keys, problems } = importKeys(...many);
+    expect([keys.size, problems]).toEqual([100, ["Only the first 100 keys are used."]]);
     expect([...keys.values()].at(-1)?.kid).toBe("99");
-    expect(importKeys(...many.slice(1)).complaints).toEqual([]);
+    expect(importKeys(...many.slice(1)).problems).toEqual([]);
   });
 
-  it("keeps the keys that stay in it, as the same objects, and no other", () => {
+  it("keeps unchanged keys as the same objects", () => {
     const known = importKeys(first.publicJwk, second.publicJwk).keys;
     const changed = { ...second.publicJwk, n: first.publicJwk["n" as never] as string };
     const { keys } = importRemoteJwks({ keys: [changed, { ...first.publicJwk }] }, ["RS256"], known);
@@ -104,7 +104,7 @@ describe("a published set", () => {
   });
 });
 
-describe("what is wrong with a published set", () => {
+describe("the problems of a published set", () => {
   const jwksUri = "https://issuer.example/jwks";
   const remoteOf = (set: () => unknown) => {
     const fetch: KeyFetch = () => Promise.resolve(Response.json(set()));
@@ -112,7 +112,7 @@ describe("what is wrong with a published set", () => {
   };
   const failed = (message: string) => ({ type: "failed", source: jwksUri, message });
 
-  it("is told once, and again when it changes or comes back", async () => {
+  it("appear in events once, and again when they change or return", async () => {
     const [good, leaky] = [setOf(first), { keys: [first.publicJwk, { kty: "oct" }] }];
     const worse = { keys: [...leaky.keys, null] };
     let set = leaky;
@@ -122,7 +122,7 @@ describe("what is wrong with a published set", () => {
       expect(await verdict(await first.token())).toBe("accepted");
       pass(MAX_AGE);
     }
-    const secret = "keys[1] is a secret, which is known to everyone now.";
+    const secret = "keys[1] is a symmetric key, which must not be published.";
     expect(events.filter(({ type }) => type === "failed")).toEqual([
       failed(secret),
       failed(`${secret} keys[2] is not a JWK: it has no \`kty\`.`),
@@ -131,7 +131,7 @@ describe("what is wrong with a published set", () => {
     expect(events.filter(({ type }) => type === "fetched")).toHaveLength(6);
   });
 
-  it("is told without any part of a key, good or bad", async () => {
+  it("appear without any part of a key", async () => {
     const jwks = [...others.map(([, other]) => other), first.publicJwk].filter(
       (jwk) => JSON.stringify(Object.keys(jwk ?? {})) !== '["kty","x5c"]',
     );
@@ -150,7 +150,7 @@ describe("what is wrong with a published set", () => {
     expect(shown).not.toContain("canary");
   });
 
-  it("harms nobody's token but those of the bad key", async () => {
+  it("affect only tokens of the bad key", async () => {
     const leaked = { ...ownPrivate, kid: "second" };
     const { verdict, pass } = remoteOf(() => ({ keys: [leaked, first.publicJwk] }));
     expect(await verdict(await first.token())).toBe("accepted");

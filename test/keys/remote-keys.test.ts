@@ -20,7 +20,7 @@ const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(.
 const asked = () => issuer.asked("/jwks");
 
 describe("a remote JWK Set", () => {
-  it("verifies with its keys, and is fetched once for them", async () => {
+  it("verifies tokens after a single fetch", async () => {
     publish(first, second);
     const { verdict, events } = createRemote({ jwksUri });
     for (const { token } of [first, second, first]) expect(await verdict(await token())).toBe("accepted");
@@ -28,7 +28,7 @@ describe("a remote JWK Set", () => {
     expect(events).toEqual([{ type: "fetched", source: jwksUri }]);
   });
 
-  it("is not fetched at construction, nor for a token that no key could save", async () => {
+  it("sends no request at construction or for a token that is rejected without keys", async () => {
     const { verdict } = createRemote({ jwksUri });
     expect(await verdict("a.b.c")).toBe("malformed");
     expect(await verdict(await createIssuer({ algorithm: "ES256" }).token())).toBe("algorithm");
@@ -36,7 +36,7 @@ describe("a remote JWK Set", () => {
     expect(asked()).toBe(0);
   });
 
-  it("is asked for without credentials, and told of without the query, which may hold a secret", async () => {
+  it("sends no credentials and reports its URL without the query", async () => {
     const seen: (string | undefined)[] = [];
     issuer.answer("/jwks?key=canary", (request, response) => {
       const { authorization, cookie, accept } = request.headers;
@@ -53,14 +53,14 @@ describe("a remote JWK Set", () => {
   it.each<readonly [string, object]>([
     ["of another algorithm", createIssuer({ algorithm: "ES256" }).publicJwk],
     ["for encryption", { ...first.publicJwk, use: "enc" }],
-  ])("does not verify with a key %s", async (_, jwk) => {
+  ])("does not verify tokens with a key %s", async (_, jwk) => {
     issuer.answer("/jwks", behave.json({ keys: [jwk] }));
     expect(await createRemote({ jwksUri }).verdict(await first.token())).toBe("key");
   });
 });
 
 describe("the age of a remote JWK Set", () => {
-  it("lets its keys answer without a request until three quarters of maxAgeMs", async () => {
+  it("causes no request before three quarters of maxAgeMs", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     pass(REFRESH - 1);
@@ -68,8 +68,8 @@ describe("the age of a remote JWK Set", () => {
     expect(asked()).toBe(1);
   });
 
-  it("has it read again in the background from then on: nobody waits, and the flight is one", async () => {
-    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+  it("causes one background fetch from then on, for which no token waits", async () => {
+    const { verdict, pass, whenEmitted } = createRemote({ jwksUri });
     await verdict(await first.token());
     const gate = behave.held(behave.json(setOf(second)));
     issuer.answer("/jwks", gate);
@@ -77,13 +77,13 @@ describe("the age of a remote JWK Set", () => {
     for (let turn = 0; turn < 3; turn += 1) expect(await verdict(await first.token())).toBe("accepted");
     await issuer.whenAsked("/jwks", 2);
     gate.release();
-    await whenTold("rotated");
+    await whenEmitted("rotated");
     expect(await verdict(await second.token())).toBe("accepted");
     expect(asked()).toBe(2);
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("ends the use of a withdrawn key at maxAgeMs, though nobody asked before", async () => {
+  it("ends the use of a withdrawn key at maxAgeMs", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     publish(second);
@@ -93,7 +93,7 @@ describe("the age of a remote JWK Set", () => {
     expect(asked()).toBe(2);
   });
 
-  it("ends it as well while a reading is on its way: requests wait for that one then", async () => {
+  it("ends it during a background fetch as well: tokens then wait for that fetch", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     const gate = behave.held(behave.json(setOf(second)));
@@ -108,7 +108,7 @@ describe("the age of a remote JWK Set", () => {
     expect(asked()).toBe(2);
   });
 
-  it("counts from the question, not from the answer, which may be older", async () => {
+  it("counts from the request, not from the response", async () => {
     const gate = behave.held(behave.json(setOf(first)));
     issuer.answer("/jwks", gate);
     const { verdict, pass } = createRemote({ jwksUri });
@@ -122,18 +122,18 @@ describe("the age of a remote JWK Set", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("is as the options say, however long the cooldown is", async () => {
-    const { verdict, pass, whenTold } = createRemote({ jwksUri, maxAgeMs: 1_000 });
+  it("follows the maxAgeMs option even if the cooldown is longer", async () => {
+    const { verdict, pass, whenEmitted } = createRemote({ jwksUri, maxAgeMs: 1_000 });
     await verdict(await first.token());
     pass(750);
     expect(await verdict(await first.token())).toBe("accepted");
-    await whenTold("fetched", 2);
+    await whenEmitted("fetched", 2);
     publish(second);
     pass(1_000);
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("does not shrink when the clock is set back: withdrawn keys must not gain that time", async () => {
+  it("does not keep withdrawn keys when the clock is set back", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     publish(second);
@@ -141,14 +141,14 @@ describe("the age of a remote JWK Set", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("cannot be told from a clock that tells nonsense, which lets nobody in", async () => {
+  it("makes the keys unavailable when the clock returns NaN", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     pass(Number.NaN);
     expect(await verdict(await first.token())).toBe("unavailable");
   });
 
-  it("cannot be told from a clock that fails, which lets nobody in either", async () => {
+  it("makes the keys unavailable when the clock throws", async () => {
     let now = () => NOW * 1000;
     const server = createServer({ keys: { jwksUri }, now: () => now(), tokenCache: false });
     expect(await verdictOf(server, await first.token())).toBe("accepted");
@@ -161,7 +161,7 @@ describe("the age of a remote JWK Set", () => {
 });
 
 describe("a rotation", () => {
-  it("lets a new key in with the first token that names it, and the old one stays good", async () => {
+  it("accepts a new key with the first token that names it, and keeps the old key", async () => {
     const { verdict, pass, types } = createRemote({ jwksUri });
     await verdict(await first.token());
     publish(first, second);
@@ -172,7 +172,7 @@ describe("a rotation", () => {
     expect(types()).toEqual(["fetched", "fetched", "rotated"]);
   });
 
-  it("is none when the same keys come in another order", async () => {
+  it("emits no event when only the order of the keys changes", async () => {
     publish(first, second);
     const { verdict, pass, types } = createRemote({ jwksUri });
     await verdict(await first.token());
@@ -182,13 +182,13 @@ describe("a rotation", () => {
     expect(types()).toEqual(["fetched", "fetched"]);
   });
 
-  it("withdraws every key by an empty set, which is a set like any other", async () => {
+  it("withdraws every key when the set is empty", async () => {
     const { server, verdict, pass, types } = createRemote({ jwksUri });
     await verdict(await first.token());
     publish();
     pass(MAX_AGE);
     for (const kid of ["first", undefined]) expect(await verdict(await first.token({}, { kid }))).toBe("key");
     expect(types()).toEqual(["fetched", "fetched", "rotated", "failed"]);
-    await expect(server.ready()).rejects.toThrow(`${jwksUri} is of no use. There is no key for RS256.`);
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys. There is no key for RS256.`);
   });
 });

@@ -1,4 +1,4 @@
-/** Remote keys beside a clock that fails, hooks that ask again, and a server that was closed. */
+/** Remote keys with a broken clock, with hooks that call the server, and after close(). */
 import { expect, it, vi } from "vitest";
 import { type KeyFetch, type ResourceServer } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
@@ -13,9 +13,9 @@ const throwing = (value: unknown) => () => {
 };
 
 it.each<readonly [string, () => number]>([
-  ["tells no time", () => Number.NaN],
+  ["returns NaN", () => Number.NaN],
   ["throws", throwing(new Error("canary"))],
-])("a clock that %s costs no fetch, and nothing once it goes right", async (_, broken) => {
+])("sends no request while the clock %s, and recovers afterwards", async (_, broken) => {
   const fetch = fetchOf();
   let now = broken;
   const { verdict } = createRemote({ jwksUri, fetch }, { now: () => now() });
@@ -26,14 +26,14 @@ it.each<readonly [string, () => number]>([
   expect(await verdict(token)).toBe("accepted");
 });
 
-it("a clock that throws what is no error is told of as one, in fixed words", async () => {
+it("reports a fixed message when the clock throws a value that is not an error", async () => {
   const { server, events } = createRemote({ jwksUri, fetch: fetchOf() }, { now: throwing("canary") });
   const reason: unknown = await server.ready().catch((error: unknown) => error);
   expect(reason).toMatchObject({ message: `Keys are unavailable. ${jwksUri} failed.` });
   expect(events).toEqual([{ type: "failed", source: jwksUri, message: `${jwksUri} failed.` }]);
 });
 
-it("a set that is too old when it comes, as after a machine slept, is no answer", async () => {
+it("does not use a set that expired during its fetch, as after the machine slept", async () => {
   const fetch = fetchOf();
   const { verdict, pass, server } = createRemote({ jwksUri, fetch });
   fetch.mockImplementationOnce(() => {
@@ -42,12 +42,12 @@ it("a set that is too old when it comes, as after a machine slept, is no answer"
   });
   await expect(server.authenticate(await first.token())).rejects.toMatchObject({
     code: "keys_unavailable",
-    cause: new Error(`${jwksUri} has not been read.`),
+    cause: new Error(`The keys of ${jwksUri} expired before they could be used.`),
   });
   expect(await verdict(await first.token())).toBe("accepted");
 });
 
-it("a hook that asks again joins the flight that it is told of", async () => {
+it("shares the running fetch with a hook that calls ready()", async () => {
   const told = vi.fn();
   const onKeyEvent = () => {
     told();
@@ -61,7 +61,7 @@ it("a hook that asks again joins the flight that it is told of", async () => {
   expect(told).toHaveBeenCalledOnce();
 });
 
-it("a closed server uses no key beyond maxAgeMs: its issuer is not known to be down", async () => {
+it("uses no key beyond maxAgeMs after close()", async () => {
   const { server, verdict, pass } = createRemote({ jwksUri, fetch: fetchOf() });
   await server.ready();
   await server.close();
@@ -73,7 +73,7 @@ it("a closed server uses no key beyond maxAgeMs: its issuer is not known to be d
   expect(await verdict(await first.token())).toBe("unavailable");
 });
 
-it("a server that is closed while its issuer is down uses them for staleMs", async () => {
+it("uses stale keys for staleMs when closed during an outage", async () => {
   const fetch = fetchOf();
   const { server, verdict, pass } = createRemote({ jwksUri, fetch });
   await server.ready();

@@ -1,4 +1,4 @@
-/** What remote keys are good for while their issuer is down, and how that is answered. */
+/** How long remote keys are used while their issuer is down. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createIssuer } from "../support/issuer.ts";
@@ -28,12 +28,12 @@ afterEach(() => issuer.stop());
 const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
 const asked = () => issuer.asked("/jwks");
 
-describe("while its issuer is down, a remote set", () => {
+describe("a remote set whose issuer is down", () => {
   it.each<readonly [string, object, number]>([
     ["an hour by default", {}, MAX_AGE + STALE],
     ["staleMs", { maxAgeMs: 60_000, staleMs: 120_000 }, 180_000],
     ["not at all with a staleMs of 0", { staleMs: 0 }, MAX_AGE],
-  ])("serves on after maxAgeMs, %s, and no longer", async (_, timing, end) => {
+  ])("serves stale keys for a limited time: %s", async (_, timing, end) => {
     const { verdict, pass } = createRemote({ jwksUri, ...timing });
     await verdict(await first.token());
     await issuer.stop();
@@ -44,7 +44,7 @@ describe("while its issuer is down, a remote set", () => {
     expect(await verdict(await first.token({}, { kid: undefined }))).toBe("unavailable");
   });
 
-  it("counts that time from the last good reading: trying again does not lengthen it", async () => {
+  it("serves stale keys for a time that failed fetches do not extend", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     await issuer.stop();
@@ -56,7 +56,7 @@ describe("while its issuer is down, a remote set", () => {
     expect(await verdict(await first.token())).toBe("unavailable");
   });
 
-  it("gives no verdict on a kid that it does not know: its key may be a new one", async () => {
+  it("reports unavailable keys for an unknown kid, which may belong to a new key", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     const [known, unknown] = [await first.token(), await second.token()];
     await verdict(known);
@@ -72,7 +72,7 @@ describe("while its issuer is down, a remote set", () => {
     expect(await verdict(unknown)).toBe("key");
   });
 
-  it("lets nobody in by a clock that tells nonsense", async () => {
+  it("reports unavailable keys when the clock returns NaN", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     await issuer.stop();
@@ -82,8 +82,8 @@ describe("while its issuer is down, a remote set", () => {
     expect(await verdict(await first.token())).toBe("unavailable");
   });
 
-  it("makes nobody wait for the attempts, of which there is one per cooldown", async () => {
-    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+  it("sends one request per cooldown, and no token waits for it", async () => {
+    const { verdict, pass, whenEmitted } = createRemote({ jwksUri });
     await verdict(await first.token());
     issuer.answer("/jwks", behave.status(503));
     pass(MAX_AGE);
@@ -97,13 +97,13 @@ describe("while its issuer is down, a remote set", () => {
     for (let turn = 0; turn < 3; turn += 1) expect(await verdict(await first.token())).toBe("accepted");
     await issuer.whenAsked("/jwks", 3);
     gate.release();
-    await whenTold("failed", 2);
+    await whenEmitted("failed", 2);
     expect(await verdict(await first.token())).toBe("accepted");
     expect(asked()).toBe(3);
   });
 
-  it("takes what its issuer says as soon as it is back: a key withdrawn meanwhile is refused", async () => {
-    const { verdict, pass, whenTold } = createRemote({ jwksUri });
+  it("rejects a key withdrawn during the outage as soon as the issuer is back", async () => {
+    const { verdict, pass, whenEmitted } = createRemote({ jwksUri });
     await verdict(await first.token());
     await issuer.stop();
     pass(MAX_AGE + STALE / 2);
@@ -112,12 +112,12 @@ describe("while its issuer is down, a remote set", () => {
     await issuer.start();
     pass(COOLDOWN);
     expect(await verdict(await first.token())).toBe("accepted");
-    await whenTold("rotated");
+    await whenEmitted("rotated");
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("is told of as failed each time it is tried, and as stale once per outage", async () => {
-    const { verdict, pass, whenTold, types, events } = createRemote({ jwksUri });
+  it("emits `failed` with every attempt, and `stale` once per outage", async () => {
+    const { verdict, pass, whenEmitted, types, events } = createRemote({ jwksUri });
     await verdict(await first.token());
     for (let outage = 1; outage <= 2; outage += 1) {
       issuer.answer("/jwks", behave.status(503));
@@ -125,19 +125,19 @@ describe("while its issuer is down, a remote set", () => {
       for (let turn = 0; turn < 3; turn += 1) await verdict(await first.token());
       pass(COOLDOWN);
       await verdict(await first.token());
-      await whenTold("failed", outage * 2);
+      await whenEmitted("failed", outage * 2);
       publish(first);
       pass(COOLDOWN);
       await verdict(await first.token());
-      await whenTold("fetched", outage + 1);
+      await whenEmitted("fetched", outage + 1);
     }
     const of = ["failed", "stale", "failed", "fetched"];
     expect(types()).toEqual(["fetched", ...of, ...of]);
-    const failed = { type: "failed", source: jwksUri, message: `${jwksUri} answered 503.` };
+    const failed = { type: "failed", source: jwksUri, message: `${jwksUri} returned status 503.` };
     expect(events.slice(1, 3)).toEqual([failed, { ...failed, type: "stale" }]);
   });
 
-  it("becomes a warning of the process where nobody asked to be told", async () => {
+  it("emits process warnings when there is no onKeyEvent", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     let time = 0;
     const server = createServer({ keys: { jwksUri }, now: () => time });
@@ -149,14 +149,14 @@ describe("while its issuer is down, a remote set", () => {
     const warned = warn.mock.calls.map(([text]) => text);
     warn.mockRestore();
     expect(warned).toEqual([
-      `Keys of ${jwksUri}: ${jwksUri} cannot be read (ECONNREFUSED).`,
-      `Keys of ${jwksUri} are older than they should be.`,
+      `Keys of ${jwksUri}: ${jwksUri} cannot be fetched (ECONNREFUSED).`,
+      `Keys of ${jwksUri} are older than \`maxAgeMs\`.`,
     ]);
   });
 });
 
-describe("an issuer that was never up", () => {
-  it("is no verdict on anybody's token, and failures count for the cooldown", async () => {
+describe("an issuer that was never available", () => {
+  it("makes tokens unavailable, with one request per cooldown", async () => {
     await issuer.stop();
     const { verdict, pass, types } = createRemote({ jwksUri });
     for (const kid of ["first", "unknown", undefined])
@@ -170,7 +170,7 @@ describe("an issuer that was never up", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("is left alone for the cooldown from its failure on, however long that took", async () => {
+  it("receives no request before the cooldown after the end of the failed fetch", async () => {
     const gate = behave.held(behave.status(500));
     issuer.answer("/jwks", gate);
     const { verdict, pass } = createRemote({ jwksUri });

@@ -1,4 +1,4 @@
-/** Programs that fetch keys, and end by themselves: nothing of it keeps them alive. */
+/** Fetching keys does not keep a process alive. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -14,7 +14,7 @@ let issuer: FaultServer;
 beforeEach(async () => (issuer = await createFaultServer()));
 afterEach(() => issuer.stop());
 
-/** What a program writes until it ends, which it must do by itself; `server` is there for it, with remote keys. */
+/** Runs a program that uses `server` with remote keys, and returns its output. The program must end by itself. */
 async function run(code: string, keys: object = {}): Promise<string> {
   const source = JSON.stringify({ jwksUri: `${issuer.url}/jwks`, ...keys });
   const program = `
@@ -29,20 +29,20 @@ async function run(code: string, keys: object = {}): Promise<string> {
   return `${output}${status ?? signal}`;
 }
 
-describe("a program that has not closed its server", () => {
-  it("ends as soon as it has nothing else to do, with its keys fetched", async () => {
+describe("a program that does not close its server", () => {
+  it("ends after its keys were fetched", async () => {
     issuer.answer("/jwks", behave.json(setOf(first)));
     expect(await run(`await server.ready(); console.log("ready");`)).toBe("ready\n0");
     expect(issuer.asked("/jwks")).toBe(1);
   });
 
-  it("ends while its issuer is down and would be tried again", async () => {
+  it("ends although the next retry is scheduled", async () => {
     issuer.answer("/jwks", behave.status(500));
     const code = `await server.ready().catch(({ name }) => console.log(name));`;
     expect(await run(code, { cooldownMs: 0 })).toBe("KeysUnavailableError\n0");
   });
 
-  it("waits for an answer that is on its way until its time is over, and ends then", async () => {
+  it("ends at the time limit of a running fetch", async () => {
     issuer.answer("/jwks", behave.never());
     const code = `await server.ready().catch(({ name }) => console.log(name));`;
     expect(await run(code, { timeoutMs: 100 })).toBe("KeysUnavailableError\n0");
@@ -50,7 +50,7 @@ describe("a program that has not closed its server", () => {
 });
 
 describe("close()", () => {
-  it("ends a program that has an answer on its way", async () => {
+  it("lets a program end during a fetch", async () => {
     issuer.answer("/jwks", behave.never());
     const gate = behave.held(behave.status(204));
     issuer.answer("/gate", gate);
@@ -63,7 +63,7 @@ describe("close()", () => {
     expect(await ended).toBe("KeysUnavailableError\n0");
   });
 
-  it("leaves no connection of a fetch that was on its way", async () => {
+  it("closes the connection of a running fetch", async () => {
     issuer.answer("/jwks", behave.drip(setOf(first)));
     const { server, verdict } = createRemote({ jwksUri: `${issuer.url}/jwks` });
     const waiting = verdict(await first.token());

@@ -23,7 +23,7 @@ const failureOf = async (server: ResourceServer): Promise<KeysUnavailableError> 
 };
 
 describe("ready()", () => {
-  it("has the keys fetched, so that no request waits for them", async () => {
+  it("fetches the keys, so that no request waits for them", async () => {
     const { server, verdict } = createRemote({ jwksUri });
     await server.ready();
     expect(issuer.asked("/jwks")).toBe(1);
@@ -32,7 +32,7 @@ describe("ready()", () => {
     expect(issuer.asked("/jwks")).toBe(1);
   });
 
-  it("reads keys again that are too old to be used", async () => {
+  it("fetches expired keys again", async () => {
     const { server, verdict, pass } = createRemote({ jwksUri });
     await server.ready();
     issuer.answer("/jwks", behave.json(setOf(second)));
@@ -42,14 +42,14 @@ describe("ready()", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("names the source and what is wrong with it, without its query", async () => {
+  it("rejects with the source without its query, and the reason", async () => {
     const { server } = createRemote({ jwksUri: `${issuer.url}/down?key=canary` });
     const error = await failureOf(server);
-    expect(error.message).toBe(`Keys are unavailable. ${issuer.url}/down answered 404.`);
+    expect(error.message).toBe(`Keys are unavailable. ${issuer.url}/down returned status 404.`);
     expect(error.cause).toMatchObject({ errors: [{ name: "FetchError", status: 404 }] });
   });
 
-  it("may be called until it succeeds: it does not heed the cooldown", async () => {
+  it("ignores the cooldown, so that it can be called until it succeeds", async () => {
     const { server, verdict } = createRemote({ jwksUri });
     await issuer.stop();
     await failureOf(server);
@@ -59,7 +59,7 @@ describe("ready()", () => {
     expect(await verdict(await first.token())).toBe("accepted");
   });
 
-  it("tells how things are now, not how they were when the keys were last asked for", async () => {
+  it("fetches again after a failure and reports the current state", async () => {
     const { server, verdict, pass } = createRemote({ jwksUri });
     await server.ready();
     await issuer.stop();
@@ -72,21 +72,21 @@ describe("ready()", () => {
   });
 
   it.each<readonly [string, object]>([
-    ["empty", { keys: [] }],
-    ["of keys for other algorithms", setOf(createIssuer({ algorithm: "ES256" }))],
-    ["of keys for encryption", { keys: [{ ...first.publicJwk, use: "enc" }] }],
-    ["of weak keys", { keys: [{ ...first.publicJwk, e: "AQ" }] }],
-  ])("fails for a set that is %s: no token could be accepted", async (_, set) => {
+    ["without keys", { keys: [] }],
+    ["without a key for the algorithm", setOf(createIssuer({ algorithm: "ES256" }))],
+    ["with only encryption keys", { keys: [{ ...first.publicJwk, use: "enc" }] }],
+    ["with only weak keys", { keys: [{ ...first.publicJwk, e: "AQ" }] }],
+  ])("rejects for a set %s", async (_, set) => {
     issuer.answer("/jwks", behave.json(set));
     const { message } = await failureOf(createRemote({ jwksUri }).server);
-    expect(message).toMatch(`Keys are unavailable. ${jwksUri} is of no use. `);
+    expect(message).toMatch(`Keys are unavailable. ${jwksUri} has no usable keys. `);
     expect(message).toMatch(/There is no key for RS256\.$/);
   });
 
-  it("fails with every issuer that failed and why, and with no other", async () => {
+  it("rejects with every failed issuer and the reasons", async () => {
     issuer.answer("/empty", behave.json({ keys: [] }));
     issuer.answer("/text", behave.text("canary"));
-    const trusted = (name: string, path: string) => ({
+    const issuerOf = (name: string, path: string) => ({
       issuer: `https://${name}.example`,
       keys: { jwksUri: issuer.url + path },
       algorithms: ["RS256" as const],
@@ -94,16 +94,16 @@ describe("ready()", () => {
     const paths = { up: "/jwks", down: "/down", none: "/empty", odd: "/text" };
     const server = createResourceServer({
       serviceId: "agents-prod",
-      issuers: Object.entries(paths).map(([name, path]) => trusted(name, path)),
+      issuers: Object.entries(paths).map(([name, path]) => issuerOf(name, path)),
       onKeyEvent: () => undefined,
     });
     const { message } = await failureOf(server);
     expect(message).toBe(
       [
         "Keys are unavailable.",
-        `https://down.example: ${issuer.url}/down answered 404.`,
-        `https://none.example: ${issuer.url}/empty is of no use. There is no key for RS256.`,
-        `https://odd.example: ${issuer.url}/text answered no JSON.`,
+        `https://down.example: ${issuer.url}/down returned status 404.`,
+        `https://none.example: ${issuer.url}/empty has no usable keys. There is no key for RS256.`,
+        `https://odd.example: ${issuer.url}/text did not return JSON.`,
       ].join(" "),
     );
     expect(Object.values(paths).map((path) => issuer.asked(path))).toEqual([1, 1, 1, 1]);

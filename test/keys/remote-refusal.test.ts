@@ -1,4 +1,4 @@
-/** What a client gets to see when nobody can tell whether its token is good. */
+/** The response to a client when the keys are unavailable. */
 import { createServer as createHttpServer, type Server } from "node:http";
 import express from "express";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -37,10 +37,10 @@ const applications: readonly (readonly [string, (server: ResourceServer) => Serv
   ],
 ];
 
-describe.each(applications)("%s, in an outage of the issuer past its bound", (_, createApplication) => {
-  it("answers 503 with Retry-After and no challenge, and names neither the issuer nor the cause", async () => {
+describe.each(applications)("%s, in an outage longer than staleMs", (_, createApplication) => {
+  it("returns 503 with Retry-After, without a challenge, the issuer or the cause", async () => {
     issuer.answer("/canary-jwks", behave.json(setOf(first)));
-    const { server, pass, events, whenTold } = createRemote({ jwksUri: `${issuer.url}/canary-jwks` });
+    const { server, pass, events, whenEmitted } = createRemote({ jwksUri: `${issuer.url}/canary-jwks` });
     const { port, close } = await listen(createApplication(server));
     const token = await first.token({ scopes: ["agents:read"] });
     const get = () => ask(port, { path: "/agents", token });
@@ -64,12 +64,12 @@ describe.each(applications)("%s, in an outage of the issuer past its bound", (_,
     await issuer.start();
     pass(COOLDOWN);
     expect((await get()).status).toBe(200);
-    await whenTold("fetched", 2);
+    await whenEmitted("fetched", 2);
     await close();
   });
 });
 
-it("hands the cause to onDecision, for the log of the operator", async () => {
+it("passes the cause to onDecision for logging", async () => {
   const decisions: unknown[] = [];
   const onDecision = (decision: unknown) => void decisions.push(decision);
   const { server } = createRemote({ jwksUri: `${issuer.url}/jwks` }, { onDecision });
@@ -78,6 +78,6 @@ it("hands the cause to onDecision, for the log of the operator", async () => {
     target: "/agents",
     authorization: `Bearer ${await first.token({ scopes: ["agents:read"] })}`,
   });
-  const message = `${issuer.url}/jwks answered 404.`;
+  const message = `${issuer.url}/jwks returned status 404.`;
   expect(decisions).toMatchObject([{ reason: "keys_unavailable", cause: { name: "FetchError", message } }]);
 });

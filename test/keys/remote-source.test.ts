@@ -10,7 +10,7 @@ const jwksUri = "https://issuer.example/jwks";
 
 afterEach(() => void vi.unstubAllGlobals());
 
-it("keeps a key the same object from reading to reading, as long as it is published", async () => {
+it("keeps a key as the same object while it is published", async () => {
   let [time, set] = [0, setOf(first, second)];
   const fetch: KeyFetch = () => Promise.resolve(Response.json(set));
   const use = {
@@ -30,7 +30,7 @@ it("keeps a key the same object from reading to reading, as long as it is publis
   resolver?.close();
 });
 
-it("fetches by what is the platform's fetch at that time, unless it is given one", async () => {
+it("uses the current global fetch unless the options contain one", async () => {
   const fetch = vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(first))));
   const [own, platform] = [createRemote({ jwksUri, fetch }), createRemote({ jwksUri })];
   const later = vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(second))));

@@ -57,16 +57,16 @@ const insecure = [
   "blob:https://issuer.example/1",
 ];
 
-describe("an address to fetch keys from", () => {
-  it.each(secure)("may be %j", (url) => {
+describe("a URL to fetch keys from", () => {
+  it.each(secure)("allows %j", (url) => {
     expect([isSecureUrl(url), isLoopbackUrl(url)]).toEqual([true, false]);
   });
 
-  it.each(local)("may be %j: nobody stands on the way", (url) => {
+  it.each(local)("allows loopback: %j", (url) => {
     expect([isSecureUrl(url), isLoopbackUrl(url)]).toEqual([true, true]);
   });
 
-  it.each(insecure)("cannot be %j", (url) => {
+  it.each(insecure)("rejects %j", (url) => {
     expect(isSecureUrl(url)).toBe(false);
     for (const source of [{ jwksUri: url }, { discovery: url }]) {
       const [issue, ...more] = issuesOf({ serviceId: "a", issuer: "https://issuer.example", keys: source });
@@ -82,6 +82,6 @@ it.each([
   ["HTTPS://ISSUER.example:443", "https://issuer.example/"],
   [`https://issuer.example/${"a".repeat(400_000)}`, `https://issuer.example/${"a".repeat(977)}`],
   ["https://issuer.example/a\nb", "https://issuer.example/ab"],
-])("is shown without what may be a secret, and not at any length (%#)", (url, shown) => {
+])("displays a URL without secrets and cuts it (%#)", (url, shown) => {
   expect(displayUrl(url)).toBe(shown);
 });

@@ -12,40 +12,40 @@ const key = (kid?: string, algorithms: readonly Algorithm[] = ["RS256"]): Verifi
 const [a, b, a2, bare, es] = [key("a"), key("b"), key("a"), key(), key("a", ["ES256"])];
 
 describe("selectKeys", () => {
-  it("tries every key of the algorithm for a token without a kid", () => {
+  it("returns every key of the algorithm for a token without a kid", () => {
     expect(selectKeys([a, es, b, bare], { algorithm: "RS256", kid: undefined })).toEqual([a, b, bare]);
   });
 
-  it("tries only the keys that the kid names, and of those only the ones that suit", () => {
+  it("returns only the keys with the kid of the token that support the algorithm", () => {
     expect(selectKeys([a, es, b, bare, a2], { algorithm: "RS256", kid: "a" })).toEqual([a, a2]);
     expect(selectKeys([a, es], { algorithm: "ES256", kid: "a" })).toEqual([es]);
   });
 
-  it("tries the keys that have no kid where none has the one of the token", () => {
+  it("returns the keys without a kid if no key has the kid of the token", () => {
     expect(selectKeys([a, bare, b], { algorithm: "RS256", kid: "c" })).toEqual([bare]);
     expect(selectKeys([a, b], { algorithm: "RS256", kid: "c" })).toEqual([]);
   });
 
   it.each(["A", "a ", " a", "a\0", "", "../a", "./a", "__proto__", "constructor", "0", "*", "a,b", "\u0430"])(
-    "compares the kid exactly: %j is not the one of a",
+    "compares the kid exactly: %j does not match a",
     (kid) => {
       expect(selectKeys([a, b], { algorithm: "RS256", kid })).toEqual([]);
     },
   );
 
-  it.each(["__proto__", "constructor", "", "../a"])("finds a key whose kid is %j", (kid) => {
+  it.each(["__proto__", "constructor", "", "../a"])("returns a key whose kid is %j", (kid) => {
     const odd = key(kid);
     expect(selectKeys([a, odd, b], { algorithm: "RS256", kid })).toEqual([odd]);
   });
 
-  it("offers no key for an algorithm that none serves", () => {
+  it("returns no key for an unsupported algorithm", () => {
     expect(selectKeys([a, b, bare], { algorithm: "RS512", kid: undefined })).toEqual([]);
     expect(selectKeys([], { algorithm: "RS256", kid: undefined })).toEqual([]);
   });
 });
 
 describe("importMaterial", () => {
-  it("imports every key for every algorithm that it serves", async () => {
+  it("imports every key for each of its algorithms", async () => {
     const material = vi.fn<VerificationKey["material"]>(() => issuer.publicKey);
     await importMaterial([
       { algorithms: new Set(["RS256", "RS512"]), material },
@@ -54,7 +54,7 @@ describe("importMaterial", () => {
     expect(material.mock.calls.flat()).toEqual(["RS256", "RS512", "PS256"]);
   });
 
-  it("fails when one cannot be imported", async () => {
+  it("rejects if a key cannot be imported", async () => {
     const broken: VerificationKey = {
       algorithms: new Set(["HS256"]),
       material: () => Promise.reject(new Error("It cannot.")),

@@ -7,7 +7,7 @@ import { OPTION_NAMES } from "../../src/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { issuer, NOW, thrownBy, verdictOf } from "../support/resource-servers.ts";
 
-/** Every name of a configuration, with a value, and the option that it becomes. */
+/** Every JSON name with a value, and the option that it becomes. */
 const names: readonly (readonly [string, string, unknown])[] = [
   ["verification_keys", "verificationKeys", [issuer.publicPem]],
   ["keys", "keys", { jwks: { keys: [issuer.publicJwk] } }],
@@ -60,12 +60,12 @@ const ISSUER = {
 };
 
 describe("parseConfiguration", () => {
-  it.each(names)("reads %s to the option %s", (name, option, value) => {
+  it.each(names)("converts %s to the option %s", (name, option, value) => {
     const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
     expect(parseConfiguration(json)).toEqual({ [option]: value });
   });
 
-  it("reads the members of token_cache, and tells a misspelt one by the names of the JSON", () => {
+  it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
     const json = { token_cache: { max_entries: 5, max_age_seconds: 6 } };
     expect(parseConfiguration(json)).toEqual({ tokenCache: { maxEntries: 5, maxAgeSeconds: 6 } });
     expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
@@ -73,13 +73,13 @@ describe("parseConfiguration", () => {
     ]);
   });
 
-  it("knows a name for every option that JSON can hold", () => {
+  it("supports every option that JSON can represent", () => {
     const functions = ["isRevoked", "onDecision", "onKeyEvent", "now"];
     const known = names.map(([, option]) => option);
     expect([...known, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
   });
 
-  it("reads the configuration of the interface to a server that does what it says", async () => {
+  it("returns options for a server that behaves as configured in JSON", async () => {
     const json = JSON.stringify({
       verification_keys: [issuer.publicPem.replaceAll("\n", "\\n")],
       algorithm: "RS256",
@@ -108,7 +108,7 @@ describe("parseConfiguration", () => {
     expect(await verdictOf(server, await issuer.token({ exp: NOW - 1 }))).toBe("expired");
   });
 
-  it("reads verify_audience false and authorization false", async () => {
+  it("accepts verify_audience false and authorization false", async () => {
     const json = { ...REQUIRED, verify_audience: false, authorization: false };
     const server = createResourceServer({ ...parseConfiguration(json), now: () => NOW * 1000 });
     const authorization = `Bearer ${await issuer.token({ aud: "other" })}`;
@@ -118,7 +118,7 @@ describe("parseConfiguration", () => {
     expect(await server.check({ method: "GET", target: "/agents" })).toMatchObject({ allowed: false });
   });
 
-  it("reads any_of, filtered, optional and public", () => {
+  it("accepts any_of, filtered, optional and public", () => {
     const scope_mappings = {
       "GET /either": { any_of: ["a:read", "b:read"] },
       "GET /list": { filtered: "a:read" },
@@ -141,7 +141,7 @@ describe("parseConfiguration", () => {
     expect(explain("/open", [])).toBe(true);
   });
 
-  it("reads keys.jwks_file, keys.verification_keys and keys.jwks", async () => {
+  it("accepts keys.jwks_file, keys.verification_keys and keys.jwks", async () => {
     const directory = mkdtempSync(join(tmpdir(), "configuration-"));
     try {
       const jwks_file = join(directory, "jwks.json");
@@ -161,7 +161,7 @@ describe("parseConfiguration", () => {
     }
   });
 
-  it("takes scopes, claims and routes as they are written, however they look", () => {
+  it("keeps scopes, claims and routes unchanged, even if they look like option names", () => {
     const json = {
       implied_scopes: { any_of: ["verification_keys"] },
       scopes_claim: ["any_of", "jwks_file"],
@@ -174,12 +174,12 @@ describe("parseConfiguration", () => {
     });
   });
 
-  it("fills in nothing, and reads neither the environment nor a file", () => {
+  it("adds no defaults, and reads neither the environment nor a file", () => {
     expect(parseConfiguration({})).toEqual({});
     expect(() => parseConfiguration({ keys: { jwks_file: "/nowhere/jwks.json" } })).not.toThrow();
   });
 
-  it("does not change what it is given", () => {
+  it("keeps its argument unchanged", () => {
     const json = Object.freeze({
       ...REQUIRED,
       scope_mappings: Object.freeze({ "GET /x": Object.freeze({ any_of: Object.freeze(["a:b"]) }) }),
@@ -189,7 +189,7 @@ describe("parseConfiguration", () => {
   });
 
   it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["{}"], [5], [true], [() => ({})]])(
-    "refuses %j, which is no JSON object",
+    "rejects %j, which is not a JSON object",
     (json) => {
       expect(issuesOf(json)).toMatchObject([
         { code: "option_invalid", path: [], hint: expect.stringContaining("JSON object") as string },
@@ -213,13 +213,13 @@ describe("parseConfiguration", () => {
     ["isRevoked", "table of options"],
     ["on_decision", "table of options"],
     ["now", "table of options"],
-  ])("refuses the unknown name %j: %s", (name, hint) => {
+  ])("rejects the unknown name %j: %s", (name, hint) => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
     expect(issues[0]?.hint).toContain(hint);
   });
 
-  it("refuses a member called __proto__, and inherits nothing from it", () => {
+  it("rejects a property called __proto__, and inherits nothing from it", () => {
     const json: unknown = JSON.parse('{"service_id":"a","__proto__":{"verify_audience":false}}');
     expect(issuesOf(json)).toMatchObject([{ code: "option_unknown", path: ["__proto__"] }]);
   });
@@ -255,7 +255,7 @@ describe("parseConfiguration", () => {
     ],
     [{ keys: [] }, ["keys"], "option_invalid"],
     [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
-  ])("refuses %j by the names of the JSON", (json, path, code) => {
+  ])("rejects %j with a path of JSON names", (json, path, code) => {
     const issues = issuesOf({ ...REQUIRED, ...json });
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatchObject({ code, path });
@@ -279,7 +279,7 @@ describe("parseConfiguration", () => {
     expect(error.message).toContain('scope_mappings["GET /x"]: ');
   });
 
-  it("never quotes a value", () => {
+  it("never quotes a value that may be secret", () => {
     const json = {
       verification_keys: "canary-secret",
       algorithm: "canary-secret",
@@ -291,7 +291,7 @@ describe("parseConfiguration", () => {
     expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
   });
 
-  it("leaves what the values mean together to createResourceServer", () => {
+  it("leaves checks across options to createResourceServer", () => {
     const json = { verification_keys: [createIssuer({ algorithm: "ES256" }).publicPem], algorithm: "RS256" };
     const options = parseConfiguration(json);
     expect(

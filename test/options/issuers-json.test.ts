@@ -1,12 +1,12 @@
-/** `issuers` as `parseConfiguration` reads them: by the names of the JSON, down to the last member. */
+/** The `issuers` of a JSON configuration: every name is converted and reported as a JSON name. */
 import { describe, expect, it } from "vitest";
 import { createResourceServer, parseConfiguration } from "scopegate";
 import { TRUSTED_ISSUER_NAMES } from "../../src/options/shape.ts";
 import { NOW, thrownBy, verdictOf } from "../support/resource-servers.ts";
-import { BACKEND, CONTROL, PARTNER, signedBy } from "../issuers/parties.ts";
+import { BACKEND, CONTROL, PARTNER, signedBy } from "../issuers/signers.ts";
 import { A, B } from "./issuer-mistakes.ts";
 
-/** Every name in an entry, with a value, and the member that it becomes. */
+/** Every JSON name of an entry with a value, and the property that it becomes. */
 const members: readonly (readonly [string, string, unknown])[] = [
   ["issuer", "issuer", "https://c.example"],
   ["keys", "keys", { jwks: { keys: [{ kty: "RSA", key_ops: ["verify"] }] } }],
@@ -22,7 +22,7 @@ const members: readonly (readonly [string, string, unknown])[] = [
   ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
 ];
 
-/** Every source of keys by the names of the JSON, and by those of the options. */
+/** Every key source with JSON names, and with option names. */
 const sources: readonly (readonly [object, object])[] = [
   [{ verification_keys: ["pem"] }, { verificationKeys: ["pem"] }],
   [{ jwks: { keys: [] } }, { jwks: { keys: [] } }],
@@ -39,24 +39,24 @@ const parse = (...issuers: readonly unknown[]) => parseConfiguration(json({ issu
 const issuesOf = (entry: unknown) =>
   thrownBy(() => parse({ issuer: "a", algorithms: ["RS256"], keys: {} }, entry)).issues;
 
-describe("issuers in a configuration", () => {
-  it("may have every member", () => {
+describe("issuers in parseConfiguration", () => {
+  it("supports every property", () => {
     expect(members.map(([, option]) => option).toSorted()).toEqual(TRUSTED_ISSUER_NAMES.toSorted());
   });
 
-  it.each(members)("read %s to %s, and change nothing in it", (name, option, value) => {
+  it.each(members)("converts %s to %s, and keeps its value unchanged", (name, option, value) => {
     const other = { issuer: "d", algorithms: ["ES256"], keys: { discovery: "https://d.example" } };
     expect(parse(other, { ...other, [name]: value })).toEqual({
       issuers: [other, { ...other, [option]: value }],
     });
   });
 
-  it.each(sources)("read the keys %j to %j", (keys, expected) => {
+  it.each(sources)("converts the keys %j to %j", (keys, expected) => {
     const [first] = parse({ ...B, keys }).issuers ?? [];
     expect(first?.keys).toEqual(expected);
   });
 
-  it("become a server that trusts each as its entry says", async () => {
+  it("returns options for a server that accepts each issuer as configured", async () => {
     const configuration = {
       service_id: "agents-prod",
       required_claims: ["sub"],
@@ -98,7 +98,7 @@ describe("issuers in a configuration", () => {
     ["service_id", "table of options"],
     ["toString", "table of options"],
     ["is_revoked", "table of options"],
-  ])("refuse %s by the names of the JSON: %s", (name, hint) => {
+  ])("rejects %s with its JSON name: %s", (name, hint) => {
     const issues = issuesOf({ ...B, [name]: ["exp"] });
     expect(issues).toMatchObject([{ code: "option_unknown", path: ["issuers", 1, name] }]);
     expect(issues[0]?.hint).toContain(hint);
@@ -109,7 +109,7 @@ describe("issuers in a configuration", () => {
     ["jwks_url", "Did you mean `jwks_uri`?"],
     ["maxAgeMs", "Did you mean `max_age_ms`?"],
     ["fetch", "table of options"],
-  ])("refuse %s in their keys, and so do the keys of one issuer: %s", (name, hint) => {
+  ])("rejects %s in the keys of an issuer, as in the keys of a server: %s", (name, hint) => {
     const keys = { jwks_uri: "https://b.example", [name]: "https://b.example" };
     const expected = { code: "option_unknown", hint: expect.stringContaining(hint) as string };
     expect(issuesOf({ ...B, keys })).toMatchObject([{ ...expected, path: ["issuers", 1, "keys", name] }]);
@@ -118,14 +118,14 @@ describe("issuers in a configuration", () => {
     ]);
   });
 
-  it("refuse a member called __proto__, and inherit nothing from it", () => {
+  it("rejects a property called __proto__, and inherits nothing from it", () => {
     const entry: unknown = JSON.parse(`{"__proto__":{"verify_audience":false},${JSON.stringify(B).slice(1)}`);
     expect(thrownBy(() => parseConfiguration({ issuers: [entry] })).issues).toMatchObject([
       { code: "option_unknown", path: ["issuers", 0, "__proto__"] },
     ]);
   });
 
-  it("list every mistake of every entry", () => {
+  it("lists every mistake of every entry", () => {
     const wrong = [
       { ...B, verify_audience: "no", clock_tolerance: 5 },
       { ...A, keys: { jwks_uri: "http://a.example" }, token_types: [] },
@@ -146,7 +146,7 @@ describe("issuers in a configuration", () => {
     expect(message).toContain("issuers[1].keys.jwks_uri: ");
   });
 
-  it("do not change what they are read from", () => {
+  it("keeps its argument unchanged", () => {
     const entry = Object.freeze({ ...B, required_claims: Object.freeze(["exp"]) });
     expect(() => parseConfiguration(Object.freeze({ issuers: Object.freeze([entry]) }))).not.toThrow();
   });

@@ -1,4 +1,4 @@
-/** Mistakes in the entries of `issuers`. Those of one entry hide none of another. */
+/** Mistakes in the entries of `issuers`. A mistake in one entry must not hide a mistake in another. */
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ResourceServerOptions } from "scopegate";
 import { TRUSTED_ISSUER_NAMES } from "../../src/options/shape.ts";
@@ -9,15 +9,15 @@ const optionsOf = (issuers: unknown, more: object = {}) => ({ serviceId: "agents
 const beside = (wrong: unknown) => optionsOf([A, wrong]);
 const found = (options: unknown) => issuesOf(options).map(({ code, path }) => `${code} ${path.join("/")}`);
 
-describe("an issuer", () => {
-  it.each(MISTAKES)("is refused with %s", (_, entry, code, path, hint) => {
+describe("an entry of issuers", () => {
+  it.each(MISTAKES)("must not be %s", (_, entry, code, path, hint) => {
     const issues = issuesOf(beside(entry));
     expect(issues).toMatchObject([{ code, path: ["issuers", 1, ...path] }]);
     expect(issues[0]?.hint).toContain(hint);
   });
 
   it.each(TRUSTED_ISSUER_NAMES)(
-    "is refused with %s given as undefined, for which another would stand in",
+    "must not have the property %s with the value undefined, because the server's option would apply",
     (name) => {
       const server = {
         requiredClaims: ["exp"],
@@ -31,17 +31,17 @@ describe("an issuer", () => {
     },
   );
 
-  it.each(["issuer", "keys", "algorithms"])("is refused without %s", (name) => {
+  it.each(["issuer", "keys", "algorithms"])("requires %s", (name) => {
     const entry = Object.fromEntries(Object.entries(B).filter(([member]) => member !== name));
     expect(issuesOf(beside(entry))).toMatchObject([{ code: "option_missing", path: ["issuers", 1, name] }]);
   });
 
-  it("may have no prototype", () => {
+  it("allows an object without a prototype", () => {
     const entry: unknown = Object.assign(Object.create(null) as object, B);
     expect(() => createResourceServer(beside(entry) as ResourceServerOptions)).not.toThrow();
   });
 
-  it("hides no mistake of another issuer, and none of its own", () => {
+  it("reports its mistakes together with those of the other entries", () => {
     const options = optionsOf(
       [
         { ...A, algorithms: [], issuer: B.issuer, audience: "a" },
@@ -77,9 +77,9 @@ describe("an issuer", () => {
   });
 
   it.each([
-    ["where the server has one", optionsOf([A, B])],
+    ["if the server has one", optionsOf([A, B])],
     [
-      "where it says so",
+      "if it has verifyAudience false",
       optionsOf(
         [
           { ...A, audience: "a" },
@@ -88,21 +88,21 @@ describe("an issuer", () => {
         { serviceId: undefined },
       ),
     ],
-  ])("needs no audience %s", (_, options) => {
+  ])("requires no audience %s", (_, options) => {
     expect(() => createResourceServer(options as ResourceServerOptions)).not.toThrow();
   });
 
   it.each<readonly [string, object]>([
-    ["in the place of its keys", { keys: "canary-secret" }],
+    ["instead of its keys", { keys: "canary-secret" }],
     ["that is too short", { algorithms: ["HS256"], keys: { verificationKeys: ["canary-secret"] } }],
     ["as a published key", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
-    ["as the name of a file", { keys: { jwksFile: "canary-secret" } }],
-    ["in the address of its keys", { keys: { jwksUri: "http://b.example/?key=canary-secret" } }],
+    ["as its key file", { keys: { jwksFile: "canary-secret" } }],
+    ["in the URL of its keys", { keys: { jwksUri: "http://b.example/?key=canary-secret" } }],
     ["as its algorithm", { algorithms: ["canary-secret"] }],
     ["as its issuer", { issuer: { secret: "canary-secret" } }],
     ["as its audience", { audience: [{ secret: "canary-secret" }] }],
     ["under an unknown name", { secret: "canary-secret" }],
-  ])("is refused with a secret %s, which is not quoted", (_, members) => {
+  ])("never appears in an error with a secret %s", (_, members) => {
     const { message, stack, issues } = configurationErrorOf(beside({ ...B, ...members }));
     expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
   });

@@ -19,16 +19,16 @@ const TRUSTED = { issuer: "https://a.example", keys: REMOTE, algorithms: ["RS256
 const issuersOf = (issuers: object, more: object = {}) => ({ verificationKeys: undefined, issuers, ...more });
 const at = (key: string, ...steps: readonly (string | number)[]) => ["scopeMappings", key, ...steps];
 
-/** Options of the right shape that mean something wrong: the code and path of the one mistake, and a part of the fix. */
+/** Options with the right shape that are invalid: the code and path of the issue, and a part of the hint. */
 const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (string | number)[], string])[] = [
-  [{ algorithm: "RS256", algorithms: ["RS256"] }, "option_conflict", ["algorithms"], "one of the two"],
+  [{ algorithm: "RS256", algorithms: ["RS256"] }, "option_conflict", ["algorithms"], "Remove one of the two"],
   [{ algorithms: ["RS256", "HS256"] }, "algorithms_mixed", ["algorithms"], "one kind"],
   [{ algorithms: ["HS512", "EdDSA"] }, "algorithms_mixed", ["algorithms"], "one kind"],
   [
     { keys: { verificationKeys: [issuer.publicPem] } },
     "option_conflict",
     ["verificationKeys"],
-    "one of the two",
+    "Remove one of the two",
   ],
   [{ verificationKeys: undefined }, "option_missing", ["verificationKeys"], "`verificationKeys` or `keys`"],
   [keysOf({}), "option_missing", ["keys"], "{ jwksUri }"],
@@ -54,7 +54,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
     "without query",
   ],
   [issuersOf([]), "option_invalid", ["issuers"], "at least one"],
-  [issuersOf({}), "option_invalid", ["issuers"], "list of"],
+  [issuersOf({}), "option_invalid", ["issuers"], "array of"],
   [issuersOf([TRUSTED, TRUSTED]), "option_conflict", ["issuers", 1, "issuer"], "once"],
   [
     issuersOf([TRUSTED, { ...TRUSTED, issuer: "HTTPS://a.example:443" }]),
@@ -133,7 +133,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [{ adminScope: 'platform:"admin"' }, "scope_invalid", ["adminScope"], "printable ASCII"],
   [{ impliedScopes: { "a b": ["a:b"] } }, "scope_invalid", ["impliedScopes", "a b"], "printable ASCII"],
   [{ impliedScopes: { "a:b": ["a\\b"] } }, "scope_invalid", ["impliedScopes", "a:b"], "printable ASCII"],
-  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle", ["impliedScopes", "a:b"], "circle"],
+  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle", ["impliedScopes", "a:b"], "cycle"],
   [table({ GET: [] }), "route_key_invalid", at("GET"), "METHOD /pattern"],
   [table({ "/x": [] }), "route_key_invalid", at("/x"), "METHOD /pattern"],
   [table({ "": [] }), "route_key_invalid", at(""), "METHOD /pattern"],
@@ -151,17 +151,18 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [table({ "GET /x/*": [] }), "route_pattern_invalid", at("GET /x/*"), "/x/*path"],
   [table({ "GET /x/:id?": [] }), "route_pattern_invalid", at("GET /x/:id?"), "{/:id}"],
   [table({ "GET /x/:id(\\d+)": [] }), "route_pattern_invalid", at("GET /x/:id(\\d+)"), "/x/:id`"],
-  [table({ "GET /x/:a/:a": [] }), "route_pattern_invalid", at("GET /x/:a/:a"), "name of its own"],
+  [table({ "GET /x/:a/:a": [] }), "route_pattern_invalid", at("GET /x/:a/:a"), "its own name"],
   [table({ "GET /x{/:a": [] }), "route_pattern_invalid", at("GET /x{/:a"), "{/:optional}"],
-  [table({ "GET /x//y": [] }), "route_unreachable", at("GET /x//y"), "empty and dot segments"],
-  [table({ "GET /x/../y": [] }), "route_unreachable", at("GET /x/../y"), "empty and dot segments"],
-  [table({ "GET /x/%2e/y": [] }), "route_unreachable", at("GET /x/%2e/y"), "empty and dot segments"],
+  [table({ "GET /x//y": [] }), "route_unreachable", at("GET /x//y"), "empty or dot segments"],
+  [table({ "GET /x/../y": [] }), "route_unreachable", at("GET /x/../y"), "empty or dot segments"],
+  [table({ "GET /x/%2e/y": [] }), "route_unreachable", at("GET /x/%2e/y"), "empty or dot segments"],
   [table({ "GET /x%2Fy": [] }), "route_unreachable", at("GET /x%2Fy"), "encoded slashes"],
   [table({ "GET /x\\?y": [] }), "route_unreachable", at("GET /x\\?y"), "query"],
   [table({ "GET /café": [] }), "route_unreachable", at("GET /café"), "/caf%C3%A9"],
   [table({ "GET /x/:a": [], "GET /x/:b": [] }), "route_duplicate", at("GET /x/:b"), "Keep one of the two"],
-  [table({ "GET /x": [], "GET /X": ["a:b"] }), "route_ambiguous", at("GET /X"), "ask for the same"],
-  [table({ "GET /x": "public", "GET /x/": [] }), "route_ambiguous", at("GET /x/"), "ask for the same"],
+  [table({ "GET /x/a": [], "GET /X/b": [] }), "route_ambiguous", at("GET /X/b"), "Write `x` here"],
+  [table({ "GET /x": "public", "GET /x/": [] }), "route_duplicate", at("GET /x/"), "Keep one of the two"],
+  [table({ "GET /x": [], "GET /X": [] }), "route_duplicate", at("GET /X"), "Keep one of the two"],
   [table({ "GET /x": [""] }), "scope_invalid", at("GET /x", 0), "`resource:action`"],
   [table({ "GET /x": ["a:b", "a b"] }), "scope_invalid", at("GET /x", 1), "`resource:action`"],
   [table({ "GET /x": ["a::b"] }), "scope_invalid", at("GET /x", 0), "without empty parts"],
@@ -191,15 +192,15 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
     "Write `GET`",
   ],
   [
-    table({ "GET /x/": [] }, { defaultScopeMappings: { "GET /x": ["a:b"] } }),
+    table({ "GET /X/b": [] }, { defaultScopeMappings: { "GET /x/a": ["a:b"] } }),
     "route_ambiguous",
-    at("GET /x/"),
-    "ask for the same",
+    at("GET /X/b"),
+    "Write `x` here",
   ],
 ];
 
-describe("a wrong configuration", () => {
-  it.each(wrong)("is refused: %j is %s at %j", (options, code, path, hint) => {
+describe("createResourceServer with invalid options", () => {
+  it.each(wrong)("rejects %j with the code %s at %j", (options, code, path, hint) => {
     const issues = issuesOf({ ...REQUIRED, ...options });
     expect(issues.map((issue) => ({ code: issue.code, path: issue.path }))).toEqual([{ code, path }]);
     expect(issues[0]?.hint).toContain(hint);
@@ -209,14 +210,14 @@ describe("a wrong configuration", () => {
   it.each([
     ["of two", { "a:a": ["a:b"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
     ["of three", { "a:a": ["a:b"], "a:b": ["a:c"], "a:c": ["a:a"] }, ["a:a", "a:b", "a:c"]],
-    ["beside others", { "x:x": ["a:a"], "a:a": ["a:b", "y:y"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
-  ])("is refused for a circle of implied scopes %s, and every link is named", (_, impliedScopes, links) => {
+    ["next to other scopes", { "x:x": ["a:a"], "a:a": ["a:b", "y:y"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
+  ])("rejects a cycle of implied scopes %s, and reports each link", (_, impliedScopes, links) => {
     expect(issuesOf({ ...REQUIRED, impliedScopes })).toMatchObject(
       links.map((scope) => ({ code: "implied_scopes_cycle", path: ["impliedScopes", scope] })),
     );
   });
 
-  it("is refused with all of its mistakes at once", () => {
+  it("lists all mistakes at once", () => {
     const error = configurationErrorOf({
       serviceId: "",
       verificationKeys: ["x", createIssuer({ algorithm: "ES256" }).publicPem],
@@ -246,7 +247,7 @@ describe("a wrong configuration", () => {
     expect(error.message.split("\n")).toHaveLength(error.issues.length);
   });
 
-  it("is refused with the mistakes of every room at once", () => {
+  it("lists the mistakes of all parts of the options at once", () => {
     const issues = issuesOf({
       verificationKeys: ["x", createIssuer({ algorithm: "ES256" }).publicPem],
       adminScope: "a b",
@@ -266,7 +267,7 @@ describe("a wrong configuration", () => {
     ]);
   });
 
-  it("names the place of every mistake in its text, as one would write it", () => {
+  it("writes the path of every mistake in the message", () => {
     const error = configurationErrorOf({
       ...REQUIRED,
       scopeMappings: { "GET /y": ["a b"] },
@@ -280,32 +281,32 @@ describe("a wrong configuration", () => {
     }
   });
 
-  it("is an error with a stable name and code, whose issues cannot be changed", () => {
+  it("throws an error with a stable name and code, and frozen issues", () => {
     const error = configurationErrorOf({});
     expect(error).toMatchObject({ name: "ConfigurationError", code: "configuration_invalid" });
     expect(Object.isFrozen(error.issues)).toBe(true);
   });
 
   it.each<readonly [string, object]>([
-    ["a secret where a list is expected", { algorithm: "HS256", verificationKeys: "canary-secret" }],
+    ["a secret instead of an array", { algorithm: "HS256", verificationKeys: "canary-secret" }],
     ["a secret that is too short", { algorithm: "HS256", verificationKeys: ["canary-secret"] }],
     ["a secret in the wrong option", { keys: "canary-secret" }],
-    ["a secret in the place of a source", { keys: { jwks: "canary-secret" } }],
-    ["a secret as JWK", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
-    ["a secret beside keys", { keys: { verificationKeys: ["canary-secret"], jwks: {} } }],
+    ["a secret instead of a JWK Set", { keys: { jwks: "canary-secret" } }],
+    ["a secret in a JWK", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
+    ["a secret next to another key source", { keys: { verificationKeys: ["canary-secret"], jwks: {} } }],
     ["a secret under an unknown name", { secret: "canary-secret" }],
-    ["a secret that is given as the algorithm", { algorithm: "canary-secret" }],
-    ["a secret that is given as the issuer", { issuer: { secret: "canary-secret" } }],
-    ["a secret that is given as the realm", { realm: "canary-secret\n" }],
-    ["a secret that is given as the URL", { resourceMetadataUrl: "http://canary-secret" }],
+    ["a secret as the algorithm", { algorithm: "canary-secret" }],
+    ["a secret as the issuer", { issuer: { secret: "canary-secret" } }],
+    ["a secret as the realm", { realm: "canary-secret\n" }],
+    ["a secret in a URL", { resourceMetadataUrl: "http://canary-secret" }],
   ])("never quotes %s", (_, options) => {
     const { message, stack, issues } = configurationErrorOf({ serviceId: "agents-prod", ...options });
     expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
   });
 });
 
-describe("the options left out", () => {
-  it("are those of the table: RS256, a verified audience, checked scopes, nothing unmapped", async () => {
+describe("omitted options", () => {
+  it("default to RS256, a verified audience, checked scopes and denied unmapped routes", async () => {
     expect(DEFAULTS).toEqual({
       algorithms: ["RS256"],
       verifyAudience: true,
@@ -328,20 +329,20 @@ describe("the options left out", () => {
     expect([...server.routes].map(({ key }) => key)).toEqual(Object.keys(defaultScopeMappings));
   });
 
-  it("read the clock of the machine", async () => {
+  it("default to the clock of the machine", async () => {
     const server = createResourceServer(REQUIRED);
     const now = Math.floor(Date.now() / 1000);
     expect(await verdictOf(server, await issuer.token({ exp: now + 3600 }))).toBe("accepted");
     expect(await verdictOf(server, await issuer.token({ exp: now - 1 }))).toBe("expired");
   });
 
-  it("are all known to the schema", () => {
+  it("have defaults that the schema accepts", () => {
     expect(OPTION_NAMES).toEqual(expect.arrayContaining(Object.keys(DEFAULTS)));
   });
 });
 
-describe("the options of a running server", () => {
-  it("do not follow their object: a table, a list or an audience changed later changes nothing", async () => {
+describe("a running server", () => {
+  it("ignores later changes of the options object, its tables and arrays", async () => {
     const audience = ["a"];
     const tokenTypes: string[] = ["JWT"];
     const requiredClaims: string[] = [];

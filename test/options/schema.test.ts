@@ -8,7 +8,7 @@ const TOKEN_SOURCE = '{ header: "authorization" }';
 const KEYS = "{ verificationKeys }, { jwks }, { jwksFile }, { jwksUri }, { discovery }";
 const noFunctions: readonly unknown[] = [true, "log", {}, [], 5, null];
 
-/** Wrong options, the path of the one mistake in them, and a part of what to write instead. */
+/** Options with one invalid value, its path, and a part of the hint. */
 const invalid: readonly (readonly [object, readonly (string | number)[], string])[] = [
   [{ algorithm: "none" }, ["algorithm"], "RS256"],
   [{ algorithm: "None" }, ["algorithm"], "RS256"],
@@ -21,7 +21,7 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ algorithm: null }, ["algorithm"], "Write one of RS256"],
   [{ algorithm: ["RS256"] }, ["algorithm"], "Write one of RS256"],
   [{ algorithm: "__proto__" }, ["algorithm"], "Write one of RS256"],
-  [{ algorithms: "RS256" }, ["algorithms"], "list of algorithms"],
+  [{ algorithms: "RS256" }, ["algorithms"], "array of at least one algorithm"],
   [{ algorithms: [] }, ["algorithms"], "at least one algorithm"],
   [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "RS256"],
   [{ algorithms: [null] }, ["algorithms", 0], "RS256"],
@@ -29,15 +29,15 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ issuer: 5 }, ["issuer"], "exactly"],
   [{ issuer: ["https://issuer.example"] }, ["issuer"], "exactly"],
   [{ issuer: /issuer/ }, ["issuer"], "exactly"],
-  [{ serviceId: "" }, ["serviceId"], "service's id"],
-  [{ serviceId: 7 }, ["serviceId"], "service's id"],
-  [{ serviceId: null }, ["serviceId"], "service's id"],
-  [{ audience: "" }, ["audience"], "list of at least one"],
-  [{ audience: [] }, ["audience"], "list of at least one"],
-  [{ audience: ["agents-prod", ""] }, ["audience", 1], "list of at least one"],
-  [{ audience: [5] }, ["audience"], "list of at least one"],
-  [{ audience: /.*/ }, ["audience"], "list of at least one"],
-  [{ audience: null }, ["audience"], "list of at least one"],
+  [{ serviceId: "" }, ["serviceId"], "id of this service"],
+  [{ serviceId: 7 }, ["serviceId"], "id of this service"],
+  [{ serviceId: null }, ["serviceId"], "id of this service"],
+  [{ audience: "" }, ["audience"], "array of at least one"],
+  [{ audience: [] }, ["audience"], "array of at least one"],
+  [{ audience: ["agents-prod", ""] }, ["audience", 1], "array of at least one"],
+  [{ audience: [5] }, ["audience"], "array of at least one"],
+  [{ audience: /.*/ }, ["audience"], "array of at least one"],
+  [{ audience: null }, ["audience"], "array of at least one"],
   [{ verifyAudience: "false" }, ["verifyAudience"], "true or false"],
   [{ verifyAudience: 0 }, ["verifyAudience"], "true or false"],
   [{ verifyAudience: null }, ["verifyAudience"], "true or false"],
@@ -49,10 +49,10 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ adminScope: "" }, ["adminScope"], "null for none"],
   [{ adminScope: false }, ["adminScope"], "null for none"],
   [{ adminScope: ["platform:admin"] }, ["adminScope"], "null for none"],
-  [{ impliedScopes: [] }, ["impliedScopes"], "object of scope"],
-  [{ impliedScopes: null }, ["impliedScopes"], "object of scope"],
-  [{ impliedScopes: { "a:b": "a:c" } }, ["impliedScopes", "a:b"], "list of scopes"],
-  [{ impliedScopes: { "a:b": [5] } }, ["impliedScopes", "a:b", 0], "list of scopes"],
+  [{ impliedScopes: [] }, ["impliedScopes"], "maps a scope"],
+  [{ impliedScopes: null }, ["impliedScopes"], "maps a scope"],
+  [{ impliedScopes: { "a:b": "a:c" } }, ["impliedScopes", "a:b"], "array of scopes"],
+  [{ impliedScopes: { "a:b": [5] } }, ["impliedScopes", "a:b", 0], "array of scopes"],
   [{ scopesClaim: "" }, ["scopesClaim"], '["realm_access", "roles"]'],
   [{ scopesClaim: [] }, ["scopesClaim"], '["realm_access", "roles"]'],
   [{ scopesClaim: ["realm_access", ""] }, ["scopesClaim", 1], '["realm_access", "roles"]'],
@@ -60,10 +60,10 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ scopesClaim: null }, ["scopesClaim"], '["realm_access", "roles"]'],
   [{ userIdClaim: 5 }, ["userIdClaim"], "claim name"],
   [{ sessionIdClaim: {} }, ["sessionIdClaim"], "claim name"],
-  [{ requiredClaims: "exp" }, ["requiredClaims"], "list of claim names"],
-  [{ requiredClaims: ["exp", 5] }, ["requiredClaims", 1], "list of claim names"],
-  [{ requiredClaims: [""] }, ["requiredClaims", 0], "list of claim names"],
-  [{ tokenTypes: "JWT" }, ["tokenTypes"], "list of `typ` values"],
+  [{ requiredClaims: "exp" }, ["requiredClaims"], "array of claim names"],
+  [{ requiredClaims: ["exp", 5] }, ["requiredClaims", 1], "array of claim names"],
+  [{ requiredClaims: [""] }, ["requiredClaims", 0], "array of claim names"],
+  [{ tokenTypes: "JWT" }, ["tokenTypes"], "array of at least one `typ`"],
   [{ tokenTypes: [] }, ["tokenTypes"], "at least one `typ`"],
   [{ tokenTypes: ["JWT", 5] }, ["tokenTypes", 1], "null for none"],
   [{ tokenTypes: [""] }, ["tokenTypes", 0], "null for none"],
@@ -82,7 +82,7 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ maxTokenBytes: "16kb" }, ["maxTokenBytes"], "whole number of bytes"],
   [{ maxTokenBytes: Infinity }, ["maxTokenBytes"], "whole number of bytes"],
   [{ maxTokenBytes: Number.NaN }, ["maxTokenBytes"], "whole number of bytes"],
-  [{ tokenSources: {} }, ["tokenSources"], "list of token sources"],
+  [{ tokenSources: {} }, ["tokenSources"], "array of at least one token source"],
   [{ tokenSources: [] }, ["tokenSources"], "at least one token source"],
   [{ tokenSources: ["authorization"] }, ["tokenSources", 0], TOKEN_SOURCE],
   [{ tokenSources: [{ query: "access_token" }] }, ["tokenSources", 0], TOKEN_SOURCE],
@@ -118,12 +118,12 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ defaultScopeMappings: false }, ["defaultScopeMappings"], "`METHOD /pattern`"],
 ];
 
-/** Wrong keys, and the rest as for `invalid`. */
+/** The same for keys. */
 const invalidKeys: readonly (readonly [object, readonly (string | number)[], string])[] = [
-  [{ verificationKeys: "key" }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: {} }, ["verificationKeys"], "list of keys"],
-  [{ verificationKeys: null }, ["verificationKeys"], "list of keys"],
+  [{ verificationKeys: "key" }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: {} }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: null }, ["verificationKeys"], "array of keys"],
   [{ verificationKeys: [""] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [undefined] }, ["verificationKeys", 0], "Write a PEM"],
   [{ verificationKeys: [5] }, ["verificationKeys", 0], "Write a PEM"],
@@ -158,25 +158,22 @@ const invalidKeys: readonly (readonly [object, readonly (string | number)[], str
   [{ keys: { jwksUri: "https://a.example", fetch: "undici" } }, ["keys", "fetch"], "like `fetch`"],
 ];
 
-describe("an option of the wrong shape", () => {
-  it.each(invalid)("is reported with its path and the fix: %j", (options, path, hint) => {
+describe("createResourceServer with an option of the wrong shape", () => {
+  it.each(invalid)("reports the path and the fix: %j", (options, path, hint) => {
     const issues = issuesOf({ ...REQUIRED, ...options });
     expect(issues).toHaveLength(1);
     expect(issues[0]).toMatchObject({ code: "option_invalid", path });
     expect(issues[0]?.hint).toContain(hint);
   });
 
-  it.each(invalidKeys)(
-    "is reported with its path and the fix, where it holds keys: %j",
-    (options, path, hint) => {
-      const issues = issuesOf({ ...WITHOUT_KEYS, ...options });
-      expect(issues).toHaveLength(1);
-      expect(issues[0]?.code).toBe("option_invalid");
-      expect(issues[0]?.path.slice(0, path.length)).toEqual(path);
-      expect(issues[0]?.hint).toContain(hint);
-      expect(issues[0]?.hint).not.toBe("");
-    },
-  );
+  it.each(invalidKeys)("reports the path and the fix for keys: %j", (options, path, hint) => {
+    const issues = issuesOf({ ...WITHOUT_KEYS, ...options });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]?.code).toBe("option_invalid");
+    expect(issues[0]?.path.slice(0, path.length)).toEqual(path);
+    expect(issues[0]?.hint).toContain(hint);
+    expect(issues[0]?.hint).not.toBe("");
+  });
 
   const mistaken: readonly (readonly [unknown])[] = [
     [5],
@@ -199,7 +196,7 @@ describe("an option of the wrong shape", () => {
     [{ anyOf: ["agents:read"], filtered: "agents:read" }],
   ];
 
-  it.each(mistaken)("is reported for a route that asks for %j", (requirement) => {
+  it.each(mistaken)("rejects the requirement %j for a route", (requirement) => {
     for (const table of ["scopeMappings", "defaultScopeMappings"]) {
       const issues = issuesOf({ ...REQUIRED, [table]: { "GET /x": requirement } });
       expect(issues).toHaveLength(1);
@@ -211,24 +208,24 @@ describe("an option of the wrong shape", () => {
     }
   });
 
-  it("is refused, and named, where a table has an entry whose key is no text", () => {
+  it("rejects a table with a symbol as key", () => {
     const entries = { [Symbol("GET /x")]: ["agents:read"] };
     expect(issuesOf({ ...REQUIRED, scopeMappings: entries })).toEqual([
       {
         code: "requirement_invalid",
         path: ["scopeMappings", "Symbol(GET /x)"],
         message: 'cannot be `["agents:read"]`.',
-        hint: "Write an object of `METHOD /pattern` to what the route asks.",
+        hint: "Write an object that maps `METHOD /pattern` to the required scopes.",
       },
     ]);
   });
 
-  it("is quoted by its kind where it cannot be written as JSON", () => {
+  it("names the type of a requirement that cannot be written as JSON", () => {
     const [issue] = issuesOf({ ...REQUIRED, scopeMappings: { "GET /x": 1n } });
     expect(issue?.message).toBe("cannot be `bigint`.");
   });
 
-  it("is refused, and named, where it is an empty realm", () => {
+  it("rejects an empty realm", () => {
     const issues = issuesOf({ ...REQUIRED, realm: "" });
     expect(issues[0]).toMatchObject({
       code: "option_invalid",
@@ -237,7 +234,7 @@ describe("an option of the wrong shape", () => {
     });
   });
 
-  it("is not coerced", () => {
+  it("does not coerce values", () => {
     expect(issuesOf({ ...REQUIRED, algorithms: new Set(["RS256"]) })).toMatchObject([
       { code: "option_invalid" },
     ]);
@@ -247,7 +244,7 @@ describe("an option of the wrong shape", () => {
   });
 });
 
-describe("an unknown option", () => {
+describe("createResourceServer with an unknown option", () => {
   it.each([
     ["scopeMapping", "scopeMappings"],
     ["scopemappings", "scopeMappings"],
@@ -259,7 +256,7 @@ describe("an unknown option", () => {
     ["isRevoke", "isRevoked"],
     ["tokenSource", "tokenSources"],
     ["unmappedRoute", "unmappedRoutes"],
-  ])("%s is refused with a guess: %s", (name, guess) => {
+  ])("rejects %s and suggests %s", (name, guess) => {
     expect(issuesOf({ ...REQUIRED, [name]: "x" })).toEqual([
       {
         code: "option_unknown",
@@ -278,13 +275,13 @@ describe("an unknown option", () => {
     ["jwksFile", "keys: { jwksFile }"],
     ["aud", "serviceId"],
     ["iss", "issuer"],
-  ])("%s, as other libraries call it, is refused with the name it has here", (name, hint) => {
+  ])("rejects %s, a name of other libraries, and shows the name in this library", (name, hint) => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
     expect(issues[0]?.hint).toContain(hint);
   });
 
-  it("of the memory is refused with a guess among its own", () => {
+  it("rejects an unknown property of tokenCache with a suggestion", () => {
     expect(issuesOf({ ...REQUIRED, tokenCache: { maxEntrys: 5 } })).toEqual([
       {
         code: "option_unknown",
@@ -295,39 +292,39 @@ describe("an unknown option", () => {
     ]);
   });
 
-  it.each(["cache", "x", "0", ""])("%j is refused without a guess where nothing comes near", (name) => {
+  it.each(["cache", "x", "0", ""])("rejects %j without a suggestion if no name is similar", (name) => {
     const issues = issuesOf({ ...REQUIRED, [name]: true });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
   });
 
-  it("is refused even when its value is a function or false", () => {
+  it("rejects it even if its value is a function or false", () => {
     expect(issuesOf({ ...REQUIRED, onDecisions: () => undefined })).toMatchObject([
       { code: "option_unknown" },
     ]);
     expect(issuesOf({ ...REQUIRED, autorization: false })).toMatchObject([{ code: "option_unknown" }]);
   });
 
-  it("is named in the text of the error, with the fix", () => {
+  it("writes the name and the fix in the message", () => {
     expect(configurationErrorOf({ ...REQUIRED, scopeMapping: {} }).message).toBe(
       "scopeMapping: received unknown option `scopeMapping`. Did you mean `scopeMappings`?",
     );
   });
 });
 
-describe("the options", () => {
+describe("the options object", () => {
   const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"];
 
   it.each<readonly [string, unknown]>([
     ["null", null],
-    ["nothing", undefined],
-    ["a text", "options"],
+    ["undefined", undefined],
+    ["a string", "options"],
     ["a number", 5],
-    ["a flag", true],
+    ["a boolean", true],
     ["a function", () => REQUIRED],
-    ["a list", [REQUIRED]],
-    ["a map", new Map(Object.entries(REQUIRED))],
+    ["an array", [REQUIRED]],
+    ["a Map", new Map(Object.entries(REQUIRED))],
     [
-      "an object whose members its class has",
+      "an instance of a class",
       new (class {
         readonly serviceId = "agents-prod";
         readonly verificationKeys = [issuer.publicPem];
@@ -336,18 +333,21 @@ describe("the options", () => {
         }
       })(),
     ],
-  ])("must be a plain object, of which nothing is lost: %s is refused", (_, options) => {
-    const issues = issuesOf(options);
-    expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
-    expect(issues[0]?.hint).toContain("createResourceServer({");
-  });
+  ])(
+    "must be a plain object, because inherited properties would be ignored: %s is rejected",
+    (_, options) => {
+      const issues = issuesOf(options);
+      expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
+      expect(issues[0]?.hint).toContain("createResourceServer({");
+    },
+  );
 
-  it("may have no prototype", () => {
+  it("can have no prototype", () => {
     const options = Object.assign(Object.create(null) as object, REQUIRED);
     expect(() => createServer(options)).not.toThrow();
   });
 
-  it("may be written out as undefined", () => {
+  it("can have properties that are undefined", () => {
     const absent = Object.fromEntries(
       OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
         name,
@@ -357,16 +357,13 @@ describe("the options", () => {
     expect(() => createServer({ ...absent, ...REQUIRED })).not.toThrow();
   });
 
-  it.each(narrowing)(
-    "must not lose %s on the way: undefined is refused, because without it more tokens are accepted",
-    (name) => {
-      const issues = issuesOf({ ...REQUIRED, [name]: undefined });
-      expect(issues).toMatchObject([{ code: "option_invalid", path: [name] }]);
-      expect(issues[0]?.hint).toContain("Leave the option out");
-    },
-  );
+  it.each(narrowing)("must not have %s as undefined, because more tokens would be accepted", (name) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: undefined });
+    expect(issues).toMatchObject([{ code: "option_invalid", path: [name] }]);
+    expect(issues[0]?.hint).toContain("omit the option");
+  });
 
-  it("may be frozen, and are never changed", () => {
+  it("can be frozen, and is never changed", () => {
     const options = Object.freeze({
       ...REQUIRED,
       verificationKeys: Object.freeze([issuer.publicPem]),

@@ -2,8 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   allow,
-  combine,
-  decideByScopeList,
+  decideByRules,
   decideByScopes,
   type Decision,
   refuse,
@@ -17,6 +16,7 @@ import { type Rule } from "../../src/policy/rule.ts";
 import {
   callerWith,
   changeable,
+  matchesOf,
   matchOf,
   PROPERTY,
   SCOPE_RULES,
@@ -28,13 +28,13 @@ import { anyCharacter } from "../support/text.ts";
 /** The decision about `GET /agents/:agent_id/:other` for a caller with these scopes. */
 function decide(requirement: Requirement, granted: readonly string[], target = "/agents/web/x"): Decision {
   const table = tableOf({ "GET /agents/:agent_id/:other": requirement });
-  return decideByScopes(matchOf(table, "GET", target), callerWith(...granted), SCOPE_RULES);
+  return decideByRules([matchOf(table, "GET", target)], callerWith(...granted), SCOPE_RULES);
 }
 
-describe("a rule that asks for all of several scopes", () => {
+describe("a rule that requires all of several scopes", () => {
   const requirement = ["agents:read", "teams:read"];
 
-  it("is met by a caller who holds all of them", () => {
+  it("allows a caller who holds all of them", () => {
     const decision = decide(requirement, ["teams:read", "agents:*:read", "openid"]);
     expect(decision).toMatchObject({
       allowed: true,
@@ -58,7 +58,7 @@ describe("a rule that asks for all of several scopes", () => {
       ["agents:write", "Teams:read", "agents::read"],
       ["agents:read", "teams:read"],
     ],
-  ])("is not met with %j: %j is missing", (granted, missing) => {
+  ])("refuses %j and reports %j as missing", (granted, missing) => {
     const decision = decide(requirement, granted);
     expect(decision).toMatchObject({
       allowed: false,
@@ -71,11 +71,11 @@ describe("a rule that asks for all of several scopes", () => {
     );
   });
 
-  it("is met by every valid token when it asks for none", () => {
+  it("allows every valid token when it requires no scope", () => {
     expect(decide([], [])).toMatchObject({ allowed: true, required: [], missing: [], satisfied: [] });
   });
 
-  it("is met by the admin scope", () => {
+  it("allows the admin scope", () => {
     expect(decide(requirement, ["platform:admin"])).toMatchObject({
       allowed: true,
       satisfied: [
@@ -86,11 +86,11 @@ describe("a rule that asks for all of several scopes", () => {
   });
 });
 
-describe("a rule that asks for any of several scopes", () => {
+describe("a rule that requires any of several scopes", () => {
   const requirement = { anyOf: ["agents:read", "teams:read"] };
 
   it.each([[["agents:read"]], [["teams:read"]], [["agents:read", "teams:read"]], [["platform:admin"]]])(
-    "is met with %j, and nothing is missing then",
+    "allows %j and reports nothing as missing",
     (granted) => {
       const decision = decide(requirement, granted);
       expect(decision).toMatchObject({ allowed: true, required: ["agents:read", "teams:read"], missing: [] });
@@ -99,7 +99,7 @@ describe("a rule that asks for any of several scopes", () => {
   );
 
   it.each([[[]], [["agents:web:read"]], [["agents:write"]]])(
-    "is not met with %j: each would do",
+    "refuses %j and reports every alternative as missing",
     (granted) => {
       expect(decide(requirement, granted)).toMatchObject({
         allowed: false,
@@ -112,7 +112,7 @@ describe("a rule that asks for any of several scopes", () => {
   );
 });
 
-describe("a rule that asks for a filtered list", () => {
+describe("a rule that requires a filtered scope", () => {
   const requirement = { filtered: "agents:read" };
 
   it.each([
@@ -121,7 +121,7 @@ describe("a rule that asks for a filtered list", () => {
     [["agents:api:read"], "agents:api:read", "some-ids"],
     [["openid", "agents:api:read", "agents:web:read"], "agents:api:read", "some-ids"],
     [["platform:admin"], "platform:admin", "admin"],
-  ])("is met with %j, by %s (%s)", (scopes, granted, by) => {
+  ])("allows %j by %s (%s)", (scopes, granted, by) => {
     expect(decide(requirement, scopes)).toMatchObject({
       allowed: true,
       required: ["agents:read"],
@@ -131,7 +131,7 @@ describe("a rule that asks for a filtered list", () => {
   });
 
   it.each([[[]], [["agents:api:run"]], [["teams:api:read"]], [["agents::read"]], [["agents"]]])(
-    "is not met with %j: not one id",
+    "refuses %j, which grants no id",
     (scopes) => {
       expect(decide(requirement, scopes)).toMatchObject({
         allowed: false,
@@ -143,14 +143,14 @@ describe("a rule that asks for a filtered list", () => {
     },
   );
 
-  it("is the only one that a single id satisfies", () => {
+  it("allows a single id, unlike every other requirement", () => {
     expect(decide(["agents:read"], ["agents:api:read"]).allowed).toBe(false);
     expect(decide({ anyOf: ["agents:read"] }, ["agents:api:read"]).allowed).toBe(false);
   });
 });
 
-describe("a rule that asks for no scope", () => {
-  it.each(["public", "optional"] as const)("%s lets every caller in", (requirement) => {
+describe("a rule that requires no scope", () => {
+  it.each(["public", "optional"] as const)("allows every caller: %s", (requirement) => {
     const decision = decide(requirement, []);
     expect(decision).toMatchObject({ allowed: true, required: [], missing: [], satisfied: [] });
     expect(decision.principal).toBeDefined();
@@ -165,7 +165,7 @@ describe("a rule with a parameter in its scope", () => {
     ["agents:*:run", "wildcard"],
     ["agents:run", "resource-wide"],
     ["platform:admin", "admin"],
-  ])("is met for the id of the request with %s (%s)", (granted, by) => {
+  ])("allows the id of the request with %s (%s)", (granted, by) => {
     expect(decide(requirement, [granted])).toMatchObject({
       allowed: true,
       required: ["agents:web:run"],
@@ -173,7 +173,7 @@ describe("a rule with a parameter in its scope", () => {
     });
   });
 
-  it("tells the scope of this very request, and no other id's will do", () => {
+  it("requires the scope of the requested id, and refuses that of another id", () => {
     expect(decide(requirement, ["agents:web:run"], "/agents/api/x")).toMatchObject({
       allowed: false,
       required: ["agents:api:run"],
@@ -182,7 +182,7 @@ describe("a rule with a parameter in its scope", () => {
     });
   });
 
-  it("takes the parameter of its name, not of its place", () => {
+  it("uses the parameter by its name, not by its place", () => {
     expect(decide(["agents:<other>:run"], ["agents:x:run"]).allowed).toBe(true);
     expect(decide(["agents:<other>:run"], ["agents:web:run"]).allowed).toBe(false);
   });
@@ -198,7 +198,7 @@ describe("a rule with a parameter in its scope", () => {
     ["/agents/caf%C3%A9/x", ["agents:café:run", "agents:caf%C3%A9:run"]],
     ["/agents/%22/x", ['agents:":run', "agents:%22:run"]],
     [`/agents/${"x".repeat(201)}/x`, ["agents:x:run"]],
-  ])("is not met at %s with %j", (target, granted) => {
+  ])("refuses at %s the scopes %j", (target, granted) => {
     const decision = decide(requirement, granted, target);
     expect(decision.allowed).toBe(false);
     expect(decision.missing.every(isScopeToken)).toBe(true);
@@ -209,17 +209,14 @@ describe("a rule with a parameter in its scope", () => {
     [200, `agents:${"x".repeat(200)}:run`],
     [201, "agents:*:run"],
     [5000, "agents:*:run"],
-  ])(
-    "tells an id of %i characters so that a header can hold it, and compares all of it",
-    (length, required) => {
-      const id = "x".repeat(length);
-      const refused = decide(requirement, [`agents:${id}y:run`], `/agents/${id}/x`);
-      expect(refused).toMatchObject({ allowed: false, required: [required], missing: [required] });
-      expect(decide(requirement, [`agents:${id}:run`], `/agents/${id}/x`).allowed).toBe(true);
-    },
-  );
+  ])("shortens an id of %i characters in the required scope, and compares all of it", (length, required) => {
+    const id = "x".repeat(length);
+    const refused = decide(requirement, [`agents:${id}y:run`], `/agents/${id}/x`);
+    expect(refused).toMatchObject({ allowed: false, required: [required], missing: [required] });
+    expect(decide(requirement, [`agents:${id}:run`], `/agents/${id}/x`).allowed).toBe(true);
+  });
 
-  it("lists as missing what would have been enough", () => {
+  it("reports as missing what would be enough", () => {
     const id = fc
       .string({ unit: anyCharacter, minLength: 1, maxLength: 6 })
       .filter((text) => !/[./\\\0]/.test(text));
@@ -227,14 +224,11 @@ describe("a rule with a parameter in its scope", () => {
       fc.property(id, (text) => {
         const table = tableOf({ "GET /agents/:agent_id": requirement });
         const { compiled } = matchOf(table, "GET", "/agents/web");
-        const parameter = () => text;
-        const refused = decideByScopes(
-          { compiled, parameter },
-          callerWith("agents:some-other-id:run"),
-          SCOPE_RULES,
-        );
+        const weigh = (...scopes: readonly string[]) =>
+          decideByRules([{ compiled, parameter: () => text }], callerWith(...scopes), SCOPE_RULES);
+        const refused = weigh("agents:some-other-id:run");
         expect(refused.allowed).toBe(text === "some-other-id");
-        const enough = decideByScopes({ compiled, parameter }, callerWith(...refused.missing), SCOPE_RULES);
+        const enough = weigh(...refused.missing);
         expect(enough.allowed).toBe(text !== "some-other-id");
       }),
       PROPERTY,
@@ -242,15 +236,15 @@ describe("a rule with a parameter in its scope", () => {
   });
 });
 
-describe("decideByScopeList", () => {
+describe("decideByScopes", () => {
   const parameter = (name: string) => `${name}-of-request`;
   const decideList = (scopes: readonly string[], granted: readonly string[], rule?: Rule) =>
-    decideByScopeList(compileScopeList(scopes, "any"), parameter, SCOPE_RULES, {
+    decideByScopes(compileScopeList(scopes, "any"), parameter, SCOPE_RULES, {
       principal: callerWith(...granted),
-      ...(rule && { rule }),
+      rules: rule ? [rule] : [],
     });
 
-  it("asks for all of the scopes, the request's parameters filled in", () => {
+  it("requires all of the scopes, with the parameters of the request filled in", () => {
     const required = ["agents:id-of-request:run", "openid"];
     const met = decideList(["agents:<id>:run", "openid"], required);
     expect(met).toMatchObject({ allowed: true, required });
@@ -263,7 +257,7 @@ describe("decideByScopeList", () => {
     expect(decideList(["agents:<id>:run"], ["agents:<id>:run"]).allowed).toBe(false);
   });
 
-  it("names the rule that let the request in, where there is one", () => {
+  it("names the rule that allowed the request, where there is one", () => {
     const { rule } = matchOf(tableOf({ "GET /a": [] }), "GET", "/a").compiled;
     expect(decideList(["a:b"], [], rule).rule).toBe(rule);
     expect(decideList(["a:b"], ["a:b"], rule).rule).toBe(rule);
@@ -274,9 +268,9 @@ describe("a principal of another server", () => {
   const made = (scopes: readonly string[], rules = scopeRulesOf()) =>
     createPrincipal({ scopes, audience: [], claims: {} }, rules);
   const isAllowed = (principal: ReturnType<typeof made>, rules = SCOPE_RULES) =>
-    decideByScopes(matchOf(tableOf({ "GET /a": ["agents:read"] }), "GET", "/a"), principal, rules).allowed;
+    decideByRules([matchOf(tableOf({ "GET /a": ["agents:read"] }), "GET", "/a")], principal, rules).allowed;
 
-  it("is judged by the rules of the server that decides, not of the one that made it", () => {
+  it("is weighed by the rules of the server that decides, not of the one that created it", () => {
     const elsewhere = scopeRulesOf({ "agents:write": ["agents:read"] }, "root");
     expect(isAllowed(made(["root"], elsewhere))).toBe(false);
     expect(isAllowed(made(["agents:write"], elsewhere))).toBe(false);
@@ -286,7 +280,7 @@ describe("a principal of another server", () => {
     expect(isAllowed(made(["agents:write"]), elsewhere)).toBe(true);
   });
 
-  it("is judged by its scopes alone, whatever it says itself", () => {
+  it("is weighed by its scopes alone, whatever its own methods return", () => {
     const byHand = { ...made(["agents:run"]), has: () => true, resourceIds: () => "all" as const };
     expect(isAllowed(byHand)).toBe(false);
     expect(isAllowed({ ...byHand, scopes: ["agents:read"] })).toBe(true);
@@ -294,17 +288,18 @@ describe("a principal of another server", () => {
 });
 
 describe("a decision", () => {
-  it("shares the rule and the principal, and shows the scopes as the token lists them", () => {
+  it("shares the rule and the principal, and lists the scopes as the token does", () => {
     const table = tableOf({ "GET /a": ["x:y"] });
     const match = matchOf(table, "GET", "/a");
     const principal = callerWith("b:c", "a b", "", "b:c");
-    const decision = decideByScopes(match, principal, SCOPE_RULES);
+    const decision = decideByRules([match], principal, SCOPE_RULES);
     expect(decision.rule).toBe(match.compiled.rule);
     expect(decision.principal).toBe(principal);
     expect(decision.granted).toEqual(["b:c", "a b", "", "b:c"]);
   });
 
   const principal = callerWith("agents:read");
+  const NO_RULES: readonly Rule[] = Object.freeze([]);
   const decisions: readonly (readonly [string, () => Decision])[] = [
     ["allowed by an exact scope", () => decide(["agents:read"], ["agents:read"])],
     ["allowed by a wildcard", () => decide(["agents:<agent_id>:run"], ["agents:*:run"])],
@@ -312,20 +307,24 @@ describe("a decision", () => {
     ["allowed by the admin scope", () => decide(["agents:read"], ["platform:admin"])],
     ["refused with one scope of two", () => decide(["agents:read", "a:b"], ["a:b"])],
     ["refused by scopes", () => decide(["agents:run", "agents:<agent_id>:run"], [])],
-    ["refused of a list", () => decide({ filtered: "agents:read" }, [])],
+    ["refused by a filtered rule", () => decide({ filtered: "agents:read" }, [])],
     ["of a public route", () => decide("public", ["a:b"])],
-    ["of a token alone", () => decide([], ["a:b"])],
+    ["of a rule without scopes", () => decide([], ["a:b"])],
     [
-      "of a list in code",
-      () => decideByScopeList(compileScopeList(["x:y"], "any"), () => "", SCOPE_RULES, { principal }),
+      "by scopes in code",
+      () =>
+        decideByScopes(compileScopeList(["x:y"], "any"), () => "", SCOPE_RULES, {
+          rules: NO_RULES,
+          principal,
+        }),
     ],
     ["allow()", () => allow()],
-    ["allow(facts)", () => allow({ principal })],
+    ["allow(rules, principal)", () => allow(NO_RULES, principal)],
     ["refuse(reason)", () => refuse("route_unmapped")],
-    ["refuse(reason, facts)", () => refuse("token_rejected", { principal, rejection: "expired" })],
+    ["refuse(reason, facts)", () => refuse("token_rejected", NO_RULES, { principal, rejection: "expired" })],
   ];
 
-  it.each(decisions)("is frozen with all that it holds: %s", (_, decideNow) => {
+  it.each(decisions)("freezes everything in it: %s", (_, decideNow) => {
     const decision = decideNow();
     expect(changeable(decision)).toEqual([]);
     expect(() => Object.assign(decision, { allowed: true })).toThrow(TypeError);
@@ -334,11 +333,11 @@ describe("a decision", () => {
     expect(() => (decision.satisfied as unknown[]).pop()).toThrow(TypeError);
   });
 
-  it("does not freeze or share the lists of the compiled rule", () => {
+  it("does not freeze or share the arrays of the compiled rule", () => {
     const table = tableOf({ "GET /a": ["x:y"] });
     const match = matchOf(table, "GET", "/a");
     const [one, two] = [callerWith("x:y"), callerWith()].map((caller) =>
-      decideByScopes(match, caller, SCOPE_RULES),
+      decideByRules([match], caller, SCOPE_RULES),
     );
     expect(one).toMatchObject({ allowed: true, granted: ["x:y"] });
     expect(two).toMatchObject({ allowed: false, granted: [], missing: ["x:y"] });
@@ -355,9 +354,9 @@ describe("refuse", () => {
     "keys_unavailable",
   ];
 
-  it.each(reasons)("%s is never allowed, whatever facts come with it", (reason) => {
+  it.each(reasons)("never allows, whatever facts are passed: %s", (reason) => {
     const facts = { allowed: true, principal: callerWith("platform:admin") };
-    expect(refuse(reason, facts)).toMatchObject({
+    expect(refuse(reason, [], facts)).toMatchObject({
       allowed: false,
       reason,
       granted: ["platform:admin"],
@@ -368,41 +367,84 @@ describe("refuse", () => {
     expect(refuse(reason)).toMatchObject({ allowed: false, reason, granted: [] });
   });
 
-  it("keeps what was wrong and the cause for the log", () => {
+  it("keeps the rejection and the cause for the log", () => {
     const cause = new Error("no route to host");
-    expect(refuse("keys_unavailable", { cause }).cause).toBe(cause);
-    expect(refuse("token_rejected", { rejection: "expired" }).rejection).toBe("expired");
+    expect(refuse("keys_unavailable", [], { cause }).cause).toBe(cause);
+    expect(refuse("token_rejected", [], { rejection: "expired" }).rejection).toBe("expired");
   });
 });
 
 describe("allow", () => {
-  it("asks nothing of the caller", () => {
-    expect(allow()).toEqual({ allowed: true, required: [], granted: [], missing: [], satisfied: [] });
-    expect(allow({ principal: callerWith("a:b") })).toMatchObject({ allowed: true, granted: ["a:b"] });
+  it("requires nothing of the caller", () => {
+    expect(allow()).toEqual({
+      allowed: true,
+      rules: [],
+      required: [],
+      granted: [],
+      missing: [],
+      satisfied: [],
+    });
+    expect(allow([], callerWith("a:b"))).toMatchObject({ allowed: true, granted: ["a:b"] });
   });
 });
 
-describe("combine", () => {
-  const ruled = (requirement: Requirement) => decide(requirement, ["agents:read", "teams:read"]);
+describe("decideByRules", () => {
+  const table = tableOf({
+    "GET /agents/me": ["me:read", "agents:read"],
+    "GET /agents/:id": ["agents:<id>:read", "agents:read"],
+    "GET /open": "public",
+    "GET /:page": { anyOf: ["pages:read", "agents:read"] },
+  });
+  const both = matchesOf(table, "GET", "/agents/ME");
+  const decideBoth = (...granted: readonly string[]) =>
+    decideByRules(both, callerWith(...granted), SCOPE_RULES);
 
-  it("allows where all rules do, and shows the first", () => {
-    const [first, second] = [ruled(["agents:read"]), ruled(["teams:read"])];
-    expect(combine([first, second])).toBe(first);
-    expect(combine([second])).toBe(second);
+  it("allows a caller who satisfies all rules, and lists the scopes of all of them once", () => {
+    const decision = decideBoth("me:read", "agents:read");
+    expect(decision).toMatchObject({
+      allowed: true,
+      rule: { key: "GET /agents/me" },
+      required: ["me:read", "agents:read", "agents:ME:read"],
+      missing: [],
+    });
+    expect(decision.rules.map(({ key }) => key)).toEqual(["GET /agents/me", "GET /agents/:id"]);
+    expect(changeable(decision)).toEqual([]);
   });
 
-  it("refuses where one rule does, and tells the scopes of all, each once", () => {
-    const refused = ruled(["agents:read", "agents:run"]);
-    const decision = combine([ruled(["agents:read"]), refused, ruled(["teams:run"])]);
-    expect(decision).toMatchObject({
-      allowed: false,
-      reason: "scope_insufficient",
-      rule: refused.rule,
-      required: ["agents:read", "agents:run", "teams:run"],
-      missing: ["agents:run", "teams:run"],
-      satisfied: [{ required: "agents:read", granted: "agents:read" }],
-    });
+  it.each([
+    [["agents:read"], "GET /agents/me", ["me:read"]],
+    [["me:read", "agents:ME:read"], "GET /agents/me", ["agents:read"]],
+    [["agents:ME:read"], "GET /agents/me", ["me:read", "agents:read"]],
+    [[], "GET /agents/me", ["me:read", "agents:read", "agents:ME:read"]],
+  ])("refuses a caller with %j, and names the first rule that fails: %s", (granted, key, missing) => {
+    const decision = decideBoth(...granted);
+    expect(decision).toMatchObject({ allowed: false, reason: "scope_insufficient", rule: { key }, missing });
+    expect(decision.required).toEqual(["me:read", "agents:read", "agents:ME:read"]);
     expect(changeable(decision)).toEqual([]);
-    expect(combine([refused])).toBe(refused);
+  });
+
+  it("names the second rule where only that one fails", () => {
+    const matches = [...matchesOf(table, "GET", "/open"), ...both];
+    expect(decideByRules(matches, callerWith("agents:read"), SCOPE_RULES)).toMatchObject({
+      allowed: false,
+      rule: { key: "GET /agents/me" },
+    });
+  });
+
+  it("does not let a scope of one rule satisfy another", () => {
+    const matches = matchesOf(table, "GET", "/OPEN");
+    expect(decideByRules(matches, callerWith("x:y"), SCOPE_RULES)).toMatchObject({
+      allowed: false,
+      rule: { key: "GET /:page" },
+      missing: ["pages:read", "agents:read"],
+    });
+    expect(decideByRules(matches, callerWith("pages:read"), SCOPE_RULES)).toMatchObject({
+      allowed: true,
+      missing: [],
+    });
+  });
+
+  it("allows a valid token where there is no rule", () => {
+    expect(decideByRules([], callerWith("x:y"), SCOPE_RULES)).toMatchObject({ allowed: true, rules: [] });
   });
 });

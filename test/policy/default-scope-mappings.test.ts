@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { decideByScopes } from "../../src/policy/decision.ts";
+import { decideByRules } from "../../src/policy/decision.ts";
 import { defaultScopeMappings } from "../../src/policy/default-scope-mappings.ts";
 import {
-  answerOf,
   callerWith,
   changeable,
   keyOf,
@@ -15,21 +14,21 @@ import {
 const table = tableOf({}, defaultScopeMappings);
 
 const isAllowed = (method: string, target: string, ...scopes: readonly string[]) =>
-  decideByScopes(matchOf(table, method, target), callerWith(...scopes), SCOPE_RULES).allowed;
+  decideByRules([matchOf(table, method, target)], callerWith(...scopes), SCOPE_RULES).allowed;
 
 describe("the default table", () => {
-  it("holds no mistake", () => {
+  it("has no mistake", () => {
     expect(tableIssues({}, defaultScopeMappings)).toEqual([]);
     expect(tableIssues(defaultScopeMappings)).toEqual([]);
   });
 
-  it("is frozen: a service cannot change that of another", () => {
+  it("is frozen, so that one service cannot change the table of another", () => {
     expect(changeable(defaultScopeMappings)).toEqual([]);
     expect(() => Object.assign(defaultScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
     expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
   });
 
-  it("lets nobody in without a token", () => {
+  it("allows nobody without a token", () => {
     for (const requirement of Object.values(defaultScopeMappings)) {
       expect(typeof requirement).toBe("object");
       expect(Array.isArray(requirement) && requirement.length === 0).toBe(false);
@@ -53,7 +52,7 @@ describe("the default table", () => {
     ["DELETE", "/sessions/1", "sessions:write"],
     ["GET", "/knowledge/config", "knowledge:read"],
     ["HEAD", "/agents/web", "agents:web:read"],
-  ])("lets %s %s be called with %s, and by an administrator, and not without", (method, target, scope) => {
+  ])("allows %s %s with %s or the admin scope, and refuses it without", (method, target, scope) => {
     expect(isAllowed(method, target, scope)).toBe(true);
     expect(isAllowed(method, target, "platform:admin")).toBe(true);
     expect(isAllowed(method, target)).toBe(false);
@@ -71,7 +70,7 @@ describe("the default table", () => {
     ["DELETE", "/sessions/1", "sessions:read"],
     ["GET", "/sessions", "sessions:write"],
     ["GET", "/knowledge/config", "knowledge:write"],
-  ])("does not let %s %s be called with %s", (method, target, scope) => {
+  ])("refuses %s %s with %s", (method, target, scope) => {
     expect(isAllowed(method, target, scope)).toBe(false);
   });
 
@@ -82,7 +81,7 @@ describe("the default table", () => {
     ["OPTIONS", "/agents"],
     ["GET", "/knowledge"],
     ["GET", "/"],
-  ])("says nothing of %s %s", (method, target) => {
-    expect(keyOf(answerOf(table, method, target))).toBe("unmapped");
+  ])("has no rule for %s %s", (method, target) => {
+    expect(keyOf(table, method, target)).toBe("unmapped");
   });
 });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { allow, decideByScopes, type Decision, refuse } from "../../src/policy/decision.ts";
+import { allow, decideByRules, type Decision, refuse } from "../../src/policy/decision.ts";
 import { explainDecision } from "../../src/policy/explain.ts";
 import { type Requirement } from "../../src/policy/requirement.ts";
-import { callerWith, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
+import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
 
-/** The text as pairs of the name of a line and what it says; a name may come again. */
+/** The text as pairs of the name and the value of each line. */
 function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
   const { text } = explainDecision({ method: "GET", path }, decision);
   const [head, ...lines] = text.split("\n");
@@ -24,20 +24,20 @@ const matchFor = (requirement: Requirement) =>
   matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web");
 
 const decide = (requirement: Requirement, ...granted: readonly string[]) =>
-  decideByScopes(matchFor(requirement), callerWith(...granted), SCOPE_RULES);
+  decideByRules([matchFor(requirement)], callerWith(...granted), SCOPE_RULES);
 
 const anonymous = (requirement: Requirement) =>
-  refuse("credential_missing", { rule: matchFor(requirement).compiled.rule });
+  refuse("credential_missing", [matchFor(requirement).compiled.rule]);
 
 describe("explainDecision", () => {
-  it("gives the question and the decision back as data", () => {
+  it("returns the query and the decision as data", () => {
     const decision = decide(["agents:<id>:read"], "agents:read");
     const query = { method: "GET", path: "/agents/web", scopes: ["agents:read"] };
     expect(explainDecision(query, decision)).toMatchObject({ method: "GET", path: "/agents/web" });
     expect(explainDecision(query, decision).decision).toBe(decision);
   });
 
-  it("shows the rule with its source, what it asks, what satisfied it, and the answer", () => {
+  it("shows the rule with its source, its requirement, what satisfied it, and the decision", () => {
     expect(linesOf(decide(["agents:<id>:read", "openid"], "agents:*:read", "openid"))).toEqual([
       ["rule", "GET /agents/:id (custom)"],
       ["requires", "agents:web:read openid"],
@@ -48,7 +48,7 @@ describe("explainDecision", () => {
     ]);
   });
 
-  it("shows what is missing, and why", () => {
+  it("shows what is missing, and the reason", () => {
     expect(linesOf(decide(["agents:<id>:read", "openid"], "openid"))).toEqual([
       ["rule", "GET /agents/:id (custom)"],
       ["requires", "agents:web:read openid"],
@@ -63,20 +63,20 @@ describe("explainDecision", () => {
     const defaults = { "GET /a": ["a:b"], "GET /b": ["a:b"] };
     const table = tableOf({ "GET /a": [] }, defaults);
     const ruleOf = (target: string) =>
-      saysOf(decideByScopes(matchOf(table, "GET", target), callerWith(), SCOPE_RULES), "rule");
+      saysOf(decideByRules([matchOf(table, "GET", target)], callerWith(), SCOPE_RULES), "rule");
     expect(ruleOf("/a")).toEqual(["GET /a (override)"]);
     expect(ruleOf("/b")).toEqual(["GET /b (default)"]);
   });
 
   it.each([
     ["public", "nothing"],
-    ["optional", "nothing, or a valid token"],
+    ["optional", "no token, or a valid one"],
     [[], "a valid token"],
     [["agents:<id>:read", "openid"], "agents:<id>:read openid"],
     [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:<id>:read openid"],
-    [{ filtered: "agents:read" }, "agents:read, for all or at least one id"],
+    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
   ] satisfies (readonly [Requirement, string])[])(
-    "shows what %j asks of a caller without a token: %s",
+    "shows what %j requires of a caller without a token: %s",
     (requirement, said) => {
       expect(saysOf(anonymous(requirement), "requires")).toEqual([said]);
       expect(saysOf(anonymous(requirement), "decision")).toEqual(["refused: credential_missing"]);
@@ -86,34 +86,54 @@ describe("explainDecision", () => {
 
   it.each([
     [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:web:read openid"],
-    [{ filtered: "agents:read" }, "agents:read, for all or at least one id"],
+    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
     [["agents:<id>:read"], "agents:web:read"],
     [[], "a valid token"],
   ] satisfies (readonly [Requirement, string])[])(
-    "shows what %j asks of a caller who was weighed: %s",
+    "shows what %j requires of a caller with a token: %s",
     (requirement, said) => {
       expect(saysOf(decide(requirement, "x:y"), "requires")).toEqual([said]);
     },
   );
 
-  it("shows where no rule decided", () => {
+  it("shows that no rule decided", () => {
     expect(linesOf(refuse("route_unmapped"))).toEqual([
       ["rule", "none"],
-      ["requires", "-"],
       ["granted", "-"],
       ["decision", "refused: route_unmapped"],
     ]);
-    expect(saysOf(refuse("request_ambiguous"), "decision")).toEqual(["refused: request_ambiguous"]);
+  });
+
+  it("shows the cause of an ambiguous request", () => {
+    const decision = refuse("request_ambiguous", [], { cause: "The route was matched for another request." });
+    expect(saysOf(decision, "decision")).toEqual([
+      "refused: request_ambiguous. The route was matched for another request.",
+    ]);
+  });
+
+  it("shows every rule of a request with its own requirement", () => {
+    const table = tableOf({ "GET /agents/me": ["me:read"], "GET /agents/:id": ["agents:<id>:read"] });
+    const decision = decideByRules(matchesOf(table, "GET", "/agents/ME"), callerWith("me:read"), SCOPE_RULES);
+    expect(linesOf(decision, "/agents/ME")).toEqual([
+      ["rule", "GET /agents/me (custom)"],
+      ["requires", "me:read"],
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:<id>:read"],
+      ["granted", "me:read"],
+      ["satisfied", "me:read by me:read (exact)"],
+      ["missing", "agents:ME:read"],
+      ["decision", "refused: scope_insufficient"],
+    ]);
   });
 
   it("shows what was wrong with a token", () => {
-    expect(saysOf(refuse("token_rejected", { rejection: "expired" }), "decision")).toEqual([
+    expect(saysOf(refuse("token_rejected", [], { rejection: "expired" }), "decision")).toEqual([
       "refused: expired",
     ]);
   });
 
-  it("shows a public route as allowed, for every caller and for none", () => {
-    const decision = allow({ rule: matchFor("public").compiled.rule });
+  it("shows a public route as allowed, with and without a caller", () => {
+    const decision = allow([matchFor("public").compiled.rule]);
     expect(saysOf(decision, "decision")).toEqual(["allowed"]);
     expect(saysOf(decision, "missing")).toEqual([]);
     expect(saysOf(decide("public", "a:b"), "requires")).toEqual(["nothing"]);

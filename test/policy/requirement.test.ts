@@ -31,7 +31,7 @@ const find = (granted: readonly string[], text: string, id: string) => {
   return new GrantedScopes(granted, scopeRulesOf()).find(bound.parts, bound.text);
 };
 
-describe("what a route can ask", () => {
+describe("compileRequirement", () => {
   const read = { text: "agents:read", parts: ["agents", "read"] };
   const run = { text: "agents:<agent_id>:run", parts: ["agents", { parameter: "agent_id" }, "run"] };
 
@@ -43,22 +43,22 @@ describe("what a route can ask", () => {
     [["agents:read", "agents:<agent_id>:run"], { kind: "allOf", scopes: [read, run] }],
     [{ anyOf: ["agents:<agent_id>:run", "agents:read"] }, { kind: "anyOf", scopes: [run, read] }],
     [{ filtered: "agents:read" }, { kind: "filtered", scope: read, resource: "agents", action: "read" }],
-  ] satisfies (readonly [Requirement, unknown])[])("is %j", (requirement, expected) => {
+  ] satisfies (readonly [Requirement, unknown])[])("compiles %j", (requirement, expected) => {
     expect(compile(requirement)).toEqual({ value: expected, issues: [] });
   });
 
-  it("is not one of nothing", () => {
+  it("refuses `anyOf` without scopes", () => {
     expect(mistakesIn({ anyOf: [] })).toEqual([["requirement_invalid"]]);
   });
 
   it.each(["agents", "agents:web:read", "agents:*:read", "a:b:c:d", "openid"])(
-    "is no list filtered by %s, which has no ids to filter by",
+    "refuses to filter by %s, which has no ids to filter by",
     (filtered) => {
       expect(mistakesIn({ filtered })).toEqual([["requirement_invalid", "filtered"]]);
     },
   );
 
-  it("is no list filtered by a parameter or by no scope", () => {
+  it("refuses to filter by a parameter or by an invalid scope", () => {
     expect(mistakesIn({ filtered: "agents:<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
     expect(mistakesIn({ filtered: "<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
     expect(mistakesIn({ filtered: "agents:" })).toEqual([["scope_invalid", "filtered"]]);
@@ -77,20 +77,20 @@ describe("what a route can ask", () => {
     "agents:é",
     "a\\b",
     "a\n",
-  ])("is not %j, which no token can be granted", (scope) => {
+  ])("refuses %j, which no token can be granted", (scope) => {
     expect(mistakesIn([scope])).toEqual([["scope_invalid", 0]]);
     expect(mistakesIn({ anyOf: ["agents:read", scope] })).toEqual([["scope_invalid", "anyOf", 1]]);
     expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
   });
 
   it.each([[42], [null], [undefined], [{}], [["agents:read"]]])(
-    "is not %j, which programs without types may pass",
+    "refuses %j, which programs without types may pass",
     (scope) => {
       expect(mistakesIn([scope as unknown as string])).toEqual([["scope_invalid", 0]]);
     },
   );
 
-  it("lists every mistake with its place", () => {
+  it("reports every mistake with its path", () => {
     expect(mistakesIn(["agents::read", "agents:read", "agents:<team_id>:read"])).toEqual([
       ["scope_invalid", 0],
       ["template_unknown", 2],
@@ -98,7 +98,7 @@ describe("what a route can ask", () => {
   });
 });
 
-describe("a mistake in what a route asks", () => {
+describe("a mistake in a requirement", () => {
   it.each([
     [
       { anyOf: [] },
@@ -116,6 +116,11 @@ describe("a mistake in what a route asks", () => {
       "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
     ],
     [
+      ["agents:read teams:read"],
+      '"agents:read teams:read" is a scope that no token can be granted.',
+      'Write each scope as a separate string: ["agents:read", "teams:read"].',
+    ],
+    [
       ["agents:<team_id>:run"],
       "`agents:<team_id>:run` names no parameter of its route.",
       "Write one of `<agent_id>`, `<path>` as a whole part of the scope.",
@@ -126,13 +131,13 @@ describe("a mistake in what a route asks", () => {
       "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
     ],
   ] satisfies (readonly [Requirement, string, string])[])(
-    "is told with what was found and what to write: %j",
+    "is reported with what was found and what to write: %j",
     (requirement, message, hint) => {
       expect(compile(requirement).issues).toEqual([expect.objectContaining({ message, hint })]);
     },
   );
 
-  it("in code is told without the parameters of a route", () => {
+  it("is reported without the parameters of a route for scopes in code", () => {
     expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(
       "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
     );
@@ -144,7 +149,7 @@ describe("a template", () => {
     ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],
     ["<agent_id>", [{ parameter: "agent_id" }]],
     ["<path>:<agent_id>", [{ parameter: "path" }, { parameter: "agent_id" }]],
-  ])("in %s stands for the parameter of its name", (text, parts) => {
+  ])("stands in %s for the parameter of its name", (text, parts) => {
     expect(scopeOf(text)).toEqual({ text, parts });
   });
 
@@ -166,24 +171,24 @@ describe("a template", () => {
     // As other tools write one.
     "agents:{agent_id}:run",
     "agents:${agent_id}:run",
-  ])("%s names no parameter of its route, and the ones it has are told", (text) => {
+  ])("is refused in %s, and the hint lists the parameters of the route", (text) => {
     expect(mistakesIn([text])).toEqual([["template_unknown", 0]]);
     expect(compile([text]).issues[0]?.hint).toContain("`<agent_id>`, `<path>`");
   });
 
   it.each(["agents:x{agent_id}:run", "agents:{agent_id}x:run", "agents:$x{agent_id}:run"])(
-    "is not meant by %s: braces inside a part are text",
+    "is not read from %s: braces inside a part are plain characters",
     (text) => {
       expect(scopeOf(text)).toEqual({ text, parts: text.split(":") });
     },
   );
 
-  it("is a mistake on every route without parameters", () => {
+  it("is refused on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
     expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain("`<parameter>`");
   });
 
-  it("in code is left to the request, but must still be a whole part", () => {
+  it("is left to the request for scopes in code, but must still be a whole part", () => {
     expect(compileScopeList(["agents:<any>:run"], "any")).toEqual([
       { text: "agents:<any>:run", parts: ["agents", { parameter: "any" }, "run"] },
     ]);
@@ -209,7 +214,7 @@ describe("compileScopeList", () => {
 
 describe("bindScope", () => {
   it.each(["agents:read", "agents:*:read", `agents:${"x".repeat(201)}:read`])(
-    "leaves a scope without parameters as it is, and asks for none: %s",
+    "returns a scope without parameters unchanged, and reads no parameter: %s",
     (text) => {
       const never = () => {
         throw new Error("No parameter is needed.");
@@ -253,7 +258,7 @@ describe("bindScope", () => {
   });
 
   it.each(["web:admin", "*", "", "<agent_id>x:y", "café", 'a"b', "a b", "a\\b", "\r\n"])(
-    "keeps the id %j from all but grants for every id",
+    "lets only grants for every id cover the id %j",
     (id) => {
       const template = "agents:<agent_id>:run";
       expect(find(["agents:*:run"], template, id)?.by).toBe("wildcard");
@@ -283,7 +288,7 @@ describe("bindScope", () => {
     ["a:b:<agent_id>:d", "x:y", ["a:b:x:y:d", "a:b:x:d"]],
     ["a:b:<agent_id>:d", "*", ["a:b:x:d"]],
     ["a:b:c:<agent_id>", "", ["a:b:c", "a:b:c:", "a:b:c:x"]],
-  ])("of %s: the value %j cannot smuggle a segment", (template, value, granted) => {
+  ])("does not let in %s the value %j add a part", (template, value, granted) => {
     expect(find(granted, template, value)).toBeUndefined();
   });
 
@@ -332,7 +337,7 @@ describe("bindScope", () => {
     );
   });
 
-  it("names a scope that is enough when a token is granted it", () => {
+  it("names a scope that is enough for a token", () => {
     fc.assert(
       fc.property(anyId, (id) => {
         expect(find([bind("agents:<agent_id>:run", id).text], "agents:<agent_id>:run", id)).toBeDefined();
@@ -343,7 +348,7 @@ describe("bindScope", () => {
 });
 
 describe("compileScope", () => {
-  it("tells where the mistake stands", () => {
+  it("reports the path of a mistake", () => {
     const { issues } = reporting((report) => compileScope("a::b", new Set(), ["anywhere", 3], report));
     expect(issues).toEqual([expect.objectContaining({ code: "scope_invalid", path: ["anywhere", 3] })]);
   });

@@ -20,14 +20,14 @@ describe("a route key", () => {
     ["OPTIONS /*path", "OPTIONS", "/*path"],
     ["M-SEARCH /x", "M-SEARCH", "/x"],
     ["HEAD /", "HEAD", "/"],
-  ])("%s is a method and a pattern", (key, method, source) => {
+  ])("parses %s as a method and a pattern", (key, method, source) => {
     const { value, issues } = parse(key);
     expect(issues).toEqual([]);
     expect(value?.method).toBe(method);
     expect(value?.pattern.source).toBe(source);
   });
 
-  it("takes every method that Node.js receives", () => {
+  it("accepts every method that Node.js receives", () => {
     expect(METHODS.filter((method) => parse(`${method} /agents`).value?.method !== method)).toEqual([]);
   });
 
@@ -45,7 +45,7 @@ describe("a route key", () => {
     "GET /agents\n",
     "GET /a b",
     "GET /agents HTTP/1.1",
-  ])("%j is none: one method, one space, one pattern", (key) => {
+  ])("refuses %j, which is not one method, one space and one pattern", (key) => {
     const { code, message, hint } = issueOf(key);
     expect(code).toBe("route_key_invalid");
     expect(message).toBe("is not a route key.");
@@ -68,7 +68,7 @@ describe("a route key", () => {
     ["** /agents", "`* /pattern`"],
     ["ALL /agents", "`* /agents`"],
     ["any /agents", "`* /agents`"],
-  ])("%s names no method, and the hint says what to write: %s", (key, way) => {
+  ])("refuses the method of %s, and the hint shows what to write: %s", (key, way) => {
     const { code, hint } = issueOf(key);
     expect(code).toBe("route_method_unknown");
     expect(hint).toContain(way);
@@ -82,21 +82,21 @@ describe("a route key", () => {
     ["GET /agents/:id(\\d+)", "route_pattern_invalid", "`/agents/:id`"],
     ["GET /agents/{id}/runs", "route_pattern_invalid", "`/agents/:id/runs`"],
     ["GET /files/a*path", "route_pattern_invalid", "`/files/*path`"],
-    ["GET /:id/:id", "route_pattern_invalid", "a name of its own"],
+    ["GET /:id/:id", "route_pattern_invalid", "its own name"],
     [`GET /a${"{/b}".repeat(7)}`, "route_pattern_invalid", "several routes"],
-    ["GET /agents//runs", "route_unreachable", "without empty and dot segments"],
-    ["GET /agents/../runs", "route_unreachable", "without empty and dot segments"],
+    ["GET /agents//runs", "route_unreachable", "without empty or dot segments"],
+    ["GET /agents/../runs", "route_unreachable", "without empty or dot segments"],
     ["GET /agents#runs", "route_unreachable", "fragment"],
     ["GET /agents%2Fruns", "route_unreachable", "encoded slashes"],
     ["GET /café", "route_unreachable", "`/caf%C3%A9`"],
     ["GET http://service.example/agents", "route_pattern_invalid", "`"],
-  ])("%s is refused (%s): %s", (key, code, way) => {
+  ])("refuses %s (%s): %s", (key, code, way) => {
     const issue = issueOf(key);
     expect(issue.code).toBe(code);
     expect(issue.hint).toContain(way);
   });
 
-  it("is quoted in the message, with what is wrong about it", () => {
+  it("is quoted in the message with the mistake", () => {
     expect(issueOf("GET /files/*").message).toBe("`/files/*` is not a pattern of path-to-regexp.");
     expect(issueOf("get /agents").message).toBe("`get` is not a method that Node.js receives.");
     expect(issueOf("get /agents").hint).toBe("Write `GET`: methods are case-sensitive.");

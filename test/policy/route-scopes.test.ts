@@ -5,15 +5,14 @@ import { type Requirement } from "../../src/policy/requirement.ts";
 import { decideRouteScopes } from "../../src/policy/route-scopes.ts";
 import { callerWith, changeable, matchOf, SCOPE_RULES, tableOf } from "../support/policy.ts";
 
-const ruleFor = (requirement: Requirement) =>
-  matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web").compiled.rule;
+const rulesFor = (requirement: Requirement) =>
+  matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web").compiled.asList;
 
-/** The decision about a caller whom the table let in. */
-const letIn = (...scopes: readonly string[]) =>
-  allow({ rule: ruleFor([]), principal: callerWith(...scopes) });
+/** The decision about a caller whom the table allows. */
+const letIn = (...scopes: readonly string[]) => allow(rulesFor([]), callerWith(...scopes));
 
 describe("decideRouteScopes", () => {
-  it("asks for all of the route's scopes, its parameters filled in", () => {
+  it("requires all scopes of the route, with its parameters filled in", () => {
     const asked = ["agents:<id>:run", "openid"];
     const params = { id: "web" };
     expect(decideRouteScopes(letIn("agents:web:run", "openid"), asked, params, SCOPE_RULES)).toMatchObject({
@@ -28,9 +27,9 @@ describe("decideRouteScopes", () => {
     });
   });
 
-  it("leaves a refusal as it is, whatever its caller holds", () => {
+  it("returns a refusal unchanged, whatever its caller holds", () => {
     const principal = callerWith("agents:run");
-    const revoked = refuse("token_rejected", { rule: ruleFor([]), principal, rejection: "revoked" });
+    const revoked = refuse("token_rejected", rulesFor([]), { principal, rejection: "revoked" });
     for (const rules of [SCOPE_RULES, null]) {
       expect(decideRouteScopes(revoked, ["agents:run"], {}, rules)).toBe(revoked);
       expect(decideRouteScopes(revoked, [], {}, rules)).toBe(revoked);
@@ -41,7 +40,7 @@ describe("decideRouteScopes", () => {
     ["web:admin", ["agents:web:admin", "agents:web:admin:run", "agents:web:run"]],
     ["*", ["agents:web:run"]],
     ["", ["agents::run", "agents:web:run"]],
-  ])("takes no segment that the parameter %j would smuggle in", (id, granted) => {
+  ])("does not let the parameter %j add parts to a scope", (id, granted) => {
     const decide = (...scopes: readonly string[]) =>
       decideRouteScopes(letIn(...scopes), ["agents:<id>:run"], { id }, SCOPE_RULES).allowed;
     expect(decide(...granted)).toBe(false);
@@ -53,8 +52,8 @@ describe("decideRouteScopes", () => {
     expect(decision.required).toEqual(["files:a/b:read"]);
   });
 
-  it("asks a caller without a token for one", () => {
-    expect(decideRouteScopes(allow({ rule: ruleFor("optional") }), ["a:b"], {}, SCOPE_RULES)).toMatchObject({
+  it("refuses a caller without a token", () => {
+    expect(decideRouteScopes(allow(rulesFor("optional")), ["a:b"], {}, SCOPE_RULES)).toMatchObject({
       allowed: false,
       reason: "credential_missing",
       rule: { key: "GET /agents/:id" },
@@ -66,7 +65,7 @@ describe("decideRouteScopes", () => {
     expect(decideRouteScopes(allow(), ["a:b"], {}, null)).toMatchObject({ allowed: false });
   });
 
-  it("checks no scopes without rules for them, but still asks for a token", () => {
+  it("checks no scopes without scope rules, but still requires a token", () => {
     const decision = letIn();
     const { rule, principal } = decision;
     expect(decideRouteScopes(decision, ["a:b"], {}, null)).toMatchObject({
@@ -77,9 +76,10 @@ describe("decideRouteScopes", () => {
     });
   });
 
-  it("throws on a public route, which could never let anyone in", () => {
-    const decision = allow({ rule: ruleFor("public") });
-    expect(() => decideRouteScopes(decision, ["a:b"], {}, SCOPE_RULES)).toThrow("is public");
+  it("throws on a public route, which could never allow anyone", () => {
+    const rules = rulesFor("public");
+    for (const scopeRules of [SCOPE_RULES, null])
+      expect(() => decideRouteScopes(allow(rules), ["a:b"], {}, scopeRules)).toThrow("is public");
   });
 
   it.each([
@@ -100,7 +100,7 @@ describe("decideRouteScopes", () => {
     }
   });
 
-  it("asks what the list says now: only a frozen one is the same for ever", () => {
+  it("compiles an array again unless it is frozen, because it may have changed", () => {
     const scopes = ["a:b"];
     const isAllowed = (list: readonly string[]) =>
       decideRouteScopes(letIn("a:b"), list, {}, SCOPE_RULES).allowed;
@@ -115,7 +115,7 @@ describe("decideRouteScopes", () => {
     expect(isAllowed(Object.freeze(["a:b"]))).toBe(true);
   });
 
-  it("is frozen, whatever it says", () => {
+  it("returns a frozen decision", () => {
     expect(changeable(decideRouteScopes(letIn(), ["a:b"], {}, SCOPE_RULES))).toEqual([]);
     expect(changeable(decideRouteScopes(letIn("a:b"), ["a:b"], {}, SCOPE_RULES))).toEqual([]);
   });

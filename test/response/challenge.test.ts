@@ -3,10 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Challenge, renderChallenge } from "../../src/response/challenge.ts";
 import { anyCharacter } from "../support/text.ts";
 
-/**
- * Reads one challenge by the grammar of RFC 9110 section 11.6.1: a scheme, a space, and auth-params of a token and a
- * quoted-string, with a comma between them. Throws on everything else.
- */
+/** Reads one challenge by the grammar of RFC 9110 section 11.6.1. Throws for everything else. */
 function parseChallenge(text: string): { readonly scheme: string; readonly params: Record<string, string> } {
   const scheme = /^[\w!#$%&'*+\-.^`|~]+/.exec(text)?.[0];
   if (scheme === undefined) throw new SyntaxError("There is no scheme.");
@@ -27,7 +24,7 @@ function parseChallenge(text: string): { readonly scheme: string; readonly param
   return { scheme, params };
 }
 
-/** What is left of a text when everything goes that a header cannot carry. */
+/** The string without the characters that a header cannot contain. */
 const printable = (text: string) => text.replaceAll(/[^ -~]/g, "");
 
 const anyText = fc.oneof(
@@ -46,12 +43,12 @@ const scopeToken = fc.string({
 const error = fc.constantFrom("invalid_request", "invalid_token", "insufficient_scope" as const);
 
 describe("renderChallenge", () => {
-  it("writes a bare challenge when there is nothing to say (RFC 6750 section 3.1)", () => {
+  it("writes a bare challenge without parameters (RFC 6750 section 3.1)", () => {
     expect(renderChallenge({})).toBe("Bearer");
     expect(renderChallenge({ realm: undefined, scopes: [] })).toBe("Bearer");
   });
 
-  it("writes the parameters of RFC 6750 section 3 and RFC 9728 section 5.1, in a fixed order", () => {
+  it("writes the parameters of RFC 6750 section 3 and RFC 9728 section 5.1 in a fixed order", () => {
     const challenge: Challenge = {
       resourceMetadataUrl: "https://service.example/.well-known/oauth-protected-resource",
       scopes: ["agents:read", "agents:web:run"],
@@ -66,12 +63,12 @@ describe("renderChallenge", () => {
     );
   });
 
-  it("escapes what would end a quoted-string", () => {
+  it("escapes quotation marks and backslashes", () => {
     expect(renderChallenge({ realm: 'the "a\\b" realm' })).toBe('Bearer realm="the \\"a\\\\b\\" realm"');
   });
 
   it.each(["agents\r\nSet-Cookie: a=b", "agents\nx", "agents\0", "agents\u007f", "agents\u0085", "\tagents"])(
-    "lets no control character of %j into a header",
+    "removes the control characters of %j",
     (realm) => {
       expect(renderChallenge({ realm, errorDescription: realm, resourceMetadataUrl: realm })).toMatch(
         /^[\x20-\x7e]+$/,
@@ -80,14 +77,14 @@ describe("renderChallenge", () => {
   );
 
   it.each(['agents"read', "agents read", "agents\\read", "", "agents\nread", "agénts:read", "agents,\u0000"])(
-    "leaves out %j, which is no scope-token (RFC 6749 section 3.3)",
+    "omits %j, which is not a scope-token (RFC 6749 section 3.3)",
     (scope) => {
       expect(renderChallenge({ scopes: [scope] })).toBe("Bearer");
       expect(renderChallenge({ scopes: ["a:b", scope, "c:d"] })).toBe('Bearer scope="a:b c:d"');
     },
   );
 
-  it("can be parsed back to what it was made of", () => {
+  it("renders parameters that can be parsed back", () => {
     const challenges = fc.record({
       realm: printableText,
       error,
@@ -112,7 +109,7 @@ describe("renderChallenge", () => {
     );
   });
 
-  it("is one valid challenge of printable ASCII for any text, and loses nothing else", () => {
+  it("writes a valid challenge of printable ASCII for any string, and keeps all printable characters", () => {
     const challenges = fc.record(
       {
         realm: anyText,

@@ -29,7 +29,7 @@ const statuses: readonly (readonly [RefusalReason, number, string])[] = [
 ];
 
 describe("createProblem", () => {
-  it.each(statuses)("answers %s with %i %s (RFC 9457)", (reason, status, title) => {
+  it.each(statuses)("returns for %s: %i %s (RFC 9457)", (reason, status, title) => {
     expect(createProblem(refuse(reason))).toMatchObject({
       type: "about:blank",
       title,
@@ -40,7 +40,7 @@ describe("createProblem", () => {
   });
 
   it.each(statuses.map(([reason]) => reason).filter((reason) => reason !== "scope_insufficient"))(
-    "says nothing of scopes for %s",
+    "omits scopes for %s",
     (reason) => {
       expect(Object.keys(createProblem(refuse(reason))).sort()).toEqual([
         "code",
@@ -52,7 +52,7 @@ describe("createProblem", () => {
     },
   );
 
-  it("lists the required and the missing scopes of an insufficient token", () => {
+  it("lists the required and missing scopes for an insufficient token", () => {
     const refused = {
       ...refuse("scope_insufficient"),
       required: ["agents:web:read", "custom:write"],
@@ -67,15 +67,17 @@ describe("createProblem", () => {
     expect(JSON.stringify(problem)).not.toContain("canary");
   });
 
-  it.each(rejections)("has the same status and code whatever is wrong with a token: %s", (rejection) => {
-    const problem = createProblem(refuse("token_rejected", { rejection }));
+  it.each(rejections)("has the same status and code for every rejection: %s", (rejection) => {
+    const problem = createProblem(refuse("token_rejected", [], { rejection }));
     expect(problem).toMatchObject({ status: 401, code: "token_rejected", title: "Unauthorized" });
     expect(Object.keys(problem).sort()).toEqual(["code", "detail", "status", "title", "type"]);
   });
 
-  it("does not tell a stranger whether the key, the signature or the issuer was wrong", () => {
+  it("does not reveal whether the key, the signature or the issuer was wrong", () => {
     const secretive: readonly Rejection[] = ["algorithm", "key", "signature", "issuer", "type", "revoked"];
-    const details = secretive.map((rejection) => describeRefusal(refuse("token_rejected", { rejection })));
+    const details = secretive.map((rejection) =>
+      describeRefusal(refuse("token_rejected", [], { rejection })),
+    );
     expect(new Set(details).size).toBe(1);
   });
 
@@ -84,12 +86,14 @@ describe("createProblem", () => {
     ["expired", "The access token has expired."],
     ["not_yet_valid", "The access token is not valid yet."],
     ["audience", "The access token is meant for another service."],
-  ])("tells an honest client what it can mend by itself: %s", (rejection, detail) => {
-    expect(describeRefusal(refuse("token_rejected", { rejection }))).toBe(detail);
+  ])("reports what the client can fix: %s", (rejection, detail) => {
+    expect(describeRefusal(refuse("token_rejected", [], { rejection }))).toBe(detail);
   });
 
-  it("holds nothing of the cause", () => {
-    const refused = refuse("keys_unavailable", { cause: new Error("canary: connect ECONNREFUSED 10.0.0.7") });
+  it("omits the cause", () => {
+    const refused = refuse("keys_unavailable", [], {
+      cause: new Error("canary: connect ECONNREFUSED 10.0.0.7"),
+    });
     expect(JSON.stringify(createProblem(refused))).not.toMatch(/canary|ECONNREFUSED|10\.0/);
   });
 });

@@ -19,29 +19,32 @@ interface Row {
   readonly scope?: string;
 }
 
-/** What each refusal answers: its status, and the RFC 6750 error and scope parameter of its challenge. */
+/** The status of each refusal, and the RFC 6750 error and scope of its challenge. */
 const table: readonly Row[] = [
   { refused: refuse("request_ambiguous"), status: 400, error: "invalid_request" },
   { refused: refuse("credential_malformed"), status: 400, error: "invalid_request" },
-  { refused: refuse("token_rejected", { rejection: "expired" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", { rejection: "signature" }), status: 401, error: "invalid_token" },
-  { refused: refuse("token_rejected", { rejection: "revoked" }), status: 401, error: "invalid_token" },
-  // RFC 6750 section 3.1: all that the operation needs, not only what is missing.
+  { refused: refuse("token_rejected", [], { rejection: "expired" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "signature" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "revoked" }), status: 401, error: "invalid_token" },
+  // RFC 6750 section 3.1: all scopes that the operation needs, not only the missing ones.
   { refused: lacking, status: 403, error: "insufficient_scope", scope: "agents:web:read custom:write" },
 ];
 
 describe("createRefusal", () => {
-  it.each(table)("answers $refused.reason with $status and $error", ({ refused, status, error, scope }) => {
-    const { headers, body, ...refusal } = createRefusal(refused, SILENT);
-    expect(refusal).toEqual({ status });
-    expect(headers["WWW-Authenticate"]).toBe(
-      `Bearer error="${error}", error_description="${body.detail}"` +
-        (scope === undefined ? "" : `, scope="${scope}"`),
-    );
-  });
+  it.each(table)(
+    "answers $refused.reason with status $status and error $error",
+    ({ refused, status, error, scope }) => {
+      const { headers, body, ...refusal } = createRefusal(refused, SILENT);
+      expect(refusal).toEqual({ status });
+      expect(headers["WWW-Authenticate"]).toBe(
+        `Bearer error="${error}", error_description="${body.detail}"` +
+          (scope === undefined ? "" : `, scope="${scope}"`),
+      );
+    },
+  );
 
   it.each(table)(
-    "puts the realm and the metadata of the resource into the challenge of $refused.reason",
+    "adds the realm and the resource metadata to the challenge of $refused.reason",
     ({ refused }) => {
       const challenge = createRefusal(refused, TALKATIVE).headers["WWW-Authenticate"];
       expect(challenge).toMatch(/^Bearer realm="the \\"agents\\" realm", error=/);
@@ -49,7 +52,7 @@ describe("createRefusal", () => {
     },
   );
 
-  it("challenges a request without credentials without an error (RFC 6750 section 3.1)", () => {
+  it("omits the error from the challenge for a request without credentials (RFC 6750 section 3.1)", () => {
     expect(createRefusal(refuse("credential_missing"), SILENT)).toMatchObject({
       status: 401,
       headers: { "WWW-Authenticate": "Bearer" },
@@ -62,13 +65,13 @@ describe("createRefusal", () => {
   it.each([
     ["route_unmapped", 403],
     ["keys_unavailable", 503],
-  ] as const)("sends no challenge with %s: another token would not help", (reason, status) => {
+  ] as const)("omits the challenge for %s, because another token would not help", (reason, status) => {
     const refusal = createRefusal(refuse(reason), TALKATIVE);
     expect(refusal.status).toBe(status);
     expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
   });
 
-  it("says when to ask again only where asking again may help", () => {
+  it("sends Retry-After only if a retry can succeed", () => {
     const reasons: readonly RefusalReason[] = [
       "request_ambiguous",
       "credential_missing",
@@ -83,7 +86,7 @@ describe("createRefusal", () => {
     expect(createRefusal(refuse("keys_unavailable"), SILENT).headers["Retry-After"]).toMatch(/^[1-9]\d*$/);
   });
 
-  it.each(table)("is a problem document that no cache keeps: $refused.reason", ({ refused, status }) => {
+  it.each(table)("sends an uncacheable problem document: $refused.reason", ({ refused, status }) => {
     const { headers, body } = createRefusal(refused, SILENT);
     expect(headers).toMatchObject({
       "Content-Type": "application/problem+json",
@@ -92,12 +95,12 @@ describe("createRefusal", () => {
     expect(body).toMatchObject({ status, code: refused.reason });
   });
 
-  it("keeps a scope out of the header that a path smuggled a line break into", () => {
+  it("removes a line break of the path from the scopes of the header", () => {
     const refused: Refused = { ...lacking, required: ["agents:a\r\nSet-Cookie: b:read", "custom:write"] };
     expect(createRefusal(refused, SILENT).headers["WWW-Authenticate"]).toMatch(/, scope="custom:write"$/);
   });
 
-  it("shows nothing of the principal, the rule or the cause", () => {
+  it("omits the principal, the rule and the cause", () => {
     const rule = {
       key: "GET /canary-rule",
       method: "GET",
@@ -106,7 +109,7 @@ describe("createRefusal", () => {
       source: "custom",
     } as const;
     const refused: Refused = {
-      ...refuse("token_rejected", { rejection: "claims", rule, cause: new Error("canary-cause") }),
+      ...refuse("token_rejected", [rule], { rejection: "claims", cause: new Error("canary-cause") }),
       granted: ["canary:granted"],
       required: ["canary:required"],
       missing: ["canary:missing"],
@@ -115,11 +118,12 @@ describe("createRefusal", () => {
   });
 });
 
-describe("the refuser of a server", () => {
-  const rejected = (rejection: NonNullable<Refused["rejection"]>) => refuse("token_rejected", { rejection });
+describe("createRefuser", () => {
+  const rejected = (rejection: NonNullable<Refused["rejection"]>) =>
+    refuse("token_rejected", [], { rejection });
 
   it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
-    "answers as each refusal is answered for itself: %j",
+    "returns what createRefusal returns: %j",
     (refused) => {
       const answer = createRefuser(TALKATIVE);
       for (let turn = 0; turn < 2; turn += 1)
@@ -127,7 +131,7 @@ describe("the refuser of a server", () => {
     },
   );
 
-  it("makes what depends on the reason alone once, and nobody can change it for others", () => {
+  it("shares one frozen refusal between requests if it depends only on the reason", () => {
     const answer = createRefuser(SILENT);
     const { headers, body } = answer(rejected("expired"));
     expect(answer(rejected("expired")).body).toBe(body);
@@ -135,7 +139,7 @@ describe("the refuser of a server", () => {
     expect(Object.isFrozen(body) && Object.isFrozen(headers)).toBe(true);
   });
 
-  it("makes what tells the caller's scopes for each", () => {
+  it("creates a new refusal if it contains scopes", () => {
     const answer = createRefuser(SILENT);
     answer(lacking);
     const other = { ...lacking, required: ["teams:read"], missing: ["teams:read"] };

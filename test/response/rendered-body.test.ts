@@ -10,8 +10,8 @@ const PROBLEM: Problem = {
   code: "credential_missing",
 };
 
-describe("the body of a refusal", () => {
-  it("is the problem as JSON, however often it is sent", () => {
+describe("renderBody", () => {
+  it("returns the problem as JSON each time", () => {
     const shared = Object.freeze({ ...PROBLEM });
     expect([renderBody(shared), renderBody(shared)].map((text) => JSON.parse(text) as unknown)).toEqual([
       PROBLEM,
@@ -19,7 +19,7 @@ describe("the body of a refusal", () => {
     ]);
   });
 
-  it("is rendered once where it is frozen", () => {
+  it("renders a frozen problem once", () => {
     let renderings = 0;
     const toJSON = () => ((renderings += 1), PROBLEM);
     const shared = Object.freeze({ ...PROBLEM, toJSON });
@@ -27,7 +27,7 @@ describe("the body of a refusal", () => {
     expect(renderings).toBe(1);
   });
 
-  it("is what it is now where it may still change", () => {
+  it("renders a problem again if it can change", () => {
     const own = { ...PROBLEM, detail: "before" };
     renderBody(own);
     own.detail = "after";

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { notify } from "../../src/runtime/notify.ts";
 
-/** The rejections that nobody handled until the event loop turned. */
+/** The rejections that are still unhandled after a turn of the event loop. */
 async function unhandledRejections(run: () => void): Promise<readonly unknown[]> {
   const unhandled: unknown[] = [];
   const listen = (reason: unknown) => void unhandled.push(reason);
@@ -21,13 +21,13 @@ async function unhandledRejections(run: () => void): Promise<readonly unknown[]>
 describe("notify", () => {
   afterEach(() => vi.restoreAllMocks());
 
-  it("hands a hook all values, once", () => {
+  it("calls a hook once with all values", () => {
     const hook = vi.fn();
     notify(hook, "a", 5);
     expect(hook.mock.calls).toEqual([["a", 5]]);
   });
 
-  it("drops what a hook throws", () => {
+  it("ignores an exception of a hook", () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     for (const thrown of [new Error("The log is full."), "text", undefined, null]) {
       expect(() =>
@@ -38,14 +38,14 @@ describe("notify", () => {
     }
   });
 
-  it("drops what a hook rejects with", async () => {
+  it("ignores a rejection of a hook", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const reject = () => Promise.reject(new Error("The log is away."));
     expect(await unhandledRejections(() => void reject())).toHaveLength(1);
     expect(await unhandledRejections(() => notify(reject))).toEqual([]);
   });
 
-  it("warns once about a hook that fails, without a word of what it was told or threw", async () => {
+  it("warns once about a hook that fails, without its values or its error", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const hooks: readonly ((told: string) => unknown)[] = [
       (told) => {
@@ -62,7 +62,7 @@ describe("notify", () => {
     }
   });
 
-  it("waits for no hook", () => {
+  it("does not wait for a hook", () => {
     let isDone = false;
     notify(async () => {
       await new Promise(setImmediate);

@@ -12,51 +12,51 @@ import { createServer, issuer, issuesOf, NOW, verdictOf } from "../support/resou
 
 const never = new Promise<never>(() => undefined);
 
-describe("an answer that is waited for", () => {
+describe("withinLimit", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("is handed on when it comes in time, and leaves no timer behind", async () => {
-    expect(await withinLimit(Promise.resolve(5), "Somebody")).toBe(5);
-    expect(await withinLimit(5, "Somebody")).toBe(5);
-    await expect(withinLimit(Promise.reject(new Error("no")), "Somebody")).rejects.toThrow("no");
+  it("returns a result in time and leaves no timer", async () => {
+    expect(await withinLimit(Promise.resolve(5), "The source")).toBe(5);
+    expect(await withinLimit(5, "The source")).toBe(5);
+    await expect(withinLimit(Promise.reject(new Error("no")), "The source")).rejects.toThrow("no");
     expect(vi.getTimerCount()).toBe(0);
   });
 
   it.each<readonly [string, PromiseLike<unknown>]>([
     ["a promise", never],
     ["a promise of another library", { then: () => never }],
-  ])("is an error after five seconds, and no timer: %s", async (_, answer) => {
+  ])("rejects after five seconds and leaves no timer: %s", async (_, answer) => {
     const failed = vi.fn<(error: Error) => void>();
-    void withinLimit(answer, "Somebody").catch(failed);
+    void withinLimit(answer, "The source").catch(failed);
     await vi.advanceTimersByTimeAsync(4_999);
     expect(failed).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
-    expect(failed.mock.calls[0]?.[0].message).toBe("Somebody gave no answer in time.");
+    expect(failed.mock.calls[0]?.[0].message).toBe("The source timed out after 5000 ms.");
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  it("is an error at once where asking for it already fails", async () => {
+  it("rejects immediately if the then property throws", async () => {
     const odd = Object.defineProperty({}, "then", {
       get: () => {
         throw new Error("odd");
       },
     });
-    await expect(withinLimit(odd as PromiseLike<unknown>, "Somebody")).rejects.toThrow("odd");
+    await expect(withinLimit(odd as PromiseLike<unknown>, "The source")).rejects.toThrow("odd");
     expect(vi.getTimerCount()).toBe(0);
   });
 });
 
-it("keeps no process alive that has nothing else to do", () => {
+it("uses a timer that does not keep the process alive", () => {
   const setTimer = vi.spyOn(globalThis, "setTimeout");
-  void withinLimit(never, "Somebody");
+  void withinLimit(never, "The source");
   const timer = setTimer.mock.results[0]?.value as NodeJS.Timeout;
   setTimer.mockRestore();
   expect(timer.hasRef()).toBe(false);
   clearTimeout(timer);
 });
 
-describe("a key source that never answers", () => {
+describe("a key source", () => {
   const rules: TokenRules = {
     algorithms: ["RS256"],
     issuer: undefined,
@@ -72,9 +72,13 @@ describe("a key source that never answers", () => {
   ];
 
   it.each<readonly [string, KeyResolver["find"], RegExp]>([
-    ["to the import of a key", () => keyOf(() => never), /import of a key/],
-    ["to the import of a key that came late", () => Promise.resolve(keyOf(() => never)), /import of a key/],
-  ])("%s gives no verdict, in time: no answer is not a bad token", async (_, find, message) => {
+    ["the import of a key", () => keyOf(() => never), /import of a key/],
+    [
+      "the import of a key found asynchronously",
+      () => Promise.resolve(keyOf(() => never)),
+      /import of a key/,
+    ],
+  ])("reports unavailable keys, not a rejected token, if %s never ends", async (_, find, message) => {
     const token = await issuer.token();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
@@ -91,11 +95,11 @@ describe("a key source that never answers", () => {
   });
 
   it.each<readonly [string, unknown]>([
-    ["nothing", undefined],
+    ["undefined", undefined],
     ["null", null],
-    ["a text", "key"],
-    ["a promise of nothing", Promise.resolve()],
-    ["a list of nothing", [undefined]],
+    ["a string", "key"],
+    ["a promise of undefined", Promise.resolve()],
+    ["an array of undefined", [undefined]],
     ["a key without material", [{ algorithms: new Set(["RS256"]) }]],
     ["a key that cannot be imported", keyOf(() => Promise.reject(new Error("The import failed.")))],
     [
@@ -104,13 +108,13 @@ describe("a key source that never answers", () => {
         throw new Error("The import failed.");
       }),
     ],
-  ])("gives no verdict either when it answers %s", async (_, answer) => {
+  ])("reports unavailable keys when it returns %s", async (_, answer) => {
     const find = () => answer as ReturnType<KeyResolver["find"]>;
     const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token())).toMatchObject({ kind: "unavailable" });
   });
 
-  it.each([0, 1])("waits for no timer where the keys are there already: %i of them", async (count) => {
+  it.each([0, 1])("sets no timer when the keys are loaded: %i keys", async (count) => {
     const setTimer = vi.spyOn(globalThis, "setTimeout");
     const find = () => keyOf(() => issuer.publicKey).slice(0, count);
     const { kind } = await createVerifier(rules, find)(await issuer.token());
@@ -120,7 +124,7 @@ describe("a key source that never answers", () => {
   });
 });
 
-describe.skipIf(process.platform === "win32")("a pipe in the place of a key file", () => {
+describe.skipIf(process.platform === "win32")("a pipe instead of a key file", () => {
   let directory: string;
   const makePipe = (name: string): string => {
     const pipe = join(directory, name);
@@ -130,14 +134,14 @@ describe.skipIf(process.platform === "win32")("a pipe in the place of a key file
   beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), "pipe-"))));
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  it("is refused at construction: nobody may ever write to it", () => {
+  it("causes a configuration error at construction", () => {
     const jwksFile = makePipe("jwks.json");
     expect(issuesOf({ serviceId: "agents-prod", keys: { jwksFile } })).toMatchObject([
       { code: "key_file_unreadable", path: ["keys", "jwksFile"] },
     ]);
   });
 
-  it("later leaves the old keys in place, and is reported", async () => {
+  it("keeps the previous keys when it replaces the file, and is reported", async () => {
     const jwksFile = join(directory, "jwks.json");
     writeFileSync(jwksFile, JSON.stringify({ keys: [issuer.publicJwk] }));
     const onKeyEvent = vi.fn();
@@ -149,7 +153,7 @@ describe.skipIf(process.platform === "win32")("a pipe in the place of a key file
   });
 });
 
-it("lets ready() fail in time as well", async () => {
+it("limits the time of ready() as well", async () => {
   const hanging = createServer({ algorithm: "HS256", verificationKeys: ["k".repeat(32)] });
   const importKey = vi.spyOn(globalThis.crypto.subtle, "importKey").mockReturnValue(never);
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../src/errors.ts";
 import { hasScopes } from "../../src/scopes/has-scopes.ts";
 
-/** The codes and places of the mistakes that a call throws for. */
+/** The code and path of every issue that a call throws. */
 function mistakesOf(run: () => unknown): readonly (readonly unknown[])[] {
   try {
     run();
@@ -27,12 +27,12 @@ describe("hasScopes", () => {
     [[], false, false],
     [["agents:*"], false, false],
     [["*"], false, false],
-  ])("of %j: agents:read is %s and agents:web:read is %s", (granted, wide, ofWeb) => {
+  ])("returns for granted scope %j: agents:read %s, agents:web:read %s", (granted, wide, ofWeb) => {
     expect(hasScopes(granted, "agents:read")).toBe(wide);
     expect(hasScopes(granted, "agents:web:read")).toBe(ofWeb);
   });
 
-  it("takes a list for all of it", () => {
+  it("requires every scope of an array", () => {
     expect(hasScopes(["a:b", "c:d"], ["a:b", "c:d"])).toBe(true);
     expect(hasScopes(["a:b"], ["a:b", "c:d"])).toBe(false);
     expect(hasScopes(["c:d"], ["a:b", "c:d"])).toBe(false);
@@ -40,42 +40,37 @@ describe("hasScopes", () => {
     expect(hasScopes([], [])).toBe(true);
   });
 
-  it("takes anyOf for at least one", () => {
+  it("requires at least one scope of anyOf", () => {
     expect(hasScopes(["a:b"], { anyOf: ["a:b", "c:d"] })).toBe(true);
     expect(hasScopes(["c:d"], { anyOf: ["a:b", "c:d"] })).toBe(true);
     expect(hasScopes(["e:f"], { anyOf: ["a:b", "c:d"] })).toBe(false);
     expect(hasScopes(["platform:admin"], { anyOf: [] })).toBe(false);
   });
 
-  it("takes a set of granted scopes too", () => {
+  it("accepts a Set of granted scopes", () => {
     expect(hasScopes(new Set(["agents:*:read"]), "agents:web:read")).toBe(true);
     expect(hasScopes(new Set(), "agents:web:read")).toBe(false);
   });
 
-  it("takes another admin scope, or none", () => {
+  it("accepts another admin scope, or null for none", () => {
     expect(hasScopes(["platform:admin"], "a:b", { adminScope: null })).toBe(false);
     expect(hasScopes(["platform:admin"], "a:b", { adminScope: "root" })).toBe(false);
     expect(hasScopes(["root"], "a:b", { adminScope: "root" })).toBe(true);
     expect(hasScopes(["root"], "a:b")).toBe(false);
   });
 
-  it.each(["", "not a scope", "a\\b", "é"])(
-    "throws for the admin scope %j, which is no scope",
-    (adminScope) => {
-      expect(mistakesOf(() => hasScopes([], "a:b", { adminScope }))).toEqual([
-        ["scope_invalid", "adminScope"],
-      ]);
-    },
-  );
+  it.each(["", "not a scope", "a\\b", "é"])("throws if the admin scope %j is not a scope", (adminScope) => {
+    expect(mistakesOf(() => hasScopes([], "a:b", { adminScope }))).toEqual([["scope_invalid", "adminScope"]]);
+  });
 
-  it("follows implied scopes behind a step that is lifted to an id", () => {
+  it("follows implied scopes beyond a step that was applied to an id", () => {
     const options = { impliedScopes: { power: ["agents:web:write"], "agents:write": ["agents:read"] } };
     expect(hasScopes(["power"], "agents:web:read", options)).toBe(true);
     expect(hasScopes(["power"], "agents:api:read", options)).toBe(false);
     expect(hasScopes(["power"], "agents:read", options)).toBe(false);
   });
 
-  it("follows implied scopes to the end, for the same id only", () => {
+  it("follows implied scopes transitively, for the same id only", () => {
     const options = { impliedScopes: { "agents:admin": ["agents:write"], "agents:write": ["agents:read"] } };
     expect(hasScopes(["agents:admin"], "agents:read", options)).toBe(true);
     expect(hasScopes(["agents:web:admin"], "agents:web:read", options)).toBe(true);
@@ -85,7 +80,7 @@ describe("hasScopes", () => {
   });
 
   it.each(["", " ", "a b", "agents::read", "agents:", ":read", 'a"b', "é", "a\\b", "a\n"])(
-    "throws for the required scope %j, which no token can be granted, even to an administrator",
+    "throws if no token can be granted the required scope %j, even for an administrator",
     (required) => {
       const expected = ["scope_invalid", "scopes", 0];
       expect(mistakesOf(() => hasScopes(["platform:admin"], required))).toEqual([expected]);
@@ -95,7 +90,7 @@ describe("hasScopes", () => {
   );
 
   it.each(["agents:<agent_id>:read", "agents:<>:read", "agents:x<y>:read", "<agent_id>"])(
-    "throws for %s: it knows no route, and so no parameter",
+    "throws for the template %s, because there is no route with parameters",
     (required) => {
       expect(mistakesOf(() => hasScopes(["platform:admin"], required))).toEqual([
         ["template_unknown", "scopes", 0],
@@ -103,7 +98,7 @@ describe("hasScopes", () => {
     },
   );
 
-  it("names every wrong scope, whether or not the others are held", () => {
+  it("lists every invalid required scope, whether or not the others are granted", () => {
     expect(mistakesOf(() => hasScopes(["a:b"], ["a:b", "c::d", "e f"]))).toEqual([
       ["scope_invalid", "scopes", 1],
       ["scope_invalid", "scopes", 2],
@@ -113,7 +108,7 @@ describe("hasScopes", () => {
     ]);
   });
 
-  it("throws for a hierarchy that is none", () => {
+  it("throws if the scope hierarchy is invalid", () => {
     expect(mistakesOf(() => hasScopes([], "a:b", { impliedScopes: { a: ["b"], b: ["a"] } }))).toEqual([
       ["implied_scopes_cycle", "impliedScopes", "a"],
       ["implied_scopes_cycle", "impliedScopes", "b"],
@@ -123,7 +118,7 @@ describe("hasScopes", () => {
     ]);
   });
 
-  it("never throws for what a token holds", () => {
+  it("never throws for the scopes of a token", () => {
     const granted = [
       "",
       " ",

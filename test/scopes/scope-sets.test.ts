@@ -4,12 +4,12 @@ import { scopeRulesOf } from "../support/policy.ts";
 
 const rules = scopeRulesOf({});
 
-describe("a set of scopes", () => {
-  it("is made once for all who are granted the same", () => {
+describe("scopeSetOf", () => {
+  it("returns the same set for equal scopes", () => {
     expect(scopeSetOf(["agents:read"], rules)).toBe(scopeSetOf(["agents:read"], rules));
   });
 
-  it("is made once, whatever is asked for in between", () => {
+  it("returns the same set after other sets were requested", () => {
     const lists = [[], ["a"], ["b"], ["a", "b"], ["a b"]];
     const sets = lists.map((list) => scopeSetOf(list, rules));
     expect(lists.map((list) => scopeSetOf([...list], rules))).toEqual(sets);
@@ -31,25 +31,25 @@ describe("a set of scopes", () => {
     [["a"], ["a", "b"]],
     [[], [""]],
     [[], ["a"]],
-  ])("is another one for another list: %j and %j", (one, other) => {
+  ])("returns different sets for the different arrays %j and %j", (one, other) => {
     expect(scopeSetOf(one, rules)).not.toBe(scopeSetOf(other, rules));
     expect(scopeSetOf(one, rules).scopes).toEqual(one);
     expect(scopeSetOf(other, rules).scopes).toEqual(other);
   });
 
-  it("is another one for another set of a program that is not compiled", () => {
+  it("returns different sets for different Set objects from untyped code", () => {
     const setOf = (...scopes: string[]) => scopeSetOf(new Set(scopes) as unknown as string[], rules);
     expect(setOf("agents:read").has("agents:read")).toBe(true);
     expect(setOf("teams:read").has("agents:read")).toBe(false);
   });
 
-  it("is another one by the rules of another server", () => {
+  it("returns different sets for the rules of different servers", () => {
     const [own, other] = [scopeSetOf(["root"], rules), scopeSetOf(["root"], scopeRulesOf({}, "root"))];
     expect([own.has("agents:read"), other.has("agents:read")]).toEqual([false, true]);
     expect(scopeSetOf(own.scopes, scopeRulesOf({}, "root")).has("agents:read")).toBe(true);
   });
 
-  it("does not change with the list that it was made of", () => {
+  it("keeps the set unchanged when the original array changes", () => {
     const list = ["agents:read"];
     const set = scopeSetOf(list, rules);
     list.push("platform:admin");

@@ -16,8 +16,8 @@ const find = (granted: readonly string[], required: string, rules = scopeRulesOf
 const byOf = (granted: readonly string[], required: string, rules = scopeRulesOf()) =>
   find(granted, required, rules)?.by;
 
-describe("a scope-token", () => {
-  it("is printable ASCII without space, quotation mark and backslash (RFC 6749 section 3.3)", () => {
+describe("isScopeToken and isScopePart", () => {
+  it("accepts printable ASCII without space, quotation mark and backslash (RFC 6749 section 3.3)", () => {
     const accepted = Array.from({ length: 0x180 }, (_, code) => String.fromCharCode(code)).filter(
       isScopeToken,
     );
@@ -41,12 +41,12 @@ describe("a scope-token", () => {
     "a\u0000",
     "a\u2028",
     "a\ud83d",
-  ])("is not %j", (text) => {
+  ])("rejects %j", (text) => {
     expect(isScopeToken(text)).toBe(false);
     expect(isScopePart(text)).toBe(false);
   });
 
-  it("holds a colon only between its parts", () => {
+  it("allows a colon between the parts of a scope, not inside a part", () => {
     expect(isScopeToken("web:admin")).toBe(true);
     expect(isScopePart("web:admin")).toBe(false);
     expect(isScopePart("web")).toBe(true);
@@ -54,7 +54,7 @@ describe("a scope-token", () => {
   });
 });
 
-describe("what a granted scope covers", () => {
+describe("granted scopes", () => {
   const cases: readonly (readonly [string, SatisfiedBy | undefined, SatisfiedBy | undefined])[] = [
     ["agents:read", "exact", "resource-wide"],
     ["agents:*:read", "wildcard", "wildcard"],
@@ -65,7 +65,7 @@ describe("what a granted scope covers", () => {
     ["Agents:read", undefined, undefined],
     ["agents", undefined, undefined],
     ["platform:admin", "admin", "admin"],
-    // Only the id of a granted scope has a wildcard, and only as a whole.
+    // Only the id of a granted scope can be a wildcard, and only the whole id.
     ["*", undefined, undefined],
     ["*:read", undefined, undefined],
     ["agents:*", undefined, undefined],
@@ -76,12 +76,12 @@ describe("what a granted scope covers", () => {
     ["agents:web:*", undefined, undefined],
     ["agents:w*:read", undefined, undefined],
     ["agents:**:read", undefined, undefined],
-    // Letter case counts in every part.
+    // Every part is case-sensitive.
     ["agents:Read", undefined, undefined],
     ["agents:WEB:read", undefined, undefined],
     ["AGENTS:*:READ", undefined, undefined],
     ["Platform:Admin", undefined, undefined],
-    // Nothing is a prefix of anything.
+    // No scope covers another by a common prefix.
     ["agent:read", undefined, undefined],
     ["agents:rea", undefined, undefined],
     ["agents:read:", undefined, undefined],
@@ -95,17 +95,20 @@ describe("what a granted scope covers", () => {
     ["teams:*:read", undefined, undefined],
     ["read", undefined, undefined],
     ["", undefined, undefined],
-    // Not the admin scope, but looks like it.
+    // Resembles the admin scope.
     ["platform:*:admin", undefined, undefined],
     ["platform:x:admin", undefined, undefined],
     ["platform", undefined, undefined],
     ["admin", undefined, undefined],
   ];
 
-  it.each(cases)("%j covers agents:read by %s and agents:web:read by %s", (granted, wide, ofWeb) => {
-    expect(byOf([granted], "agents:read")).toBe(wide);
-    expect(byOf([granted], "agents:web:read")).toBe(ofWeb);
-  });
+  it.each(cases)(
+    "satisfies by scope %j: agents:read by %s, agents:web:read by %s",
+    (granted, wide, ofWeb) => {
+      expect(byOf([granted], "agents:read")).toBe(wide);
+      expect(byOf([granted], "agents:web:read")).toBe(ofWeb);
+    },
+  );
 
   it.each([
     "agents:run",
@@ -115,11 +118,11 @@ describe("what a granted scope covers", () => {
     "teams:web:read",
     "agents",
     "read",
-  ])("is not %j when only reading agents is granted", (required) => {
+  ])("does not cover %j when only reading agents is granted", (required) => {
     expect(find(["agents:read", "agents:*:read", "agents:web:read"], required)).toBeUndefined();
   });
 
-  it("tells which granted scope satisfied which required one, and how", () => {
+  it("reports which granted scope satisfied which required scope, and how", () => {
     expect(find(["teams:read", "agents:*:read"], "agents:web:read")).toEqual({
       required: "agents:web:read",
       granted: "agents:*:read",
@@ -127,7 +130,7 @@ describe("what a granted scope covers", () => {
     });
   });
 
-  it("is told as exact where the required scope itself is granted, whatever else is", () => {
+  it("reports an exact match whenever the required scope itself is granted", () => {
     const granted = ["platform:admin", "agents:read", "agents:*:read", "agents:web:read", "agents:api:read"];
     fc.assert(
       fc.property(fc.shuffledSubarray(granted, { minLength: granted.length }), (scopes) => {
@@ -141,7 +144,7 @@ describe("what a granted scope covers", () => {
     );
   });
 
-  it("grants nothing when the token repeats nothing but malformed scopes", () => {
+  it("does not cover a malformed scope, even if the token has the same string", () => {
     const malformed = [
       "agents:web read",
       'agents:"web":read',
@@ -152,7 +155,7 @@ describe("what a granted scope covers", () => {
     for (const scope of malformed) expect(find([scope], scope), scope).toBeUndefined();
   });
 
-  it("takes an opaque token for itself alone", () => {
+  it("covers only itself by an opaque scope", () => {
     for (const token of ["openid", "a:b:c:d", "https://api.example/agents.read", "*"]) {
       expect(byOf([token], token)).toBe("exact");
       expect(find([token.toUpperCase() + "x"], token)).toBeUndefined();
@@ -164,7 +167,7 @@ describe("what a granted scope covers", () => {
     expect(find(["a", "b"], "a:b")).toBeUndefined();
   });
 
-  it("depends on the parts and never on their glued text", () => {
+  it("compares parts, never joined strings", () => {
     const granted = new GrantedScopes(["agents:web:admin", "a:b:c:d", "agents:web:read"], scopeRulesOf());
     expect(granted.find(["agents", "web:admin"], "")).toBeUndefined();
     expect(granted.find(["agents:web", "admin"], "")).toBeUndefined();
@@ -177,7 +180,7 @@ describe("what a granted scope covers", () => {
     expect(granted.find(["agents", "", "read"], "")).toBeUndefined();
   });
 
-  it("is what the table of the design says, for every mix of parts", () => {
+  it("agrees with the documented table for every combination of parts", () => {
     const part = fc.constantFrom("agents", "teams", "read", "run", "web", "*");
     const scope = fc.array(fc.oneof({ weight: 9, arbitrary: part }, fc.constant("")), {
       minLength: 1,
@@ -194,7 +197,7 @@ describe("what a granted scope covers", () => {
     );
   });
 
-  it("is the same whatever the order of the granted scopes", () => {
+  it("ignores the order of the granted scopes", () => {
     const scope = fc.constantFrom(
       "agents:read",
       "agents:*:read",
@@ -215,7 +218,7 @@ describe("what a granted scope covers", () => {
   });
 });
 
-/** The table of granted and required scopes, row by row, without the admin scope. */
+/** The documented table of granted and required scopes, row by row, without the admin scope. */
 function coversByTheTable(granted: readonly string[], required: readonly string[]): boolean {
   if (granted.includes("")) return false;
   const isStructured = (parts: readonly string[]) => parts.length === 2 || parts.length === 3;
@@ -236,7 +239,7 @@ describe("the admin scope", () => {
     },
   );
 
-  it("implies nothing when it is switched off", () => {
+  it("implies nothing if it is null", () => {
     const rules = scopeRulesOf({}, null);
     expect(find(["platform:admin"], "agents:read", rules)).toBeUndefined();
     expect(byOf(["platform:admin"], "platform:admin", rules)).toBe("exact");
@@ -247,13 +250,13 @@ describe("the admin scope", () => {
     ["root", ["platform:admin", "Root", "root:x", "x:root", "*"]],
     ["ops:root", ["platform:admin", "ops:*:root", "ops:x:root", "ops", "root", "Ops:root"]],
     ["ops:all:root", ["ops:root", "ops:*:root", "ops:ALL:root"]],
-  ])("may be %s, and then nothing else is", (adminScope, others) => {
+  ])("can be %s, and then no other scope implies every scope", (adminScope, others) => {
     const rules = scopeRulesOf({}, adminScope);
     expect(byOf([adminScope], "agents:read", rules)).toBe("admin");
     for (const other of others) expect(find([other], "agents:read", rules), other).toBeUndefined();
   });
 
-  it("may be implied by a scope that says so", () => {
+  it("can be implied by another scope", () => {
     expect(find(["owner"], "agents:read", scopeRulesOf({ owner: ["platform:admin"] }))).toEqual({
       required: "agents:read",
       granted: "owner",
@@ -261,7 +264,7 @@ describe("the admin scope", () => {
     });
   });
 
-  it("never comes from a hierarchy lifted to an id", () => {
+  it("is never granted by a hierarchy that is applied to an id", () => {
     const rules = scopeRulesOf({ "platform:own": ["platform:admin"] });
     expect(byOf(["platform:own"], "agents:read", rules)).toBe("admin");
     expect(find(["platform:x:own"], "agents:read", rules)).toBeUndefined();
@@ -285,7 +288,7 @@ describe("implied scopes", () => {
     ["agents:*:write", ["agents:read", "agents:list", "agents:web:read", "agents:api:list"]],
     ["agents:web:write", ["agents:web:read", "agents:web:list"]],
     ["owner", ["agents:write", "agents:read", "agents:list", "agents:web:write", "teams:write"]],
-  ])("%s gives %j", (granted, covered) => {
+  ])("grants by %s the scopes %j", (granted, covered) => {
     for (const required of covered) {
       expect(find([granted], required, rules)).toEqual({ required, granted, by: "implied" });
     }
@@ -303,11 +306,11 @@ describe("implied scopes", () => {
     ["Agents:write", ["agents:read", "Agents:read"]],
     ["teams:write", ["teams:read", "agents:read"]],
     ["agents:web:write:x", ["agents:web:read", "agents:web:list", "agents:read"]],
-  ])("%s does not give %j", (granted, uncovered) => {
+  ])("does not grant by %s the scopes %j", (granted, uncovered) => {
     for (const required of uncovered) expect(find([granted], required, rules), required).toBeUndefined();
   });
 
-  it("are lifted to the ids of the same resource, never to those of another", () => {
+  it("applies to the ids of the same resource, never to ids of another resource", () => {
     const across = scopeRulesOf({ "agents:write": ["teams:read", "openid", "agents:api:read"] });
     expect(byOf(["agents:write"], "teams:read", across)).toBe("implied");
     expect(byOf(["agents:write"], "openid", across)).toBe("implied");
@@ -318,7 +321,7 @@ describe("implied scopes", () => {
     }
   });
 
-  it("are no better reason than an opaque scope that the token holds", () => {
+  it("reports an opaque scope of the token in preference to an implied scope", () => {
     expect(find(["openid", "profile"], "openid", scopeRulesOf({ profile: ["openid"] }))).toEqual({
       required: "openid",
       granted: "openid",
@@ -326,21 +329,21 @@ describe("implied scopes", () => {
     });
   });
 
-  it("may be written for one id", () => {
+  it("accepts a hierarchy for one id", () => {
     const single = scopeRulesOf({ "agents:web:write": ["agents:web:read"] });
     expect(byOf(["agents:web:write"], "agents:web:read", single)).toBe("implied");
     expect(find(["agents:api:write"], "agents:api:read", single)).toBeUndefined();
     expect(find(["agents:write"], "agents:read", single)).toBeUndefined();
   });
 
-  it("without an action are not lifted", () => {
+  it("does not apply an implied scope without an action to an id", () => {
     const coarse = scopeRulesOf({ "agents:write": ["agents"] });
     expect(byOf(["agents:write"], "agents", coarse)).toBe("implied");
     for (const required of ["agents", "agents:web", "agents:web:undefined"])
       expect(find(["agents:web:write"], required, coarse), required).toBeUndefined();
   });
 
-  it("that name an id are not lifted: their id is no action", () => {
+  it("does not apply an implied scope with an id of its own to another id", () => {
     const own = scopeRulesOf({ "agents:write": ["agents:read:own"] });
     expect(byOf(["agents:write"], "agents:read:own", own)).toBe("implied");
     for (const required of ["agents:web:read", "agents:web:own", "agents:read:own"]) {
@@ -356,24 +359,24 @@ describe("a chain of implied scopes", () => {
     "agents:read": ["agents:list"],
   });
 
-  it("goes on behind a step that is lifted to an id", () => {
+  it("continues beyond a step that was applied to an id", () => {
     for (const required of ["agents:web:write", "agents:web:read", "agents:web:list"])
       expect(find(["power"], required, rules)).toEqual({ required, granted: "power", by: "implied" });
   });
 
-  it("stays with that id", () => {
+  it("keeps the id", () => {
     for (const required of ["agents:read", "agents:api:read", "agents:list", "agents:*:read", "agents:write"])
       expect(find(["power"], required, rules), required).toBeUndefined();
   });
 
-  it("ends, also where a lifted step leads back", () => {
+  it("ends when a step that was applied to an id leads back", () => {
     const circle = scopeRulesOf({ "agents:a": ["agents:b"], "agents:x:b": ["agents:x:a"] });
     expect(byOf(["agents:x:a"], "agents:x:b", circle)).toBe("implied");
     expect(byOf(["agents:x:b"], "agents:x:a", circle)).toBe("implied");
     expect(find(["agents:y:b"], "agents:y:a", circle)).toBeUndefined();
   });
 
-  it("is no better reason than a scope that the token holds, whatever the order", () => {
+  it("reports a scope of the token in preference to an implied scope, in any order", () => {
     const granted = ["power", "agents:write", "agents:web:write", "agents:read", "agents:web:read"];
     fc.assert(
       fc.property(fc.shuffledSubarray(granted, { minLength: granted.length }), (scopes) => {
@@ -391,7 +394,7 @@ describe("a satisfaction", () => {
   const rules = scopeRulesOf({ "agents:write": ["agents:read"] });
 
   it.each(["agents:read", "agents:*:read", "agents:write", "platform:admin"])(
-    "by %s cannot be changed",
+    "is frozen if it is granted by %s",
     (scope) => {
       const granted = new GrantedScopes([scope], rules);
       expect(Object.isFrozen(granted.find(["agents", "read"], "agents:read"))).toBe(true);
@@ -399,7 +402,7 @@ describe("a satisfaction", () => {
     },
   );
 
-  it("by one id cannot be changed", () => {
+  it("is frozen if it is granted by one id", () => {
     const granted = new GrantedScopes(["agents:web:read"], rules);
     expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
   });
@@ -416,11 +419,11 @@ describe("GrantedScopes.findSome", () => {
     [["agents:web:read"], "agents:web:read", "some-ids"],
     [["agents:web:read", "agents:read"], "agents:read", "exact"],
     [["agents:web:read", "platform:admin"], "platform:admin", "admin"],
-  ])("of %j is satisfied by %s (%s)", (scopes, granted, by) => {
+  ])("finds for %j the grant %s (%s)", (scopes, granted, by) => {
     expect(some(scopes)).toEqual({ required: "agents:read", granted, by });
   });
 
-  it("is satisfied by one id that a hierarchy gives", () => {
+  it("finds an id that a hierarchy grants", () => {
     expect(some(["agents:web:write"], scopeRulesOf({ "agents:write": ["agents:read"] }))).toEqual({
       required: "agents:read",
       granted: "agents:web:write",
@@ -429,7 +432,7 @@ describe("GrantedScopes.findSome", () => {
   });
 
   it.each([[[]], [["agents:web:run"]], [["teams:web:read"]], [["agents::read"]], [["agents:web:x:read"]]])(
-    "of %j is satisfied by nothing",
+    "finds nothing for %j",
     (scopes) => {
       expect(some(scopes)).toBeUndefined();
     },
@@ -444,26 +447,26 @@ describe("GrantedScopes.resourceIds", () => {
     );
 
   it.each(["agents:read", "agents:*:read", "platform:admin", "agents:write", "agents:*:write"])(
-    "is all for %s, whatever ids stand beside it",
+    'returns "all" for %s, even if ids are granted too',
     (scope) => {
       expect(ids(scope)).toBe("all");
       expect(ids("agents:web:read", scope)).toBe("all");
     },
   );
 
-  it("is exactly the granted ids, implied ones included", () => {
+  it("returns exactly the granted ids, implied ids included", () => {
     expect(ids("agents:web:read", "agents:api:write", "agents:web:read", "agents:a*:read")).toEqual(
       new Set(["web", "api", "a*"]),
     );
   });
 
-  it("holds nothing that another action, resource or letter case grants", () => {
+  it("ignores grants for another action, resource or letter case", () => {
     expect(
       ids("agents:web:run", "teams:web:read", "Agents:x:read", "agents::read", "agents", "openid"),
     ).toEqual(new Set());
   });
 
-  it("never gives away the set that decides", () => {
+  it("returns a copy, so that callers cannot change the grants", () => {
     const granted = new GrantedScopes(["agents:web:read"], scopeRulesOf());
     (granted.resourceIds("agents", "read") as Set<string>).add("api");
     expect(granted.resourceIds("agents", "read")).toEqual(new Set(["web"]));
@@ -475,7 +478,7 @@ describe("resolveScopeRules", () => {
   const resolve = (implied: Readonly<Record<string, readonly string[]>>) =>
     reporting((report) => resolveScopeRules(null, implied, report));
 
-  it("follows a hierarchy to its end", () => {
+  it("follows a hierarchy transitively", () => {
     const { value, issues } = resolve({ a: ["b"], b: ["c", "d"], d: ["e"] });
     expect(issues).toEqual([]);
     expect(new Set(value.implied.get("a"))).toEqual(new Set(["b", "c", "d", "e"]));
@@ -483,7 +486,7 @@ describe("resolveScopeRules", () => {
     expect(value.implied.get("c")).toBeUndefined();
   });
 
-  it("takes two ways to one scope for no circle", () => {
+  it("accepts two paths to the same scope", () => {
     expect(resolve({ a: ["b", "c"], b: ["d"], c: ["d"] }).issues).toEqual([]);
   });
 
@@ -492,7 +495,7 @@ describe("resolveScopeRules", () => {
     [{ a: ["b"], b: ["a"] }, ["a", "b"]],
     [{ a: ["b"], b: ["c"], c: ["a"] }, ["a", "b", "c"]],
     [{ top: ["a"], a: ["b"], b: ["a"] }, ["a", "b"]],
-  ])("refuses the circle %j and names each scope in it", (implied, members) => {
+  ])("reports the cycle %j and each scope of it", (implied, members) => {
     const { issues } = resolve(implied);
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual(
       members.map((scope) => ["implied_scopes_cycle", "impliedScopes", scope]),
@@ -506,25 +509,25 @@ describe("resolveScopeRules", () => {
     [{ a: ["b", ""] }],
     [{ a: ['"b"'] }],
     [{ é: [] }],
-  ])("refuses %j: it holds what is no scope", (implied) => {
+  ])("reports the invalid scope in %j", (implied) => {
     const { issues } = resolve(implied);
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual([
       ["scope_invalid", "impliedScopes", ...Object.keys(implied)],
     ]);
   });
 
-  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n"])("refuses the admin scope %j", (adminScope) => {
+  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n"])("rejects the admin scope %j", (adminScope) => {
     const { issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
     expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
   });
 
-  it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("takes the admin scope %j", (adminScope) => {
+  it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("accepts the admin scope %j", (adminScope) => {
     const { value, issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
     expect(issues).toEqual([]);
     expect(value.adminScope).toBe(adminScope);
   });
 
-  it("lists every mistake", () => {
+  it("reports every mistake", () => {
     expect(resolve({ "a b": ["c"], d: ["d"], e: ["f g"] }).issues.map(({ code }) => code)).toEqual([
       "scope_invalid",
       "implied_scopes_cycle",
@@ -532,7 +535,7 @@ describe("resolveScopeRules", () => {
     ]);
   });
 
-  it("does not take the members of every object for scopes of the hierarchy", () => {
+  it("ignores inherited properties of the hierarchy", () => {
     const { value, issues } = resolve({ a: ["constructor", "toString"] });
     expect(issues).toEqual([]);
     expect(new Set(value.implied.get("a"))).toEqual(new Set(["constructor", "toString"]));

@@ -20,13 +20,13 @@ describe("a credential beyond the limit", () => {
       16_384,
     );
 
-  it("is looked at once in the header: for its scheme, at the first seven characters", () => {
+  it("is read in the header only at the first seven characters, for its scheme", () => {
     const slice = vi.fn(() => "Bearer ");
     expect(read({ authorization: [{ length: 16_392, slice }] })).toEqual({ kind: "too_large" });
     expect(slice.mock.calls).toEqual([[0, 7]]);
   });
 
-  it("is not looked at in a cookie", () => {
+  it("is not read in a cookie", () => {
     expect(read({ cookie: { length: 10_000_000 } })).toEqual({ kind: "too_large" });
   });
 });

@@ -17,7 +17,7 @@ const throwingGetter = (name: string): unknown => Object.defineProperty({}, name
 const failures: readonly (readonly [string, () => unknown])[] = [
   ["throws", thrower],
   [
-    "throws no error",
+    "throws something other than an error",
     () => {
       // eslint-disable-next-line @typescript-eslint/only-throw-error -- Code may throw anything.
       throw undefined;
@@ -30,23 +30,26 @@ const failures: readonly (readonly [string, () => unknown])[] = [
     "rejects with a promise of another realm",
     () => runInNewContext("Promise.reject(new Error('far away'))") as unknown,
   ],
-  ["never answers", () => never],
-  ["answers with a promise of another library that never ends", () => ({ then: () => undefined })],
-  ["answers with a promise of nothing", () => Promise.resolve()],
-  ["answers with what throws when it is awaited", () => throwingGetter("then")],
+  ["never settles", () => never],
+  ["returns a promise of another library that never settles", () => ({ then: () => undefined })],
+  ["returns a promise of undefined", () => Promise.resolve()],
+  ["returns an object that throws when it is awaited", () => throwingGetter("then")],
   [
-    "answers with a promise that throws when it is looked at",
+    "returns a promise that throws when it is inspected",
     () => Object.defineProperty(Promise.resolve(false), "constructor", { get: thrower }),
   ],
-  ["answers with what throws when it is called like a promise", () => ({ then: thrower })],
-  ["answers with what throws as a text", () => ({ toString: thrower, valueOf: thrower })],
-  ["answers with a function", () => () => false],
-  ["answers with a symbol", () => Symbol("false")],
-  ["answers with a list", () => [false]],
-  ["answers with a text", () => "false"],
-  ["answers with nothing", () => undefined],
-  ["answers with null", () => null],
-  ["answers with a boxed boolean", () => Object(false) as unknown],
+  ["returns a thenable that throws", () => ({ then: thrower })],
+  [
+    "returns an object that throws when it is converted to a string",
+    () => ({ toString: thrower, valueOf: thrower }),
+  ],
+  ["returns a function", () => () => false],
+  ["returns a symbol", () => Symbol("false")],
+  ["returns an array", () => [false]],
+  ["returns a string", () => "false"],
+  ["returns undefined", () => undefined],
+  ["returns null", () => null],
+  ["returns a boxed boolean", () => Object(false) as unknown],
 ];
 
 const request = { method: "GET", target: "/agents" };
@@ -79,11 +82,11 @@ const withCallback = (name: keyof ResourceServerOptions, callback: () => unknown
   createServer({ [name]: callback });
 
 describe("isRevoked", () => {
-  it.each(failures)("lets nobody in when it %s", async (_, isRevoked) => {
+  it.each(failures)("allows nobody when it %s", async (_, isRevoked) => {
     expect(await outcomeOf(withCallback("isRevoked", isRevoked))).toBe("keys_unavailable");
   });
 
-  it("lets in with an honest no, however it is promised", async () => {
+  it("allows the caller when it returns false or a promise of false", async () => {
     expect(await outcomeOf(withCallback("isRevoked", () => false))).toBe("allowed");
     expect(await outcomeOf(withCallback("isRevoked", () => Promise.resolve(false)))).toBe("allowed");
     expect(await outcomeOf(withCallback("isRevoked", () => runInNewContext("Promise.resolve(false)")))).toBe(
@@ -96,12 +99,12 @@ describe("now", () => {
   it.each([
     // A clock is not asynchronous: nobody looks at a promise that it gives, and Node.js ends the process for one that rejects.
     ...failures.filter(([name]) => !name.startsWith("rejects")),
-    ["answers with a time as text", () => String(NOW * 1000)],
-    ["answers with a Date", () => new Date(NOW * 1000)],
-    ["answers with a bigint", () => BigInt(NOW * 1000)],
-    ["answers with NaN", () => Number.NaN],
-    ["answers with infinity", () => Infinity],
-  ] as typeof failures)("lets nobody in when it %s", async (_, now) => {
+    ["returns a time as a string", () => String(NOW * 1000)],
+    ["returns a Date", () => new Date(NOW * 1000)],
+    ["returns a bigint", () => BigInt(NOW * 1000)],
+    ["returns NaN", () => Number.NaN],
+    ["returns infinity", () => Infinity],
+  ] as typeof failures)("allows nobody when it %s", async (_, now) => {
     expect(await outcomeOf(withCallback("now", now))).toBe("fault");
   });
 });

@@ -80,7 +80,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 const create = (more: Partial<ResourceServerOptions> = {}): ResourceServer =>
   createResourceServer({ serviceId: "agents-prod", algorithm: "HS256", verificationKeys: [SECRET], ...more });
 
-it("finds a secret wherever it hides, so that finding none means something", () => {
+it("finds a secret in every kind of place, so that an empty result is meaningful", () => {
   const hidden = Object.defineProperty(new Error("x", { cause: { deep: [SECRET] } }), "quiet", {
     value: tokens[0],
   });
@@ -112,7 +112,7 @@ describe("a secret is not in", () => {
     expectNoSecret(server);
   });
 
-  it("a decision, its refusal, or what hooks are told", async () => {
+  it("a decision, its refusal, or the arguments of hooks", async () => {
     const told: unknown[] = [];
     const server = create({
       tokenSources: [{ header: "authorization" }, { cookie: "t" }],
@@ -151,7 +151,7 @@ describe("a secret is not in", () => {
     for (const error of errors) expectNoSecret(error);
   });
 
-  it("an error of a clock or a revocation check, and what is refused for it", async () => {
+  it("an error of a clock or a revocation check, and its refusal", async () => {
     const failing = create({ isRevoked: () => Promise.reject(new Error("away")) });
     const decision = await failing.check({
       method: "GET",
@@ -174,7 +174,7 @@ describe("a secret is not in", () => {
     expectNoSecret(server.routes);
   });
 
-  it("an event of a key file, or the warning that takes its place", async () => {
+  it("an event of a key file, or the warning without a hook", async () => {
     const jwksFile = join(directory, "jwks.json");
     const key = { kty: "oct", k: Buffer.from(SECRET).toString("base64url"), kid: "k" };
     const events: unknown[] = [];

@@ -9,13 +9,13 @@ describe.each(Object.entries(TOKEN_CASES))("a token of the table of %s", (_, cas
     },
   );
 
-  it("has a name of its own in every row", () => {
+  it("has a different name in every row", () => {
     const names = cases.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 });
 
-it("lets in no hostile token and refuses no honest one", async () => {
+it("accepts no hostile token and rejects no honest one", async () => {
   const { tokens, ...wrong } = await runTokens();
   expect(wrong).toEqual({ falseAccepts: [], falseRejects: [] });
   expect(tokens).toBeGreaterThan(400);

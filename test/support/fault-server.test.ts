@@ -12,18 +12,18 @@ afterEach(() => server.stop());
 
 const get = (path: string, init?: RequestInit) => fetch(server.url + path, init);
 
-/** Tells the path `/keys`, and asks it with a way to go away. */
+/** Sets the behaviour of `/keys` and requests it; `leave` aborts the request. */
 async function started(behaviour: behave.Behaviour) {
   const client = new AbortController();
   server.answer("/keys", behaviour);
   const answer = get("/keys", { signal: client.signal });
-  // A test that ends early leaves its answer to the end of the server.
+  // If a test ends early, stopping the server rejects this promise.
   answer.catch(() => undefined);
   await server.whenAsked("/keys", 1);
   return { answer, leave: () => client.abort() };
 }
 
-/** The beginning of a body, at least so many bytes of it where there are as many. */
+/** At least the first `bytes` bytes of a body, if it has that many. */
 async function beginning({ body }: Response, bytes: number): Promise<string> {
   let text = "";
   for await (const chunk of body?.values({ preventCancel: true }) ?? []) {
@@ -33,24 +33,24 @@ async function beginning({ body }: Response, bytes: number): Promise<string> {
   return text;
 }
 
-/** Which of two comes first, the answer or that of another path asked after it. */
+/** Which response arrives first: the given one, or one of another path requested later. */
 const firstOf = (answer: Promise<Response>): Promise<string> =>
-  Promise.race([answer.then(() => "the answer"), get("/other").then(() => "another path")]);
+  Promise.race([answer.then(() => "the response"), get("/other").then(() => "another path")]);
 
 describe("the server", () => {
-  it("answers 404 at a path that it was not told, and keeps no connection alive", async () => {
+  it("returns 404 for an unknown path and keeps no connection alive", async () => {
     const { status, headers } = await get("/keys");
     expect([status, headers.get("connection")]).toEqual([404, "close"]);
   });
 
-  it("tells targets apart by their query, takes what it was told last, and counts what reached each", async () => {
+  it("distinguishes paths by query, uses the latest behaviour, and counts requests", async () => {
     server.answer("/keys?a=1", behave.status(503));
     server.answer("/keys?a=1", behave.json(KEYS));
     expect([(await get("/keys?a=1")).status, (await get("/keys")).status]).toEqual([200, 404]);
     expect([server.asked("/keys?a=1"), server.asked("/keys"), server.asked("/other")]).toEqual([1, 1, 0]);
   });
 
-  it("counts a connection as long as its answer is neither read nor left", async () => {
+  it("counts a connection until its response is read or cancelled", async () => {
     const { answer } = await started(behave.enormous(1024 * MIB));
     const { body } = await answer;
     expect(server.connections()).toBe(1);
@@ -59,7 +59,7 @@ describe("the server", () => {
     expect(server.connections()).toBe(0);
   });
 
-  it("cuts connections when it stops, refuses others, and comes back at the same port", async () => {
+  it("closes connections when it stops, refuses new ones, and starts again on the same port", async () => {
     const { answer } = await started(behave.never());
     await server.stop();
     await expect(answer).rejects.toThrow(TypeError);
@@ -73,8 +73,8 @@ describe("the server", () => {
   });
 });
 
-describe("complete answers", () => {
-  it("json sends a document, with the status and headers it is given", async () => {
+describe("complete responses", () => {
+  it("json sends a document with the given status and headers", async () => {
     server.answer("/keys", behave.json(KEYS, { status: 203, headers: { "cache-control": "max-age=60" } }));
     const answer = await get("/keys");
     const headers = ["cache-control", "content-type"].map((name) => answer.headers.get(name));
@@ -82,7 +82,7 @@ describe("complete answers", () => {
     expect(await answer.json()).toEqual(KEYS);
   });
 
-  it("text sends any text as any type", async () => {
+  it("text sends any string as any content type", async () => {
     server.answer("/keys", behave.text("<p>", "text/html"));
     const answer = await get("/keys");
     expect([answer.headers.get("content-type"), await answer.text()]).toEqual(["text/html", "<p>"]);
@@ -96,7 +96,7 @@ describe("complete answers", () => {
     expect([moved.status, moved.headers.get("location"), await moved.text()]).toEqual([307, "/other", ""]);
   });
 
-  it("sequence takes turns and stays with the last", async () => {
+  it("sequence uses each behaviour once and then repeats the last", async () => {
     server.answer("/keys", behave.sequence(behave.status(500), behave.status(502), behave.json(KEYS)));
     const statuses: number[] = [];
     for (let turn = 0; turn < 4; turn += 1) statuses.push((await get("/keys")).status);
@@ -104,8 +104,8 @@ describe("complete answers", () => {
   });
 });
 
-describe("answers that do not come", () => {
-  it("never takes a request and leaves it open until the client goes away", async () => {
+describe("responses that do not arrive", () => {
+  it("never leaves a request open until the client disconnects", async () => {
     const { answer, leave } = await started(behave.never());
     expect(await firstOf(answer)).toBe("another path");
     leave();
@@ -113,12 +113,12 @@ describe("answers that do not come", () => {
     await server.whenIdle();
   });
 
-  it("reset ends the connection with a TCP reset", async () => {
+  it("reset closes the connection with a TCP reset", async () => {
     const { answer } = await started(behave.reset());
     await expect(answer).rejects.toMatchObject({ cause: { code: "ECONNRESET" } });
   });
 
-  it("held answers all that wait once it is released, and others at once", async () => {
+  it("held responds to waiting requests when released, and to later ones immediately", async () => {
     const gate = behave.held(behave.json(KEYS));
     const { answer } = await started(gate);
     const second = get("/keys");
@@ -128,7 +128,7 @@ describe("answers that do not come", () => {
     for (const one of [answer, second, get("/keys")]) expect(await (await one).json()).toEqual(KEYS);
   });
 
-  it("held does not mind a client that has gone away", async () => {
+  it("held ignores a client that has disconnected", async () => {
     const gate = behave.held(behave.json(KEYS));
     const { leave } = await started(gate);
     leave();
@@ -138,13 +138,13 @@ describe("answers that do not come", () => {
   });
 });
 
-describe("bodies that do not end well", () => {
+describe("incomplete and oversized bodies", () => {
   it("drip sends its headers before the first byte", async () => {
     const { answer } = await started(behave.drip(KEYS, 3_600_000));
     expect((await answer).status).toBe(200);
   });
 
-  it("drip goes on after the document, until the client goes away", async () => {
+  it("drip continues after the document until the client disconnects", async () => {
     const clear = vi.spyOn(globalThis, "clearInterval");
     const { answer, leave } = await started(behave.drip(KEYS, 1));
     expect(await beginning(await answer, DOCUMENT.length + 2)).toMatch(`${DOCUMENT}  `);
@@ -155,7 +155,7 @@ describe("bodies that do not end well", () => {
     clear.mockRestore();
   });
 
-  it("cutOff sends half of what it declares", async () => {
+  it("cutOff sends half of the declared length", async () => {
     server.answer("/keys", behave.cutOff(KEYS));
     const raw = await openRaw(Number(new URL(server.url).port));
     raw.socket.write(render("GET /keys HTTP/1.1", [["host", "127.0.0.1"]]), "latin1");
@@ -165,7 +165,7 @@ describe("bodies that do not end well", () => {
     await expect(get("/keys").then((answer) => answer.text())).rejects.toThrow("terminated");
   });
 
-  it("enormous is JSON of that many bytes, and counts them", async () => {
+  it("enormous sends JSON of that many bytes and counts them", async () => {
     const behaviour = behave.enormous(MIB, KEYS);
     server.answer("/keys", behaviour);
     const answer = await get("/keys");
@@ -173,7 +173,7 @@ describe("bodies that do not end well", () => {
     expect([behaviour.sent(), answer.headers.has("content-length")]).toEqual([MIB, false]);
   });
 
-  it("enormous stops when the client goes away", async () => {
+  it("enormous stops when the client disconnects", async () => {
     const behaviour = behave.enormous(1024 * MIB);
     const { answer, leave } = await started(behaviour);
     await beginning(await answer, MIB);
@@ -183,13 +183,13 @@ describe("bodies that do not end well", () => {
     expect(behaviour.sent()).toBeLessThan(64 * MIB);
   });
 
-  it("enormousDeclared tells its size in the header alone", async () => {
+  it("enormousDeclared declares its size in the header only", async () => {
     const { answer } = await started(behave.enormousDeclared(Number.MAX_SAFE_INTEGER, KEYS));
     expect((await answer).headers.get("content-length")).toBe(String(Number.MAX_SAFE_INTEGER));
     expect(await beginning(await answer, DOCUMENT.length)).toBe(DOCUMENT);
   });
 
-  it("gzipBomb is small on the wire and huge when decompressed", async () => {
+  it("gzipBomb is small when compressed and huge when decompressed", async () => {
     server.answer("/keys", behave.gzipBomb(8 * MIB, KEYS));
     const answer = await get("/keys");
     expect(Number(answer.headers.get("content-length"))).toBeLessThan(8 * 2048);

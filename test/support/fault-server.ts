@@ -1,4 +1,4 @@
-/** An HTTP server whose paths answer well or badly, as a test tells them. */
+/** An HTTP server whose tests set a good or bad behaviour for each path. */
 import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
 import { type Socket } from "node:net";
@@ -8,26 +8,26 @@ import { listen } from "./http.ts";
 export * as behave from "./behaviours.ts";
 export { type Behaviour } from "./behaviours.ts";
 
-/** Paths are compared with request targets as they were sent, query included. */
+/** Paths are compared with the raw request target, including the query. */
 export interface FaultServer {
-  /** Without a slash at its end: `http://127.0.0.1:<port>`. */
+  /** The origin: `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly url: string;
-  /** What a path answers from now on. A path that was never told answers 404. */
+  /** Sets the behaviour of a path. Other paths return 404. */
   readonly answer: (path: string, behaviour: Behaviour) => void;
-  /** How many requests reached a path. */
+  /** The number of requests for a path. */
   readonly asked: (path: string) => number;
-  /** Resolves as soon as so many requests have reached a path. */
+  /** Resolves when a path has received that many requests. */
   readonly whenAsked: (path: string, times: number) => Promise<void>;
   /**
-   * How many connections that brought a request are open: each brings one only, so none of them is merely kept alive.
-   * Others are not counted, as `fetch` opens one ahead when a request is aborted.
+   * The number of open connections that sent a request. Each connection sends one, because none is kept alive. Others are
+   * not counted: `fetch` opens one in advance when a request is aborted.
    */
   readonly connections: () => number;
-  /** Resolves as soon as there are no such connections. */
+  /** Resolves when there are no such connections. */
   readonly whenIdle: () => Promise<void>;
-  /** Cuts every connection and refuses new ones. Does nothing where it is stopped. */
+  /** Closes every connection and refuses new ones. Has no effect when stopped. */
   readonly stop: () => Promise<void>;
-  /** Listens again, on the port it had. */
+  /** Listens again on the same port. */
   readonly start: () => Promise<void>;
 }
 

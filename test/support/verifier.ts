@@ -1,5 +1,5 @@
 import { type KeyResolver } from "../../src/keys/verification-key.ts";
-import { formMistakeOf, readJwt } from "../../src/token/jwt-parts.ts";
+import { findFormMistake, readJwt } from "../../src/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules, type Verification } from "../../src/token/verifier.ts";
 
 /** From a token as it is sent to the verdict of one issuer's rules, with keys from a look-up alone. */
@@ -14,7 +14,7 @@ export function createVerifier(
     close: () => undefined,
   });
   return (token) => {
-    const jwt = formMistakeOf(token, 16_384) ?? readJwt(token);
-    return typeof jwt === "string" ? Promise.resolve({ kind: "rejected", rejection: jwt }) : verify(jwt);
+    const read = findFormMistake(token, 16_384) ?? readJwt(token);
+    return read.kind === "rejected" ? Promise.resolve(read) : verify(read.jwt);
   };
 }

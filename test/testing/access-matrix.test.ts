@@ -13,13 +13,13 @@ const callers: Readonly<Record<string, TestCaller>> = {
   expired: issuer.caller({ scopes: ["platform:admin"], rejectedAs: "expired" }),
 };
 
-/** The second line of each column, in order. */
+/** The routes of the cells, in order. */
 const pathsOf = (cells: readonly { readonly route: string }[]) => [
   ...new Set(cells.map(({ route }) => route)),
 ];
 
-describe("the access matrix", () => {
-  it("shows who may call what", async () => {
+describe("accessMatrix", () => {
+  it("shows the decision for each caller and route", async () => {
     const server = serverWith({
       "GET /agents": { filtered: "agents:read" },
       "GET /agents/:agent_id": ["agents:<agent_id>:read"],
@@ -38,7 +38,7 @@ expired      401 expired             401 expired             401 expired        
 `);
   });
 
-  it("goes on below where it would be too wide", async () => {
+  it("continues below if it is too wide", async () => {
     const server = serverWith({ "GET /a": [], "GET /b": [], "GET /c": [] });
     const of = (width: number) => accessMatrix(server, { callers: { reader: { scopes: [] } }, width });
     const wide =
@@ -49,7 +49,7 @@ expired      401 expired             401 expired             401 expired        
     expect(String(await of(1)).split("\n\n")).toHaveLength(3);
   });
 
-  it("asks every rule of the table by a path that it decides", async () => {
+  it("checks every rule of the table", async () => {
     const { cells, unasked } = await accessMatrix(serverWith({}, defaultScopeMappings), {
       callers: { anonymous: "anonymous" },
     });
@@ -71,25 +71,25 @@ expired      401 expired             401 expired             401 expired        
     [{ "GET /v:major.x": [] }, {}, ["GET /vmajor.x"]],
     [{ "* /a": [], "GET /a": ["x:y"] }, {}, ["POST /a", "GET /a"]],
     [{ "DELETE /": [] }, {}, ["DELETE /"]],
-  ])("asks %j with %j as %j", async (table, params, routes) => {
+  ])("checks for %j with %j the routes %j", async (table, params, routes) => {
     const { cells } = await accessMatrix(serverWith(table), { callers: { reader: { scopes: [] } }, params });
     expect(pathsOf(cells)).toEqual(routes);
   });
 
-  it("names the rules that it found no path for", async () => {
+  it("lists the rules for which it found no path", async () => {
     const table: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /a/me": [] };
     const { unasked, text } = await accessMatrix(serverWith(table), { callers, params: { id: "me" } });
     expect(unasked).toEqual(["GET /a/:id"]);
-    expect(text).toContain("\n\nnot asked: `GET /a/:id`, no path was found that it decides");
+    expect(text).toContain("\n\nnot asked: `GET /a/:id`, because no path was found for this rule");
   });
 
-  it("shows a route without a rule, whatever the scopes", async () => {
+  it("shows a refusal for a route without a rule, whatever the scopes are", async () => {
     const { cells } = await accessMatrix(serverWith({}), { callers, routes: ["GET /nothing"] });
     const answers = cells.map(({ decision }) => !decision.allowed && decision.reason);
     expect(new Set(answers)).toEqual(new Set(["route_unmapped"]));
   });
 
-  it("gives the decisions as data", async () => {
+  it("returns the decisions as data", async () => {
     const { cells } = await accessMatrix(serverWith({ "GET /a": ["a:read"] }), {
       callers: { reader: { scopes: [] } },
     });
@@ -99,20 +99,24 @@ expired      401 expired             401 expired             401 expired        
   });
 
   it.each<[what: string, options: object, message: string]>([
-    ["no callers", {}, "accessMatrix.callers: are missing. Name some"],
-    ["an empty list of callers", { callers: {} }, "are missing"],
+    ["no callers", {}, "accessMatrix.callers: are missing. Write {"],
+    ["an empty object of callers", { callers: {} }, "are missing"],
     ["an unknown option", { callers, route: [] }, "Did you mean `routes`?"],
-    ["an unknown caller", { callers: { reader: "reader" } }, "is no caller"],
+    ["an unknown caller", { callers: { reader: "reader" } }, "is not a caller"],
     ["scopes that grant nothing", { callers: { reader: { scopes: [""] } } }, "reader"],
-    ["a route that is none", { callers, routes: ["/a"] }, "Write `METHOD /path`"],
-    ["a parameter that is none", { callers, params: { agentid: "web" } }, "Did you mean `agent_id`?"],
-    ["an empty parameter", { callers, params: { agent_id: "" } }, "Give a value that a path can hold."],
-  ])("refuses %s", async (_what, options, message) => {
+    ["an invalid route", { callers, routes: ["/a"] }, "Write `METHOD /path`"],
+    ["an unknown parameter", { callers, params: { agentid: "web" } }, "Did you mean `agent_id`?"],
+    [
+      "an empty parameter",
+      { callers, params: { agent_id: "" } },
+      "Write a value that can be part of a path.",
+    ],
+  ])("rejects %s", async (_what, options, message) => {
     const server = serverWith({}, defaultScopeMappings);
     await expect(accessMatrix(server, options as AccessMatrixOptions)).rejects.toThrow(message);
   });
 
-  it("fails where the server rejects a good token", async () => {
+  it("throws if the server rejects a valid token", async () => {
     const server = createResourceServer({ ...issuer.resourceServerOptions, audience: "agents-prod" });
     await expect(accessMatrix(server, { callers })).rejects.toThrow("audience");
   });

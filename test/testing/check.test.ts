@@ -50,7 +50,7 @@ describe("check", () => {
     ["GET /nothing", [], "route_unmapped"],
     ["GET //agents", ["agents:read"], "request_ambiguous"],
     ["GET /AGENTS", ["agents:read"], "request_ambiguous"],
-  ])("decides %s for %j as %s, by the table as by a token", async (route, scopes, expected) => {
+  ])("decides %s with scopes %j as %s, with and without a token", async (route, scopes, expected) => {
     if (!scopes) {
       expect(verdict(await check(server, route))).toBe(expected);
       return;
@@ -69,7 +69,7 @@ describe("check", () => {
     expect(known?.has("reports:read")).toBe(read?.has("reports:read"));
   });
 
-  it("decides for a token that is given", async () => {
+  it("decides for a given token", async () => {
     expect(verdict(await check(server, "GET /reports", { token }))).toBe("allowed");
     expect(verdict(await check(server, "GET /reports", { token: () => Promise.resolve(token) }))).toBe(
       "allowed",
@@ -80,7 +80,7 @@ describe("check", () => {
     );
   });
 
-  it("sends a token as the server reads it", async () => {
+  it("sends the token in the configured cookie", async () => {
     const byCookie = createResourceServer({
       ...issuer.resourceServerOptions,
       scopeMappings,
@@ -94,7 +94,7 @@ describe("check", () => {
     );
   });
 
-  it("asks a server with any keys by the table, and tells no hook of it", async () => {
+  it("decides for scopes on a server with any keys, without calling hooks", async () => {
     const [onDecision, isRevoked] = [vi.fn(), vi.fn(() => true)];
     const options: ResourceServerOptions = {
       serviceId: "agents-prod",
@@ -111,7 +111,7 @@ describe("check", () => {
     expect(onDecision).toHaveBeenCalledOnce();
   });
 
-  it("knows the user of a caller with scopes", async () => {
+  it("sets the user and the claims of a caller with scopes", async () => {
     const claims = { tenant: "t" };
     const { principal } = await check(server, "GET /agents", { scopes: ["agents:read"], claims });
     expect(principal).toMatchObject({ userId: "user-1", claims });
@@ -119,7 +119,7 @@ describe("check", () => {
   });
 });
 
-describe("check, of a server that does not trust the issuer,", () => {
+describe("check, with a server that does not accept the issuer,", () => {
   const fails = async (own: TestIssuerOptions, others: Partial<ResourceServerOptions>, message: string) => {
     const one = createTestIssuer(own);
     const wired = createResourceServer({ ...one.resourceServerOptions, ...others });
@@ -133,19 +133,14 @@ describe("check, of a server that does not trust the issuer,", () => {
     ["audience", {}, { audience: ["a", "b"] }, 'createTestIssuer({ audience: ["a","b"] })'],
     ["issuer", {}, { issuer: "https://login.example/" }, "...issuer.resourceServerOptions"],
     ["key", {}, { keys: createTestIssuer({ kid: "other" }).resourceServerOptions.keys }, "issuer.rotate()"],
-    [
-      "claims",
-      {},
-      { scopesClaim: "scope" },
-      "claims scope. Tell the issuer what the server reads: `scopesClaim`",
-    ],
+    ["claims", {}, { scopesClaim: "scope" }, "claims scope. Give the issuer the same `scopesClaim`"],
     ["type", {}, { tokenTypes: ["at+jwt"] }, "Give the issuer a `tokenType`"],
     ["expired", { now: () => 0 }, { now: Date.now }, "the same clock"],
-  ])("fails instead of refusing everybody: %s", async (_what, own, others, message) => {
+  ])("throws, because every caller would be refused: %s", async (_what, own, others, message) => {
     await fails(own, others, message);
   });
 
-  it("decides where the token was told to be bad, or is given as it is", async () => {
+  it("returns the refusal of a token that is invalid on purpose, or given as a string", async () => {
     const other = createResourceServer({ ...issuer.resourceServerOptions, audience: "another" });
     for (const caller of [
       issuer.caller({ rejectedAs: "audience" }),
@@ -157,43 +152,43 @@ describe("check, of a server that does not trust the issuer,", () => {
   });
 });
 
-describe("a mistake in a call of check says the fix", () => {
+describe("check, with a mistake in its arguments,", () => {
   it.each<[what: string, route: string, caller: unknown, message: string]>([
-    [
-      "scopes for a route that is not there",
-      "GET /agnets",
-      scoped("agents:read"),
-      "Did you mean `GET /agents`?",
-    ],
-    ["tokens too", "GET /agnets", issued("agents:read"), "check it without scopes"],
+    ["scopes for an unknown route", "GET /agnets", scoped("agents:read"), "Did you mean `GET /agents`?"],
+    ["a token for an unknown route", "GET /agnets", issued("agents:read"), "check it without scopes"],
     [
       "scopes for another method",
       "PUT /reports",
       scoped("reports:read"),
       "No rule of the server covers `PUT /reports`",
     ],
-    ["no method", "/agents", "anonymous", "Write `METHOD /path`, such as `GET /agents/web`."],
-    ["no path", "GET agents", "anonymous", "Write `METHOD /path`"],
-    ["lower case", "get /agents", "anonymous", "Write `GET`: methods are case-sensitive."],
-    ["every method", "* /agents", "anonymous", "Write one: `GET /agents`."],
-    ["a pattern", "GET /agents/:agent_id", scoped("agents:read"), "Write a path: `GET /agents/1`."],
+    ["a route without a method", "/agents", "anonymous", "Write `METHOD /path`, such as `GET /agents/web`."],
+    ["a route without a path", "GET agents", "anonymous", "Write `METHOD /path`"],
+    ["a method in lower case", "get /agents", "anonymous", "Write `GET`: methods are case-sensitive."],
+    ["the method *", "* /agents", "anonymous", "Write one: `GET /agents`."],
+    [
+      "a pattern as a route",
+      "GET /agents/:agent_id",
+      scoped("agents:read"),
+      "Write a path: `GET /agents/1`.",
+    ],
     ["a scope that grants nothing", "GET /agents", scoped("agents::read"), "is a scope that grants nothing"],
     [
-      "a template as scope",
+      "a template as a scope",
       "GET /agents/web",
       scoped("agents:<agent_id>:read"),
-      "Write the id that is granted",
+      "Write an id instead of the parameter",
     ],
     ["an unknown option", "GET /agents", { scope: ["agents:read"] }, "Did you mean `scopes`?"],
-    ["no scopes", "GET /agents", { userId: "user-7" }, "check.scopes: are no list."],
-    ["a promise as token", "GET /agents", { token: Promise.resolve(token) }, "Await it"],
-    ["another word", "GET /agents", "nobody", 'Write "anonymous"'],
-    ["nothing", "GET /agents", null, "is no caller. Write"],
-  ])("%s", async (_what, route, caller, message) => {
+    ["a caller without scopes", "GET /agents", { userId: "user-7" }, "check.scopes: must be an array."],
+    ["a promise as a token", "GET /agents", { token: Promise.resolve(token) }, "Await it"],
+    ["another string as a caller", "GET /agents", "nobody", 'Write "anonymous"'],
+    ["null as a caller", "GET /agents", null, "is not a caller. Write"],
+  ])("throws an error with the fix for %s", async (_what, route, caller, message) => {
     await expect(check(server, route, caller as TestCaller)).rejects.toThrow(message);
   });
 
-  it("with the code of a configuration error where one fits", async () => {
+  it("throws a ConfigurationError with a stable code", async () => {
     const error: unknown = await check(server, "get /agents").catch((reason: unknown) => reason);
     const known = thrownBy(() => {
       throw error;

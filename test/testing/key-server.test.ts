@@ -27,7 +27,7 @@ async function open(options: TestIssuerOptions = {}, how: { readonly asIssuer?: 
 const read = async (url: string): Promise<unknown> => (await fetch(url)).json();
 
 describe("the key server of a test issuer", () => {
-  it("publishes the JWK Set and the discovery document on loopback, and counts who asks", async () => {
+  it("publishes the JWK Set and the discovery document on loopback, and counts the requests", async () => {
     const { issuer, served } = await open();
     expect(served.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
     expect(await read(served.jwksUri)).toEqual(issuer.jwks);
@@ -44,7 +44,7 @@ describe("the key server of a test issuer", () => {
     ["discovery at its URL", ({ url }) => ({ discovery: url })],
   ];
 
-  it.each(sources)("serves a resource server by %s", async (_name, keysOf) => {
+  it.each(sources)("provides the keys of a resource server by %s", async (_name, keysOf) => {
     const { issuer, served, serverWith } = await open();
     const server = serverWith(keysOf(served));
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");
@@ -52,13 +52,13 @@ describe("the key server of a test issuer", () => {
     expect(served.requests.jwks).toBe(1);
   });
 
-  it("is the issuer itself where that is asked for", async () => {
+  it("becomes the issuer with asIssuer", async () => {
     const { issuer, served, serverWith } = await open({}, { asIssuer: true });
     expect(issuer.issuer).toBe(served.url);
     expect(await verdictOf(serverWith({ discovery: true }), await issuer.token())).toBe("accepted");
   });
 
-  it("publishes new keys as soon as they are there", async () => {
+  it("publishes new keys immediately", async () => {
     const { issuer, served, serverWith } = await open({ algorithm: "EdDSA" });
     const server = serverWith(served.keys);
     const old = await issuer.token();
@@ -69,7 +69,7 @@ describe("the key server of a test issuer", () => {
     expect(served.requests.jwks).toBe(2);
   });
 
-  it("publishes withdrawn keys no more", async () => {
+  it("stops publishing withdrawn keys", async () => {
     let now = Date.now();
     const { issuer, served, serverWith } = await open({ now: () => now });
     const server = serverWith({ jwksUri: served.jwksUri, maxAgeMs: 1_000 });
@@ -80,7 +80,7 @@ describe("the key server of a test issuer", () => {
     expect(await verdictOf(server, token)).toBe("key");
   });
 
-  it("goes down and comes back", async () => {
+  it("simulates an outage and its end", async () => {
     const { issuer, served, serverWith } = await open();
     const server = serverWith({ jwksUri: served.jwksUri, cooldownMs: 0 });
     served.goDown();
@@ -91,7 +91,7 @@ describe("the key server of a test issuer", () => {
     expect(served.requests).toEqual({ jwks: 2, metadata: 1 });
   });
 
-  it("closes, again as well, and by `await using`", async () => {
+  it("closes more than once, and with `await using`", async () => {
     const { served } = await open();
     await served.close();
     await served.close();
@@ -101,16 +101,16 @@ describe("the key server of a test issuer", () => {
     await expect(fetch(another.served.jwksUri)).rejects.toThrow();
   });
 
-  it("keeps no connection that would keep the process", async () => {
+  it("closes connections, which would keep the process alive", async () => {
     const { served } = await open();
     expect((await fetch(served.jwksUri)).headers.get("connection")).toBe("close");
   });
 
-  it("publishes no secret", async () => {
+  it("rejects an issuer with a secret", async () => {
     await expect(createTestIssuer({ algorithm: "HS256" }).listen()).rejects.toThrow("asymmetric algorithm");
   });
 
-  it("says which option it does not know", async () => {
+  it("rejects an unknown option", async () => {
     const listen = async () => createTestIssuer().listen({ port: 80 } as object);
     await expect(listen()).rejects.toThrow("received unknown option `port`");
     expect(thrownBy(() => createTestIssuer({ port: 80 } as object)).issues[0]?.code).toBe("option_unknown");

@@ -26,11 +26,11 @@ const partsOf = (token: string): readonly [header: object, claims: object] => {
 const serverOf = (issuer: TestIssuer, others: ResourceServerOptions = {}) =>
   createResourceServer({ ...others, ...issuer.resourceServerOptions });
 
-/** Issuers whose clock stands still, with the time in the options of their servers. */
+/** Issuers with a fixed clock, which their servers share. */
 const createStill = (options: TestIssuerOptions = {}): TestIssuer =>
   createTestIssuer({ now: () => NOW * 1000, ...options });
 
-/** One pair for all algorithms of RSA: it takes long to make. */
+/** One key for all RSA algorithms, because creating one takes long. */
 const rsa = createTestIssuer({ algorithm: "RS256" }).key.privateKey;
 const issuers = ALGORITHMS.map((algorithm) =>
   createTestIssuer({ algorithm, ...(/^[RP]S/.test(algorithm) && { signingKey: rsa }) }),
@@ -39,7 +39,7 @@ const issuerOf = (algorithm: Algorithm): TestIssuer =>
   issuers.find((issuer) => issuer.algorithm === algorithm) ?? createTestIssuer({ algorithm });
 
 describe("a test issuer", () => {
-  it.each(ALGORITHMS)("signs with %s what its servers accept", async (algorithm) => {
+  it.each(ALGORITHMS)("signs with %s tokens that its servers accept", async (algorithm) => {
     const issuer = issuerOf(algorithm);
     const token = await issuer.token({ userId: "user-7", scopes: ["a:b"] });
     expect(partsOf(token)[0]).toEqual({ alg: algorithm, typ: "JWT", kid: "key-1" });
@@ -47,7 +47,7 @@ describe("a test issuer", () => {
     expect(principal).toMatchObject({ userId: "user-7", scopes: ["a:b"], issuer: "https://issuer.test" });
   });
 
-  it.each(ALGORITHMS)("has a key for %s that `verificationKeys` takes as text", async (algorithm) => {
+  it.each(ALGORITHMS)("provides a key for %s as a string for `verificationKeys`", async (algorithm) => {
     const issuer = issuerOf(algorithm);
     const server = createResourceServer({
       verificationKeys: [issuer.key.verificationKey],
@@ -57,15 +57,15 @@ describe("a test issuer", () => {
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");
   });
 
-  it("signs with ES256 unless it is told otherwise", () => {
+  it("signs with ES256 by default", () => {
     expect(createTestIssuer().algorithm).toBe("ES256");
   });
 
-  it("has keys that no other issuer has", async () => {
+  it("creates a different key for each issuer", async () => {
     expect(await verdictOf(serverOf(createTestIssuer()), await createTestIssuer().token())).toBe("signature");
   });
 
-  it("signs with a key that it is given", () => {
+  it("signs with a given key", () => {
     const { privateKey, publicKey } = generateKeyPairSync("ed25519");
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     for (const signingKey of [privateKey, pem]) {
@@ -77,14 +77,14 @@ describe("a test issuer", () => {
     expect(createTestIssuer({ algorithm: "HS256", signingKey: secret }).key.verificationKey).toBe(secret);
   });
 
-  it("gives nothing private away in what is published, but the secrets of HS*", () => {
+  it("publishes no private key, but with HS* the secret", () => {
     for (const algorithm of ALGORITHMS) {
       const text = JSON.stringify(issuerOf(algorithm).jwks);
       expect(/"(?:d|p|q|k)":/.test(text)).toBe(isSymmetric(algorithm));
     }
   });
 
-  it("puts its options in the place of those that say otherwise", async () => {
+  it("overrides the conflicting options of a server", async () => {
     const issuer = createTestIssuer({ algorithm: "RS256", signingKey: rsa, audience: "agents-prod" });
     const production: readonly ResourceServerOptions[] = [
       { serviceId: "another", issuer: "https://login.example/", keys: { discovery: true } },
@@ -95,7 +95,7 @@ describe("a test issuer", () => {
       expect(await verdictOf(serverOf(issuer, others), await issuer.token())).toBe("accepted");
   });
 
-  it("is one of several issuers", async () => {
+  it("provides an entry for the option issuers", async () => {
     const [one, another] = [
       createTestIssuer(),
       createTestIssuer({ issuer: "https://two.test", algorithm: "EdDSA" }),
@@ -156,7 +156,7 @@ describe("a token", () => {
     [{ claims: { tenant: "t", sub: 5 } }, { ...plain, tenant: "t", sub: 5 }],
     [{ claims: { iat: undefined, exp: undefined } }, without("iat", "exp")],
     [{ claims: { scopes: ["a::b"] } }, { ...plain, scopes: ["a::b"] }],
-  ])("of %j says so", async (options, claims) => {
+  ])("contains for the options %j the claims %j", async (options, claims) => {
     expect(partsOf(await issuer.token(options))[1]).toEqual(claims);
   });
 
@@ -165,11 +165,11 @@ describe("a token", () => {
     [{ header: { typ: "at+jwt", extra: 1 } }, { alg: "ES256", typ: "at+jwt", kid: "key-1", extra: 1 }],
     [{ header: { typ: undefined, kid: undefined } }, { alg: "ES256" }],
     [{ header: { kid: "another" } }, { alg: "ES256", typ: "JWT", kid: "another" }],
-  ])("of %j has such a header", async (options, header) => {
+  ])("contains for the options %j the header %j", async (options, header) => {
     expect(partsOf(await issuer.token(options))[0]).toEqual(header);
   });
 
-  it("has the type of its issuer", async () => {
+  it("contains the type of its issuer", async () => {
     expect(partsOf(await createTestIssuer({ tokenType: "at+jwt" }).token())[0]).toMatchObject({
       typ: "at+jwt",
     });
@@ -177,7 +177,7 @@ describe("a token", () => {
   });
 
   it.each(["ES256", "RS256", "HS256"] as const)(
-    "is rejected for the reason that was asked for, with %s",
+    "causes the rejection of rejectedAs, with %s",
     async (algorithm) => {
       const still = createStill({ algorithm });
       const server = serverOf(still);
@@ -188,7 +188,7 @@ describe("a token", () => {
     },
   );
 
-  it("is rejected as well where the keys have no names", async () => {
+  it("causes a rejection even if the keys have no kid", async () => {
     const still = createStill({ kid: null });
     const server = serverOf(still);
     expect(await verdictOf(server, await still.token())).toBe("accepted");
@@ -196,7 +196,7 @@ describe("a token", () => {
       expect(await verdictOf(server, await still.token({ rejectedAs })), rejectedAs).not.toBe("accepted");
   });
 
-  it("is made by a caller, whose description it shares", async () => {
+  it("contains the options of its caller", async () => {
     const reader = issuer.caller({ userId: "user-7", scopes: ["a:b"] });
     expect(partsOf(await reader.token())[1]).toEqual({ ...plain, sub: "user-7", scopes: ["a:b"] });
     expect(partsOf(await reader.token({ userId: "user-8" }))[1]).toEqual({
@@ -214,20 +214,20 @@ describe("a token", () => {
     ["a:b  c:d ", ["a:b", "c:d"]],
     ["", []],
     [[], []],
-  ])("has the scopes that its caller tells, written as %j", async (scopes, read) => {
+  ])("comes from a caller with the scopes in %j", async (scopes, read) => {
     const caller = issuer.caller({ scopes });
     const server = serverOf(issuer);
     expect(caller.scopes).toEqual(read);
     expect((await server.authenticate(await caller.token())).scopes).toEqual(read);
   });
 
-  it("without scopes has a caller that tells none", () => {
+  it("comes from a caller without scopes by default", () => {
     expect([issuer.caller({ scopes: null }).scopes, issuer.caller().scopes]).toEqual([[], []]);
   });
 });
 
 describe("the keys of a test issuer", () => {
-  it("rotate: the new one signs, the old ones stay", async () => {
+  it("rotate: the new key signs, and the old keys stay published", async () => {
     const issuer = createTestIssuer();
     const before = { server: serverOf(issuer), token: await issuer.token() };
     expect(issuer.rotate().kid).toBe("key-2");
@@ -238,7 +238,7 @@ describe("the keys of a test issuer", () => {
     expect(await verdictOf(before.server, token)).toBe("key");
   });
 
-  it("rotate: the old ones are withdrawn where that is asked for, and sign still", async () => {
+  it('rotate: with oldKeys "withdrawn" the old keys can sign but are not published', async () => {
     const issuer = createTestIssuer({ kid: "main" });
     issuer.rotate({ oldKeys: "withdrawn" });
     const server = serverOf(issuer);
@@ -247,7 +247,7 @@ describe("the keys of a test issuer", () => {
     expect(await verdictOf(server, await issuer.token({ kid: "main" }))).toBe("key");
   });
 
-  it("are withdrawn one by one", () => {
+  it("stop being published one by one with withdraw", () => {
     const issuer = createTestIssuer();
     issuer.rotate();
     issuer.rotate();
@@ -255,7 +255,7 @@ describe("the keys of a test issuer", () => {
     expect(issuer.jwks.keys.map(({ kid }) => kid)).toEqual(["key-2", "key-3"]);
   });
 
-  it("rotate without names too", async () => {
+  it("rotate without a kid", async () => {
     const issuer = createTestIssuer({ kid: null });
     const token = await issuer.token();
     issuer.rotate();
@@ -264,7 +264,7 @@ describe("the keys of a test issuer", () => {
   });
 });
 
-describe("a mistake in a call says the fix", () => {
+describe("a test issuer with a mistake in a call", () => {
   const issuer = createTestIssuer();
   const create = (options: object) => () => createTestIssuer(options);
   const call = (options: object) => () => issuer.caller(options);
@@ -275,25 +275,25 @@ describe("a mistake in a call says the fix", () => {
     [
       "a key of another algorithm",
       create({ signingKey: createTestIssuer({ algorithm: "ES384" }).key.privateKey }),
-      "is no private key for ES256. Give the PEM",
+      "is not a private key for ES256. Write its PEM",
     ],
     [
-      "a public key to sign with",
+      "a public key as a signing key",
       create({ signingKey: issuer.key.publicKey }),
-      "is no private key for ES256",
+      "is not a private key for ES256",
     ],
     [
       "a short secret",
       create({ algorithm: "HS512", signingKey: "short" }),
-      "Give it as a text of 64 bytes or more.",
+      "Write a string of 64 bytes or more.",
     ],
     [
       "an unknown option of a token",
       call({ scope: ["a:b"] }),
       "caller.scope: received unknown option `scope`. Did you mean `scopes`?",
     ],
-    ["no object", call(["a:b"]), "takes an object. Its members are scopes"],
-    ["scopes that are no list", call({ scopes: 5 }), "caller.scopes: are no list."],
+    ["an array instead of an object", call(["a:b"]), "must be an object. Its properties are scopes"],
+    ["scopes that are not an array", call({ scopes: 5 }), "caller.scopes: must be an array."],
     [
       "a scope with a space",
       call({ scopes: ["agents read"] }),
@@ -304,45 +304,45 @@ describe("a mistake in a call says the fix", () => {
       call({ scopes: "a:b agents::read" }),
       '"agents::read" is a scope that grants nothing.',
     ],
-    ["the template of a scope", call({ scopes: ["agents:<agent_id>:read"] }), "Write the id that is granted"],
+    [
+      "a template as a scope",
+      call({ scopes: ["agents:<agent_id>:read"] }),
+      "Write an id instead of the parameter",
+    ],
     ["a date instead of seconds", call({ expiresIn: "5m" }), "Write seconds from now"],
     ["an unknown rejection", call({ rejectedAs: "revoked" }), "Write one of malformed"],
     [
-      "an unknown way to rotate",
+      "an unknown option of rotate",
       () => issuer.rotate({ keep: true } as object),
       "received unknown option `keep`",
     ],
-    ["a key that nobody has", () => issuer.withdraw("other"), "It has key-1. For a name that no key has"],
+    ["an unknown key to withdraw", () => issuer.withdraw("other"), "It has key-1. To send another `kid`"],
     [
-      "a key by name where keys have none",
+      "a key to withdraw if keys have no kid",
       () => createTestIssuer({ kid: null }).withdraw("key-1"),
-      "kid: names no key of this issuer. It has keys without names.",
+      "kid: is not a key of this issuer. It has keys without a `kid`.",
     ],
     [
-      "an unknown fate of the old keys",
+      "an unknown value of oldKeys",
       () => issuer.rotate({ oldKeys: "removed" } as object),
       'rotate.oldKeys: is not known. Write "kept" or "withdrawn".',
     ],
-    ["a key to withdraw that signs", () => issuer.withdraw("key-1"), "Call `rotate()` first."],
-    ["a key to withdraw that is not there", () => issuer.withdraw("key-9"), "It has key-1."],
-  ])("%s", (_what, run, message) => {
+    ["the signing key to withdraw", () => issuer.withdraw("key-1"), "Call `rotate()` first."],
+    ["another unknown key to withdraw", () => issuer.withdraw("key-9"), "It has key-1."],
+  ])("throws an error with the fix for %s", (_what, run, message) => {
     expect(thrownBy(run).message).toContain(message);
   });
 
   it.each<[what: string, options: TestTokenOptions, message: string]>([
-    ["a key that is not there", { kid: "key-9" }, "names no key of this issuer. It has key-1."],
+    ["an unknown kid", { kid: "key-9" }, "is not a key of this issuer. It has key-1."],
     [
       "an algorithm that the key cannot sign with",
       { header: { alg: "HS256" } },
       'write `rejectedAs: "algorithm"`',
     ],
-    [
-      "an algorithm on another curve",
-      { header: { alg: "ES384" } },
-      "is no algorithm that the key can sign with",
-    ],
+    ["an algorithm on another curve", { header: { alg: "ES384" } }, "is not an algorithm of the key"],
     ["an unknown option of a token", { expires: 5 } as TestTokenOptions, "Did you mean `expiresIn`?"],
-  ])("%s", async (_what, options, message) => {
+  ])("rejects the token with the fix for %s", async (_what, options, message) => {
     await expect(issuer.token(options)).rejects.toThrow(message);
   });
 });

@@ -23,7 +23,7 @@ describe("the scopes claim", () => {
     ["agents:read", ["agents:read"]],
     ["  agents:read   teams:read ", ["agents:read", "teams:read"]],
     ["", []],
-  ])("%j is read as %j (RFC 9068 section 2.2.3)", async (scopes, expected) => {
+  ])("reads %j as %j (RFC 9068 section 2.2.3)", async (scopes, expected) => {
     expect((await principalOf({ scopes })).scopes).toEqual(expected);
   });
 
@@ -39,11 +39,11 @@ describe("the scopes claim", () => {
     [[null]],
     [[["agents:read"]]],
     [[{ name: "agents:read" }]],
-  ])("is required: a token with %j is refused", async (scopes) => {
+  ])("rejects a token with the scopes %j", async (scopes) => {
     expect(await verdictOn({ scopes })).toBe("claims");
   });
 
-  it("is not looked for in claims of similar names", async () => {
+  it("ignores claims with similar names", async () => {
     for (const name of ["scope", "Scopes", "scp", "permissions"])
       expect(await verdictOn({ scopes: undefined, [name]: ["agents:read"] })).toBe("claims");
   });
@@ -56,7 +56,7 @@ describe("the scopes claim", () => {
     [["scope"], { scope: "agents:read" }],
     [["realm_access", "roles"], { realm_access: { roles: ["agents:read"] } }],
     [["a", "b", "c"], { a: { b: { c: "agents:read" } } }],
-  ])("may be another one, or stand deeper: %j", async (scopesClaim = [], claims) => {
+  ])("reads another claim, or a path: %j", async (scopesClaim = [], claims) => {
     const options = { scopesClaim };
     expect((await principalOf({ scopes: ["other:read"], ...claims }, options)).scopes).toEqual([
       "agents:read",
@@ -74,7 +74,7 @@ describe("the scopes claim", () => {
     [{ realm_access: { Roles: ["agents:read"] } }],
     [{ "realm_access.roles": ["agents:read"] }],
     [{ roles: ["agents:read"] }],
-  ])("is missing where its path leads nowhere: %j", async (claims) => {
+  ])("rejects a token in which the path leads to no scopes: %j", async (claims) => {
     expect(await verdictOn(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("claims");
   });
 
@@ -84,27 +84,27 @@ describe("the scopes claim", () => {
     ["constructor"],
     ["__proto__"],
     [["scopes", "constructor", "name"]],
-  ])("is never inherited: %j", async (scopesClaim) => {
+  ])("ignores inherited properties: %j", async (scopesClaim) => {
     expect(await verdictOn({ scopes: ["agents:read"] }, { scopesClaim })).toBe("claims");
   });
 });
 
 describe.each(["sub", "session_id", "iss", "jti"])("the claim %s", (name) => {
   it.each<readonly [unknown]>([[5], [null], [true], [["a"]], [{ id: "a" }]])(
-    "must be a text: %j is refused",
+    "rejects %j, which is not a string",
     async (value) => {
       expect(await verdictOn({ [name]: value })).toBe("claims");
     },
   );
 
-  it("may be absent", async () => {
+  it("allows its absence", async () => {
     expect(await verdictOn({ [name]: undefined })).toBe("accepted");
   });
 });
 
-describe("the aud claim, where it is not verified", () => {
+describe("the aud claim, with verifyAudience false", () => {
   it.each<readonly [unknown]>([[5], [null], [{}], [["a", 5]], [[null]], [[["a"]]]])(
-    "must be a text or a list of texts all the same: %j is refused",
+    "rejects %j, which is neither a string nor an array of strings",
     async (aud) => {
       expect(await verdictOn({ aud }, { verifyAudience: false })).toBe("claims");
     },
@@ -118,13 +118,13 @@ describe("the aud claim, where it is not verified", () => {
       ["a", "b"],
       ["a", "b"],
     ],
-  ])("%j is read as %j", async (aud, audience) => {
+  ])("reads %j as %j", async (aud, audience) => {
     expect((await principalOf({ aud }, { verifyAudience: false })).audience).toEqual(audience);
   });
 });
 
 describe("the principal of a token", () => {
-  it("has what the claims of the interface say", async () => {
+  it("contains the claims of the interface", async () => {
     const claims = {
       scopes: ["agents:read"],
       sub: "user-7",
@@ -147,7 +147,7 @@ describe("the principal of a token", () => {
     });
   });
 
-  it("has nothing that the token does not say", async () => {
+  it("omits the properties whose claims are absent", async () => {
     const principal = await principalOf({ sub: undefined });
     expect(principal).not.toHaveProperty("userId");
     expect(principal).not.toHaveProperty("sessionId");
@@ -156,7 +156,7 @@ describe("the principal of a token", () => {
     expect(principal).not.toHaveProperty("expiresAt");
   });
 
-  it("takes the user and the session from other claims where the options say so", async () => {
+  it("reads the user and the session from the claims of the options", async () => {
     const options = { userIdClaim: ["user", "id"], sessionIdClaim: "sid" };
     const claims = { sub: "client-1", session_id: "ignored", user: { id: "user-7" }, sid: "session-9" };
     expect(await principalOf(claims, options)).toMatchObject({ userId: "user-7", sessionId: "session-9" });
@@ -165,7 +165,7 @@ describe("the principal of a token", () => {
     expect(await verdictOn({ sid: [] }, options)).toBe("claims");
   });
 
-  it("cannot be changed, not even deep in its claims", async () => {
+  it("freezes the principal deeply, claims included", async () => {
     const principal = await principalOf({ nested: { list: [{ a: 1 }] } });
     const nested = principal.claims["nested"] as { readonly list: readonly object[] };
     for (const part of [

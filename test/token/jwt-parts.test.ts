@@ -14,7 +14,7 @@ const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
 const server = createServer();
 const verdict = (token: string) => verdictOf(server, token);
 
-/** The verdict on a token of these bytes whose signature is genuine: only its form can be wrong. */
+/** The verdict on a token with these bytes and a valid signature. */
 const signed = (header: string | Uint8Array, payload: string | Uint8Array = PAYLOAD) =>
   verdict(signRaw(header, payload, issuer.privateKey));
 const signedSegments = (header: string, payload: string) =>
@@ -23,12 +23,12 @@ const signedSegments = (header: string, payload: string) =>
 const valid = signRaw(HEADER, PAYLOAD, issuer.privateKey);
 const [header = "", payload = "", signature = ""] = valid.split(".");
 
-/** The same text with every character written as an escape. */
+/** The same string with every character escaped. */
 const escaped = (text: string) =>
   `"${text.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}"`;
 
 describe("the form of a token", () => {
-  it("is accepted as three segments with a genuine signature", async () => {
+  it("accepts three segments with a valid signature", async () => {
     expect(await verdict(valid)).toBe("accepted");
   });
 
@@ -49,11 +49,11 @@ describe("the form of a token", () => {
     ["quotation marks", `"${valid}"`],
     ["a comma-joined twin", `${valid},${valid}`],
     ["a JSON serialisation", JSON.stringify({ protected: header, payload, signature })],
-  ])("is refused with %s", async (_, token) => {
+  ])("rejects %s", async (_, token) => {
     expect(await verdict(token)).toBe("malformed");
   });
 
-  it("is refused as a JWE (RFC 7516), whatever its header says", async () => {
+  it("rejects a JWE (RFC 7516), whatever its header contains", async () => {
     for (const alg of ["RSA-OAEP", "dir", "RS256"]) {
       const jwe = [encode(JSON.stringify({ alg, enc: "A256GCM" })), "", "AAAA", "AAAA", "AAAA"].join(".");
       expect(await verdict(jwe)).toBe("malformed");
@@ -61,22 +61,22 @@ describe("the form of a token", () => {
   });
 
   it.each([[undefined], [null], [42], [{}], [["a.b.c"]]])(
-    "is refused as %j, which a program may hand over",
+    "rejects %j, which untyped code may pass",
     async (value) => {
       expect(await verdict(value as unknown as string)).toBe("malformed");
     },
   );
 
-  it("is refused as unsecured where the signature is empty (RFC 7519 section 6)", async () => {
+  it("rejects an empty signature as an unsecured JWT (RFC 7519 section 6)", async () => {
     expect(await verdict(`${header}.${payload}.`)).toBe("algorithm");
   });
 
-  it("is refused without a signature", async () => {
+  it("rejects a token without its signature", async () => {
     expect(await verdict(`${header}.${payload}.`)).not.toBe("accepted");
   });
 
   it.each([" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff"])(
-    "is refused with %j anywhere in it",
+    "rejects %j at any position",
     async (space) => {
       for (const at of [0, 1, header.length, header.length + 1, valid.length - 5, valid.length]) {
         expect(await verdict(valid.slice(0, at) + space + valid.slice(at))).toBe("malformed");
@@ -84,7 +84,7 @@ describe("the form of a token", () => {
     },
   );
 
-  it("has one spelling: no other text of nearly the same letters is accepted", async () => {
+  it("allows only one spelling: every similar string is rejected", async () => {
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ";
     await fc.assert(
       fc.asyncProperty(
@@ -99,7 +99,7 @@ describe("the form of a token", () => {
     );
   });
 
-  it("never makes the server fail, whatever the text", async () => {
+  it("never throws, whatever the string is", async () => {
     const segment = fc.oneof(
       fc.string({ unit: anyCharacter }),
       fc.json().map(encode),
@@ -121,7 +121,7 @@ describe("the form of a token", () => {
 });
 
 describe("base64url", () => {
-  /** Every other spelling of the same bytes: some of the bits that the last character does not use are set. */
+  /** Every other spelling of the same bytes: the unused bits of the last character are not zero. */
   function respell(segment: string): readonly string[] {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const bytes = Buffer.from(segment, "base64url");
@@ -132,26 +132,26 @@ describe("base64url", () => {
     return others;
   }
 
-  it.each([1, 2])("is refused with unused bits in a header of 3n+%i bytes", async (rest) => {
+  it.each([1, 2])("rejects unused bits in a header of 3n+%i bytes", async (rest) => {
     const text = HEADER.replace("{", `{${" ".repeat((3 + rest - (HEADER.length % 3)) % 3)}`);
     expect(text.length % 3).toBe(rest);
     expect(await signed(text)).toBe("accepted");
     for (const other of respell(encode(text))) expect(await signedSegments(other, payload)).toBe("malformed");
   });
 
-  it.each([1, 2])("is refused with unused bits in a payload of 3n+%i bytes", async (rest) => {
+  it.each([1, 2])("rejects unused bits in a payload of 3n+%i bytes", async (rest) => {
     const text = PAYLOAD.replace("{", `{${" ".repeat((3 + rest - (PAYLOAD.length % 3)) % 3)}`);
     expect(text.length % 3).toBe(rest);
     expect(await signed(HEADER, text)).toBe("accepted");
     for (const other of respell(encode(text))) expect(await signedSegments(header, other)).toBe("malformed");
   });
 
-  it("is refused with unused bits in the signature", async () => {
+  it("rejects unused bits in the signature", async () => {
     for (const other of respell(signature))
       expect(await verdict(`${header}.${payload}.${other}`)).toBe("malformed");
   });
 
-  it("is refused with unused bits in the signature of an HMAC", async () => {
+  it("rejects unused bits in the signature of an HMAC", async () => {
     const secret = createSecretKey(randomBytes(32));
     const symmetric = createServer({ algorithm: "HS256", verificationKeys: [secret] });
     const token = signRaw('{"alg":"HS256"}', PAYLOAD, secret);
@@ -170,7 +170,7 @@ describe("base64url", () => {
       "one character too many",
       (segment: string) => segment.slice(0, segment.length - (segment.length % 4)) + "A",
     ],
-  ])("is refused with %s in any segment, although the signature covers it", async (_, change) => {
+  ])("rejects %s in every segment, even if the signature covers it", async (_, change) => {
     expect(await signedSegments(change(header), payload)).toBe("malformed");
     expect(await signedSegments(header, change(payload))).toBe("malformed");
     expect(await verdict(`${header}.${payload}.${change(signature)}`)).toBe("malformed");
@@ -192,12 +192,12 @@ describe("the JSON of a token", () => {
     ["a comment", '{"alg":"RS256"/**/}'],
     ["single quotes", "{'alg':'RS256'}"],
     ["a NUL behind the object", `${HEADER}\0`],
-  ])("is refused when a segment holds %s", async (_, text) => {
+  ])("rejects a segment that contains %s", async (_, text) => {
     expect(await signed(text)).toBe("malformed");
     expect(await signed(HEADER, text)).toBe("malformed");
   });
 
-  it("is refused behind a byte order mark, which some parsers skip", async () => {
+  it("rejects a byte order mark, which some parsers skip", async () => {
     expect(await signed(`\ufeff${HEADER}`)).toBe("malformed");
     expect(await signed(HEADER, `\ufeff${PAYLOAD}`)).toBe("malformed");
   });
@@ -208,7 +208,7 @@ describe("the JSON of a token", () => {
     ["an overlong slash", [0xc0, 0xaf]],
     ["an encoded surrogate", [0xed, 0xa0, 0x80]],
     ["a code point beyond Unicode", [0xf4, 0x90, 0x80, 0x80]],
-  ])("is refused when it is no UTF-8: %s", async (_, bytes) => {
+  ])("rejects invalid UTF-8: %s", async (_, bytes) => {
     const wrap = (json: string) =>
       Buffer.concat([Buffer.from(json.slice(0, -1) + ',"x":"'), Buffer.from(bytes), Buffer.from('"}')]);
     expect(await signed(wrap(HEADER))).toBe("malformed");
@@ -227,7 +227,7 @@ describe("the JSON of a token", () => {
     '{"alg":"RS256","x":[{"y":1,"\\u0079":1}]}',
     '{"alg":"RS256","__proto__":1,"__proto__":2}',
     '{"alg":"RS256","1":0,"1":0}',
-  ])("is refused when a member of the header occurs twice: %s", async (json) => {
+  ])("rejects a header with a repeated property: %s", async (json) => {
     expect(await signed(json)).toBe("malformed");
   });
 
@@ -243,11 +243,11 @@ describe("the JSON of a token", () => {
     '"nested":{"a\\"":1,"a\\u0022":1}',
     '"nested":{"__proto__":{},"__proto__":{}}',
     '"__proto__":1,"__proto__":1',
-  ])("is refused when a member of the payload occurs twice: ...,%s", async (member) => {
+  ])("rejects a payload with a repeated property: ...,%s", async (member) => {
     expect(await signed(HEADER, `${PAYLOAD.slice(0, -1)},${member}}`)).toBe("malformed");
   });
 
-  it("is refused for every name that occurs twice, however it is spelled", async () => {
+  it("rejects every repeated name, however it is escaped", async () => {
     await fc.assert(
       fc.asyncProperty(fc.string({ unit: "grapheme" }), fc.boolean(), async (name, deep) => {
         const twice = `{${JSON.stringify(name)}:":",${escaped(name)}:"{}"}`;
@@ -258,7 +258,7 @@ describe("the JSON of a token", () => {
     );
   });
 
-  it("is accepted for every JSON whose names occur once, whatever its texts hold", async () => {
+  it("accepts any JSON with unique names, whatever its strings contain", async () => {
     const value = fc.oneof(
       fc.json({ noUnicodeString: false }),
       fc
@@ -278,7 +278,7 @@ describe("the JSON of a token", () => {
     );
   });
 
-  it("is read however deep it is nested", async () => {
+  it("accepts deeply nested JSON", async () => {
     const deep = "[".repeat(5000) + "]".repeat(5000);
     const json = `${PAYLOAD.slice(0, -1)},"nested":${deep}}`;
     const big = createServer({ maxTokenBytes: 100_000 });
@@ -304,7 +304,7 @@ describe("the header of a token", () => {
     '{"alg":"RS256","typ":null}',
     '{"alg":"RS256","typ":["JWT"]}',
     '{"alg":"RS256","typ":1}',
-  ])("is refused when a parameter is missing or of the wrong type: %s", async (json) => {
+  ])("rejects a missing parameter, or one of the wrong type: %s", async (json) => {
     expect(await signed(json)).toBe("malformed");
   });
 
@@ -322,19 +322,16 @@ describe("the header of a token", () => {
     '"b64":null',
     '"\\u0062\\u0036\\u0034":false',
     '"cr\\u0069t":["exp"]',
-  ])(
-    "is refused with an extension that must be understood (RFC 7515 section 4.1.11, RFC 7797): %s",
-    async (json) => {
-      expect(await signed(`{"alg":"RS256",${json}}`)).toBe("malformed");
-    },
-  );
+  ])("rejects critical extensions (RFC 7515 section 4.1.11, RFC 7797): %s", async (json) => {
+    expect(await signed(`{"alg":"RS256",${json}}`)).toBe("malformed");
+  });
 
-  it("is refused with an unencoded payload although its signature fits (RFC 7797)", async () => {
+  it("rejects an unencoded payload with a valid signature (RFC 7797)", async () => {
     const unencoded = encode('{"alg":"RS256","b64":false,"crit":["b64"]}');
     expect(await signedSegments(unencoded, PAYLOAD)).toBe("malformed");
   });
 
-  it("may hold parameters that nobody has to understand", async () => {
+  it("ignores other parameters", async () => {
     expect(await signed('{"alg":"RS256","x":{"y":[1,{"z":null}]},"cty":"JWT"}')).toBe("accepted");
   });
 });
@@ -351,25 +348,21 @@ describe("readJwt", () => {
       { alg: "", kid: "", typ: "" },
     ],
     [{ alg: "RS256", jku: "https://stranger.example", cty: "x" }, { alg: "RS256" }],
-  ])(
-    "reads of the header %j what a verifier may look at, and leaves the payload unread",
-    (json, expected) => {
-      const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
-      expect(readJwt(token)).toStrictEqual({
-        encoded: token,
-        header: expected,
-        payload: encode("no JSON"),
-      });
-    },
-  );
+  ])("returns the verified parameters of the header %j, and does not parse the payload", (json, expected) => {
+    const token = `${encode(JSON.stringify(json))}.${encode("no JSON")}.${signature}`;
+    expect(readJwt(token)).toStrictEqual({
+      kind: "jwt",
+      jwt: { encoded: token, header: expected, payload: encode("no JSON") },
+    });
+  });
 });
 
-describe("a header that was read before", () => {
+describe("the cache of headers", () => {
   const read = (header: string) => readJwt(`${encode(header)}.${encode(PAYLOAD)}.${signature}`);
   const kidOf = (outcome: ReturnType<typeof readJwt>) =>
-    typeof outcome === "string" ? outcome : outcome.header.kid;
+    outcome.kind === "rejected" ? outcome.rejection : outcome.jwt.header.kid;
 
-  it("is read as it was, among any number of others", () => {
+  it("returns the same header again, among any number of others", () => {
     const header = (kid: number) => `{"alg":"RS256","kid":"${kid}"}`;
     const kids = Array.from({ length: 300 }, (_, kid) => kid);
     for (let round = 0; round < 2; round += 1)
@@ -377,65 +370,66 @@ describe("a header that was read before", () => {
   });
 
   it.each([
-    ["of more than a thousand characters", `{"alg":"RS256","kid":"a","x":"${"y".repeat(1_000)}"}`, "a"],
+    ["with more than a thousand characters", `{"alg":"RS256","kid":"a","x":"${"y".repeat(1_000)}"}`, "a"],
     ["that is ambiguous", '{"alg":"RS256","kid":"a","kid":"b"}', "malformed"],
     ["with an extension that must be understood", '{"alg":"RS256","crit":["b64"]}', "malformed"],
-  ])("is judged again the same: one %s", (_, header, expected) => {
+  ])("returns the same result again for a header %s", (_, header, expected) => {
     expect([kidOf(read(header)), kidOf(read(header))]).toEqual([expected, expected]);
   });
 
-  it("cannot be changed for the tokens to come", () => {
+  it("freezes a header, so that no caller can change it for other tokens", () => {
     const outcome = read('{"alg":"RS256","kid":"a"}');
-    expect(() => Object.assign((outcome as { header: object }).header, { alg: "none" })).toThrow(TypeError);
+    const { jwt } = outcome as { jwt: { header: object } };
+    expect(() => Object.assign(jwt.header, { alg: "none" })).toThrow(TypeError);
   });
 });
 
 describe("the size of a token", () => {
-  it("is looked at before anything else: the first byte too many is refused", async () => {
+  it("rejects one byte more than maxTokenBytes before any other check", async () => {
     expect(await verdictOf(createServer({ maxTokenBytes: valid.length }), valid)).toBe("accepted");
     expect(await verdictOf(createServer({ maxTokenBytes: valid.length - 1 }), valid)).toBe("too_large");
     expect(await verdictOf(createServer({ maxTokenBytes: 1 }), "..")).toBe("too_large");
   });
 
-  it("may be 16384 bytes unless the options say otherwise", async () => {
+  it("allows 16384 bytes by default", async () => {
     expect(await verdict("a".repeat(16_384))).toBe("malformed");
     expect(await verdict("a".repeat(16_385))).toBe("too_large");
   });
 });
 
-describe("the parts of a token", () => {
+describe("readJwt", () => {
   it.each([
     ["no part", ""],
     ["one part", header],
     ["two parts", `${header}.${payload}`],
     ["four parts", `${valid}.${signature}`],
-  ])("are not read from %s, whoever looked at it before", (_, token) => {
-    expect(readJwt(token)).toBe("malformed");
+  ])("rejects %s, even if the form was not checked before", (_, token) => {
+    expect(readJwt(token)).toEqual({ kind: "rejected", rejection: "malformed" });
   });
 });
 
-describe("headers that are remembered", () => {
+describe("the memory of the header cache", () => {
   setFlagsFromString("--expose-gc");
   const collectGarbage = runInNewContext("gc") as () => void;
   const used = () => {
     collectGarbage();
     return process.memoryUsage().heapUsed;
   };
-  /** How much more memory is used after so many tokens, each with a header of its own. */
+  /** The additional memory after `count` tokens, each with a different header. */
   function growthBy(count: number, kidLength: number, payloadLength: number): number {
     const before = used();
     for (let index = 0; index < count; index += 1) {
       const kid = `${index}-`.padEnd(kidLength, "k");
       const token = `${encode(JSON.stringify({ alg: "RS256", kid }))}.${"A".repeat(payloadLength)}.AAAA`;
-      expect(readJwt(token)).toMatchObject({ header: { kid } });
+      expect(readJwt(token)).toMatchObject({ jwt: { header: { kid } } });
     }
     return used() - before;
   }
 
   it.each([
-    ["keep nothing of the token that they were cut out of", 30, 10, 1_000_000],
-    ["are not the long ones", 50, 300_000, 4],
-    ["are no more than an issuer has", 15_000, 650, 4],
+    ["does not keep the tokens", 30, 10, 1_000_000],
+    ["does not keep long headers", 50, 300_000, 4],
+    ["keeps a limited number of headers", 15_000, 650, 4],
   ])("%s", (_, count, kidLength, payloadLength) => {
     expect(growthBy(count, kidLength, payloadLength)).toBeLessThan((count * (kidLength + payloadLength)) / 2);
   });

@@ -19,10 +19,10 @@ const RULES: PrincipalRules = {
 const read = (claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) =>
   readPrincipal(claims, { ...RULES, ...rules });
 
-/** The claim for which claims are refused; `undefined` where they are accepted. */
+/** The claim for which the claims are rejected; `undefined` if they are accepted. */
 function wrongClaim(claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) {
   const answer = read(claims, rules);
-  return answer.kind === "mistake" ? answer.claim : undefined;
+  return answer.kind === "invalid" ? answer.claim : undefined;
 }
 
 function principalOf(
@@ -30,14 +30,14 @@ function principalOf(
   rules: Partial<PrincipalRules> = {},
 ): Principal {
   const answer = read(claims, rules);
-  if (answer.kind === "mistake") throw new Error(`The claims were refused for ${answer.claim}.`);
+  if (answer.kind === "invalid") throw new Error(`The claims were refused for ${answer.claim}.`);
   return answer.principal;
 }
 
 const granting = (...scopes: readonly string[]) => principalOf({ scopes });
 
 describe("readPrincipal", () => {
-  it("reads who a token speaks for", () => {
+  it("reads the principal of a token", () => {
     const claims = {
       scopes: ["agents:read"],
       sub: "user-1",
@@ -61,7 +61,7 @@ describe("readPrincipal", () => {
     });
   });
 
-  it("asks for the scopes alone, and leaves out what the token does not say", () => {
+  it("requires only the scopes, and omits the properties whose claims are absent", () => {
     const principal = principalOf({ scopes: [] });
     expect(Object.keys(principal).sort()).toEqual(["audience", "claims", "has", "resourceIds", "scopes"]);
     expect(principal.audience).toEqual([]);
@@ -82,7 +82,7 @@ describe("readPrincipal", () => {
     expect(principalOf({ scopes }).scopes).toEqual(expected);
   });
 
-  it("refuses claims without scopes", () => {
+  it("rejects claims without scopes", () => {
     expect(wrongClaim({})).toBe("scopes");
     expect(wrongClaim({ sub: "user-1", aud: "agents-prod", scope: "agents:read" })).toBe("scopes");
   });
@@ -97,11 +97,11 @@ describe("readPrincipal", () => {
     ["agents:read", 1],
     [["agents:read"]],
     [null],
-  ])("refuses the scopes %j", (scopes) => {
+  ])("rejects the scopes %j", (scopes) => {
     expect(wrongClaim({ sub: "user-1", scopes })).toBe("scopes");
   });
 
-  it("grants nothing by an element that holds several scopes, or a separator other than the space", () => {
+  it("grants nothing by an element with several scopes, or by a separator other than the space", () => {
     const principal = principalOf({ scopes: ["agents:read teams:read", "a\tb"] });
     for (const scope of ["agents:read", "teams:read", "a", "b"])
       expect(principal.has(scope), scope).toBe(false);
@@ -117,17 +117,17 @@ describe("readPrincipal", () => {
     expect(principalOf({ scopes: [], aud }).audience).toEqual(audience);
   });
 
-  it.each([null, 1, {}, ["agents-prod", 1], [["agents-prod"]]])("refuses the audience %j", (aud) => {
+  it.each([null, 1, {}, ["agents-prod", 1], [["agents-prod"]]])("rejects the audience %j", (aud) => {
     expect(wrongClaim({ scopes: [], aud })).toBe("aud");
   });
 
-  it.each(["sub", "session_id", "iss", "jti"])("refuses a %s that is no text", (name) => {
+  it.each(["sub", "session_id", "iss", "jti"])("rejects a %s that is not a string", (name) => {
     for (const value of [null, 7, true, ["user-1"], { id: "user-1" }]) {
       expect(wrongClaim({ scopes: [], [name]: value }), JSON.stringify(value)).toBe(name);
     }
   });
 
-  it.each(["exp", "nbf", "iat"])("refuses an %s that is no finite number (RFC 7519 section 2)", (name) => {
+  it.each(["exp", "nbf", "iat"])("rejects an %s that is not a finite number (RFC 7519 section 2)", (name) => {
     for (const value of [Infinity, -Infinity, NaN, "1700000000", null, [1], {}, true]) {
       expect(wrongClaim({ scopes: [], [name]: value }), typeof value).toBe(name);
     }
@@ -161,16 +161,16 @@ describe("readPrincipal", () => {
     [{ realm_access: null }],
     [{ "realm_access.roles": ["agents:read"] }],
     [{ realm_access: { roles: null } }],
-  ])("finds no scopes at realm_access, roles in %j", (claims) => {
+  ])("rejects %j, which has no scopes at realm_access, roles", (claims) => {
     expect(wrongClaim(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("realm_access.roles");
   });
 
-  it("takes a name with a dot or a slash for a name", () => {
+  it("reads a claim name with a dot or a slash as one name", () => {
     const name = "https://example.com/scopes.v1";
     expect(principalOf({ [name]: "agents:read" }, { scopesClaim: name }).scopes).toEqual(["agents:read"]);
   });
 
-  it("reads own members only: a polluted prototype grants nothing and names nobody", () => {
+  it("ignores inherited properties: a polluted prototype sets no scope and no user", () => {
     const polluted = (own: object, inherited: object) =>
       Object.assign(Object.create(inherited) as Record<string, unknown>, own);
     expect(wrongClaim(polluted({}, { scopes: ["platform:admin"] }))).toBe("scopes");
@@ -203,7 +203,7 @@ describe("principal.has", () => {
     [["platform:admin"], "anything:at:all", true],
     [["openid"], "openid", true],
     [[], "openid", false],
-  ])("with %j granted, %s is %s", (scopes, asked, expected) => {
+  ])("returns for granted scopes %j: %s is %s", (scopes, asked, expected) => {
     expect(granting(...scopes).has(asked)).toBe(expected);
   });
 
@@ -217,20 +217,20 @@ describe("principal.has", () => {
     'agents:"web":read',
     "agents:wéb:read",
     "a\\b",
-  ])("is false for %j, even for an administrator: no token can be granted it", (scope) => {
+  ])("returns false for %j, even for an administrator, because no token can be granted it", (scope) => {
     expect(granting("platform:admin", scope).has(scope)).toBe(false);
   });
 
-  it("can be handed on, to filter a list", () => {
+  it("works as a callback, to filter an array", () => {
     const principal = granting("agents:web:read");
     const asked = ["agents:web:read", "agents:api:read"];
-    // eslint-disable-next-line @typescript-eslint/unbound-method -- that it needs no `this` is what is asked here
+    // eslint-disable-next-line @typescript-eslint/unbound-method -- the test is that it needs no `this`
     expect(asked.filter(principal.has)).toEqual(["agents:web:read"]);
   });
 });
 
 describe("principal.resourceIds", () => {
-  it("is all, or exactly the granted ids", () => {
+  it('returns "all", or exactly the granted ids', () => {
     expect(granting("agents:read").resourceIds("agents", "read")).toBe("all");
     expect(granting("agents:*:read").resourceIds("agents", "read")).toBe("all");
     expect(granting("platform:admin").resourceIds("agents", "read")).toBe("all");
@@ -240,7 +240,7 @@ describe("principal.resourceIds", () => {
     expect(granting("agents:web:run").resourceIds("agents", "read")).toEqual(new Set());
   });
 
-  it("gives a set of its own to each caller", () => {
+  it("returns a new set to each caller", () => {
     const principal = granting("agents:web:read");
     (principal.resourceIds("agents", "read") as Set<string>).add("api");
     expect(principal.resourceIds("agents", "read")).toEqual(new Set(["web"]));
@@ -249,7 +249,7 @@ describe("principal.resourceIds", () => {
 });
 
 describe("a principal", () => {
-  /** Takes the place of those random claims that must be of a type. */
+  /** Replaces random claims that must have a certain type. */
   const typed = {
     scopes: ["agents:web:read"],
     sub: undefined,
@@ -262,7 +262,7 @@ describe("a principal", () => {
     iat: undefined,
   };
 
-  it("is frozen to the last claim, whatever the claims are", () => {
+  it("freezes all claims, whatever they are", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (claims) => {
         const principal = principalOf({ ...(JSON.parse(JSON.stringify(claims)) as object), ...typed });
@@ -272,7 +272,7 @@ describe("a principal", () => {
     );
   });
 
-  it("is frozen below what was frozen before", () => {
+  it("freezes claims in an object that was frozen before", () => {
     const roles = ["dev"];
     createPrincipal(
       { scopes: [], audience: [], claims: { realm: Object.freeze({ roles }) } },
@@ -281,7 +281,7 @@ describe("a principal", () => {
     expect(Object.isFrozen(roles)).toBe(true);
   });
 
-  it("refuses every attempt to grant it more", () => {
+  it("throws if code tries to grant it more", () => {
     const principal = principalOf({ scopes: ["agents:web:read"], sub: "user-1", team: { roles: ["dev"] } });
     const attempts = [
       () => (principal.scopes as string[]).push("platform:admin"),
@@ -299,7 +299,7 @@ describe("a principal", () => {
     expect(principal.userId).toBe("user-1");
   });
 
-  it("does not change with the lists it was made of", () => {
+  it("keeps unchanged when the original arrays change", () => {
     const scopes = ["agents:web:read"];
     const audience = ["agents-prod"];
     const principal = createPrincipal({ scopes, audience, claims: {} }, RULES.scopeRules);
@@ -313,20 +313,20 @@ describe("a principal", () => {
     ).toBeUndefined();
   });
 
-  it("shares its list of scopes with all that are granted the same, in its claims too", () => {
+  it("shares its array of scopes with principals that have the same scopes, and with its claims", () => {
     const [one, other] = [1, 2].map((id) => principalOf({ scopes: ["agents:read"], sub: `user-${id}` }));
     expect(one?.scopes).toBe(other?.scopes);
     expect(one?.claims["scopes"]).toBe(other?.claims["scopes"]);
     expect(one?.claims).toEqual({ scopes: ["agents:read"], sub: "user-1" });
   });
 
-  it("keeps a text of scopes in its claims as the token has it", () => {
+  it("keeps a string of scopes in its claims", () => {
     const { scopes, claims } = principalOf({ scopes: "agents:read  sessions:read" });
     expect(scopes).toEqual(["agents:read", "sessions:read"]);
     expect(claims).toEqual({ scopes: "agents:read  sessions:read" });
   });
 
-  it("holds claims nested deeper than a stack, frozen all the way", () => {
+  it("freezes claims that are nested deeper than the call stack", () => {
     let nested: Record<string, unknown> = {};
     const innermost = nested;
     for (let depth = 0; depth < 50_000; depth += 1) nested = { nested };
@@ -334,7 +334,7 @@ describe("a principal", () => {
     expect(Object.isFrozen(innermost)).toBe(true);
   });
 
-  it("made by hand or by another server is judged by its list of scopes alone", () => {
+  it("grantedScopesOf", () => {
     const admin = ["platform", "admin"];
     const find = (principal: Principal) =>
       grantedScopesOf(principal, RULES.scopeRules).find(admin, "platform:admin");

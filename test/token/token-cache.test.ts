@@ -1,4 +1,4 @@
-/** What is remembered of tokens, and when it counts no more. */
+/** How long tokens are cached, and when they are verified again. */
 import { webcrypto } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -16,14 +16,14 @@ beforeEach(() => {
 });
 afterEach(() => signatures.mockRestore());
 
-/** How many signatures were verified since the last question. */
+/** The number of signatures verified since the last call. */
 function verified(): number {
   const { length } = signatures.mock.calls;
   signatures.mockClear();
   return length;
 }
 
-/** A server, and what passes on its clock, in seconds. */
+/** A server, and a function that advances its clock by seconds. */
 function createClocked(options: Partial<ResourceServerOptions> = {}) {
   let now = NOW * 1000;
   const server = createServer({ now: () => now, ...options });
@@ -34,8 +34,8 @@ function createClocked(options: Partial<ResourceServerOptions> = {}) {
   };
 }
 
-describe("a token that was accepted", () => {
-  it("is not verified again, and speaks for the same frozen principal", async () => {
+describe("an accepted token", () => {
+  it("returns the same frozen principal without a second verification", async () => {
     const { server } = createClocked();
     const token = await issuer.token({ scopes: ["agents:read"] });
     const first = await server.authenticate(token);
@@ -44,7 +44,7 @@ describe("a token that was accepted", () => {
     expect(verified()).toBe(1);
   });
 
-  it("is verified once for all who send it at the same time", async () => {
+  it("causes one verification if several requests send it at the same time", async () => {
     const { verdict } = createClocked();
     const token = await issuer.token();
     const verdicts = await Promise.all([...Array(50).keys()].map(() => verdict(token)));
@@ -58,8 +58,14 @@ describe("a token that was accepted", () => {
     ["maxAgeSeconds", {}, {}, 60, "accepted"],
     ["maxAgeSeconds of the options", {}, { tokenCache: { maxAgeSeconds: 5 } }, 5, "accepted"],
     ["maxTokenAgeSeconds", { iat: NOW }, { maxTokenAgeSeconds: 20 }, 20, "accepted"],
-    ["its exp, where clocks may differ", { exp: NOW + 9 }, { clockToleranceSeconds: 5 }, 9, "accepted"],
-  ])("is verified anew from %s on", async (_, claims, options, end, then) => {
+    [
+      "its exp, whatever the clock tolerance is",
+      { exp: NOW + 9 },
+      { clockToleranceSeconds: 5 },
+      9,
+      "accepted",
+    ],
+  ])("causes a second verification after %s", async (_, claims, options, end, then) => {
     const { verdict, pass } = createClocked(options);
     const token = await issuer.token(claims);
     await verdict(token);
@@ -69,7 +75,7 @@ describe("a token that was accepted", () => {
     expect([await verdict(token), verified()]).toEqual([then, 1]);
   });
 
-  it("is verified anew when the clock was set back: it may not be valid yet", async () => {
+  it("causes a second verification if the clock was set back, because it may not be valid yet", async () => {
     const { verdict, pass } = createClocked();
     const token = await issuer.token({ nbf: NOW });
     await verdict(token);
@@ -77,7 +83,7 @@ describe("a token that was accepted", () => {
     expect([await verdict(token), verified()]).toEqual(["not_yet_valid", 2]);
   });
 
-  it("vouches for no other: every character of it counts", async () => {
+  it("accepts no similar token: every character counts", async () => {
     const { verdict } = createClocked();
     const token = await issuer.token();
     await verdict(token);
@@ -92,7 +98,7 @@ describe("a token that was accepted", () => {
     for (const one of changed) expect(await verdict(one)).not.toBe("accepted");
   });
 
-  it("is remembered by its own server only", async () => {
+  it("affects no other server", async () => {
     const token = await issuer.token();
     expect(await createClocked().verdict(token)).toBe("accepted");
     const stranger = createIssuer({ kid: "stranger" });
@@ -101,22 +107,22 @@ describe("a token that was accepted", () => {
   });
 });
 
-describe("what is not remembered", () => {
-  it("is a token that was rejected: each time it is verified", async () => {
+describe("the token cache", () => {
+  it("does not keep a rejected token", async () => {
     const { verdict } = createClocked();
     const token = await issuer.token({ exp: NOW - 1 });
     for (let turn = 0; turn < 3; turn += 1) expect(await verdict(token)).toBe("expired");
     expect(verified()).toBe(3);
   });
 
-  it("is any token where the cache is switched off", async () => {
+  it("keeps nothing if it is false", async () => {
     const { verdict } = createClocked({ tokenCache: false });
     const token = await issuer.token();
     for (let turn = 0; turn < 3; turn += 1) expect(await verdict(token)).toBe("accepted");
     expect(verified()).toBe(3);
   });
 
-  it("is more than maxEntries tokens", async () => {
+  it("keeps at most maxEntries tokens", async () => {
     const { verdict } = createClocked({ tokenCache: { maxEntries: 4 } });
     const tokens = await Promise.all([...Array(5).keys()].map((jti) => issuer.token({ jti: String(jti) })));
     for (const token of tokens) await verdict(token);
@@ -125,7 +131,7 @@ describe("what is not remembered", () => {
     expect(verified()).toBeGreaterThanOrEqual(1);
   });
 
-  it("is what is asked of the caller: scopes, and whether it was revoked", async () => {
+  it("does not skip the checks of scopes and revocation", async () => {
     let revoked = false;
     const { server, verdict } = createClocked({ isRevoked: () => revoked });
     const token = await issuer.token({ scopes: ["agents:read"] });
@@ -142,7 +148,7 @@ describe("what is not remembered", () => {
     expect(verified()).toBe(1);
   });
 
-  it("is the key of a token once it is withdrawn from a file", async () => {
+  it("rejects a token after its key was removed from the file", async () => {
     const folder = mkdtempSync(join(tmpdir(), "scopegate-cache-"));
     const file = join(folder, "jwks.json");
     const [first, second] = [createIssuer({ kid: "first" }), createIssuer({ kid: "second" })];
@@ -157,11 +163,11 @@ describe("what is not remembered", () => {
   });
 });
 
-describe("a remembered token of a remote issuer", () => {
+describe("a cached token of a remote issuer", () => {
   const [first, second] = [createIssuer({ kid: "first" }), createIssuer({ kid: "second" })];
   const long = { tokenCache: { maxAgeSeconds: 3_600 } };
 
-  it("is refused within maxAgeMs after its key was withdrawn", async () => {
+  it("causes a rejection within maxAgeMs after its key was withdrawn", async () => {
     const remote = await createFaultServer();
     remote.answer("/jwks", behave.json(setOf(first, second)));
     const { verdict, pass } = createRemote({ jwksUri: `${remote.url}/jwks` }, long);
@@ -175,7 +181,7 @@ describe("a remembered token of a remote issuer", () => {
     await remote.stop();
   });
 
-  it("is no answer once its keys are too old, and counts again when they are back", async () => {
+  it("causes keys_unavailable while its keys are too old, and is accepted when they return", async () => {
     const remote = await createFaultServer();
     remote.answer("/jwks", behave.json(setOf(first)));
     const { verdict, pass } = createRemote(

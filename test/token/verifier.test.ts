@@ -38,14 +38,14 @@ describe("the algorithm of a token", () => {
     "Ed25519",
   ];
 
-  it.each(asymmetric)("is accepted when it is the allowed one: %s", async (algorithm) => {
+  it.each(asymmetric)("accepts the allowed algorithm %s", async (algorithm) => {
     const own = createIssuer({ algorithm });
     const options = { algorithm, verificationKeys: [own.publicPem] };
     expect(await verdictOf(createServer(options), await own.token())).toBe("accepted");
   });
 
   it.each(asymmetric)(
-    "is refused when %s is not on the list, although the key could verify it",
+    "rejects %s if it is not allowed, even if the key could verify it",
     async (algorithm) => {
       const own = createIssuer({ algorithm });
       const others: Partial<Record<IssuerAlgorithm, IssuerAlgorithm>> = {
@@ -62,7 +62,7 @@ describe("the algorithm of a token", () => {
   );
 
   it.each(["none", "None", "NONE", "nOnE", "NoNe", "none ", " none", "nonE", "", "n\u043ene", "null"])(
-    "is never %j, with or without a signature (RFC 8725 section 2.1)",
+    "rejects %j, with or without a signature (RFC 8725 section 2.1)",
     async (alg) => {
       const unsigned = signed({ alg, typ: "JWT" }).split(".").slice(0, 2).join(".");
       expect(await verdictOf(server, `${unsigned}.`)).toBe("algorithm");
@@ -83,11 +83,11 @@ describe("the algorithm of a token", () => {
     "SHA256",
     "HMAC",
     "__proto__",
-  ])("is compared exactly: %j is refused", async (alg) => {
+  ])("rejects %j, because the comparison is exact", async (alg) => {
     expect(await verdictOf(server, signed({ alg }))).toBe("algorithm");
   });
 
-  it("is refused without a signature even when it is the allowed one", async () => {
+  it("rejects the allowed algorithm without a signature", async () => {
     const unsigned = signed({ alg: "RS256" }).split(".").slice(0, 2).join(".");
     expect(await verdictOf(server, `${unsigned}.`)).not.toBe("accepted");
   });
@@ -99,24 +99,24 @@ describe("the algorithm of a token", () => {
     ["without its frame", issuer.publicPem.replaceAll(/-----[^-]+-----|\n/g, "")],
     ["as PKCS#1", issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString()],
     ["as JWK", JSON.stringify(issuer.publicKey.export({ format: "jwk" }))],
-  ])("cannot be confused: the public key %s is no HMAC secret (RFC 8725 section 2.1)", async (_, text) => {
+  ])("rejects an HMAC with the public key %s as secret (RFC 8725 section 2.1)", async (_, text) => {
     const secret = createSecretKey(text, "utf8");
     expect(await verdictOf(server, signed({ alg: "HS256", typ: "JWT" }, secret))).toBe("algorithm");
     expect(await verdictOf(server, signed({ alg: "RS256", typ: "JWT" }, secret))).toBe("signature");
   });
 
-  it("cannot be confused by the bytes of the public key either", async () => {
+  it("rejects an HMAC with the bytes of the public key as secret", async () => {
     const secret = createSecretKey(issuer.publicKey.export({ type: "spki", format: "der" }));
     expect(await verdictOf(server, signed({ alg: "HS256" }, secret))).toBe("algorithm");
   });
 
-  it("must be the one that the signature was made with", async () => {
+  it("rejects a signature of another algorithm", async () => {
     const both = createServer({ algorithms: ["RS256", "PS256", "RS512"] });
     for (const alg of ["PS256", "RS512"]) expect(await verdictOf(both, signed({ alg }))).toBe("signature");
     expect(await verdictOf(both, signed({ alg: "RS256" }))).toBe("accepted");
   });
 
-  it("may be one of several, each with its own keys", async () => {
+  it("accepts several algorithms, each with its own keys", async () => {
     const algorithms: readonly Algorithm[] = ["RS256", "ES256", "EdDSA"];
     const issuers = [issuer, createIssuer({ algorithm: "ES256" }), createIssuer({ algorithm: "EdDSA" })];
     const mixed = createServer({ algorithms, verificationKeys: issuers.map(({ publicPem }) => publicPem) });
@@ -127,13 +127,13 @@ describe("the algorithm of a token", () => {
 });
 
 describe("the signature of a token", () => {
-  it("must cover the payload", async () => {
+  it("covers the payload", async () => {
     const [header, , signature] = (await issuer.token()).split(".");
     const [, payload] = (await issuer.token({ scopes: ["platform:admin"] })).split(".");
     expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
   });
 
-  it("must cover the header", async () => {
+  it("covers the header", async () => {
     const [, payload, signature] = (await issuer.token()).split(".");
     const [header] = (await issuer.token({}, { kid: "other" })).split(".");
     expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
@@ -144,29 +144,29 @@ describe("the signature of a token", () => {
     ["too few bytes", "AAAA"],
     ["one zero byte", "AA"],
     ["too many bytes", "A".repeat(400)],
-  ])("is refused when it is %s", async (_, signature) => {
+  ])("rejects a signature that is %s", async (_, signature) => {
     const [header, payload] = (await issuer.token()).split(".");
     expect(await verdictOf(server, [header, payload, signature].join("."))).toBe("signature");
   });
 
-  it("of an elliptic curve is refused when it is all zeros", async () => {
+  it("rejects a signature of zeros, for an elliptic curve", async () => {
     const own = createIssuer({ algorithm: "ES256" });
     const [header, payload] = (await own.token()).split(".");
     const options = createServer({ algorithm: "ES256", verificationKeys: [own.publicPem] });
     expect(await verdictOf(options, [header, payload, "A".repeat(86)].join("."))).toBe("signature");
   });
 
-  it("is refused when another issuer made it", async () => {
+  it("rejects a signature of another issuer", async () => {
     expect(await verdictOf(server, await stranger.token({}, { kid: undefined }))).toBe("signature");
   });
 
-  it("is checked before the claims: whoever forges a token learns nothing of what is expected", async () => {
+  it("verifies the signature before the claims, so that a forged token reveals nothing about the expected claims", async () => {
     const claims = { aud: "other", exp: NOW - 1, scopes: undefined };
     expect(await verdictOf(server, await stranger.token(claims))).toBe("signature");
   });
 });
 
-describe("a key that the token brings along", () => {
+describe("a key in the header of a token", () => {
   afterEach(() => vi.restoreAllMocks());
 
   it.each([
@@ -178,7 +178,7 @@ describe("a key that the token brings along", () => {
     ["kid that is a key", { kid: stranger.publicPem }],
     ["kid that is a path", { kid: "../../../../dev/null" }],
     ["kid that is a URL", { kid: "https://stranger.example/jwks.json" }],
-  ])("is never followed: %s", async (_, header) => {
+  ])("never verifies a token: %s", async (_, header) => {
     const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("Nobody fetches."));
     const forged = signed({ alg: "RS256", typ: "JWT", ...header }, stranger.privateKey);
     expect(await verdictOf(server, forged)).toBe("signature");
@@ -187,7 +187,7 @@ describe("a key that the token brings along", () => {
     expect(fetch).not.toHaveBeenCalled();
   });
 
-  it("does no harm to a token of the trusted issuer", async () => {
+  it("does not affect a token of the configured issuer", async () => {
     const token = await issuer.token({}, { jwk: stranger.publicJwk, jku: "https://stranger.example" });
     expect(await verdictOf(server, token)).toBe("accepted");
   });
@@ -204,11 +204,11 @@ describe("exp", () => {
     [NOW + 1_000_000_000, "accepted"],
     [NOW + 0.5, "accepted"],
     [NOW - 0.5, "expired"],
-  ])(`%d is %s at ${NOW}`, async (exp, verdict) => {
+  ])(`returns for %d at ${NOW}: %s`, async (exp, verdict) => {
     expect(await verdictOn({ exp })).toBe(verdict);
   });
 
-  it("is compared in whole seconds: the second in which it falls is over", async () => {
+  it("compares whole seconds, so that a token expires when the second of its exp starts", async () => {
     for (const [milliseconds, verdict] of [
       [NOW * 1000 - 1, "accepted"],
       [NOW * 1000, "expired"],
@@ -222,11 +222,11 @@ describe("exp", () => {
     [NOW - 9, "accepted"],
     [NOW - 10, "expired"],
     [NOW - 11, "expired"],
-  ])("%d is %s with a tolerance of ten seconds", async (exp, verdict) => {
+  ])("returns for %d with a clock tolerance of ten seconds: %s", async (exp, verdict) => {
     expect(await verdictOn({ exp }, { clockToleranceSeconds: 10 })).toBe(verdict);
   });
 
-  it("is not needed, unless the options ask for it", async () => {
+  it("allows its absence unless requiredClaims contains it", async () => {
     expect(await verdictOn({})).toBe("accepted");
     expect(await verdictOn({}, { requiredClaims: ["exp"] })).toBe("claims");
     expect(await verdictOn({ exp: NOW + 1 }, { requiredClaims: ["exp"] })).toBe("accepted");
@@ -240,9 +240,12 @@ describe("nbf", () => {
     [NOW + 10, 10, "accepted"],
     [NOW + 11, 10, "not_yet_valid"],
     [0, 0, "accepted"],
-  ])("%d with a tolerance of %d seconds is %s", async (nbf, clockToleranceSeconds, verdict) => {
-    expect(await verdictOn({ nbf }, { clockToleranceSeconds })).toBe(verdict);
-  });
+  ])(
+    "returns for %d with a clock tolerance of %d seconds: %s",
+    async (nbf, clockToleranceSeconds, verdict) => {
+      expect(await verdictOn({ nbf }, { clockToleranceSeconds })).toBe(verdict);
+    },
+  );
 });
 
 describe("iat", () => {
@@ -258,26 +261,26 @@ describe("iat", () => {
     [undefined, 0, "claims"],
     ["1", 0, "claims"],
   ])(
-    "%j with a tolerance of %d seconds is %s for a token of at most a minute",
+    "returns for %j, a clock tolerance of %d seconds and maxTokenAgeSeconds 60: %s",
     async (iat, tolerance, verdict) => {
       const options = { maxTokenAgeSeconds: 60, clockToleranceSeconds: tolerance };
       expect(await verdictOn({ iat }, options)).toBe(verdict);
     },
   );
 
-  it("limits nothing unless the options say so, and everything when they say zero", async () => {
+  it("limits the age only with maxTokenAgeSeconds, which can be zero", async () => {
     expect(await verdictOn({ iat: 0 })).toBe("accepted");
     expect(await verdictOn({ iat: NOW }, { maxTokenAgeSeconds: 0 })).toBe("accepted");
     expect(await verdictOn({ iat: NOW - 1 }, { maxTokenAgeSeconds: 0 })).toBe("expired");
   });
 
-  it("does not lengthen the life of a token", async () => {
+  it("does not extend the lifetime of a token", async () => {
     expect(await verdictOn({ iat: NOW, exp: NOW }, { maxTokenAgeSeconds: 60 })).toBe("expired");
   });
 });
 
-describe.each(["exp", "nbf", "iat"])("a date: %s", (name) => {
-  it.each(["1e400", "-1e400", "1e309"])("is no infinite number: %s", async (json) => {
+describe.each(["exp", "nbf", "iat"])("the NumericDate %s", (name) => {
+  it.each(["1e400", "-1e400", "1e309"])("rejects an infinite number: %s", async (json) => {
     const payload = `${PAYLOAD.slice(0, -1)},"${name}":${json}}`;
     expect(await verdictOf(server, signed({ alg: "RS256" }, issuer.privateKey, payload))).toMatch(
       /^(claims|expired|not_yet_valid)$/,
@@ -293,13 +296,13 @@ describe.each(["exp", "nbf", "iat"])("a date: %s", (name) => {
     [[NOW + 100]],
     [{}],
     [{ valueOf: NOW }],
-  ])("must be a number, not %j", async (value) => {
+  ])("rejects %j, which is not a number", async (value) => {
     expect(await verdictOn({ [name]: value })).toBe("claims");
   });
 });
 
-describe("the clock", () => {
-  it.each([Number.NaN, Infinity, -Infinity, 9e15])("lets nobody in when it shows %d", async (time) => {
+describe("the now option", () => {
+  it.each([Number.NaN, Infinity, -Infinity, 9e15])("rejects every token if it returns %d", async (time) => {
     const broken = createServer({ now: () => time });
     for (const claims of [{}, { exp: NOW + 1000 }, { exp: 1 }]) {
       const token = await issuer.token(claims);
@@ -310,7 +313,7 @@ describe("the clock", () => {
   });
 
   it.each([[null], [undefined], ["1700000000000"], ["2023-11-14"], [new Date(0)], [true]])(
-    "lets nobody in when it shows %j, which is no number",
+    "rejects every token if it returns %j, which is not a number",
     async (time) => {
       const broken = createServer({ now: () => time as unknown as number });
       await expect(broken.authenticate(await issuer.token({ exp: NOW + 1000 }))).rejects.toThrow(
@@ -319,7 +322,7 @@ describe("the clock", () => {
     },
   );
 
-  it("lets nobody in when it fails", async () => {
+  it("rejects every token if it throws", async () => {
     const broken = createServer({
       now: () => {
         throw new Error("There is no clock.");
@@ -328,7 +331,7 @@ describe("the clock", () => {
     await expect(broken.authenticate(await issuer.token())).rejects.toThrow("There is no clock.");
   });
 
-  it("is asked for every token", async () => {
+  it("provides the time for every token", async () => {
     let time = NOW * 1000;
     const moving = createServer({ now: () => time });
     const token = await issuer.token({ exp: NOW + 1 });
@@ -353,11 +356,11 @@ describe("iss", () => {
     [null, "issuer"],
     [["https://issuer.example"], "issuer"],
     [{ issuer: "https://issuer.example" }, "issuer"],
-  ])("%j is %s", async (iss, verdict) => {
+  ])("returns for %j: %s", async (iss, verdict) => {
     expect(await verdictOn({ iss }, options)).toBe(verdict);
   });
 
-  it("may be any when none is expected", async () => {
+  it("allows any value if no issuer is configured", async () => {
     expect(await verdictOn({ iss: "https://other.example" })).toBe("accepted");
     expect(await verdictOn({ iss: undefined })).toBe("accepted");
   });
@@ -381,7 +384,7 @@ describe("aud", () => {
     [undefined, "audience"],
     [null, "audience"],
     [{ 0: "agents-prod", length: 1 }, "audience"],
-  ])("%j is %s for agents-prod: refuses a token whose aud is another service", async (aud, verdict) => {
+  ])("returns for %j and the service agents-prod: %s", async (aud, verdict) => {
     expect(await verdictOn({ aud })).toBe(verdict);
   });
 
@@ -391,16 +394,16 @@ describe("aud", () => {
     [["c", "b"], "accepted"],
     ["agents-prod", "audience"],
     [["c"], "audience"],
-  ])("%j is %s where the audience is one of a and b: it overrides the service id", async (aud, verdict) => {
+  ])("returns for %j and the audience a or b, which overrides serviceId: %s", async (aud, verdict) => {
     expect(await verdictOn({ aud }, { audience: ["a", "b"] })).toBe(verdict);
   });
 
-  it("may be a single text in the options", async () => {
+  it("accepts a single string in the options", async () => {
     expect(await verdictOn({ aud: "a" }, { audience: "a" })).toBe("accepted");
     expect(await verdictOn({ aud: "agents-prod" }, { audience: "a" })).toBe("audience");
   });
 
-  it("may be any, or none, only where the options say so", async () => {
+  it("allows any value, or its absence, only with verifyAudience false", async () => {
     expect(await verdictOn({ aud: "other" }, { verifyAudience: false })).toBe("accepted");
     expect(await verdictOn({ aud: undefined }, { verifyAudience: false })).toBe("accepted");
     expect(await verdictOn({ aud: "other" }, { verifyAudience: true })).toBe("audience");
@@ -428,7 +431,7 @@ describe("typ", () => {
     ["application/", "type"],
     ["null", "type"],
     ["__proto__", "type"],
-  ])("%j is %s unless the options say otherwise (RFC 8725 section 3.11)", async (typ, verdict) => {
+  ])("returns for %j by default: %s (RFC 8725 section 3.11)", async (typ, verdict) => {
     expect(await verdictOf(server, await issuer.token({}, { typ }))).toBe(verdict);
   });
 
@@ -437,7 +440,7 @@ describe("typ", () => {
     ["application/AT+jwt", "accepted"],
     ["JWT", "type"],
     [undefined, "type"],
-  ])("%j is %s where only access tokens are accepted (RFC 9068 section 2.1)", async (typ, verdict) => {
+  ])("returns for %j if only access tokens are accepted: %s (RFC 9068 section 2.1)", async (typ, verdict) => {
     const strict = createServer({ tokenTypes: ["application/at+jwt"] });
     expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe(verdict);
   });
@@ -445,13 +448,16 @@ describe("typ", () => {
   it.each([
     ["vnd/jwt", "application/vnd/jwt"],
     ["vndjwt", "vndapplication/jwt"],
-  ])("%s is not %s: only a leading `application/` of a plain type may be left out", async (type, typ) => {
-    const strict = createServer({ tokenTypes: [type] });
-    expect(await verdictOf(strict, await issuer.token({}, { typ: type }))).toBe("accepted");
-    expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe("type");
-  });
+  ])(
+    "treats %s and %s as different: `application/` may be omitted only at the start of a simple type",
+    async (type, typ) => {
+      const strict = createServer({ tokenTypes: [type] });
+      expect(await verdictOf(strict, await issuer.token({}, { typ: type }))).toBe("accepted");
+      expect(await verdictOf(strict, await issuer.token({}, { typ }))).toBe("type");
+    },
+  );
 
-  it("may be forbidden", async () => {
+  it("rejects every typ if only null is configured", async () => {
     const untyped = createServer({ tokenTypes: [null] });
     expect(await verdictOf(untyped, await issuer.token({}, { typ: undefined }))).toBe("accepted");
     expect(await verdictOf(untyped, await issuer.token())).toBe("type");
@@ -465,12 +471,12 @@ describe("a required claim", () => {
     [{}, "claims"],
     [{ Tenant: "t" }, "claims"],
     [{ nested: { tenant: "t" } }, "claims"],
-  ])("must be there: %j is %s", async (claims, verdict) => {
+  ])("returns for %j: %s", async (claims, verdict) => {
     expect(await verdictOn(claims, { requiredClaims: ["tenant"] })).toBe(verdict);
   });
 
   it.each(["__proto__", "constructor", "toString", "hasOwnProperty"])(
-    "is not inherited: %s is missing from a token that does not name it",
+    "ignores inherited properties: a token without %s is rejected",
     async (claim) => {
       expect(await verdictOn({}, { requiredClaims: [claim] })).toBe("claims");
     },
@@ -478,7 +484,7 @@ describe("a required claim", () => {
 });
 
 describe("a polluted prototype", () => {
-  /** Runs with a member on the prototype of every object, as a prototype pollution elsewhere leaves it. */
+  /** Runs with a property on Object.prototype, as after a prototype pollution. */
   async function polluted<T>(members: Readonly<Record<string, unknown>>, run: () => Promise<T>): Promise<T> {
     const prototype = Object.prototype as Record<string, unknown>;
     for (const [name, value] of Object.entries(members))
@@ -507,18 +513,18 @@ describe("a polluted prototype", () => {
     { members: { exp: NOW + 9 }, claims: {}, options: { requiredClaims: ["exp"] }, verdict: "claims" },
     { members: { tenant: "t" }, claims: {}, options: { requiredClaims: ["tenant"] }, verdict: "claims" },
     { members: { iat: NOW }, claims: {}, options: { maxTokenAgeSeconds: 60 }, verdict: "claims" },
-  ])("with $members stands in for no claim", async ({ members, claims, options, verdict }) => {
+  ])("with $members sets no claim", async ({ members, claims, options, verdict }) => {
     const strict = createServer(options);
     const token = await issuer.token({ ...claims });
     expect(await polluted({ ...members }, () => verdictOf(strict, token))).toBe(verdict);
   });
 
-  it.each([{ alg: "RS256" }, { alg: "none" }])("with %j stands in for no algorithm", async (members) => {
+  it.each([{ alg: "RS256" }, { alg: "none" }])("with %j sets no algorithm", async (members) => {
     const token = signed({ typ: "JWT" });
     expect(await polluted(members, () => verdictOf(server, token))).toBe("malformed");
   });
 
-  it("names no key", async () => {
+  it("sets no key id", async () => {
     const jwks = {
       keys: [
         { ...stranger.publicJwk, kid: "stranger" },
@@ -530,7 +536,7 @@ describe("a polluted prototype", () => {
     expect(await polluted({ kid: "stranger" }, () => verdictOf(named, token))).toBe("signature");
   });
 
-  it("gives a caller no user, no session and no scope", async () => {
+  it("sets no user, no session and no scope", async () => {
     const token = await issuer.token({ sub: undefined });
     const members = { sub: "root", session_id: "s", jti: "t", userId: "root", sessionId: "s", exp: NOW + 9 };
     const principal = await polluted(members, () => server.authenticate(token));
@@ -563,7 +569,7 @@ describe("createTokenVerifier", () => {
       },
     ],
     ["rejects", () => Promise.reject(new Error("The file server is away."))],
-  ])("gives no verdict where the key source %s: no answer is not a bad token", async (_, find) => {
+  ])("returns unavailable, not rejected, if the key source %s", async (_, find) => {
     const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token())).toEqual({
       kind: "unavailable",
@@ -576,13 +582,13 @@ describe("createTokenVerifier", () => {
     ["a type that is not accepted", signed({ alg: "RS256", typ: "id+jwt" }), "type"],
     ["no form", "a.b", "malformed"],
     ["too many bytes", "a".repeat(20_000), "too_large"],
-  ])("asks for no key for a token of %s", async (_, token, rejection) => {
+  ])("does not look up a key for %s", async (_, token, rejection) => {
     const find = vi.fn<KeyResolver["find"]>(() => []);
     expect(await createVerifier(rules, find)(token)).toEqual({ kind: "rejected", rejection });
     expect(find).not.toHaveBeenCalled();
   });
 
-  it("asks by the algorithm and the kid of the token, and rejects it where there is no key", async () => {
+  it("looks up a key by the algorithm and kid of the token, and rejects a token without a key", async () => {
     const find = vi.fn<KeyResolver["find"]>(() => []);
     const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token({}, { kid: "a" }))).toEqual({
@@ -600,22 +606,22 @@ describe("createTokenVerifier", () => {
   it.each([
     ["first", [issuer.publicKey, stranger.publicKey]],
     ["last", [stranger.publicKey, issuer.publicKey]],
-  ])("tries each key until a signature fits, the right one %s", async (_, keys) => {
+  ])("tries each key until one verifies the signature: the right key is %s", async (_, keys) => {
     const verify = createVerifier(rules, keysOf(...keys));
     expect(await verify(await issuer.token())).toMatchObject({ kind: "verified" });
-    // What is wrong with the claims of a genuine token is final.
+    // A rejection for the claims of a verified signature is final.
     expect(await verify(await issuer.token({ exp: 1 }))).toEqual({ kind: "rejected", rejection: "expired" });
     const unknown = createIssuer({ kid: "unknown" });
     expect(await verify(await unknown.token())).toEqual({ kind: "rejected", rejection: "signature" });
   });
 
-  it("rejects a token by a key that cannot be used for it", async () => {
+  it("rejects a token if its key cannot be used", async () => {
     const verify = createVerifier(rules, keysOf(createSecretKey(randomBytes(32))));
     expect(await verify(await issuer.token())).toEqual({ kind: "rejected", rejection: "key" });
   });
 
   it.each(["[]", "null", "5", '"claims"', '{"aud":"agents-prod","aud":"agents-prod"}'])(
-    "rejects a signed payload that is no set of claims: %s",
+    "rejects a signed payload that is not a claims set: %s",
     async (payload) => {
       const verify = createVerifier(rules, keysOf(issuer.publicKey));
       const token = signed({ alg: "RS256", typ: "JWT" }, issuer.privateKey, payload);
@@ -623,23 +629,23 @@ describe("createTokenVerifier", () => {
     },
   );
 
-  it("rejects a token that is signed by another algorithm than it was read to have", async () => {
+  it("rejects a token whose signature has another algorithm than its header", async () => {
     const read = readJwt(await issuer.token());
     const other = createIssuer({ algorithm: "PS256" });
-    if (typeof read === "string") throw new Error(read);
+    if (read.kind === "rejected") throw new Error(read.rejection);
     const verify = createTokenVerifier(rules, {
       find: keysOf(other.publicKey),
       holds: () => true,
       ready: () => Promise.resolve(),
       close: () => undefined,
     });
-    expect(await verify({ ...read, encoded: await other.token() })).toEqual({
+    expect(await verify({ ...read.jwt, encoded: await other.token() })).toEqual({
       kind: "rejected",
       rejection: "algorithm",
     });
   });
 
-  it("names the claim that is missing or wrong", async () => {
+  it("returns the missing or invalid claim", async () => {
     const verify = createVerifier({ ...rules, requiredClaims: ["exp"] }, keysOf(issuer.publicKey));
     for (const claims of [{}, { exp: "never" }]) {
       expect(await verify(await issuer.token(claims))).toEqual({
@@ -650,7 +656,7 @@ describe("createTokenVerifier", () => {
     }
   });
 
-  it("hands on the claims of a verified token, and nothing of its header", async () => {
+  it("returns the claims of a verified token, and nothing of its header", async () => {
     const find = () => [{ algorithms: new Set(["RS256"] as const), material: () => issuer.publicKey }];
     const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toMatchObject({
@@ -665,18 +671,15 @@ describe("createTokenVerifier", () => {
     [{ exp: NOW + 5, iat: NOW - 1 }, undefined, NOW + 5],
     [{ exp: NOW + 5, iat: NOW - 1 }, 2, NOW + 1],
     [{ iat: NOW - 1 }, 60, NOW + 59],
-  ])(
-    "tells when a token with %j ends, accepted for %j seconds from iat on: %d",
-    async (claims, maxAge, end) => {
-      const verify = createVerifier({ ...rules, maxTokenAgeSeconds: maxAge }, keysOf(issuer.publicKey));
-      expect(await verify(await issuer.token(claims))).toMatchObject({
-        kind: "verified",
-        endsAt: end * 1000,
-      });
-    },
-  );
+  ])("returns when a token with %j and maxTokenAgeSeconds %j ends: %d", async (claims, maxAge, end) => {
+    const verify = createVerifier({ ...rules, maxTokenAgeSeconds: maxAge }, keysOf(issuer.publicKey));
+    expect(await verify(await issuer.token(claims))).toMatchObject({
+      kind: "verified",
+      endsAt: end * 1000,
+    });
+  });
 
-  it("tells which key a token was signed with", async () => {
+  it("returns the key that verified a token", async () => {
     const keys = [stranger, issuer].map(({ publicKey }) => ({
       algorithms: new Set(["RS256"] as const),
       material: () => publicKey,
@@ -689,13 +692,16 @@ describe("createTokenVerifier", () => {
     ["HS256", 32],
     ["HS384", 48],
     ["HS512", 64],
-  ] as const)("verifies %s with a secret of %i bytes, and with no other", async (algorithm, bytes) => {
-    const secret = createSecretKey(randomBytes(bytes));
-    const symmetric = createServer({ algorithm, verificationKeys: [secret] });
-    const tokenBy = (key: KeyObject) =>
-      new SignJWT({ scopes: [], aud: "agents-prod" }).setProtectedHeader({ alg: algorithm }).sign(key);
-    expect(await verdictOf(symmetric, await tokenBy(secret))).toBe("accepted");
-    const other = createSecretKey(randomBytes(bytes));
-    expect(await verdictOf(symmetric, await tokenBy(other))).toBe("signature");
-  });
+  ] as const)(
+    "verifies %s with a secret of %i bytes, and rejects another secret",
+    async (algorithm, bytes) => {
+      const secret = createSecretKey(randomBytes(bytes));
+      const symmetric = createServer({ algorithm, verificationKeys: [secret] });
+      const tokenBy = (key: KeyObject) =>
+        new SignJWT({ scopes: [], aud: "agents-prod" }).setProtectedHeader({ alg: algorithm }).sign(key);
+      expect(await verdictOf(symmetric, await tokenBy(secret))).toBe("accepted");
+      const other = createSecretKey(randomBytes(bytes));
+      expect(await verdictOf(symmetric, await tokenBy(other))).toBe("signature");
+    },
+  );
 });

@@ -77,7 +77,7 @@ function registrationsOf(
   named: readonly ExpressApplication[],
 ): readonly Registration[] {
   const order = [...visitAll(root, known, named)];
-  const guards = order.map(readGuard);
+  const guards = order.map(guardedPaths);
   const hasGuard = guards.some((guard) => guard.length > 0);
   return order.flatMap(({ app, route, mounts = ["unknown mount "] }, index) => {
     if (!route || (known.includes(app) && !named.includes(app))) return [];
@@ -127,41 +127,27 @@ function isMountedAt(app: ExpressApplication, { mounts }: Visited): boolean {
   return !mounts || own.every((path) => mounts.some((mount) => mount.endsWith(path)));
 }
 
-/** The paths that a guard runs for. */
-interface GuardedPath {
-  readonly segments: readonly PatternSegment[];
-  readonly isCaseSensitive: boolean;
-}
+type Paths = readonly (readonly PatternSegment[])[];
 
-function readGuard({ handle, route, mounts, isCaseSensitive }: Visited): readonly GuardedPath[] {
+/** The paths that a guard runs for; none for any other middleware. */
+function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
+  // `app.all("/*path", protect(server))` guards what comes behind it as well.
+  const isGuardForAll = route && methodsOf(route).includes("*") && holdsGuard(route);
   const patterns = isGuard(handle)
-    ? (mounts ?? []).flatMap((mount) => [mount || "/", `${mount}/*rest`])
-    : route && isGuardForAll(route)
-      ? (mounts ?? []).flatMap((mount) => patternsOf(route, mount))
-      : [];
-  return patterns.flatMap((pattern) =>
-    (parseRoutePattern(pattern)?.alternatives ?? []).map(({ segments }) => ({ segments, isCaseSensitive })),
-  );
+    ? mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`])
+    : mounts.flatMap((mount) => (isGuardForAll ? patternsOf(route, mount) : []));
+  return patterns.flatMap(pathsOf);
 }
 
-/** `app.all("/*path", protect(server))` guards what comes behind it as well. */
-const isGuardForAll = (route: ExpressRoute): boolean =>
-  methodsOf(route).includes("*") && route.stack.some(({ handle }) => isGuard(handle));
+const pathsOf = (pattern: string): Paths =>
+  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
 
 /** Whether every path of a route passes a guard: a guard at `/agents/:id` does not see requests for `/agents`. */
-function isCovered(guard: readonly GuardedPath[], pattern: string): boolean {
-  const route = parseRoutePattern(pattern);
-  // A route that cannot be read is reported as that.
-  if (!route) return guard.length > 0;
-  return route.alternatives.every(({ segments }) =>
-    guard.some(
-      (guarded) =>
-        covers(guarded.segments, segments) &&
-        (!guarded.isCaseSensitive || isSameCase(guarded.segments, segments)),
-    ),
-  );
-}
+const isCovered = (guarded: Paths, pattern: string): boolean =>
+  guarded.length > 0 &&
+  pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
 
+/** A router may be case-sensitive: a guard at `/API` is not in front of `/api` then. */
 const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
   guard.every((own, index) => {
     const other = route[index];
@@ -174,20 +160,19 @@ function splitByOwnGuard(
   pattern: string,
   unguarded: UnguardedPlace,
 ): readonly Registration[] {
+  const isGuarded = (method: string) =>
+    holdsGuard({
+      stack: route.stack.filter((own) => [undefined, method.toLowerCase()].includes(own.method)),
+    });
   const methods = methodsOf(route);
-  const guarded = methods.filter((method) =>
-    route.stack.some(
-      (layer) =>
-        isGuard(layer.handle) && (method === "*" || [undefined, method.toLowerCase()].includes(layer.method)),
-    ),
-  );
-  const others = methods.filter((method) => !guarded.includes(method));
   return [
-    { methods: guarded, pattern },
-    { methods: others, pattern, unguarded },
+    { methods: methods.filter(isGuarded), pattern },
+    { methods: methods.filter((method) => !isGuarded(method)), pattern, unguarded },
   ];
 }
 
+const holdsGuard = ({ stack }: Pick<ExpressRoute, "stack">): boolean =>
+  stack.some(({ handle }) => isGuard(handle));
 const hasScopeCheck = ({ stack }: ExpressRoute): boolean => stack.some(({ handle }) => isScopeCheck(handle));
 
 /** The methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */

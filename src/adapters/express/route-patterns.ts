@@ -1,5 +1,5 @@
 /** The patterns of a route from the root of the application down, as a request has reached it. */
-import { isPattern, parsePattern } from "../../policy/pattern.ts";
+import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
 import { BoundedMap } from "../../runtime/bounded-map.ts";

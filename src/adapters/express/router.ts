@@ -25,7 +25,6 @@ export interface Visited {
   readonly route?: ExpressRoute | undefined;
   /** The patterns of the mounts above a route, or of a middleware's own path; `undefined` where Express keeps none. */
   readonly mounts: readonly string[] | undefined;
-  readonly isCaseSensitive: boolean;
   /** Whether it is an application mounted by `app.use`, which Express hides. */
   readonly isHiddenApplication: boolean;
 }
@@ -45,7 +44,6 @@ interface ExpressLayer {
 
 interface ExpressRouter {
   readonly stack: readonly ExpressLayer[];
-  readonly caseSensitive?: boolean;
 }
 
 /** The properties of an application that show where it is mounted. */
@@ -90,12 +88,11 @@ function* visitRouter(
 ): Iterable<Visited> {
   const router = routerOf(from);
   if (!router || above.includes(router)) return;
-  const isCaseSensitive = router.caseSensitive ?? false;
   for (const layer of router.stack) {
     const { handle, route } = layer;
     const own = route ? mounts : joinAll(mounts, mountsOf(layer));
     const isHiddenApplication = layer.name === "mounted_app";
-    yield { app, handle, route, mounts: own, isCaseSensitive, isHiddenApplication };
+    yield { app, handle, route, mounts: own, isHiddenApplication };
     if (!route) yield* visitRouter(isApplication(handle) ? handle : app, handle, own, [...above, router]);
   }
 }

@@ -2,8 +2,7 @@
  * The check at the route that runs. @koa/router runs every route that matches, and assigns `context.router` before it
  * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
  */
-import { type Refusal } from "../../response/refusal.ts";
-import { guardRoute, isGuarded } from "../guard.ts";
+import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../pattern-source.ts";
 import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
 
@@ -79,10 +78,7 @@ function putCheck(layer: KoaLayer | readonly KoaLayer[]): void {
   layer.stack = [check, ...handlers];
 }
 
-function checkRoute(
-  context: KoaContext,
-  layer: KoaLayer,
-): Refusal | undefined | Promise<Refusal | undefined> {
+function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   const method = context.method.toUpperCase();
   const { router } = context;
   if (!isRouter(router)) throw new TypeError(OLD_ROUTER);

@@ -1,34 +1,35 @@
 import { type Principal } from "../../token/principal.ts";
 import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
+import { FAULT, toRawResponse } from "../../response/raw-response.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertResourceServer, misplaced } from "../misuse.ts";
 import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { type NodeResponse, send } from "../node-response.ts";
-import { close, FAULT, toRawResponse, type UpgradeSocket } from "./upgrade-socket.ts";
+import { close, type UpgradeSocket } from "./upgrade-socket.ts";
 
 export { type NodeResponse, type UpgradeSocket };
 
 /** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
 export interface NodeServerRequest extends NodeRequest {
-  /** Absent in the types of Node only. */
+  /** Optional only in the types of Node. */
   readonly method?: string | undefined;
-  /** The target; absent in the types of Node only. */
+  /** The target; optional only in the types of Node. */
   readonly url?: string | undefined;
 }
 
-/** Whether a request may go on; `false`: it has been answered. */
+/** Returns whether a request may go on; if not, it has been answered. */
 export type NodeGuard = (request: NodeServerRequest, response: NodeResponse) => Promise<boolean>;
 
-/** Whether a connection may be upgraded; `false`: it has been answered and is closed. Takes what `upgrade` hands over. */
+/** Returns whether a connection may be upgraded; if not, it has been answered and closed. Takes the arguments of `upgrade`. */
 export type UpgradeGuard = (
   request: NodeServerRequest,
   socket: UpgradeSocket,
   head?: Uint8Array,
 ) => Promise<boolean>;
 
-/** Whether the caller of a guarded request holds the scopes; `false`: the refusal has been answered. */
+/** Returns whether the caller of a guarded request holds the scopes; if not, the request has been answered. */
 export type ScopeGuard = (
   request: NodeServerRequest,
   response: NodeResponse,
@@ -36,11 +37,11 @@ export type ScopeGuard = (
 ) => boolean;
 
 /**
- * Protects a request listener of Node's own servers: await the guard and go on only where it answers `true`. A fault, the
- * injected clock's for one, is answered by an empty 500 and told in a process warning; so is, once, a refusal that came too late,
- * because the guard was not awaited or a timeout had answered.
+ * Protects a request listener of Node's own servers: await the guard, and go on only if it returns `true`. A fault is
+ * answered with an empty 500 and a process warning. A refusal that comes too late, because the guard was not awaited or a
+ * timeout has answered, is a process warning, once.
  *
- * It does not route: a path that some router would read as another rule's is refused.
+ * It does not route: a path that is not spelled as the table spells it is refused.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -71,7 +72,7 @@ export function protect(server: ResourceServer): NodeGuard {
       if (refusal) send(response, refusal);
       return !refusal;
     } catch (fault) {
-      warn("The check of a request failed; it is answered by 500.", fault);
+      warn("The check of a request failed; it is answered with 500.", fault);
       if (!response.headersSent) {
         response.statusCode = FAULT.status;
         response.end(FAULT.content);
@@ -82,16 +83,14 @@ export function protect(server: ResourceServer): NodeGuard {
 }
 
 /**
- * Protects upgrades, WebSockets among them, which no middleware of a framework sees: await the guard in the `upgrade`
- * listener and hand the socket over only where it answers `true`; nothing was read or written then. The rule is that of the
- * request's method and target, so that a WebSocket is checked as `GET`. Refused, the client is answered over the raw socket,
- * which is closed as soon as it has read the answer, or after two seconds. A fault is answered by an empty 500 and told in a
- * process warning; where the client went away during the check the answer is `false` as well.
+ * Protects upgrades such as WebSockets, which no middleware of a framework sees: await the guard in the `upgrade` listener,
+ * and use the socket only if it returns `true`. The rule is that of the method and target, so a WebSocket is checked as
+ * `GET`. A refusal is written to the socket, which is closed when the client has read it, or after two seconds. A fault is
+ * answered with an empty 500 and a process warning.
  *
- * It does not look at `Origin`, at the protocol that is asked for or at what is sent later on: a connection outlives its
- * token, and of h2c only the first request is checked. A rule that is public is public for upgrades too, so choose by the
- * path what to upgrade. It cannot hold back another `upgrade` listener: where one has taken the socket before the check is done the
- * connection is cut and a process warning tells so.
+ * It does not check `Origin`, the requested protocol or what is sent later: a connection outlives its token, and of h2c
+ * only the first request is checked. A public rule is public for upgrades too. If another `upgrade` listener uses the
+ * socket before the check is done, the connection is closed, with a process warning.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -117,17 +116,17 @@ export function protect(server: ResourceServer): NodeGuard {
 export function protectUpgrade(server: ResourceServer): UpgradeGuard {
   assertResourceServer(server, "protectUpgrade");
   return async (request, socket) => {
-    // Node has taken its own listener away: a client that breaks off during the check would end the process.
+    // Node has removed its own listener: without one, a client that disconnects now would end the process.
     socket.on("error", ignore);
     const response = await check(server, request).then(
       (refusal) => refusal && toRawResponse(refusal),
       (fault: unknown) => {
-        warn("The check of an upgrade failed; it is answered by 500.", fault);
+        warn("The check of an upgrade failed; it is answered with 500.", fault);
         return FAULT;
       },
     );
     if (socket.readableFlowing === true) {
-      warn("An upgrade was taken before its check was done; it is cut off.", TAKEN);
+      warn("An upgrade was used before its check was done; the connection is closed.", TAKEN);
       socket.destroy();
       return false;
     }
@@ -141,8 +140,8 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
 }
 
 /**
- * Asks one route for scopes on top of its rule; `<name>` stands for a member of `params`, which your router found. The guard
- * answers a refusal and returns `false`. Needs the guard of `protect` in front.
+ * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your router found.
+ * Needs the guard of `protect` in front of it.
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted
@@ -180,12 +179,12 @@ const check = async (server: ResourceServer, request: NodeServerRequest): Promis
 const ignore = (): void => undefined;
 
 const ANSWERED =
-  "Write `if (!(await guard(request, response))) return;`: without await everybody is let in. Nothing is wrong where a timeout of yours had answered.";
+  "Write `if (!(await guard(request, response))) return;`: without await, every request goes on. Ignore this if a timeout has answered.";
 
 const TAKEN =
-  "Give the WebSocket library no server of its own (`noServer: true`), and await protectUpgrade before the socket is handed over.";
+  "Create the WebSocket server with `noServer: true`, and await protectUpgrade before handleUpgrade.";
 
-/** There is nobody to hand a fault to: rejected, the listener's promise would end the process. */
+/** A warning and not a rejection: the rejected promise of a listener would end the process. */
 function warn(message: string, cause: unknown): void {
   const detail = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
   process.emitWarning(message, { type: "ScopegateWarning", detail });

@@ -35,7 +35,7 @@ describe("the challenge writer", () => {
     { requiredKeys: [] },
   );
 
-  it("writes what parses back to what it was told (RFC 9110 section 11.6.1)", () => {
+  it("writes a challenge that parses back to its parameters (RFC 9110 section 11.6.1)", () => {
     fc.assert(
       fc.property(challenges, (challenge) => {
         const { realm, error, errorDescription, scopes, resourceMetadataUrl } = challenge;
@@ -52,7 +52,7 @@ describe("the challenge writer", () => {
     );
   });
 
-  it("writes one challenge of printable ASCII whatever it is told", () => {
+  it("writes one challenge of printable ASCII for all parameters", () => {
     const anything = fc.record({
       realm: noise,
       errorDescription: noise,

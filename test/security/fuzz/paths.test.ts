@@ -1,8 +1,8 @@
-/** Whatever a client asks for, and a table holds: mutations of what is right, and plain noise. */
+/** Targets and route keys: mutations of valid ones, and noise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseRouteKey } from "../../../src/policy/route-key.ts";
-import { readTarget } from "../../../src/request.ts";
+import { hasTrailingSlash, readPath, segmentsOf } from "../../../src/request.ts";
 import { mutated } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";
 
@@ -43,7 +43,7 @@ describe("the route key parser", () => {
     ],
   );
 
-  it("gives a route, or one mistake with its fix, and never fails", () => {
+  it("returns a route or reports one mistake with its fix, and never throws", () => {
     fc.assert(
       fc.property(keys, (key) => {
         const issues: unknown[] = [];
@@ -58,9 +58,8 @@ describe("the route key parser", () => {
           return;
         }
         expect(`${parsed.method} ${parsed.pattern.source}`).toBe(key);
-        for (const segments of parsed.pattern.alternatives)
+        for (const { segments } of parsed.pattern.alternatives)
           expect(segments.filter(({ kind }) => kind === "wildcard").length).toBeLessThan(2);
-        // What it says again, it says of itself.
         expect(parseRouteKey(key, [], () => undefined)?.pattern).toEqual(parsed.pattern);
       }),
       runs,
@@ -103,20 +102,19 @@ describe("the path reader", () => {
     ],
   );
 
-  it("reads a path as it is spelled, or not at all, and never fails", () => {
+  it("reads a path as it is spelled or refuses it, and never throws", () => {
     fc.assert(
       fc.property(targets, (target) => {
-        const segments = readTarget(target);
-        if (!segments) return;
-        const path = `/${segments.join("/")}`;
-        // What was read is in the target, but for the few letters that Node's own parser escapes in the absolute form.
+        const read = readPath(target);
+        if (!read) return;
+        const path = read.text;
+        expect(`/${segmentsOf(read).join("/")}${hasTrailingSlash(read) ? "/" : ""}`).toBe(path);
+        // Only in the absolute form, Node's URL parser encodes a few characters.
         if (target.startsWith("/")) expect(target.split("?")[0]).toBe(path);
-        expect(readTarget(path)).toEqual(segments);
-        for (const [index, segment] of segments.entries()) {
-          expect(segment !== "" || index === segments.length - 1).toBe(true);
-          expect(decodeURIComponent(segment)).not.toMatch(/^\.{1,2}$|[/\\\0]/);
-        }
-        // The URL standard finds no other path in it.
+        expect(readPath(path)).toEqual(read);
+        for (const segment of segmentsOf(read))
+          expect(decodeURIComponent(segment)).not.toMatch(/^(?:\.{1,2})?$|[/\\\0]/);
+        // The URL standard reads the same path.
         const { pathname } = new URL(path, "http://host.example");
         expect(decodeURIComponent(pathname)).toBe(decodeURIComponent(path));
       }),

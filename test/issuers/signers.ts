@@ -1,20 +1,20 @@
-/** Four issuers that one server trusts side by side, and tokens that claim to be theirs. */
+/** Four issuers of one server, and tokens that claim to be from them. */
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { type Algorithm, type JsonWebKeySet, type TrustedIssuer } from "scopegate";
 import { forge } from "../security/tokens/forge.ts";
 import { createIssuer } from "../support/issuer.ts";
 
-export interface Party {
+export interface Signer {
   readonly iss: string;
   readonly algorithm: Algorithm;
   readonly audience: string;
-  /** Signs; a secret signs with HMAC. */
+  /** The signing key, or the secret for HMAC. */
   readonly key: KeyObject;
-  /** What everybody knows of the key: an attacker's HMAC secret. */
+  /** The public part of the key, which an attacker may use as an HMAC secret. */
   readonly known: string;
 }
 
-/** The `kid` of two of them, whose keys are not the same. */
+/** The `kid` of two different keys. */
 export const SHARED_KID = "2024";
 
 const control = createIssuer({ kid: SHARED_KID });
@@ -24,28 +24,28 @@ const secret = "a secret of the partner that nobody else has 0123456789";
 
 export const remoteJwks: JsonWebKeySet = { keys: [{ ...remote.publicJwk, kid: SHARED_KID }] };
 
-export const CONTROL: Party = {
+export const CONTROL: Signer = {
   iss: "https://control.example",
   algorithm: "RS256",
   audience: "of-control",
   key: control.privateKey,
   known: control.publicPem,
 };
-export const BACKEND: Party = {
+export const BACKEND: Signer = {
   iss: "https://backend.example/tenants/1",
   algorithm: "ES256",
   audience: "of-backend",
   key: backend.privateKey,
   known: backend.publicPem,
 };
-export const PARTNER: Party = {
+export const PARTNER: Signer = {
   iss: "partner",
   algorithm: "HS256",
   audience: "of-partner",
   key: createSecretKey(secret, "utf8"),
   known: "partner",
 };
-export const REMOTE: Party = {
+export const REMOTE: Signer = {
   iss: "https://remote.example",
   algorithm: "RS256",
   audience: "of-remote",
@@ -53,9 +53,9 @@ export const REMOTE: Party = {
   known: remote.publicPem,
 };
 
-export const PARTIES = { CONTROL, BACKEND, PARTNER, REMOTE };
+export const SIGNERS = { CONTROL, BACKEND, PARTNER, REMOTE };
 
-/** The entries of those whose keys need no fetching; `audience` may be left to the server. */
+/** The `issuers` entries with local keys and without an audience of their own. */
 const entries = {
   control: { issuer: CONTROL.iss, keys: { jwks: { keys: [control.publicJwk] } }, algorithms: ["RS256"] },
   backend: { issuer: BACKEND.iss, keys: { verificationKeys: [backend.publicPem] }, algorithms: ["ES256"] },
@@ -64,7 +64,7 @@ const entries = {
 
 export const ENTRIES: Readonly<Record<keyof typeof entries, TrustedIssuer>> = entries;
 
-/** All four, each with an audience of its own. */
+/** The `issuers` entries of all four, each with its own audience. */
 export const issuersWith = (remoteKeys: TrustedIssuer["keys"]): readonly TrustedIssuer[] => [
   { ...ENTRIES.control, audience: CONTROL.audience },
   { ...ENTRIES.backend, audience: BACKEND.audience },
@@ -73,19 +73,19 @@ export const issuersWith = (remoteKeys: TrustedIssuer["keys"]): readonly Trusted
 ];
 
 export interface Claimed {
-  /** `undefined` leaves a claim out. */
+  /** `undefined` omits a claim. */
   readonly claims?: Readonly<Record<string, unknown>>;
   readonly header?: Readonly<Record<string, unknown>>;
   readonly alg?: string;
-  /** The payload as it is, instead of the claims. */
+  /** The raw payload, instead of claims. */
   readonly payload?: string | Uint8Array;
 }
 
 /**
- * A token that a party signed, whoever it claims to be from. Where its key cannot sign with the algorithm, an attacker
- * does what comes next: signs with HMAC by what everybody knows of the key, or with the algorithm that the key has.
+ * A token signed by `signer`, whatever issuer it claims. If the key cannot sign with the algorithm, the token is signed
+ * as an attacker would: with HMAC and the public part of the key, or with the algorithm of the key.
  */
-export function signedBy(signer: Party, { claims, header, payload, ...claimed }: Claimed = {}): string {
+export function signedBy(signer: Signer, { claims, header, payload, ...claimed }: Claimed = {}): string {
   const alg = claimed.alg ?? signer.algorithm;
   const isHmac = alg.startsWith("HS");
   const isAble = signer.key.asymmetricKeyType === "rsa" ? /^[RP]S/.test(alg) : alg === signer.algorithm;

@@ -1,4 +1,4 @@
-/** One issuer's key, algorithm or audience never vouches for another's token. */
+/** A key, algorithm or audience of one issuer is never accepted for tokens of another. */
 import { describe, expect, it } from "vitest";
 import { type ResourceServer } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
@@ -8,17 +8,17 @@ import {
   CONTROL,
   ENTRIES,
   issuersWith,
-  PARTIES,
+  SIGNERS,
   PARTNER,
-  type Party,
+  type Signer,
   REMOTE,
   remoteJwks,
   SHARED_KID,
   signedBy,
-} from "./parties.ts";
+} from "./signers.ts";
 
-const parties = Object.entries(PARTIES);
-const createTrusting = (): ResourceServer =>
+const signers = Object.entries(SIGNERS);
+const createWithIssuers = (): ResourceServer =>
   createServer({
     issuers: issuersWith({
       jwksUri: "https://remote.example/jwks",
@@ -26,11 +26,17 @@ const createTrusting = (): ResourceServer =>
     }),
   });
 
-/** Keys that have a `kid` sign for no other; the others sign for any. */
-const hasKid = (party: Party): boolean => party === CONTROL || party === REMOTE;
+/** A key with a `kid` verifies only tokens with that `kid`; a key without one verifies any. */
+const hasKid = (signer: Signer): boolean => signer === CONTROL || signer === REMOTE;
 
-/** The first thing that is wrong, in the order in which a token is looked at. */
-function expected(signer: Party, claimed: Party, alg: string, kid: string | undefined, aud: string): string {
+/** The first mistake, in the order of the checks. */
+function expected(
+  signer: Signer,
+  claimed: Signer,
+  alg: string,
+  kid: string | undefined,
+  aud: string,
+): string {
   if (alg !== claimed.algorithm) return "algorithm";
   if (hasKid(claimed) && kid !== undefined && kid !== SHARED_KID) return "key";
   if (signer !== claimed) return "signature";
@@ -38,19 +44,19 @@ function expected(signer: Party, claimed: Party, alg: string, kid: string | unde
 }
 
 describe("several issuers", () => {
-  const server = createTrusting();
-  const pairs = parties.flatMap(([by, signer]) =>
-    parties.map(([from, claimed]) => [by, from, signer, claimed] as const),
+  const server = createWithIssuers();
+  const pairs = signers.flatMap(([by, signer]) =>
+    signers.map(([from, claimed]) => [by, from, signer, claimed] as const),
   );
 
   it.each(pairs)(
-    "accept what %s signed and %s is said to have issued only where they are one",
+    "accept a token signed by %s with the iss of %s only if both are the same",
     async (...pair) => {
       const [, , signer, claimed] = pair;
       const verdicts = new Map<string, number>();
       for (const alg of ["RS256", "PS256", "ES256", "HS256"])
         for (const kid of [SHARED_KID, "other", undefined])
-          for (const { audience: aud } of Object.values(PARTIES)) {
+          for (const { audience: aud } of Object.values(SIGNERS)) {
             const header = kid === undefined ? {} : { kid };
             const token = signedBy(signer, { alg, header, claims: { iss: claimed.iss, aud } });
             const verdict = await verdictOf(server, token);
@@ -65,12 +71,12 @@ describe("several issuers", () => {
     },
   );
 
-  it.each(parties)("find nobody in a token of %s that claims to be from a stranger", async (_, signer) => {
+  it.each(signers)("reject a token of %s with an unknown iss", async (_, signer) => {
     for (const iss of ["https://stranger.example", undefined])
       expect(await verdictOf(server, signedBy(signer, { claims: { iss } }))).toBe("issuer");
   });
 
-  it("accept no list of audiences that names the wrong ones only", async () => {
+  it("reject an array of only wrong audiences", async () => {
     const others = [BACKEND.audience, PARTNER.audience, REMOTE.audience];
     const asks = (aud: readonly string[]) => verdictOf(server, signedBy(CONTROL, { claims: { aud } }));
     expect(await asks(others)).toBe("audience");
@@ -88,7 +94,13 @@ describe("one key under several issuers", () => {
       { issuer: "c", keys, algorithms: ["RS256", "PS256"], audience: "of-c" },
     ],
   });
-  const signer: Party = { iss: "a", algorithm: "RS256", audience: "of-a", key: privateKey, known: publicPem };
+  const signer: Signer = {
+    iss: "a",
+    algorithm: "RS256",
+    audience: "of-a",
+    key: privateKey,
+    known: publicPem,
+  };
 
   it.each([
     ["a", "RS256", "of-a", "accepted"],
@@ -102,12 +114,12 @@ describe("one key under several issuers", () => {
     ["c", "PS256", "of-c", "accepted"],
     ["c", "RS256", "of-a", "audience"],
     ["c", "ES256", "of-c", "algorithm"],
-  ])("serves %s with %s for %s: %s", async (iss, alg, aud, verdict) => {
+  ])("verifies a token of %s with %s for %s: %s", async (iss, alg, aud, verdict) => {
     expect(await verdictOf(server, signedBy(signer, { alg, claims: { iss, aud } }))).toBe(verdict);
   });
 });
 
-describe("what one issuer publishes", () => {
+describe("the public key of one issuer", () => {
   const secretOf = (secret: string) => ({
     serviceId: "agents-prod",
     issuers: [ENTRIES.control, { ...ENTRIES.partner, keys: { verificationKeys: [secret] } }],
@@ -118,18 +130,18 @@ describe("what one issuer publishes", () => {
     ["a PEM of ES256", BACKEND.known],
     ["a JWK", JSON.stringify(createIssuer().publicJwk)],
     ["a JWK Set", JSON.stringify(remoteJwks)],
-  ])("is no secret of another: %s is refused at construction", (_, published) => {
+  ])("causes a configuration error as the secret of another: %s", (_, published) => {
     expect(issuesOf(secretOf(published))).toMatchObject([
       { code: "key_unusable", path: ["issuers", 1, "keys", "verificationKeys", 0] },
     ]);
   });
 
-  it("signs nothing for the one that has a secret, however it is written", async () => {
-    const server = createTrusting();
+  it("cannot sign tokens of an issuer with a secret, in any form", async () => {
+    const server = createWithIssuers();
     const der = createIssuer().publicKey.export({ type: "spki", format: "der" }).toString("base64");
     const known = [CONTROL.known, CONTROL.known.trim(), BACKEND.known, REMOTE.known, der, PARTNER.iss, "x"];
     for (const secret of known) {
-      const forger: Party = { ...CONTROL, known: secret };
+      const forger: Signer = { ...CONTROL, known: secret };
       const claims = { iss: PARTNER.iss, aud: PARTNER.audience };
       expect(await verdictOf(server, signedBy(forger, { alg: "HS256", claims }))).toBe("signature");
     }

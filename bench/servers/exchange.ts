@@ -1,0 +1,63 @@
+/** Sends requests to a server of the same process, over streams in memory instead of sockets. */
+import { type Server } from "node:http";
+import { duplexPair } from "node:stream";
+import { anyOf } from "./any-of.ts";
+import { ANSWER, TARGET } from "./route.ts";
+
+/** As many as the loopback benchmark uses. */
+const CONNECTIONS = 32;
+
+export interface Exchange {
+  /** Sends every token once, so that the server can cache them. */
+  readonly sendAll: () => Promise<void>;
+  /** Sends requests with tokens in random order. */
+  readonly send: (requests: number) => Promise<void>;
+}
+
+export function createExchange(server: Server, tokens: readonly string[]): Exchange {
+  const requests = tokens.map((token) =>
+    Buffer.from(`GET ${TARGET} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`),
+  );
+  const clients = Array.from({ length: CONNECTIONS }, () => connect(server));
+  const send = async (count: number, next: () => Buffer): Promise<void> => {
+    let left = count;
+    const nextOrEnd = () => (left-- > 0 ? next() : undefined);
+    await Promise.all(clients.map((client) => client(nextOrEnd)));
+  };
+  const inRandomOrder = anyOf(requests);
+  return {
+    sendAll: () => {
+      const all = requests.values();
+      return send(requests.length, () => all.next().value as Buffer);
+    },
+    send: (count) => send(count, inRandomOrder),
+  };
+}
+
+/** Sends one request after the other until there are none left. */
+type Client = (next: () => Buffer | undefined) => Promise<void>;
+
+function connect(server: Server): Client {
+  const [client, socket] = duplexPair();
+  // Node.js documents this: any Duplex can be a connection.
+  server.emit("connection", socket);
+  let received = "";
+  let onAnswer = (): void => undefined;
+  client.setEncoding("latin1").on("data", (text: string) => {
+    received += text;
+    if (!received.startsWith("HTTP/1.1 200 ")) throw new Error(`The answer is not 200: ${received}`);
+    if (!received.endsWith(ANSWER)) return;
+    received = "";
+    // The next request gets a turn of the event loop, as it does when it arrives at a socket.
+    setImmediate(onAnswer);
+  });
+  return (next) =>
+    new Promise((resolve) => {
+      onAnswer = () => {
+        const request = next();
+        if (request) client.write(request);
+        else resolve();
+      };
+      onAnswer();
+    });
+}

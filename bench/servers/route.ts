@@ -1,0 +1,8 @@
+/** The route that every server has, and what it answers. */
+export const PATTERN = "/agents/:agent_id";
+export const TARGET = "/agents/web";
+
+export const answer = (agent: string | undefined): object => ({ agent, status: "idle" });
+
+/** The body of the answer to `TARGET`. */
+export const ANSWER = JSON.stringify(answer("web"));

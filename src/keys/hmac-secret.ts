@@ -1,0 +1,55 @@
+import { createPublicKey, type KeyObject, webcrypto, X509Certificate } from "node:crypto";
+import { attempt } from "../errors.ts";
+import { type Algorithm, hashBytes } from "./algorithm.ts";
+import { type ImportedKey, type KeyMaterial, mistake, type VerificationKey } from "./verification-key.ts";
+
+/** Imports an HMAC secret for some of the HS* algorithms. */
+export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
+  const secret = key.export();
+  const names = algorithms.join(", ");
+  if (isPublicKey(secret)) {
+    const hint = "Set `algorithm` to the algorithm of this key, or pass the secret itself.";
+    return mistake(
+      "key_unusable",
+      `is a PEM, a JWK or another public key, but ${names} requires a secret.`,
+      hint,
+    );
+  }
+  const bytes = Math.max(...algorithms.map(hashBytes));
+  if (secret.byteLength < bytes) {
+    const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
+    return mistake("key_weak", `is shorter than the hash of ${names}.`, hint);
+  }
+  return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
+}
+
+/** Imports a secret on first use, once per algorithm. Later calls return the key without a promise. */
+function importOnce(key: KeyObject): VerificationKey["material"] {
+  const imported = new Map<Algorithm, KeyMaterial | Promise<KeyMaterial>>();
+  const importFor = async (algorithm: Algorithm) => {
+    const hmac = { name: "HMAC", hash: `SHA-${algorithm.slice(2)}` };
+    const material = await webcrypto.subtle.importKey("raw", key.export(), hmac, false, ["verify"]);
+    imported.set(algorithm, material);
+    return material;
+  };
+  return (algorithm) => {
+    const material = imported.get(algorithm) ?? importFor(algorithm);
+    imported.set(algorithm, material);
+    return material;
+  };
+}
+
+/**
+ * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain or in base64. Anyone who
+ * knows the public key could sign tokens with such a secret (RFC 8725 section 2.1).
+ */
+const isPublicKey = (secret: Buffer): boolean =>
+  [secret, Buffer.from(secret.toString("latin1"), "base64")].some(
+    (bytes) => /-----BEGIN |"kty"\s*:|^\s*(?:ssh-|ecdsa-)/.test(bytes.toString("latin1")) || isDer(bytes),
+  );
+
+const isDer = (bytes: Buffer): boolean =>
+  attempt(() => new X509Certificate(bytes)) !== undefined ||
+  (["spki", "pkcs1"] as const).some(
+    (type) => attempt(() => createPublicKey({ key: bytes, format: "der", type })) !== undefined,
+  );

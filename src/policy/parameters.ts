@@ -1,0 +1,57 @@
+/** Where in a path the parameters of a pattern are. */
+import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
+import { type PatternSegment } from "./pattern.ts";
+import { type ParameterReader } from "./rule.ts";
+import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
+
+/** The reader of each parameter. Segments are counted from the start, and behind a wildcard from the end. */
+export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
+  const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
+  return new Map(
+    segments.flatMap((segment, index): [string, ParameterReader][] => {
+      const isBehind = wildcard >= 0 && index > wildcard;
+      const segmentOf = (path: Path): string =>
+        isBehind ? (segmentsOf(path).at(index - segments.length) ?? "") : segmentAt(path, index);
+      switch (segment.kind) {
+        case "static":
+          return [];
+        case "parameter":
+          return [[segment.name, (path) => decodeSegment(segmentOf(path))]];
+        case "mixed":
+          return readersOfMixed(segment.parts, segmentOf);
+        case "wildcard":
+          return [[segment.name, restReader(index, segments.length - index - 1)]];
+      }
+    }),
+  );
+}
+
+/** The one parameter of a mixed segment; empty where the path does not spell the texts around it exactly. */
+function readersOfMixed(
+  parts: readonly SegmentPart[],
+  segmentOf: ParameterReader,
+): [string, ParameterReader][] {
+  const keys = parts.filter((part) => typeof part !== "string");
+  const [key] = keys;
+  if (!key || keys.length > 1) return [];
+  const at = parts.indexOf(key);
+  const [before = "", after = ""] = [parts[at - 1], parts[at + 1]].map((part) => part as string | undefined);
+  const read: ParameterReader = (path) => {
+    const segment = segmentOf(path);
+    if (spellingOfMixed(segment, parts) !== "exact") return "";
+    return decodeSegment(segment.slice(before.length, segment.length - after.length));
+  };
+  return [[key.name, read]];
+}
+
+/** What a wildcard takes; empty where the path ends with a slash, which only some routers count as a part of it. */
+const restReader =
+  (index: number, behind: number): ParameterReader =>
+  (path) => {
+    if (hasTrailingSlash(path)) return "";
+    const segments = segmentsOf(path);
+    return segments
+      .slice(index, segments.length - behind)
+      .map(decodeSegment)
+      .join("/");
+  };

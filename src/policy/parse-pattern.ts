@@ -1,0 +1,171 @@
+/** Parses patterns; the only use of path-to-regexp. */
+import { parse, pathToRegexp, type Token } from "path-to-regexp";
+import { attempt } from "../errors.ts";
+import { readPath, segmentsOf } from "../request.ts";
+import { type Alternative, type Pattern, type PatternSegment } from "./pattern.ts";
+import { type SegmentPart } from "./segment.ts";
+import { findSpelling, translateParameters } from "./pattern-dialects.ts";
+
+/** What is wrong with a pattern, and the fix. */
+export interface PatternMistake {
+  readonly code: "route_pattern_invalid" | "route_unreachable";
+  readonly message: string;
+  readonly hint: string;
+}
+
+type FlatToken = Exclude<Token, { type: "group" }>;
+
+const MAX_ALTERNATIVES = 64;
+
+/** Parses a pattern in path-to-regexp's syntax, or says why no request can match it. */
+export function parsePattern(source: string): Pattern | PatternMistake {
+  const translated = translateParameters(source);
+  if (translated !== undefined)
+    return invalid("writes a parameter in another syntax.", `Write \`${translated}\`.`);
+  const parsed = parseTokens(source);
+  if ("code" in parsed) return parsed;
+  const flat = expandGroups(parsed.tokens);
+  if (flat.length > MAX_ALTERNATIVES) {
+    return invalid(
+      `has more than ${MAX_ALTERNATIVES} combinations of optional groups.`,
+      "Write it as several routes.",
+    );
+  }
+  const alternatives: Alternative[] = [];
+  for (const tokens of flat) {
+    const alternative = readAlternative(tokens, source);
+    if ("code" in alternative) return alternative;
+    alternatives.push(alternative);
+  }
+  const names = flat.map((tokens) => tokens.flatMap((token) => ("name" in token ? [token.name] : [])));
+  if (names.some((own) => new Set(own).size < own.length)) {
+    return invalid("uses one parameter name twice.", "Give every parameter its own name.");
+  }
+  const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
+  return { source, alternatives, parameters };
+}
+
+export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
+
+/** Routers divide a segment with several parameters at different places, so a scope cannot depend on one of them. */
+function certainNames(segment: PatternSegment): readonly string[] {
+  if (segment.kind === "static") return [];
+  if (segment.kind !== "mixed") return [segment.name];
+  const names = segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+  return names.length === 1 ? names : [];
+}
+
+function parseTokens(source: string): { readonly tokens: readonly Token[] } | PatternMistake {
+  const tokens = tokensOf(source);
+  if (tokens) return { tokens };
+  const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
+  return invalid(
+    "is not a pattern of path-to-regexp.",
+    spelling === undefined ? SYNTAX : `Write \`${spelling}\`.`,
+  );
+}
+
+/** The tokens of a pattern, or `undefined` where path-to-regexp does not take it. */
+function tokensOf(source: string): readonly Token[] | undefined {
+  return attempt(() => {
+    const { tokens } = parse(source);
+    pathToRegexp({ tokens });
+    return tokens;
+  });
+}
+
+const SYNTAX =
+  "Write `/static`, `/:parameter`, `/*wildcard` and `{/:optional}`; escape other special characters with a backslash.";
+
+function expandGroups(tokens: readonly Token[]): FlatToken[][] {
+  let alternatives: FlatToken[][] = [[]];
+  for (const token of tokens) {
+    const tails = token.type === "group" ? [...expandGroups(token.tokens), []] : [[token]];
+    alternatives = alternatives.flatMap((head) => tails.map((tail) => [...head, ...tail]));
+    if (alternatives.length > MAX_ALTERNATIVES) return alternatives;
+  }
+  return alternatives;
+}
+
+function readAlternative(tokens: readonly FlatToken[], source: string): Alternative | PatternMistake {
+  const [first] = tokens;
+  if (first?.type !== "text" || !first.value.startsWith("/")) {
+    return invalid(
+      "does not begin with a slash.",
+      "Write the whole path from `/` on, including mount prefixes.",
+    );
+  }
+  const segments: SegmentPart[][] = [];
+  let parts: SegmentPart[] = [];
+  for (const token of tokens) {
+    if (token.type !== "text") {
+      parts.push(token);
+      continue;
+    }
+    for (const [index, text] of token.value.split("/").entries()) {
+      if (index > 0) segments.push((parts = []));
+      if (text !== "") appendText(parts, text);
+    }
+  }
+  if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard))) {
+    return invalid(
+      "has a wildcard that shares its segment.",
+      "Let the wildcard be a whole segment: `/files/*path`.",
+    );
+  }
+  if (segments.filter((parts) => parts.some(isWildcard)).length > 1) {
+    return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
+  }
+  const hasSlash = segments.at(-1)?.length === 0;
+  if (hasSlash) segments.pop();
+  return (
+    findUnreachable(segments, source) ?? {
+      segments: segments.map(readSegment),
+      hasSlash: hasSlash && segments.length > 0,
+    }
+  );
+}
+
+/** Two texts that an optional group has left side by side are one text. */
+function appendText(parts: SegmentPart[], text: string): void {
+  const last = parts.at(-1);
+  if (typeof last === "string") parts.splice(-1, 1, last + text);
+  else parts.push(text);
+}
+
+function readSegment(parts: readonly SegmentPart[]): PatternSegment {
+  const [part = ""] = parts;
+  if (parts.length > 1) return { kind: "mixed", parts };
+  if (typeof part === "string") return { kind: "static", text: part };
+  return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
+}
+
+/** A pattern whose own sample path is refused, or is read as another path, would never decide a request. */
+function findUnreachable(
+  segments: readonly (readonly SegmentPart[])[],
+  source: string,
+): PatternMistake | undefined {
+  const sample = segments.map((parts) =>
+    parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
+  );
+  const read = readPath(`/${sample.join("/")}`);
+  // `//` is one empty segment here, and none in the path.
+  if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
+  const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
+  const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
+  return {
+    code: "route_unreachable",
+    message: "is a path that is refused in every request.",
+    hint: isForeign
+      ? `Write it percent-encoded, as clients send it: \`${encoded}\`.`
+      : "Write a path without empty or dot segments, query, fragment, semicolon, backslash and encoded slashes.",
+  };
+}
+
+const isWildcard = (part: SegmentPart): boolean => typeof part !== "string" && part.type === "wildcard";
+
+const invalid = (message: string, hint: string): PatternMistake => ({
+  code: "route_pattern_invalid",
+  message,
+  hint,
+});

@@ -1,0 +1,44 @@
+/** A refusal as the bytes of an HTTP/1.1 response, for an upgrade, which has no response object. */
+import { type Refusal } from "./refusal.ts";
+import { renderBody } from "./rendered-body.ts";
+
+export interface RawResponse {
+  readonly status: number;
+  /** The meaning of the status. */
+  readonly title: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: string;
+}
+
+/** The response to a fault. It shows nothing of the fault. */
+export const FAULT: RawResponse = { status: 500, title: "Internal Server Error", headers: {}, content: "" };
+
+export const toRawResponse = ({ status, headers, body }: Refusal): RawResponse => ({
+  status,
+  title: body.title,
+  headers,
+  content: renderBody(body),
+});
+
+/** `date` is the value of the `Date` header. */
+export function renderResponse(
+  { status, title, headers, content }: RawResponse,
+  method: string,
+  date: string,
+): Uint8Array {
+  const bytes = Buffer.from(content);
+  const fields = Object.entries({
+    ...headers,
+    "Content-Length": String(bytes.length),
+    ["Date"]: date,
+    Connection: "close",
+  });
+  const lines = [
+    `HTTP/1.1 ${status} ${title}`,
+    ...fields.map(([name, value]) => `${name}: ${value}`),
+    "",
+    "",
+  ];
+  // The response to HEAD has no content (RFC 9110 section 9.3.2).
+  return Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), ...(method === "HEAD" ? [] : [bytes])]);
+}

@@ -1,0 +1,166 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { covers, meet } from "../../src/audit/overlap.ts";
+import { type Pattern, identityOf } from "../../src/policy/pattern.ts";
+import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../support/patterns.ts";
+import { PROPERTY, segmentsIn } from "../support/policy.ts";
+import { isMatch, STRICT } from "../support/reference.ts";
+
+type Segments = Pattern["alternatives"][number]["segments"];
+
+const meetOf = (a: string, b: string): Segments | undefined => meet(segmentsIn(a), segmentsIn(b));
+const isCovering = (a: string, b: string): boolean => covers(segmentsIn(a), segmentsIn(b));
+
+/** All short paths of these texts, which reach every branch of the small patterns. */
+const TEXTS = ["a", "b", "z", "a-b", "a-z"];
+const PATHS = Array.from({ length: 5 }, (_, length) =>
+  Array.from({ length }).reduce<readonly (readonly string[])[]>(
+    (heads) => heads.flatMap((head) => TEXTS.map((text) => [...head, text])),
+    [[]],
+  ),
+)
+  .flat()
+  .map(textOf);
+
+describe("meet", () => {
+  it.each([
+    ["/", "/", "/"],
+    ["/agents", "/agents", "/agents"],
+    ["/agents/:id", "/agents/me", "/agents/me"],
+    ["/:section/me", "/agents/:id", "/agents/me"],
+    ["/files/*path", "/files/:name/raw", "/files/:name/raw"],
+    ["/:id.json", "/42.json", "/42.json"],
+    ["/:from-:to", "/*path", "/:from-:to"],
+    ["/:from-:to", "/:id", "/:from-:to"],
+    // Some router reads the two as one.
+    ["/Agents", "/agents", "/agents"],
+    ["/caf%C3%A9/:id", "/CAF%c3%a9/1", "/caf%C3%A9/1"],
+    ["/:id.JSON", "/:name.json", "/:name.json"],
+    ["/:id.JSON", "/4%2ejson", "/4.json"],
+  ])("of %s and %s is %s", (a, b, common) => {
+    const expected = identityOf(segmentsIn(common));
+    for (const found of [meetOf(a, b), meetOf(b, a)]) expect(found && identityOf(found)).toBe(expected);
+  });
+
+  it.each([
+    ["/", "/a"],
+    ["/", "/*path"],
+    ["/", "/:id"],
+    ["/agents", "/teams"],
+    ["/agents/:id", "/agents"],
+    ["/agents/:id", "/agents/:id/runs"],
+    ["/a/:id", "/b/:id"],
+    ["/files/*path", "/files"],
+    ["/*path/raw", "/files/:name/html"],
+    ["/*path/raw", "/raw"],
+    ["/:id.json", "/42.xml"],
+    ["/:id.json", "/.json"],
+    ["/:id.json", "/:id.xml"],
+    ["/a-:id", "/b-:id"],
+    ["/:from-:to", "/ham"],
+  ])("of %s and %s is nothing", (a, b) => {
+    expect(meetOf(a, b)).toBeUndefined();
+    expect(meetOf(b, a)).toBeUndefined();
+  });
+
+  it.each([
+    ["/:id.json", "/report-:day.json"],
+    ["/:from-:to", "/a:x"],
+    ["/*a/x/:b", "/:c/*d/y"],
+    ["/*a/x", "/x/*b"],
+    ["/*path/raw", "/files/*rest"],
+  ])("of %s and %s exists", (a, b) => {
+    expect(meetOf(a, b)).toBeDefined();
+    expect(meetOf(b, a)).toBeDefined();
+  });
+
+  const small = kinds(["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"], 3);
+
+  it("exists exactly where path-to-regexp matches some path to both patterns", () => {
+    const seen = { common: 0, none: 0 };
+    fc.assert(
+      fc.property(small, small, (a, b) => {
+        const isBoth = PATHS.some((path) => isMatch(a, path, STRICT) && isMatch(b, path, STRICT));
+        seen[isBoth ? "common" : "none"] += 1;
+        expect(meetOf(sourceOf(a), sourceOf(b)) !== undefined).toBe(isBoth);
+        expect(meetOf(sourceOf(b), sourceOf(a)) !== undefined).toBe(isBoth);
+      }),
+      { ...PROPERTY, numRuns: 500 },
+    );
+    expect(Math.min(seen.common, seen.none)).toBeGreaterThan(50);
+  });
+
+  it("is covered by both patterns, unless mixed segments meet", () => {
+    const simple = kinds(["a", "b", "suffix", "parameter", "wildcard"], 3);
+    fc.assert(
+      fc.property(simple, simple, (a, b) => {
+        const [one, other] = [segmentsIn(sourceOf(a)), segmentsIn(sourceOf(b))];
+        const common = meet(one, other);
+        if (common) expect([covers(one, common), covers(other, common)]).toEqual([true, true]);
+      }),
+      { ...PROPERTY, numRuns: 500 },
+    );
+  });
+
+  it("answers for many parameters in one segment without trying every division", () => {
+    const many = (text: string) => `/${Array.from({ length: 20 }, (_, index) => `:"p${index}"`).join(text)}`;
+    expect(meetOf(many("a"), many("b"))).toBeDefined();
+    expect(meetOf(`${many("a")}.x`, `${many("b")}.y`)).toBeUndefined();
+  });
+});
+
+describe("covers", () => {
+  it.each([
+    ["/:id", "/me"],
+    ["/:id", "/:name.json"],
+    ["/:id.json", "/42.json"],
+    ["/*path", "/a/:b"],
+    ["/*path", "/a/*rest"],
+    ["/a/*path/c", "/a/b/*rest/c"],
+    ["/Agents/:id", "/agents/:name"],
+  ])("%s covers %s", (a, b) => {
+    expect(isCovering(a, b)).toBe(true);
+  });
+
+  it.each([
+    ["/me", "/:id"],
+    ["/:name.json", "/:id"],
+    ["/a/*rest", "/*path"],
+    ["/:id", "/*path"],
+    ["/:a/*rest", "/*path"],
+    ["/:id", "/a/b"],
+    ["/agents", "/teams"],
+  ])("%s does not cover %s", (a, b) => {
+    expect(isCovering(a, b)).toBe(false);
+  });
+
+  it("holds only where every sample path of the covered pattern matches the other one", () => {
+    const small: fc.Arbitrary<Kinds> = kinds(
+      ["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"],
+      3,
+    );
+    let covered = 0;
+    fc.assert(
+      fc.property(small, small, (a, b) => {
+        if (!isCovering(sourceOf(a), sourceOf(b))) return;
+        covered += 1;
+        for (const path of samplePaths(b)) expect(isMatch(a, path, STRICT), path).toBe(true);
+      }),
+      { ...PROPERTY, numRuns: 3_000 },
+    );
+    expect(covered).toBeGreaterThan(100);
+  });
+
+  it("holds wherever all sample paths match, for patterns whose wildcard is at the end", () => {
+    const small = fc
+      .tuple(kinds(["a", "b", "suffix", "prefix", "parameter"], 2), fc.constantFrom<Kinds>([], ["wildcard"]))
+      .map(([head, tail]) => [...head, ...tail]);
+    fc.assert(
+      fc.property(small, small, (a, b) => {
+        const isSampled = samplePaths(b).every((path) => isMatch(a, path, STRICT));
+        expect(isCovering(sourceOf(a), sourceOf(b))).toBe(isSampled);
+      }),
+      { ...PROPERTY, numRuns: 2_000 },
+    );
+  });
+});

@@ -1,0 +1,76 @@
+/** Small random patterns, and paths for them. */
+import fc from "fast-check";
+
+/**
+ * One segment of a small pattern. `accent` is a percent-encoded text; `suffix` is `:name-b`, `prefix` is `a-:name`, `pair`
+ * is `:name-:name`; the empty text is a trailing slash.
+ */
+export type Kind = "a" | "A" | "b" | "accent" | "suffix" | "prefix" | "pair" | "parameter" | "wildcard" | "";
+
+export type Kinds = readonly Kind[];
+
+/** How a pattern writes a segment; each parameter is named after its place. */
+function segmentSource(kind: Kind, index: number): string {
+  switch (kind) {
+    case "accent":
+      return "%C3%A9";
+    case "suffix":
+      return `:p${index}-b`;
+    case "prefix":
+      return `a-:p${index}`;
+    case "pair":
+      return `:p${index}-:q${index}`;
+    case "parameter":
+      return `:p${index}`;
+    case "wildcard":
+      return `*p${index}`;
+    default:
+      return kind;
+  }
+}
+
+/** The pattern of some segments. */
+export const sourceOf = (kinds: Kinds): string => `/${kinds.map(segmentSource).join("/")}`;
+
+/** Whether a pattern can be written: the library refuses two wildcards, and a trailing slash is the last segment. */
+const isWritable = (all: Kinds): boolean =>
+  all.filter((kind) => kind === "wildcard").length <= 1 && !all.slice(0, -1).includes("");
+
+/** Patterns of up to four segments. */
+export const kinds = (
+  of: Kinds = ["a", "b", "suffix", "parameter", "wildcard"],
+  maxLength = 4,
+): fc.Arbitrary<Kinds> => fc.array(fc.constantFrom(...of), { maxLength }).filter(isWritable);
+
+/** Several patterns, no two of them the same. */
+export const kindsTable = (one = kinds()): fc.Arbitrary<Kinds[]> =>
+  fc.uniqueArray(one, { minLength: 1, maxLength: 8, selector: sourceOf });
+
+/** A path of some segments. */
+export const textOf = (segments: readonly string[]): string => `/${segments.join("/")}`;
+
+/** Paths of a pattern: each parameter filled with texts that other patterns have, and with one that none has. */
+export function samplePaths(pattern: Kinds): readonly string[] {
+  const paths = pattern.reduce<readonly (readonly string[])[]>(
+    (heads, kind) => heads.flatMap((head) => samplesOf(kind).map((tail) => [...head, ...tail])),
+    [[]],
+  );
+  return paths.map(textOf);
+}
+
+function samplesOf(kind: Kind): readonly (readonly string[])[] {
+  switch (kind) {
+    case "suffix":
+      return [["a-b"], ["z-b"]];
+    case "prefix":
+      return [["a-b"], ["a-z"]];
+    case "pair":
+      return [["a-b"], ["z-z"]];
+    case "parameter":
+      return [["a"], ["b"], ["z"], ["z-b"], ["a-z"]];
+    case "wildcard":
+      return [["a"], ["z"], ["z-b"], ["a", "b"], ["z", "z"], ["b", "z", "a"]];
+    default:
+      return [[segmentSource(kind, 0)]];
+  }
+}

@@ -1,0 +1,139 @@
+/**
+ * Which rule decides, found by asking path-to-regexp about every rule, one by one. It shares no code with the library, so
+ * that a mistake in the tree of rules cannot hide in it.
+ */
+import { match, type MatchFunction, type ParamData } from "path-to-regexp";
+import { type Kind, type Kinds, samplePaths, sourceOf } from "./patterns.ts";
+
+/** How a router reads a path before it compares. */
+export interface Reading {
+  readonly ignoresCase: boolean;
+  readonly ignoresSlash: boolean;
+  readonly decodes: boolean;
+}
+
+export const STRICT: Reading = { ignoresCase: false, ignoresSlash: false, decodes: false };
+export const LOOSEST: Reading = { ignoresCase: true, ignoresSlash: true, decodes: true };
+
+const BOTH = [false, true];
+export const READINGS: readonly Reading[] = BOTH.flatMap((ignoresCase) =>
+  BOTH.flatMap((ignoresSlash) => BOTH.map((decodes) => ({ ignoresCase, ignoresSlash, decodes }))),
+);
+
+/** An entry of a table, or a route of a router. */
+export interface Entry {
+  readonly method: string;
+  readonly kinds: Kinds;
+}
+
+export const keyOfEntry = ({ method, kinds }: Entry): string => `${method} ${sourceOf(kinds)}`;
+
+/** Compiling a pattern is slow, and a property asks about few patterns many times. */
+const matchers = new Map<string, MatchFunction<ParamData>>();
+
+function matcherOf(source: string, sensitive: boolean): MatchFunction<ParamData> {
+  const key = `${sensitive} ${source}`;
+  const known = matchers.get(key) ?? match(source, { sensitive, trailing: false, decode: false });
+  matchers.set(key, known);
+  return known;
+}
+
+/** Whether a router with this reading matches a path to a pattern. */
+export function isMatch(kinds: Kinds, path: string, reading: Reading): boolean {
+  const { ignoresCase, decodes } = reading;
+  const source = sourceOf(kindsIn(kinds, reading));
+  const text = pathIn(path, reading);
+  const found = matcherOf(decodes ? decodeURIComponent(source) : source, !ignoresCase);
+  return found(decodes ? decodeURIComponent(text) : text) !== false;
+}
+
+/** Whether Fastify matches a path to a pattern: it also takes an empty last parameter or wildcard. */
+export const isMatchOrEmpty = (kinds: Kinds, path: string, reading: Reading): boolean =>
+  isMatch(kinds, path, reading) ||
+  (path.endsWith("/") &&
+    ["parameter", "wildcard"].includes(kinds.at(-1) ?? "") &&
+    isMatch(kinds, `${path}z`, reading));
+
+const kindsIn = (kinds: Kinds, { ignoresSlash }: Reading): Kinds =>
+  ignoresSlash && kinds.at(-1) === "" ? kinds.slice(0, -1) : kinds;
+
+const pathIn = (path: string, { ignoresSlash }: Reading): string =>
+  ignoresSlash ? path.replace(/(?<=.)\/$/, "") : path;
+
+/** The methods whose rules decide a request, in order. */
+const methodsFor = (method: string): readonly string[] =>
+  method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
+
+/** The narrowest of the entries that a router with this reading matches to a path. */
+export const narrowestEntry = (
+  entries: readonly Entry[],
+  method: string,
+  path: string,
+  reading: Reading,
+  matches = isMatch,
+): Entry | undefined =>
+  narrowestFor(entries, method, path, reading, ({ kinds }) => matches(kinds, path, reading));
+
+/** The narrowest of the entries that cover a whole route: all its sample paths match. */
+export function narrowestCovering(
+  entries: readonly Entry[],
+  method: string,
+  route: Kinds,
+): Entry | undefined {
+  const own = kindsIn(route, LOOSEST);
+  const samples = samplePaths(own);
+  return narrowestFor(entries, method, samplePathWith(own, "z"), LOOSEST, ({ kinds }) =>
+    samples.every((path) => isMatch(kinds, path, LOOSEST)),
+  );
+}
+
+/** The path of a pattern whose parameters are all one text. */
+export const samplePathWith = (kinds: Kinds, text: string): string =>
+  sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
+
+function narrowestFor(
+  entries: readonly Entry[],
+  method: string,
+  path: string,
+  reading: Reading,
+  isCandidate: (entry: Entry) => boolean,
+): Entry | undefined {
+  const text = pathIn(path, reading);
+  const length = text === "/" ? 0 : text.split("/").length - 1;
+  for (const asked of methodsFor(method)) {
+    const [narrowest] = entries
+      .filter((entry) => entry.method === asked && isCandidate(entry))
+      .map((entry) => ({ entry, ranks: ranksOf(kindsIn(entry.kinds, reading), length) }))
+      .sort((a, b) => compareRanks(a.ranks, b.ranks));
+    if (narrowest) return narrowest.entry;
+  }
+  return undefined;
+}
+
+const RANKS: Readonly<Record<Kind, number>> = {
+  a: 0,
+  A: 0,
+  b: 0,
+  accent: 0,
+  "": 0,
+  // Two characters of text are narrower than one.
+  suffix: 1,
+  prefix: 1,
+  pair: 2,
+  parameter: 3,
+  wildcard: 4,
+};
+const REST_OF_WILDCARD = 5;
+
+/** How narrow a pattern takes each segment of a path; a wildcard takes what the other segments leave. */
+function ranksOf(kinds: Kinds, length: number): readonly number[] {
+  return kinds.flatMap((kind) => {
+    const taken = kind === "wildcard" ? Math.max(length - kinds.length, 0) : 0;
+    return [RANKS[kind], ...Array.from({ length: taken }, () => REST_OF_WILDCARD)];
+  });
+}
+
+function compareRanks(a: readonly number[], b: readonly number[]): number {
+  const place = a.findIndex((rank, index) => rank !== b[index]);
+  return place < 0 ? a.length - b.length : (a[place] ?? 0) - (b[place] ?? -1);
+}
