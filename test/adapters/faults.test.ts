@@ -134,6 +134,25 @@ describe.each([
     expect(ran).toBe(0);
   });
 
+  it("runs no public route when a wrapper of protect continues after a refusal with another URL", async () => {
+    const guard = forExpress.protect(serverWith({ scopeMappings: { "GET /x": [], "GET /open": "public" } }));
+    const app = express();
+    let ran = 0;
+    app.use((request, response, next) => {
+      guard(request, response, () => undefined);
+      request.url = "/open";
+      next();
+    });
+    app.get("/open", (_request, response) => {
+      ran += 1;
+      response.end();
+    });
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    expect((await ask(port, { path: "/x" })).status).toBe(401);
+    expect(ran).toBe(0);
+  });
+
   it("checks the route of a request whose prototype is the guarded request", async () => {
     const app = express();
     const router = express.Router().get("/:page", answer);
