@@ -7,7 +7,7 @@ import base from "./vitest.config.ts";
 export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
   test: {
-    include: ["test/{policy,response,token}/*.test.ts", "test/{scope,request,principal}.test.ts"],
+    include: ["test/{scopes,policy,response,token}/*.test.ts", "test/request.test.ts"],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,
     reporters: [new LoadFailures()],
