@@ -10,6 +10,8 @@ export default defineConfig({
     include: ["test/{scopes,policy,response,token}/*.test.ts", "test/request.test.ts"],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,
+    // Instrumented code is several times slower.
+    testTimeout: 120_000,
     reporters: [new LoadFailures()],
     sequence: { sequencer: Mirrors },
   },
