@@ -4,7 +4,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
+import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
 import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { withRole } from "../roles.ts";
@@ -99,12 +99,9 @@ export function protect(
     const hasRouters = middleware.watch(raw, request.server);
     const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
     const params = request.params as AccessRequest["params"];
-    whenKnown(
+    settle(
       () => guard(server, raw, toAccessRequest(raw, method, request.url, pattern, params), hasRouters),
-      (refusal) => {
-        if (refusal) send(reply, refusal);
-        else done();
-      },
+      (refusal) => send(reply, refusal),
       done,
     );
   };

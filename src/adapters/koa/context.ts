@@ -3,6 +3,7 @@ import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
+import { isPending } from "../../runtime/pending.ts";
 import { type PendingRefusal } from "../guard.ts";
 import { type NodeRequest } from "../node-request.ts";
 
@@ -119,7 +120,7 @@ function prefixOf(whole: string, path: string): string | undefined {
 /** Passes a request on, or writes its refusal. */
 export function proceed(context: KoaContext, refusal: PendingRefusal, next: () => unknown): unknown {
   if (!refusal) return next();
-  if ("then" in refusal) return refusal.then((late) => proceed(context, late, next));
+  if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
   context.status = refusal.status;
   context.set({ ...refusal.headers });
   // As text: Koa gives an object the type application/json.
