@@ -1,7 +1,6 @@
 /** How Koa shows a request to a middleware, and how a refusal is written to its response. */
 import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
-import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { isPending } from "../../runtime/pending.ts";
 import { type PendingRefusal } from "../guard.ts";
