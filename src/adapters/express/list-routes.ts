@@ -2,15 +2,8 @@ import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
 import { covers } from "../../audit/overlap.ts";
 import { type PatternSegment } from "../../policy/pattern.ts";
 import { parseRoutePattern } from "../../policy/route-fit.ts";
-import { isGuard, isScopeCheck } from "../roles.ts";
-import {
-  isEveryMethod,
-  listRoutes,
-  NO_GUARD,
-  type Registration,
-  unguardedPlace,
-  writeOut,
-} from "../route-list.ts";
+import { isGuard } from "../roles.ts";
+import { describeUnguarded, isEveryMethod, listRoutes, type Registration, writeOut } from "../route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -124,11 +117,14 @@ function findUnguarded(
   index: number,
   guards: readonly Paths[],
 ): UnguardedPlace | undefined {
-  if (guards.every((paths) => paths.length === 0)) return NO_GUARD;
   const first = guards.findIndex((paths) => isCovered(paths, pattern));
   if (first >= 0 && first < index) return undefined;
-  const hasScopeCheck = route.stack.some(({ handle }) => isScopeCheck(handle));
-  return unguardedPlace(first < 0 ? "outside" : "before", hasScopeCheck);
+  const hasGuard = guards.some((paths) => paths.length > 0);
+  const place = first >= 0 ? "before" : hasGuard ? "outside" : "unknown";
+  return describeUnguarded(
+    place,
+    route.stack.map(({ handle }) => handle),
+  );
 }
 
 type Paths = readonly (readonly PatternSegment[])[];
