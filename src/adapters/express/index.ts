@@ -2,7 +2,7 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
 import { createBodyWarning } from "../body-parser.ts";
-import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
+import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
 import { readProperty, toAccessRequest } from "../node-request.ts";
 import { send } from "../node-response.ts";
@@ -47,12 +47,9 @@ export function protect(
       throw misplaced("express", request, response, next);
     if (readProperty(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
-    whenKnown(
+    settle(
       () => guard(server, request, toAccessRequest(request, readMethod(request), readTarget(request)), true),
-      (refusal) => {
-        if (refusal) send(response, refusal);
-        else next();
-      },
+      (refusal) => send(response, refusal),
       next,
     );
   });

@@ -52,8 +52,10 @@ interface Mountable {
   readonly mountpath?: unknown;
 }
 
-export const isRoute = (value: unknown): value is ExpressRoute =>
-  typeof value === "object" && value !== null && "stack" in value && Array.isArray(value.stack);
+const hasStack = (value: unknown): boolean =>
+  Array.isArray((Object(value) as { readonly stack?: unknown }).stack);
+
+export const isRoute = (value: unknown): value is ExpressRoute => hasStack(value);
 
 /** An application, and not only a router. */
 export const isApplication = (value: unknown): value is ExpressApplication =>
@@ -119,13 +121,7 @@ function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 keeps its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, attempt(() => holder?.router)];
-  return candidates.find(
-    (one): one is ExpressRouter =>
-      (typeof one === "object" || typeof one === "function") &&
-      one !== null &&
-      "stack" in one &&
-      Array.isArray(one.stack),
-  );
+  return candidates.find((one): one is ExpressRouter => hasStack(one));
 }
 
 /** The patterns of a path as it was written; `undefined` for regular expressions. */

@@ -4,7 +4,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
+import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
 import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { withRole } from "../roles.ts";
@@ -16,13 +16,10 @@ export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
-  /** Node's own request. */
   readonly raw: NodeRequest;
-  /** The method as it was sent. */
   readonly method: string;
   /** The target, rewritten where `rewriteUrl` does that. */
   readonly url: string;
-  /** The decoded parameters of the route. */
   readonly params: unknown;
   /** The route that was matched; without `url`, none was. */
   readonly routeOptions: { readonly url?: string | undefined };
@@ -32,11 +29,8 @@ export interface FastifyRequest {
 
 /** The part of Fastify's reply that a refusal is written to. */
 export interface FastifyReply {
-  /** Sets the status. */
   code(status: number): unknown;
-  /** Sets header fields. */
   headers(headers: Record<string, string>): unknown;
-  /** Sends the body. */
   send(body: Buffer): unknown;
 }
 
@@ -49,7 +43,6 @@ export type FastifyHook = (
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
-  /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
 }
 
@@ -87,10 +80,8 @@ export function protect(
   assertNoOptions(options);
   const patterns = new Map<string, string>();
   const patternOf = (url: string): string => {
-    const known = patterns.get(url);
-    if (known !== undefined) return known;
-    const pattern = toPattern(url);
-    patterns.set(url, pattern);
+    let pattern = patterns.get(url);
+    if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
     return pattern;
   };
   const middleware = createMiddlewareGuard(server);
@@ -99,12 +90,9 @@ export function protect(
     const hasRouters = middleware.watch(raw, request.server);
     const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
     const params = request.params as AccessRequest["params"];
-    whenKnown(
+    settle(
       () => guard(server, raw, toAccessRequest(raw, method, request.url, pattern, params), hasRouters),
-      (refusal) => {
-        if (refusal) send(reply, refusal);
-        else done();
-      },
+      (refusal) => send(reply, refusal),
       done,
     );
   };

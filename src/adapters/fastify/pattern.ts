@@ -6,68 +6,41 @@ import { literalPattern, quoteName } from "../pattern-source.ts";
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';
-  return splitSegments(url)
+  const segments = withoutExpressions(url).slice(1).split("/");
+  return segments
     .map((segment) => {
       const isOptional = segment.endsWith("?") && segment.includes(":");
-      const pattern = `/${toSegment(isOptional ? segment.slice(0, -1) : segment)}`;
-      return isOptional ? `{${pattern}}` : pattern;
+      return isOptional ? `{/${toSegment(segment.slice(0, -1))}}` : `/${toSegment(segment)}`;
     })
     .join("");
 }
 
-/** At slashes outside of expressions. */
-function splitSegments(url: string): readonly string[] {
-  const segments: string[] = [];
-  let current = "";
+/** A parameter whose name ends here. An even number of colons in front of it is text. */
+const ENDS_WITH_NAME = /(?<!:)(?:::)*:[^:/\-.(]+$/;
+
+/** Each expression behind a parameter becomes `()`, which still ends the name. */
+function withoutExpressions(url: string): string {
+  let kept = "";
   let depth = 0;
-  for (const char of url.slice(1)) {
-    if (char === "(") depth += 1;
-    if (char === ")") depth -= 1;
-    if (char === "/" && depth === 0) {
-      segments.push(current);
-      current = "";
-    } else current += char;
+  for (const [char] of url.matchAll(/\\?./gs)) {
+    if (char === "(" && (depth > 0 || ENDS_WITH_NAME.test(kept))) {
+      if (depth === 0) kept += "()";
+      depth += 1;
+    } else if (depth === 0) kept += char;
+    else if (char === ")") depth -= 1;
   }
-  return [...segments, current];
+  return kept;
 }
 
-function toSegment(segment: string): string {
-  let pattern = "";
-  let rest = segment;
-  while (rest !== "") {
-    const [taken, written] = readParameter(rest) ?? readText(rest);
-    pattern += written;
-    rest = rest.slice(taken);
-  }
-  return pattern;
-}
+/** A parameter, a wildcard, a doubled colon, which stands for one, or text. */
+const TOKEN = /:([^:/\-.(]+)(?:\(\))?|\*|::|:|[^:*]+/g;
 
-/** A parameter with the expression behind it. Its name ends at the characters at which find-my-way ends it. */
-function readParameter(text: string): readonly [taken: number, written: string] | undefined {
-  if (text === "*") return [1, '*"*"'];
-  const name = /^:([^:/\-.(]+)/.exec(text)?.[1];
-  if (name === undefined) return undefined;
-  const end = name.length + 1;
-  return [end + expressionLength(text.slice(end)), `:${quoteName(name)}`];
-}
-
-/** The length of a parenthesised expression at the beginning of a text. */
-function expressionLength(text: string): number {
-  let depth = 0;
-  for (let index = 0; index < text.length; index += 1) {
-    if (text[index] === "(") depth += 1;
-    if (text[index] === ")") depth -= 1;
-    if (depth === 0) return index === 0 ? 0 : index + 1;
-  }
-  return text.length;
-}
-
-/** Text up to the next parameter; a doubled colon stands for one. */
-function readText(text: string): readonly [taken: number, written: string] {
-  if (text.startsWith("::")) return [2, "\\:"];
-  // A wildcard behind text shares its segment: no pattern of ours says that, and a route without a pattern is denied.
-  const star = text.indexOf("*");
-  if (star >= 0 && !text.slice(0, star).includes(":")) return [text.length, `${text.slice(0, star)}*"*"`];
-  const taken = Math.max(1, text.slice(1).search(/:|$/) + 1);
-  return [taken, literalPattern(encodeURI(text.slice(0, taken)).replaceAll("%25", "%"))];
-}
+/**
+ * A wildcard behind text stays in its segment. No pattern of the table can say that, so the route is denied.
+ */
+const toSegment = (segment: string): string =>
+  segment.replaceAll(TOKEN, (token, name?: string) => {
+    if (name !== undefined) return `:${quoteName(name)}`;
+    if (token === "*") return '*"*"';
+    return token === "::" ? "\\:" : literalPattern(encodeURI(token).replaceAll("%25", "%"));
+  });

@@ -5,19 +5,11 @@ import { FAULT, toRawResponse } from "../../response/raw-response.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertResourceServer, misplaced } from "../misuse.ts";
-import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { type NodeServerRequest, toAccessRequest } from "../node-request.ts";
 import { type NodeResponse, send } from "../node-response.ts";
 import { close, type UpgradeSocket } from "./upgrade-socket.ts";
 
-export { type NodeResponse, type UpgradeSocket };
-
-/** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
-export interface NodeServerRequest extends NodeRequest {
-  /** Optional only in the types of Node. */
-  readonly method?: string | undefined;
-  /** The target; optional only in the types of Node. */
-  readonly url?: string | undefined;
-}
+export { type NodeResponse, type NodeServerRequest, type UpgradeSocket };
 
 /** Returns whether a request may go on; if not, it has been answered. */
 export type NodeGuard = (request: NodeServerRequest, response: NodeResponse) => Promise<boolean>;
