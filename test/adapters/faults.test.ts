@@ -89,6 +89,51 @@ describe.each([
     expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
   });
 
+  it("runs no route when a second guard of the same server fails and an error handler calls next()", async () => {
+    let isBroken = false;
+    const server = serverWith({
+      scopeMappings: { "GET /x": ["x:read"] },
+      now: () => (isBroken ? Number.NaN : Date.now()),
+    });
+    const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();
+    const app = express();
+    app.use(forExpress.protect(server));
+    app.use((_request, _response, next) => {
+      isBroken = true;
+      next();
+    });
+    app.use(forExpress.protect(server), continueAnyway);
+    app.get("/x", answer);
+    expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
+  });
+
+  it("runs no route when a wrapper of protect continues before the decision or after a refusal", async () => {
+    const server = serverWith({ scopeMappings: { "GET /x": ["x:read"], "GET /:page": ["x:read"] } });
+    const guard = forExpress.protect(server);
+    const app = express();
+    let ran = 0;
+    app.use((request, response, next) => {
+      guard(request, response, () => undefined);
+      next();
+    });
+    app.get("/:page", (_request, response) => {
+      ran += 1;
+      response.end();
+    });
+    const onFault: ErrorRequestHandler = (_error, _request, response, _next) => {
+      if (!response.headersSent) response.status(500).end();
+    };
+    app.use(onFault);
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    expect((await ask(port, { path: "/x" })).status).toBe(401);
+    const token = await issuer.token({ scopes: [] });
+    // The first request with a token is decided later, and the second one at once.
+    expect((await ask(port, { path: "/x", token })).status).toBe(500);
+    expect((await ask(port, { path: "/x", token })).status).toBe(403);
+    expect(ran).toBe(0);
+  });
+
   it("checks the route of a request whose prototype is the guarded request", async () => {
     const app = express();
     const router = express.Router().get("/:page", answer);

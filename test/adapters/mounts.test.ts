@@ -23,6 +23,9 @@ const serverFor = (scopeMappings: ScopeMappings) =>
     scopeMappings,
   });
 
+/** How far the clock of the mounts was moved, in milliseconds. */
+let elapsed = 1_000;
+
 type Get = (path: string, ...scopes: readonly string[]) => Promise<number>;
 
 async function start(app: Express): Promise<Get> {
@@ -84,7 +87,8 @@ describe.each([
     const get = await start(app);
     await expectWritten(get);
     outer.use("/:area/web", router);
-    vi.spyOn(performance, "now").mockReturnValue(performance.now() + 1_000);
+    elapsed += 1_000;
+    vi.spyOn(performance, "now").mockReturnValue(performance.now() + elapsed);
     expect(await get("/api/web/logs", "teams:web:logs")).toBe(403);
     expect(await get("/api/web/logs", "teams:web:logs", "area:logs")).toBe(200);
   });
@@ -123,11 +127,9 @@ describe.each([
   });
 
   it("reads a mount as it was requested when Express does not report it, and warns once", async () => {
-    vi.resetModules();
-    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const inner = logs();
-    const app = express().use(fresh.protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
+    const app = express().use(protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
     app.use("/api/:team", (request, response, next) => {
       inner(request, response, next);
     });
@@ -145,10 +147,8 @@ describe.each([
   });
 
   it("warns of no mount that Express reports", async () => {
-    vi.resetModules();
-    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    const app = express().use(fresh.protect(serverFor(LOGS)));
+    const app = express().use(protect(serverFor(LOGS)));
     app.use("/api", express().use("/:team", logs()));
     await expectWritten(await start(app));
     expect(warn).not.toHaveBeenCalled();

@@ -71,11 +71,11 @@ function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): reado
   const found = knownMounts.get(route)?.get(baseUrl);
   if (found) return found;
   const path = readPath(baseUrl);
-  const apps = [readProperty(request, "app"), readProperty(request, GUARDED_APP)];
-  const reported = path
-    ? [...new Set(apps)].flatMap((app) => (app ? reportedMounts(app, route, path) : []))
-    : [];
-  if (reported.length === 0) warnOfMounts();
+  const apps = [readProperty(request, "app"), readProperty(request, GUARDED_APP)].filter(
+    (app) => app !== undefined,
+  );
+  const reported = path ? [...new Set(apps)].flatMap((app) => reportedMounts(app, route, path)) : [];
+  if (reported.length === 0) warnOfMounts(apps[0] ?? route);
   const mounts = [...new Set([...reported, literalPattern(baseUrl)])];
   const known = knownMounts.get(route) ?? new BoundedMap<string, readonly string[]>(MAX_MOUNTS);
   knownMounts.set(route, known);
@@ -121,11 +121,12 @@ function isMountOf(mount: string, path: Path): boolean {
   return pattern?.alternatives.some(({ segments }) => fitOf(segments, path)) ?? false;
 }
 
-let hasWarned = false;
+const warned = new WeakSet<object>();
 
-function warnOfMounts(): void {
-  if (hasWarned) return;
-  hasWarned = true;
+/** Once for each application, or for the route of a router without one. */
+function warnOfMounts(owner: object): void {
+  if (warned.has(owner)) return;
+  warned.add(owner);
   process.emitWarning(
     "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
     "ScopegateWarning",

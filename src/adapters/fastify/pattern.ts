@@ -2,45 +2,43 @@ import { literalPattern, quoteName } from "../pattern-source.ts";
 
 /**
  * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the same paths:
- * expressions are left out, and the last wildcard is named `*`, as in `request.params`.
+ * regular expressions are left out, and the last wildcard is named `*`, as in `request.params`. No rule covers a route
+ * with a wildcard behind text, because no pattern can express it.
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';
-  const segments = withoutExpressions(url).slice(1).split("/");
+  const segments = emptyExpressions(url.slice(1)).split("/");
   return segments
     .map((segment) => {
       const isOptional = segment.endsWith("?") && segment.includes(":");
-      return isOptional ? `{/${toSegment(segment.slice(0, -1))}}` : `/${toSegment(segment)}`;
+      const pattern = `/${(isOptional ? segment.slice(0, -1) : segment).replace(TOKEN, toPart)}`;
+      return isOptional ? `{${pattern}}` : pattern;
     })
     .join("");
 }
 
-/** A parameter whose name ends here. An even number of colons in front of it is text. */
-const ENDS_WITH_NAME = /(?<!:)(?:::)*:[^:/\-.(]+$/;
-
-/** Each expression behind a parameter becomes `()`, which still ends the name. */
-function withoutExpressions(url: string): string {
-  let kept = "";
+/** Leaves `()` of the regular expression behind a parameter, which may hold slashes and colons. */
+function emptyExpressions(url: string): string {
+  let left = "";
   let depth = 0;
-  for (const [char] of url.matchAll(/\\?./gs)) {
-    if (char === "(" && (depth > 0 || ENDS_WITH_NAME.test(kept))) {
-      if (depth === 0) kept += "()";
-      depth += 1;
-    } else if (depth === 0) kept += char;
-    else if (char === ")") depth -= 1;
+  for (const char of url) {
+    if (char === "(" && (depth > 0 || PARAMETER_AT_END.test(left))) depth += 1;
+    if (depth === 0 || (depth === 1 && char === "(")) left += char;
+    if (char === ")" && depth > 0) {
+      depth -= 1;
+      if (depth === 0) left += char;
+    }
   }
-  return kept;
+  return left;
 }
 
-/** A parameter, a wildcard, a doubled colon, which stands for one, or text. */
-const TOKEN = /:([^:/\-.(]+)(?:\(\))?|\*|::|:|[^:*]+/g;
+/** A name ends at the characters at which find-my-way ends it; a doubled colon is a colon of the text. */
+const PARAMETER_AT_END = /(?:^|[^:])(?:::)*:[^:/\-.(]+$/;
 
-/**
- * A wildcard behind text stays in its segment. No pattern of the table can say that, so the route is denied.
- */
-const toSegment = (segment: string): string =>
-  segment.replaceAll(TOKEN, (token, name?: string) => {
-    if (name !== undefined) return `:${quoteName(name)}`;
-    if (token === "*") return '*"*"';
-    return token === "::" ? "\\:" : literalPattern(encodeURI(token).replaceAll("%25", "%"));
-  });
+const TOKEN = /::|\*|:([^:/\-.(]+)(?:\(\))?|.[^:*]*/gs;
+
+function toPart(token: string, name: string | undefined): string {
+  if (token === "::") return "\\:";
+  if (token === "*") return '*"*"';
+  return name === undefined ? literalPattern(encodeURI(token).replaceAll("%25", "%")) : `:${quoteName(name)}`;
+}
