@@ -6,7 +6,7 @@ import { isAcceptedBy, PEERS, type Peer } from "./peers.ts";
 import { TOKEN_CASES, type TokenCase, verdictOf } from "./tokens.ts";
 import { NOW, pemOf } from "./tokens/forge.ts";
 
-/** The options that all verifiers can be told: one algorithm and one key. The rest of the table is about this library. */
+/** The options that all verifiers support. Tokens that need other options cannot be compared. */
 const COMMON = ["algorithm", "verificationKeys"];
 
 interface Comparable {
@@ -18,7 +18,7 @@ interface Comparable {
 function comparable(one: TokenCase): readonly Comparable[] {
   const { options = {}, pollution, expected } = one;
   if (pollution || Object.keys(options).some((name) => !COMMON.includes(name))) return [];
-  // Options for which there is no server, and a size that is a matter of the limit.
+  // Skips invalid options, and `too_large`, which depends on the size limit.
   if (expected.includes("_") && expected !== "not_yet_valid") return [];
   const [key = pemOf("rsa"), ...more] = options.verificationKeys ?? [];
   if (typeof key !== "string" || key.startsWith("{") || more.length > 0) return [];
@@ -32,7 +32,7 @@ const keyObjectOf = (key: string, algorithm: Algorithm) =>
     ? createSecretKey(key, "utf8")
     : createPublicKey(key.replaceAll("\\n", "\n").trim());
 
-describe("the same tokens through scopegate, jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
+describe("scopegate, compared with jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
   const found = new Map<string, Verdict>();
 
   beforeAll(async () => {
@@ -53,18 +53,18 @@ describe("the same tokens through scopegate, jose, jsonwebtoken, fast-jwt and ho
   });
   afterAll(() => void vi.useRealTimers());
 
-  it("are many", () => {
+  it("compares more than 200 tokens", () => {
     expect(all.length).toBeGreaterThan(200);
   });
 
-  it("differ exactly where the table says so, and says why", () => {
+  it("differs from the others exactly where the table explains it", () => {
     const explained = DIFFERENCES.map(({ tokens }) => Object.entries(tokens)).flat();
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(explained));
     expect(explained).toHaveLength(found.size);
     for (const { why } of DIFFERENCES) expect(why).toMatch(/^[A-Za-z].{30,}\.$/);
   });
 
-  it("are let in by this library and refused by all others never", () => {
+  it("accepts no token that all others refuse", () => {
     const alone = [...found].filter(
       ([, { here, notBy }]) => here === "accepted" && notBy.length === PEERS.length,
     );

@@ -1,21 +1,21 @@
 import { describe, expect, it } from "vitest";
 import { runTokens, TOKEN_CASES, verdictOf } from "./tokens.ts";
 
-describe.each(Object.entries(TOKEN_CASES))("a token of the table of %s", (_, cases) => {
-  it.each(cases.map((one) => [one.name, one.expected, one] as const))(
-    "%s is %s",
-    async (_name, expected, one) => {
+describe.each(Object.entries(TOKEN_CASES))("token verification, table of %s", (_, cases) => {
+  it.each(cases.map((one) => [one.expected, one.name, one] as const))(
+    "returns the verdict %s for %s",
+    async (expected, _name, one) => {
       expect(await verdictOf(one)).toBe(expected);
     },
   );
 
-  it("has a name of its own in every row", () => {
+  it("has a unique name in every row", () => {
     const names = cases.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 });
 
-it("lets in no hostile token and refuses no honest one", async () => {
+it("accepts no hostile token and rejects no valid token", async () => {
   const { tokens, ...wrong } = await runTokens();
   expect(wrong).toEqual({ falseAccepts: [], falseRejects: [] });
   expect(tokens).toBeGreaterThan(400);

@@ -1,4 +1,4 @@
-/** Whatever a challenge is made of, it reads as one challenge that says the same. */
+/** Any challenge is rendered as exactly one valid challenge with the same parameters. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderChallenge } from "../../../src/response/challenge.ts";
@@ -8,7 +8,7 @@ import { fuzzRuns } from "./runs.ts";
 
 const runs = { numRuns: fuzzRuns() };
 
-describe("the challenge writer", () => {
+describe("renderChallenge", () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
   });
@@ -35,7 +35,7 @@ describe("the challenge writer", () => {
     { requiredKeys: [] },
   );
 
-  it("writes what parses back to what it was told (RFC 9110 section 11.6.1)", () => {
+  it("renders parameters that parse back to the same values (RFC 9110 section 11.6.1)", () => {
     fc.assert(
       fc.property(challenges, (challenge) => {
         const { realm, error, errorDescription, scopes, resourceMetadataUrl } = challenge;
@@ -52,7 +52,7 @@ describe("the challenge writer", () => {
     );
   });
 
-  it("writes one challenge of printable ASCII whatever it is told", () => {
+  it("renders one challenge in printable ASCII for any input", () => {
     const anything = fc.record({
       realm: noise,
       errorDescription: noise,
