@@ -26,8 +26,10 @@ export function assertResourceServer(server: unknown, caller = "protect"): asser
   );
 }
 
-/** Options would have no effect. */
-export function assertNoOptions(options: object): void {
+/** Each route is checked as its router reads it, so there is nothing to set. */
+export type NoOptions = Readonly<Record<string, never>>;
+
+export function assertNoOptions(options: NoOptions): void {
   const [name] = Object.keys(options);
   if (name !== undefined) throw new TypeError(`protect received unknown option \`${name}\`. It takes none.`);
 }

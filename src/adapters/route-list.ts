@@ -2,7 +2,7 @@
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
 import { isScopeCheck } from "./roles.ts";
-import { renderPattern } from "./pattern-source.ts";
+import { renderPattern } from "../policy/render-pattern.ts";
 
 /** What a framework registered: one pattern, and the methods that reach its handler. */
 export interface Registration {

@@ -17,15 +17,14 @@ import {
 } from "./router.ts";
 
 /**
- * Lists the routes of an Express application (4 and 5) for `server.audit`, including nested routers with the mounts above
- * them. Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. A route
- * or mount whose path is a regular expression is listed as text that the audit reports as unreadable, and so is a mount
- * that Express does not report (5.0 to 5.2).
+ * Lists the routes of an Express application (4 and 5) for `server.audit`, including those of nested routers. Optional
+ * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit reports a path
+ * that is a regular expression as unreadable, and so a mount that Express does not report (5.0 to 5.2).
  *
- * A route that `protect` does not run in front of is marked as unguarded. Where no guard is found in the application at
- * all, every route is marked, and the audit warns.
+ * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard, every route is
+ * marked, and the audit warns.
  *
- * Express hides applications that are mounted by `app.use`: name each of them after the application that it is mounted
+ * Express hides applications that are mounted by `app.use`: pass each of them after the application that it is mounted
  * in. Handlers given to `app.use(path, handler)` are not routes.
  *
  * @throws TypeError for anything but applications and routers, and when a mounted application is not named
@@ -120,11 +119,8 @@ function findUnguarded(
   const first = guards.findIndex((paths) => isCovered(paths, pattern));
   if (first >= 0 && first < index) return undefined;
   const hasGuard = guards.some((paths) => paths.length > 0);
-  const place = first >= 0 ? "before" : hasGuard ? "outside" : "unknown";
-  return describeUnguarded(
-    place,
-    route.stack.map(({ handle }) => handle),
-  );
+  const handlers = route.stack.map(({ handle }) => handle);
+  return describeUnguarded(first >= 0 ? "before" : hasGuard ? "outside" : "unknown", handlers);
 }
 
 type Paths = readonly (readonly PatternSegment[])[];

@@ -23,11 +23,9 @@ export interface ExpressRequest extends NodeRequest {
 export type ExpressResponse = NodeResponse;
 
 /** A middleware, typed by what it uses: it fits both major versions and does not change the types of route parameters. */
-export type ExpressMiddleware = (
-  request: ExpressRequest,
-  response: ExpressResponse,
-  next: (error?: unknown) => void,
-) => void;
+export type ExpressMiddleware = (request: ExpressRequest, response: ExpressResponse, next: Next) => void;
+
+type Next = (error?: unknown) => void;
 
 /** The method in the letter case in which Express compares it. */
 export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();

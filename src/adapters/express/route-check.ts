@@ -67,12 +67,14 @@ function putCheck(layer: ExpressHandler): void {
   // Error handlers have four parameters; they run for faults only.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
   checkedLayers.add(layer);
-  layer.handle = behindCheck(handle as (...given: Parameters<ExpressMiddleware>) => unknown);
+  layer.handle = behindCheck(handle as Handler);
 }
 
+type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;
+
 /** Returns what the handler returns: Express 5 waits for its promise. */
-function behindCheck(handle: (...given: Parameters<ExpressMiddleware>) => unknown): typeof handle {
-  const checked: typeof handle = (request, response, next) => {
+function behindCheck(handle: Handler): Handler {
+  const checked: Handler = (request, response, next) => {
     if (!isGuarded(request)) return handle(request, response, next);
     return settle(
       () => checkRoute(request),

@@ -46,12 +46,6 @@ interface ExpressRouter {
   readonly stack: readonly ExpressLayer[];
 }
 
-/** The properties of an application that show where it is mounted. */
-interface Mountable {
-  readonly parent?: ExpressApplication;
-  readonly mountpath?: unknown;
-}
-
 const hasStack = (value: unknown): boolean =>
   Array.isArray((Object(value) as { readonly stack?: unknown }).stack);
 
@@ -66,11 +60,11 @@ export const isListable = (value: unknown): value is ExpressApplication =>
   routerOf(value) !== undefined || isApplication(value);
 
 export const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
-  (app as Mountable).parent;
+  (app as { readonly parent?: ExpressApplication }).parent;
 
 /** The paths where an application is mounted in its parent. */
 export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
-  toPatterns((app as Mountable).mountpath);
+  toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
 /** Where an application is mounted, from its root application down. One that is mounted twice knows the last place. */
 export function readMounts(app: ExpressApplication): readonly string[] | undefined {

@@ -5,7 +5,7 @@ import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { type Principal } from "../../token/principal.ts";
 import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
 import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { withRole } from "../roles.ts";
 import { rememberGuarded } from "./list-routes.ts";
@@ -34,12 +34,10 @@ export interface FastifyReply {
   send(body: Buffer): unknown;
 }
 
+type Done = (error?: Error) => void;
+
 /** A hook, typed by what it uses: it fits both major versions. */
-export type FastifyHook = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-) => void;
+export type FastifyHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void;
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
@@ -47,17 +45,12 @@ export interface FastifyInstance {
 }
 
 /** A plugin for `app.register`. */
-export type FastifyPlugin = (
-  instance: FastifyInstance,
-  options: object,
-  done: (error?: Error) => void,
-) => void;
+export type FastifyPlugin = (instance: FastifyInstance, options: object, done: Done) => void;
 
 /**
- * Protects every route of the instance that it is registered on, in `onRequest`, before the body is read:
- * `app.register(protect(server))`. The order does not matter: Fastify adds the hook to the plugins inside the instance,
- * whether they were registered before or after. Fastify reports the route that it matched, so the rule of the path and
- * the rule of the route are checked together.
+ * Protects every route of the instance that it is registered on, and of the plugins inside it, whether they were
+ * registered before or after: `app.register(protect(server))`. It runs in `onRequest`, before the body is read. The rule
+ * of the path and the rule of the matched route are checked together.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -72,10 +65,7 @@ export type FastifyPlugin = (
  * app.get("/agents/:agent_id", (request) => ({ caller: principalOf(request)?.userId }));
  * ```
  */
-export function protect(
-  server: ResourceServer,
-  options: Readonly<Record<string, never>> = {},
-): FastifyPlugin {
+export function protect(server: ResourceServer, options: NoOptions = {}): FastifyPlugin {
   assertResourceServer(server);
   assertNoOptions(options);
   const patterns = new Map<string, string>();
@@ -96,21 +86,19 @@ export function protect(
       done,
     );
   };
-  return fastifyPlugin(
-    (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
-      if (!("addHook" in instance)) throw misplaced("fastify", instance, _options, done);
-      rememberGuarded(instance);
-      middleware.attach(instance);
-      instance.addHook("onRequest", hook);
-      done();
-    },
-    { name: "scopegate", fastify: ">=4.10" },
-  );
+  const plugin: FastifyPlugin = (instance, others, done) => {
+    if (!("addHook" in instance)) throw misplaced("fastify", instance, others, done);
+    rememberGuarded(instance);
+    middleware.attach(instance);
+    instance.addHook("onRequest", hook);
+    done();
+  };
+  return fastifyPlugin(plugin, { name: "scopegate", fastify: ">=4.10" });
 }
 
 /**
- * Requires scopes for one route, on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`.
- * `<name>` stands for a parameter of the route. Needs `protect` on its instance.
+ * Requires scopes for one route, on top of its rule, as its hook: `{ onRequest: requireScopes("agents:run") }`. `<name>`
+ * stands for a parameter of the route. Needs `protect` on its instance.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): FastifyHook {

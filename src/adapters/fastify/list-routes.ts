@@ -1,5 +1,5 @@
 import { type ListedRoute } from "../../audit/coverage.ts";
-import { unquote } from "../pattern-source.ts";
+import { unquote } from "../../policy/render-pattern.ts";
 import { describeUnguarded, listRoutes, type Registration } from "../route-list.ts";
 import { toPattern } from "./pattern.ts";
 

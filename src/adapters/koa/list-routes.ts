@@ -23,13 +23,11 @@ export interface RoutesOptions {
 
 /**
  * Lists the routes for `server.audit`: of an application whose routers were given to `app.use(router.routes())`, or of one
- * or several routers. Nested routers and prefixes are followed, optional groups are written out, a handler for every
- * method is `*`, and HEAD next to GET is part of GET. A route whose path is a regular expression is listed as text that
- * the audit reports as unreadable.
+ * or several routers, with those of nested routers. Optional groups are written out, a handler for every method is `*`,
+ * and HEAD next to GET is part of GET. The audit reports a path that is a regular expression as unreadable.
  *
- * A route that `protect` does not run in front of is marked as unguarded, where the application itself is listed. A
- * `protect` inside a router guards nothing. Where no guard is found in the application, every route is marked, and the
- * audit warns.
+ * Routes of an application that `protect` does not run in front of are marked as unguarded. A `protect` inside a router
+ * guards nothing. If the application has no guard, every route is marked, and the audit warns.
  *
  * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted application
  * or router with its mount path, and audit all lists as one.

@@ -3,7 +3,7 @@
  * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
  */
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
-import { EXPRESSION, literalPattern } from "../pattern-source.ts";
+import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
 
 /** Where a context keeps what @koa/router assigned to it. koa-router before 7.2 assigns `matched` only. */
