@@ -7,9 +7,11 @@ import base from "./vitest.config.ts";
 export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
   test: {
-    include: ["test/{policy,response,token}/*.test.ts", "test/{scope,request,principal}.test.ts"],
+    include: ["test/{scopes,policy,response,token}/*.test.ts", "test/request.test.ts"],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,
+    // Instrumented code is several times slower.
+    testTimeout: 120_000,
     reporters: [new LoadFailures()],
     sequence: { sequencer: Mirrors },
   },

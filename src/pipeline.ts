@@ -6,6 +6,7 @@ import { type RuleTree } from "./policy/rule-tree.ts";
 import { type Governing, Table } from "./policy/table.ts";
 import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
 import { notify } from "./runtime/notify.ts";
+import { isPending, type Pending } from "./runtime/pending.ts";
 import { type ScopeRules } from "./scopes/scope.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { type Credential, isMalformed, readCredential, type TokenSource } from "./token/credential.ts";
@@ -22,7 +23,7 @@ export interface Verdict {
 type Token = Extract<Credential, { kind: "token" }>;
 
 /** A verdict, at once unless a token has to be verified first. */
-export type PendingVerdict = Verdict | Promise<Verdict>;
+export type PendingVerdict = Pending<Verdict>;
 
 export interface PipelineRules {
   readonly tree: RuleTree;
@@ -112,8 +113,7 @@ export class Pipeline {
     if (credential.kind !== "token") return this.#refuseCredential(credential.kind, governing, request);
 
     const identified = this.#identify(credential.token);
-    // A program may have replaced the global `Promise`, and then `instanceof` would take a promise for a result.
-    return "then" in identified
+    return isPending(identified)
       ? this.#whenIdentified(identified, credential, governing, request)
       : this.#decideIdentified(identified, credential, governing, request);
   }

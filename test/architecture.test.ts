@@ -41,7 +41,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "testing/test-key.ts",
     "token/token-cache.ts",
   ],
-  "node:http": ["policy/route-key.ts", "testing/key-server.ts"],
+  "node:http": [
+    "adapters/node-request.ts",
+    "adapters/node-response.ts",
+    "policy/route-key.ts",
+    "testing/key-server.ts",
+  ],
+  "node:stream": ["adapters/node/upgrade-socket.ts"],
   "node:util": ["keys/import-key.ts", "options/key-source-shape.ts", "options/schema.ts"],
 };
 

@@ -1,10 +1,11 @@
 /** What every adapter shares: the verdict about a request, kept for the routes and handlers behind the guard. */
 import { type Decision } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
-import { type PendingVerdict, pipelineOf, type Verdict } from "../pipeline.ts";
+import { pipelineOf, type Verdict } from "../pipeline.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
+import { chain, isPending, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
 import { type NodeRequest, readProperty } from "./node-request.ts";
 
@@ -36,28 +37,30 @@ class Kept {
   }
 }
 
-/** The response of a refusal, or `undefined` for a request that may go on; at once where no token has to be verified. */
-export type PendingRefusal = Refusal | undefined | Promise<Refusal | undefined>;
+/** The response of a refusal, or `undefined` for a request that may go on. */
+export type PendingRefusal = Pending<Refusal | undefined>;
 
-/** Passes on what is known now, or as soon as it is known. A fault goes to `onFault`, and a late one of `onKnown` too. */
-export function whenKnown<T>(
-  run: () => T | Promise<T>,
-  onKnown: (value: T) => unknown,
-  onFault: (fault: Error) => void,
-): void {
-  let value: T | Promise<T>;
+/**
+ * Calls `next()` for a request that may go on, `refuse` for any other, and `next(error)` for a fault. Returns what they
+ * return, or a promise of it, which never rejects.
+ */
+export function settle(
+  run: () => PendingRefusal,
+  refuse: (refusal: Refusal) => unknown,
+  next: (fault?: Error) => unknown,
+): unknown {
+  let refusal: PendingRefusal;
   try {
-    value = run();
+    refusal = run();
   } catch (fault) {
-    onFault(toError(fault));
-    return;
+    return next(toError(fault));
   }
-  if (isPending(value)) value.then(onKnown).catch((fault: unknown) => onFault(toError(fault)));
-  else onKnown(value);
+  if (isPending(refusal))
+    return refusal
+      .then((known) => (known ? refuse(known) : next()))
+      .catch((fault: unknown) => next(toError(fault)));
+  return refusal ? refuse(refusal) : next();
 }
-
-const isPending = <T>(value: T | Promise<T>): value is Promise<T> =>
-  typeof value === "object" && value !== null && "then" in value;
 
 /** Frameworks ignore a fault that is not an error, and continue. */
 const toError = (fault: unknown): Error =>
@@ -75,18 +78,19 @@ export function guard(
   if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after a fault does not bypass the guard.
   guarded.verdict = undefined;
+  // Later code may have changed the credential since the first guard read it.
   const { authorization, cookie } = guarded.credentials;
   const first = guarded.credentials === request ? request : { ...request, authorization, cookie };
-  return keep(guarded, pipelineOf(server).decide(first, isRouteChecked));
+  return chain(pipelineOf(server).decide(first, isRouteChecked), keepVerdict, guarded);
 }
 
 /** Whether a guard has seen the request. */
 export const isGuarded = (raw: object): boolean => Kept.of(raw) !== undefined;
 
 /**
- * Decides a request again at a route that is about to run, for each guard that it passed. A middleware may have changed
- * the request since, and the rule of the route may be another one than the rule of the path. Without patterns, the route
- * does not match the request any more, and the request is refused.
+ * Decides a request again at a route that is about to run, for each guard that it passed: the route may have another rule
+ * than the path, and a middleware may have changed the request. Without patterns, the route does not match the request any
+ * more, and the request is refused.
  */
 export function guardRoute(
   raw: object,
@@ -99,17 +103,11 @@ export function guardRoute(
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.decision.allowed) return server.refuse(verdict.decision);
-  const refusal = keep(guarded, pipelineOf(server).decideRoute(verdict, request, patterns));
-  const next = (known: Refusal | undefined) => known ?? guardRoute(raw, request, patterns, index + 1);
-  return isPending(refusal) ? refusal.then(next) : next(refusal);
+  const refusal = chain(pipelineOf(server).decideRoute(verdict, request, patterns), keepVerdict, guarded);
+  return chain(refusal, (known, after) => known ?? guardRoute(raw, request, patterns, after), index + 1);
 }
 
-function keep(guarded: Guarded, pending: PendingVerdict): PendingRefusal {
-  if (isPending(pending)) return pending.then((verdict) => keepVerdict(guarded, verdict));
-  return keepVerdict(guarded, pending);
-}
-
-function keepVerdict(guarded: Guarded, verdict: Verdict): Refusal | undefined {
+function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
   guarded.verdict = verdict;
   const { decision } = verdict;
   return decision.allowed ? undefined : guarded.server.refuse(decision);

@@ -1,13 +1,12 @@
 /** What is read of Node's own request, which is behind the request of every framework. */
+import { type IncomingMessage } from "node:http";
 import { type AccessRequest } from "../request.ts";
 
-/** Node's own request. */
-export interface NodeRequest {
-  /** The header fields that a credential is read from. */
-  readonly headers: { readonly authorization?: string | undefined; readonly cookie?: string | undefined };
-  /** All header fields as they were sent: names and values in turn. */
-  readonly rawHeaders?: readonly string[];
-}
+/** The part of Node's own request that is read. */
+export type NodeRequest = Pick<IncomingMessage, "headers"> & Partial<Pick<IncomingMessage, "rawHeaders">>;
+
+/** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
+export type NodeServerRequest = NodeRequest & Pick<IncomingMessage, "method" | "url">;
 
 /**
  * Reads a property of a request. Express gives every request another prototype, and V8 then another hidden class: an
@@ -44,7 +43,7 @@ export function toAccessRequest(
 }
 
 /** Only own properties: a polluted prototype must not add a credential. */
-const ownField = (headers: NodeRequest["headers"], name: keyof NodeRequest["headers"]): string | undefined =>
+const ownField = (headers: NodeRequest["headers"], name: "authorization" | "cookie"): string | undefined =>
   Object.hasOwn(headers, name) ? headers[name] : undefined;
 
 /** Node keeps the first of several `Authorization` fields: a proxy in front may have checked another one. */

@@ -1,15 +1,10 @@
+import { type ServerResponse } from "node:http";
 import { type Refusal } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
-/** The part of Node's response that a refusal is written to. Express's response has it too. */
-export interface NodeResponse {
-  /** Set before the body is sent. */
-  statusCode: number;
-  /** Whether the response has already begun. */
-  readonly headersSent: boolean;
-  /** Sets one header field. */
+/** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` have in common. */
+export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "headersSent"> {
   setHeader(name: string, value: string): unknown;
-  /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
 

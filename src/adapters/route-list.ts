@@ -1,7 +1,8 @@
 /** What the lists of routes of all frameworks share. */
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
-import { renderPattern } from "./pattern-source.ts";
+import { isScopeCheck } from "./roles.ts";
+import { renderPattern } from "../policy/render-pattern.ts";
 
 /** What a framework registered: one pattern, and the methods that reach its handler. */
 export interface Registration {
@@ -38,36 +39,36 @@ const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method
   `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
 
 const PLACES = {
-  before: {
-    place: "is registered before protect",
-    hint: "Move app.use(protect(server)) in front of it.",
-  },
-  outside: {
-    place: "is outside the paths that protect runs for",
-    hint: "Write app.use(protect(server)) in front of all routes.",
-  },
-  plugin: {
-    place: "is outside the plugin that protect is registered in",
-    hint: "Move app.register(protect(server)) out of that plugin, to the instance that holds every route.",
-  },
-  router: {
-    place: "is in a @koa/router that holds protect, where protect cannot guard it",
-    hint: "Write app.use(protect(server)) in front of the router.",
-  },
-};
-
-/** Where a route is that `protect` does not run in front of. */
-export function unguardedPlace(place: keyof typeof PLACES, hasScopeCheck: boolean): UnguardedPlace {
-  const consequence = hasScopeCheck
-    ? "requireScopes finds no caller, and every request is answered with 500"
-    : "its handler runs without any check";
-  const { place: where, hint } = PLACES[place];
-  return Object.freeze({ message: `${where}: ${consequence}.`, hint });
-}
+  before: ["is registered before protect", "Move app.use(protect(server)) in front of it."],
+  outside: [
+    "is outside the paths that protect runs for",
+    "Write app.use(protect(server)) in front of all routes.",
+  ],
+  plugin: [
+    "is outside the plugin that protect is registered in",
+    "Move app.register(protect(server)) out of that plugin, to the instance that holds every route.",
+  ],
+  router: [
+    "is in a @koa/router that holds protect, where protect cannot guard it",
+    "Write app.use(protect(server)) in front of the router.",
+  ],
+} as const;
 
 /** For an application in which no guard is found: another package may hide it, so this is a warning. */
-export const NO_GUARD: UnguardedPlace = Object.freeze({
+const UNKNOWN: UnguardedPlace = Object.freeze({
   message: "has no protect that the list of routes shows.",
   hint: "Write app.use(protect(server)) in front of all routes. If it is there, another package has wrapped it.",
   isUncertain: true,
 });
+
+/** Where a route is that `protect` does not run in front of; `unknown` where the application has no guard at all. */
+export type UnguardedRoute = keyof typeof PLACES | "unknown";
+
+export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
+  if (route === "unknown") return UNKNOWN;
+  const [place, hint] = PLACES[route];
+  const consequence = handlers.some(isScopeCheck)
+    ? "requireScopes finds no caller, and every request is answered with 500"
+    : "its handler runs without any check";
+  return Object.freeze({ message: `${place}: ${consequence}.`, hint });
+}

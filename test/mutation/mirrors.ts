@@ -3,14 +3,12 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The tests that specify a file, where they are not the one file of the same name. */
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
-  "audit-findings": ["audit"],
-  "audit-report": ["audit"],
-  "fetch-json": ["fetch-json", "remote-faults"],
-  "pattern-dialects": ["pattern", "plain-pattern"],
-  "remote-keys": ["remote-keys", "remote-flights", "remote-outage", "remote-background", "remote-ready"],
-  "route-coverage": ["audit"],
-  "route-weakness": ["audit"],
-  rule: ["route-index"],
+  parameters: ["table", "rule-tree"],
+  "parse-pattern": ["pattern"],
+  "pattern-dialects": ["pattern", "route-fit"],
+  rule: ["find-rules"],
+  "required-scope": ["requirement", "decision"],
+  "scope-rules": ["scope", "has-scopes"],
   verifier: ["verifier", "claims"],
 };
 

@@ -1,4 +1,4 @@
-/** Guards with a hole each, for Express: what the harness must report. */
+/** Express guards with one defect each. The harness must report every defect. */
 import type { Request } from "express";
 import { type ResourceServer } from "scopegate";
 import { type Guard, NO_GUARD } from "./configuration.ts";
@@ -8,7 +8,7 @@ interface Read {
   readonly target: string;
 }
 
-/** A guard that checks what `read` makes of a request; nothing where it makes nothing of it. */
+/** A guard that checks the method and target that `read` returns, and skips the check if `read` returns `undefined`. */
 const reading = (server: ResourceServer, read: (request: Request) => Read | undefined): Guard => ({
   ...NO_GUARD,
   express: () => (request, response, next) => {
@@ -27,17 +27,17 @@ const reading = (server: ResourceServer, read: (request: Request) => Read | unde
 const normalised = (target: string): string => new URL(target, "http://service.example").pathname;
 
 export const brokenGuards: Readonly<Record<string, (server: ResourceServer) => Guard>> = {
-  "is not there": () => NO_GUARD,
-  "ignores letter case in front of a router that minds it": (server) =>
+  "does nothing": () => NO_GUARD,
+  "ignores letter case before a case-sensitive router": (server) =>
     reading(server, ({ method, url }) => ({ method, target: url.toLowerCase() })),
-  "decodes before it checks": (server) =>
+  "decodes the path before the check": (server) =>
     reading(server, ({ method, url }) => ({ method, target: attempt(() => decodeURI(url)) ?? url })),
-  "checks the path that a URL parser makes of it": (server) =>
+  "checks the path after URL normalization": (server) =>
     reading(server, ({ method, url }) => ({ method, target: attempt(() => normalised(url)) ?? url })),
-  "lets OPTIONS through": (server) =>
+  "allows every OPTIONS request": (server) =>
     reading(server, ({ method, url }) => (method === "OPTIONS" ? undefined : { method, target: url })),
-  "takes every method for GET": (server) => reading(server, ({ url }) => ({ method: "GET", target: url })),
-  "lets pass what it has no rule for": (server) =>
+  "checks every method as GET": (server) => reading(server, ({ url }) => ({ method: "GET", target: url })),
+  "allows requests without a matching rule": (server) =>
     reading(server, ({ method, url }) => {
       const { decision } = server.explain({ method, path: url });
       return !decision.allowed && decision.reason === "route_unmapped" ? undefined : { method, target: url };
@@ -46,7 +46,7 @@ export const brokenGuards: Readonly<Record<string, (server: ResourceServer) => G
 
 export const faulty: Guard = {
   ...NO_GUARD,
-  express: () => (_request, _response, next) => next(new Error("The guard has a fault.")),
+  express: () => (_request, _response, next) => next(new Error("The guard failed.")),
 };
 
 export const refusing: Guard = {

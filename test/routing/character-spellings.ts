@@ -10,7 +10,7 @@ import {
 } from "./rewrite-path.ts";
 import { type Spelling } from "./spelling.ts";
 
-/** How the characters of a path are written. */
+/** Variants that write the characters of a path differently. */
 export const CHARACTER_SPELLINGS: readonly Spelling[] = [
   {
     name: "letter case",

@@ -7,7 +7,7 @@ import * as forKoa from "scopegate/koa";
 import { type Recorder } from "./recorder.ts";
 import { type Target } from "./targets.ts";
 
-/** `protect` of each framework, or something in its place. */
+/** `protect` of each framework, or a replacement for it. */
 export interface Guard {
   readonly express: () => RequestHandler;
   readonly koa: () => Middleware;
@@ -20,7 +20,7 @@ export const protecting = (server: ResourceServer): Guard => ({
   fastify: () => forFastify.protect(server),
 });
 
-/** For the same application without a guard. */
+/** Runs the same application without a guard. */
 export const NO_GUARD: Guard = {
   express: () => (_request, _response, next) => next(),
   koa: () => (_context, next) => next(),
@@ -37,14 +37,14 @@ export interface Running {
   readonly close: () => Promise<void>;
 }
 
-/** One application: a framework, the options of its router, and where the guard stands. */
+/** One application: a framework, its router options, and the position of the guard. */
 export interface Configuration {
   readonly name: string;
-  /** What stands in front of each path of the table and of the targets. */
+  /** The prefix of every path in the table and in the targets. */
   readonly prefix?: string;
-  /** Requests pass by the guard, and the documentation says so. */
+  /** Set if requests bypass the guard, as documented. */
   readonly isOpen?: true;
-  /** Instead of the standard targets. */
+  /** Replaces the standard targets. */
   readonly targets?: readonly Target[];
   readonly start: (kit: Kit) => Promise<Running>;
 }

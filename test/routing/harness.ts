@@ -1,4 +1,4 @@
-/** Runs one configuration without and with the guard, and compares what ran with what the callers may. */
+/** Runs one configuration with and without the guard, and checks that each caller was allowed to run its handlers. */
 import { type Configuration, type Guard, NO_GUARD, type Running } from "./configuration.ts";
 import { mayRun, neededBy, neededByAll, type Ran, type Scopes, scopesWithout } from "./oracle.ts";
 import { type Probe, probesFor, type Scale } from "./probes.ts";
@@ -6,33 +6,33 @@ import { RawClient } from "./raw-client.ts";
 import { PROBE_HEADER, Recorder } from "./recorder.ts";
 import { tokenWith } from "./tokens.ts";
 
-/** A request that went wrong, with all that is needed to send it again. */
+/** A request with a wrong result, with the details to reproduce it. */
 export interface Finding {
   readonly request: string;
   readonly spelling: string;
-  /** The scopes of the caller, those that matter. */
+  /** Which scopes the caller had. */
   readonly caller: string;
   readonly status: number;
-  /** The reason that the guard gave; HEAD has none. */
+  /** The `code` of the response body. Empty for HEAD. */
   readonly reason: string;
   readonly ran: readonly string[];
   readonly needed: string;
-  /** Whether everyone may be served it. */
+  /** Whether the handlers need no token. */
   readonly isPublic: boolean;
 }
 
 export interface Summary {
   readonly configuration: string;
   readonly requests: number;
-  /** A handler ran for a caller who may not run it. */
+  /** A handler ran without the scopes it needs. */
   readonly bypasses: readonly Finding[];
-  /** The same, where the documentation says that the guard does not stand there. */
+  /** The same, in configurations whose guard is documented as bypassed. */
   readonly documentedBypasses: readonly Finding[];
-  /** A fault of the server, or no answer, where the application without a guard has none. */
+  /** A 5xx status or no response, although the application without a guard responds normally. */
   readonly serverErrors: readonly Finding[];
-  /** A canonical request with the right scopes that was not served. */
+  /** A canonical request with sufficient scopes was refused. */
   readonly canonicalRefusals: readonly Finding[];
-  /** What the router serves and the guard refuses for the right scopes. */
+  /** A request in another spelling that the router serves, and that the guard refuses despite sufficient scopes. */
   readonly servedButRefused: readonly Finding[];
 }
 
@@ -42,7 +42,7 @@ export interface Observed {
   readonly ran: readonly Ran[];
 }
 
-/** How many requests are under way at once. */
+/** The number of concurrent requests. */
 const CONNECTIONS = 6;
 
 export async function runConfiguration(
@@ -79,7 +79,7 @@ export async function runConfiguration(
     for (const probe of queue) await examine(probe, lane);
   };
   try {
-    // Alone, so that it is the first for certain.
+    // Runs before the concurrent requests, so that it really is the first request of the application.
     if (first) await examine(first, 0);
     await Promise.all(Array.from({ length: CONNECTIONS }, (_, lane) => work(lane)));
   } finally {
@@ -90,7 +90,7 @@ export async function runConfiguration(
 
 type Asked = Pick<Probe, "method" | "target"> & Partial<Pick<Probe, "headers">>;
 
-/** An application that is asked over raw sockets. */
+/** A running application that receives requests over raw sockets. */
 export class Application {
   requests = 0;
   readonly #running: Running;
@@ -131,11 +131,11 @@ const EVERY_SCOPE = scopesWithout([]);
 interface Caller {
   readonly name: string;
   readonly scopes: Scopes;
-  /** Whether the application must serve this caller. */
+  /** Whether the application must allow this caller. */
   readonly isEnough: boolean;
 }
 
-/** Nobody; for each handler everybody but those it is for; and one who holds exactly what all of them need. */
+/** A caller without a token, callers who each lack the scopes of one handler, and one with exactly the needed scopes. */
 function callersFor({ ran }: Observed): readonly Caller[] {
   if (ran.length === 0) return [{ name: "every scope", scopes: EVERY_SCOPE, isEnough: false }];
   const isClosed = ran.some((one) => neededBy(one) === "nobody");

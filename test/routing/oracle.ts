@@ -1,25 +1,25 @@
-/** What a caller must hold for the handlers that ran, by the handwritten policy. */
+/** Which scopes the handlers that ran require, according to the handwritten policy. */
 import { HANDLERS, type Needs, TABLE } from "./policy.ts";
 
 const PARAMETER = /<(\w+)>/;
 
-/** The scope for every id. */
+/** The same scope for every id. */
 const widened = (scope: string): string => scope.replace(/:.+:/, ":*:");
 
-/** One run of a handler: who it is, and what it was given. */
+/** One call of a handler. */
 export interface Ran {
   readonly handler: string;
   readonly method: string;
   readonly params: Readonly<Record<string, string>>;
 }
 
-/** The scopes of a caller; `undefined` for one without a token. */
+/** The scopes of a caller. `undefined` means no token. */
 export type Scopes = readonly string[] | undefined;
 
-/** What one run asked of its caller; of several rules all. */
+/** What one handler call requires. If several rules apply, all of them. */
 export function neededBy({ handler, method, params }: Ran): Needs {
   const policy = HANDLERS[handler];
-  if (!policy) throw new Error(`The policy does not say what \`${handler}\` needs.`);
+  if (!policy) throw new Error(`The policy has no entry for \`${handler}\`.`);
   const own = fill(byMethod(policy.needs, method), params);
   if (!policy.parts) return own;
   const { parameter, cases, alone = false } = policy.parts;
@@ -32,7 +32,7 @@ export function neededBy({ handler, method, params }: Ran): Needs {
   return alone ? asked : both(own, asked);
 }
 
-/** Whether a caller may have run it. */
+/** Whether the caller was allowed to run the handler. */
 export function mayRun(ran: Ran, caller: Scopes): boolean {
   const needs = neededBy(ran);
   if (typeof needs === "string") return needs === "everyone";
@@ -41,21 +41,21 @@ export function mayRun(ran: Ran, caller: Scopes): boolean {
   );
 }
 
-/** All scopes for these runs, or `undefined` where nobody or everyone may. */
+/** All scopes that these calls require. `undefined` if none of them depends on scopes. */
 export function neededByAll(ran: readonly Ran[]): Scopes {
   const needs = ran.map(neededBy).filter((one) => typeof one !== "string");
   return needs.length === 0 ? undefined : [...new Set(needs.flat())];
 }
 
-/** The templates of all scopes that the table asks for. */
+/** All scope templates of the table. */
 const TEMPLATES = new Set(
   Object.values(TABLE).flatMap((value) => (Array.isArray(value) ? (value as string[]) : [])),
 );
 
-/** Ids for a caller who has a scope for many and lacks it for one. */
+/** Ids for a caller who has a scope for many ids but lacks it for one. */
 const IDS = ["web", "me", "ME", "kit", "index", "open", "final", "free", "all", "7", "a", "WEB", "Web"];
 
-/** Every scope of the table, for every id, but without these. */
+/** Every scope of the table, for every id, except the given ones. */
 export function scopesWithout(needed: readonly string[]): readonly string[] {
   const scopes = [...TEMPLATES].flatMap((template) => {
     const everyId = template.replace(PARAMETER, "*");
@@ -76,7 +76,7 @@ const isList = (needs: object): needs is readonly string[] => Array.isArray(need
 const isPart = (text: string, value: string): boolean =>
   text.endsWith("/") ? value.startsWith(text) && value !== text : value === text;
 
-/** An id that cannot stand in a scope is covered by a grant for every id only. */
+/** Only a wildcard grant covers an id with characters that are not allowed in a scope. */
 function fill(needs: Needs, params: Ran["params"]): Needs {
   if (typeof needs === "string") return needs;
   return needs.map((scope) => scope.replace(PARAMETER, (_, name: string) => toId(params[name] ?? "")));

@@ -1,18 +1,18 @@
 /**
- * The table of the guard, and beside it, by hand, what each handler asks of its caller. The second is the yardstick: it
- * is written per handler, in the parameters that the handler sees, and shares no code with the library.
+ * The table of the guard, and a handwritten policy for each handler. The policy is the reference: it uses the parameters
+ * that the handler receives, and shares no code with the library.
  */
 import { type ScopeMappings } from "scopegate";
 
-/** `"everyone"` may run it without a token, `"nobody"` may run it at all; a list is all the scopes of a caller. */
+/** `"everyone"`: no token is needed. `"nobody"`: the handler must never run. An array: all of these scopes are required. */
 export type Needs = "everyone" | "nobody" | readonly string[];
 
 export interface HandlerPolicy {
-  /** What the narrowest rule for the whole route of the handler asks; by method where it takes several. */
+  /** What the narrowest rule that covers the whole route requires, by method if the route has several. */
   readonly needs: Needs | Readonly<Record<string, Needs>>;
   /**
-   * Rules for a part of the route, by the value that the handler sees in a parameter: asked as well. A value that ends
-   * with a slash is the beginning of one. Where the whole route has no rule, the one for the part decides alone.
+   * Rules that cover a part of the route, by the value of a parameter. They are required too. A key that ends with a
+   * slash is a prefix. With `alone`, the whole route has no rule, and the rule for the part decides.
    */
   readonly parts?: {
     readonly parameter: string;
@@ -130,7 +130,7 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "GET /walk/free": { needs: "everyone" },
   "GET /list/:id": { needs: ["list:<id>:read"] },
   "GET /list/all": { needs: "everyone" },
-  // A regular expression: decided by the path alone.
+  // No rule covers a regular expression, so the path decides.
   "GET /numbers/(\\d+)": {
     needs: ["numbers:<0>:read"],
     parts: { parameter: "0", cases: { "0": "everyone" }, alone: true },

@@ -5,34 +5,34 @@ import { STRUCTURE_SPELLINGS } from "./structure-spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 
 /**
- * `"small"` and `"medium"` take a part of the spellings for each target, another one in each configuration; `"full"`
- * takes all.
+ * `"small"` and `"medium"` use some spellings for each target, which differ between configurations. `"full"` uses all
+ * of them.
  */
 export type Scale = "small" | "medium" | "full";
 
-/** One request as it is sent. */
+/** One request to send. */
 export interface Probe {
   readonly method: string;
   readonly target: string;
   readonly headers: Target["headers"];
-  /** The name of its spelling, or what is special about its target. */
+  /** The name of its spelling, or the special property of its target. */
   readonly spelling: string;
   readonly isCanonical: boolean;
-  /** Whether its spelling is all that is special about it. */
+  /** Whether a refusal of it counts as `servedButRefused`. */
   readonly isListed: boolean;
 }
 
 const SPELLINGS: readonly Spelling[] = [...STRUCTURE_SPELLINGS, ...CHARACTER_SPELLINGS];
 
-/** Of how many spellings one is taken. */
+/** One of this many spellings is used. */
 const STRIDES: Readonly<Record<Scale, number>> = { small: 60, medium: 2, full: 1 };
 
-/** How many of the standard targets `"small"` asks everywhere; of the others half in each major version. */
+/** How many standard targets `"small"` uses in every configuration. Of the others, each configuration uses half. */
 const EVERYWHERE = 12;
 
 const sumOf = (name: string): number => Buffer.from(name).reduce((sum, byte) => sum + byte, 0);
 
-/** The requests for a configuration, each once. */
+/** The requests for a configuration, without duplicates. */
 export function probesFor(configuration: Configuration, scale: Scale): readonly Probe[] {
   const probes = new Map<string, Probe>();
   for (const probe of allProbes(configuration, scale)) {
@@ -53,7 +53,7 @@ function* allProbes({ name, prefix = "", targets }: Configuration, scale: Scale)
     const probe = { method, headers, isCanonical: false, isListed: isCanonical };
     yield { ...probe, target: path, spelling: special ?? CANONICAL, isCanonical, isListed: true };
     for (const { name: spelling, write } of SPELLINGS) {
-      // Of the first target something in every spelling.
+      // The first target is requested in every kind of spelling.
       const isTaken = isPicked() || (index === 0 && !targets);
       const written = isTaken ? write(path) : [];
       const some = scale === "full" ? written : takeOne(written, name.length + index);
@@ -73,7 +73,7 @@ function* allProbes({ name, prefix = "", targets }: Configuration, scale: Scale)
   }
 }
 
-/** Whether to take one, each time it is asked: mostly not, and other ones for another configuration. */
+/** Returns a function that picks one of `stride` calls. Which call it picks depends on the configuration. */
 function createPicker(name: string, stride: number): () => boolean {
   let count = sumOf(name);
   return () => {

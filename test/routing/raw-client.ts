@@ -3,13 +3,13 @@ import { connect, type Socket } from "node:net";
 
 export interface RawRequest {
   readonly method: string;
-  /** Written as it is, one byte for each character. */
+  /** Sent unchanged, one byte per character. */
   readonly target: string;
   readonly headers: readonly (readonly [string, string])[];
 }
 
 export interface RawAnswer {
-  /** 0 where the server closed the connection without an answer. */
+  /** 0 if the server closed the connection without a response. */
   readonly status: number;
   readonly body: string;
 }
@@ -21,10 +21,10 @@ interface Head {
   readonly closes: boolean;
 }
 
-/** Longer than any answer here takes. */
+/** Longer than any response here takes. */
 const PATIENCE_MS = 10_000;
 
-/** Writes requests byte for byte on one connection, one after the other; connects anew when the server closed it. */
+/** Sends requests unchanged over one connection, one at a time. Reconnects if the server closes it. */
 export class RawClient {
   readonly #port: number;
   #socket: Socket | undefined;
@@ -78,7 +78,7 @@ export class RawClient {
         const head = readHead(this.#received, method);
         finish({ status: head?.status ?? 0, body: this.#received.slice(head?.end ?? 0) }, true);
       };
-      // "close" follows.
+      // The event "close" follows.
       const onError = () => undefined;
       socket.on("data", onData).on("close", onClose).on("error", onError);
     });

@@ -1,11 +1,11 @@
 import { type Ran } from "./oracle.ts";
 
-/** The header that tells which request a handler ran for. */
+/** The header that identifies the request a handler ran for. */
 export const PROBE_HEADER = "x-probe";
 
 type Params = Readonly<Record<string, unknown>> | readonly unknown[];
 
-/** What ran for each request. */
+/** Records which handlers ran for each request. */
 export class Recorder {
   readonly #ran = new Map<string, Ran[]>();
 
@@ -15,7 +15,7 @@ export class Recorder {
     list.push({ handler, method, params: readParams(handler, params) });
   }
 
-  /** The runs for a request, in order, which are forgotten. */
+  /** Removes and returns the handler calls of a request, in order. */
   take(probe: string): readonly Ran[] {
     const list = this.#ran.get(probe) ?? [];
     this.#ran.delete(probe);
@@ -23,7 +23,7 @@ export class Recorder {
   }
 }
 
-/** Wildcards have no name in Express 4 and Fastify, and are lists in Express 5. */
+/** Wildcards have no name in Express 4 and Fastify, and are arrays in Express 5. */
 function readParams(handler: string, params: Params): Ran["params"] {
   const entries = Object.entries(params).map(([name, value]): [string, string] => [
     name,

@@ -1,27 +1,27 @@
 /**
- * Kinds of requests that a router serves and the guard refuses, although the caller holds the scopes: the price of
- * refusing what two routers read in different ways. What is listed here is in the documentation.
+ * Kinds of requests that a router serves and that the guard refuses despite sufficient scopes, because routers disagree
+ * about the path. The documentation describes every kind listed here.
  */
 import { type Summary } from "./harness.ts";
 
 export interface RefusedSpelling {
   readonly spelling: string;
   readonly reason: string;
-  /** Whether routes were refused that everyone may call, protected ones, or both. */
+  /** Whether public routes, protected routes or both were refused. */
   readonly of: ReadonlySet<"public" | "protected">;
   readonly frameworks: ReadonlySet<string>;
   readonly example: string;
 }
 
-/** The kinds that were found, by `spelling: reason`, in the order of the alphabet. */
+/** The kinds that were found, keyed by `spelling: reason`, in alphabetical order. */
 export function refusedSpellings(summaries: readonly Summary[]): ReadonlyMap<string, RefusedSpelling> {
   const kinds = new Map<string, RefusedSpelling>();
   for (const { configuration, canonicalRefusals, servedButRefused } of summaries) {
-    // Where plain spellings are refused already, the others tell nothing.
+    // If canonical spellings are refused, the other refusals mean nothing.
     if (canonicalRefusals.length > 0) continue;
     const [framework = ""] = configuration.split(" ");
     for (const { spelling, reason, isPublic, request } of servedButRefused) {
-      // The answer to HEAD does not tell it.
+      // A response to HEAD has no body and so no reason.
       if (reason === "") continue;
       const key = `${spelling}: ${reason}`;
       const known = kinds.get(key) ?? { of: [], frameworks: [], example: request };
@@ -37,9 +37,9 @@ export function refusedSpellings(summaries: readonly Summary[]): ReadonlyMap<str
   return new Map([...kinds].sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
-/** All kinds there are. */
+/** All documented kinds. */
 export const DOCUMENTED: readonly string[] = [
-  // Read in two ways by some router, proxy or parser.
+  // Routers, proxies or parsers read these paths differently.
   "NUL or control character: request_ambiguous",
   "backslash: request_ambiguous",
   "dot segment: request_ambiguous",
@@ -50,7 +50,7 @@ export const DOCUMENTED: readonly string[] = [
   "invalid percent-encoding: request_ambiguous",
   "odd absolute form: request_ambiguous",
   "raw #: request_ambiguous",
-  // A public path that is not spelled as the table spells it, or a spelling that reaches no rule without decoding.
+  // A public path in another spelling than in the table, or a spelling that matches a rule only after decoding.
   "encoded letters: request_ambiguous",
   "encoded unicode: request_ambiguous",
   "extension: request_ambiguous",
@@ -62,7 +62,7 @@ export const DOCUMENTED: readonly string[] = [
   "space: request_ambiguous",
   "trailing slash: request_ambiguous",
   "unicode folding: request_ambiguous",
-  // A path that is not spelled as the table spells it: every rule that some reading of it reaches must be satisfied.
+  // A path in another spelling than in the table: every rule that one of its readings matches must be satisfied.
   "empty parameter: scope_insufficient",
   "encoded letters: credential_missing",
   "encoded letters: scope_insufficient",
@@ -71,22 +71,22 @@ export const DOCUMENTED: readonly string[] = [
   "trailing slash: credential_missing",
   "trailing slash: scope_insufficient",
   "unicode folding: scope_insufficient",
-  // Fastify: the path spells a part of the matched route, and the scopes of that part are asked as well.
+  // Fastify: the path also matches a rule for a part of the matched route, so that rule must be satisfied too.
   "letter case: scope_insufficient",
   "letters encoded twice: scope_insufficient",
   "long path: scope_insufficient",
   "semicolon parameter: scope_insufficient",
   "several at once: scope_insufficient",
-  // Fastify: a route that no rule covers as a whole is denied.
+  // Fastify: a route that no single rule covers is denied.
   "route wider than every rule: request_ambiguous",
   "route wider than every rule: route_unmapped",
-  // A method overridden behind the guard: both methods are asked.
+  // A method overridden after the guard: the rules of both methods must be satisfied.
   "method overridden: route_unmapped",
   "method overridden: scope_insufficient",
-  // A wildcard of Express 4 and Fastify takes nothing as well, one of a rule takes at least one segment.
+  // A wildcard matches the empty path in Express 4 and Fastify, but at least one segment in a rule.
   "empty parameter: credential_missing",
   "empty parameter: route_unmapped",
-  // Handlers of `use` answer for every path below theirs, decoded and trimmed: a path without a rule is refused.
+  // A handler of `use` serves every path below its own, decoded and trimmed. A path without a rule is refused.
   "encoded unicode: route_unmapped",
   "encoded unicode: scope_insufficient",
   "long path: route_unmapped",

@@ -1,10 +1,10 @@
-/** Ways to change one part of a path. */
+/** Functions that change one part of a path. */
 
-/** The path with one of its slashes written in another way, for each of them. */
+/** One path for each slash, with that slash replaced. */
 export const eachSlash = (path: string, written: string): string[] =>
   [...path.matchAll(/\//g)].map(({ index }) => path.slice(0, index) + written + path.slice(index + 1));
 
-/** The path with the text of each of its segments changed, one at a time. */
+/** One path for each segment, with that segment changed. */
 export const eachSegment = (path: string, change: (segment: string) => string): string[] => {
   const segments = path.slice(1).split("/");
   return segments.map((segment, index) => `/${segments.with(index, change(segment)).join("/")}`);
@@ -19,7 +19,7 @@ export const swapCase = (text: string): string =>
   text === text.toUpperCase() ? text.toLowerCase() : text.toUpperCase();
 export const repeat = (text: string, times: number): string => text.repeat(times);
 
-/** Letters that become ASCII letters when their case is folded. */
+/** Percent-encoded letters that case folding turns into ASCII letters. */
 export const FOLDED: Readonly<Record<string, string>> = { k: "%E2%84%AA", s: "%C5%BF", i: "%C4%B0" };
 
 export const behind =

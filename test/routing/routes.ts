@@ -1,7 +1,10 @@
-/** The routes that every framework registers, in this order: whoever takes the first match gets the wider ones first. */
+/**
+ * A route that every framework registers, in this order. Wider routes come first, so that a router that uses the first
+ * match runs them.
+ */
 export interface StandardRoute {
   readonly method: "GET" | "POST" | "DELETE" | "ALL";
-  /** In path-to-regexp's syntax; the name of the handler is `METHOD /pattern`. */
+  /** In the syntax of path-to-regexp. The name of the handler is `METHOD /pattern`. */
   readonly path: string;
 }
 
@@ -42,6 +45,6 @@ export const STANDARD_ROUTES: readonly StandardRoute[] = [
 
 export const nameOf = ({ method, path }: StandardRoute): string => `${method} ${path}`;
 
-/** As Express 4 and Fastify write it. */
+/** In the syntax of Express 4 and Fastify. */
 export const withoutNames = (path: string): string =>
   path.replace(/\*\w+/g, "*").replace(/\{\/(:\w+)\}/g, "/$1?");

@@ -23,7 +23,7 @@ export const configurations: readonly Configuration[] = [
   ...fastifyExpressConfigurations,
 ];
 
-/** The real guard for a configuration. */
+/** The guard under test for a configuration. */
 export const guardFor = ({ prefix = "" }: Configuration): Guard =>
   protecting(createRoutingServer(TABLE, prefix));
 

@@ -1,9 +1,9 @@
-/** How a path can be written so that some router, proxy or parser still takes it for the same one, or for another. */
+/** A way to write a path that some router, proxy or parser may read as the same path or as another one. */
 export interface Spelling {
   readonly name: string;
-  /** Spellings of a path. It begins with a slash, is plain ASCII, and has no query. */
+  /** Returns spellings of a path that starts with a slash, is plain ASCII and has no query. */
   readonly write: (path: string) => readonly string[];
 }
 
-/** The name of the plain spelling. */
+/** The name of the unchanged spelling. */
 export const CANONICAL = "canonical";

@@ -1,7 +1,7 @@
 import { behind, eachSegment, eachSlash, inFront, lastSegment, repeat } from "./rewrite-path.ts";
 import { type Spelling } from "./spelling.ts";
 
-/** Where a path begins, is cut and ends. */
+/** Variants of how a path starts, is split into segments and ends. */
 export const STRUCTURE_SPELLINGS: readonly Spelling[] = [
   { name: "query", write: behind("?", "?x=1", "?/../health", "?x=1?y", "?x=%ff", "?a=b;c") },
   { name: "trailing slash", write: behind("/", "/?x=1") },

@@ -1,12 +1,12 @@
-/** The requests, before they are spelled in other ways. */
+/** The requests, before their spelling is changed. */
 import { METHODS } from "node:http";
 
-/** A method and the plain spelling of a path below the prefix of the configuration. */
+/** A method, and a path in its plain spelling, without the prefix of the configuration. */
 export interface Target {
   readonly method: string;
   readonly path: string;
   readonly headers?: readonly (readonly [string, string])[];
-  /** Why it is not canonical, where it is not the exact spelling of a route with plain ids. */
+  /** Why the target is not canonical. Absent if it is. */
   readonly special?: string;
 }
 
@@ -14,9 +14,10 @@ const WIDE = "route wider than every rule";
 
 const get = (path: string): Target => ({ method: "GET", path });
 
-/** Of the routes that every framework has. */
+/** Targets of the standard routes. */
 export const STANDARD_TARGETS: readonly Target[] = [
-  // The first request of an application, whose routers the guard has not seen yet: public by its path, and no more.
+  // The first request of an application, before the guard has seen its routers. Its path is public, but Express and Koa
+  // run a wider route for it that is not.
   get("/pages/index"),
   get("/health"),
   get("/agents/me"),
@@ -56,7 +57,7 @@ export const STANDARD_TARGETS: readonly Target[] = [
   { ...get("/nothing"), special: "no route" },
 ];
 
-/** Every method that Node.js receives, and some that it does not, on some of the targets. */
+/** Some targets with every method that Node.js accepts, and with methods that it does not. */
 export const METHOD_SWEEP: readonly Target[] = [
   "/anything/web",
   "/inbox",

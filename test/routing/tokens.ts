@@ -3,7 +3,7 @@ import { createTestIssuer } from "scopegate/testing";
 
 const issuer = createTestIssuer({ algorithm: "HS256", audience: "routing" });
 
-/** The server under test, with the table below a prefix. */
+/** The server under test. Every key of the table gets the prefix. */
 export function createRoutingServer(table: ScopeMappings, prefix: string): ResourceServer {
   const entries = Object.entries(table).map(([key, value]): [string, ScopeMappings[string]] => {
     const [method = "", pattern = ""] = key.split(" ");
@@ -18,7 +18,7 @@ export function createRoutingServer(table: ScopeMappings, prefix: string): Resou
 
 const tokens = new Map<string, Promise<string>>();
 
-/** A token with exactly these scopes; each is signed once. */
+/** A token with exactly these scopes. Tokens are cached. */
 export function tokenWith(scopes: readonly string[]): Promise<string> {
   const key = scopes.join(" ");
   const token = tokens.get(key) ?? issuer.token({ claims: { scopes, exp: undefined } });

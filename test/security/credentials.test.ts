@@ -2,17 +2,17 @@ import { describe, expect, it, vi } from "vitest";
 import { readCredential } from "../../src/token/credential.ts";
 import { CREDENTIAL_CASES, outcomeOf } from "./credentials.ts";
 
-describe("a request whose credential is", () => {
-  it.each(CREDENTIAL_CASES.map((row) => [row.name, row.expected, row] as const))(
-    "%s: %s",
-    async (_, expected, row) => {
+describe("ResourceServer.check", () => {
+  it.each(CREDENTIAL_CASES.map((row) => [row.expected, row.name, row] as const))(
+    "returns %s for a request with %s",
+    async (expected, _, row) => {
       expect(await outcomeOf(row)).toBe(expected);
     },
   );
 });
 
-/** Elapsed time would say it only on an idle machine. A stand-in for a text tells who reads it. */
-describe("a credential beyond the limit", () => {
+/** Uses a stand-in for a string that records its calls, because elapsed time depends on the load of the machine. */
+describe("readCredential, given a credential over the size limit", () => {
   const read = (request: object) =>
     readCredential(
       { method: "GET", target: "/", ...request },

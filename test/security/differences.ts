@@ -1,9 +1,9 @@
-/** Where verifiers disagree about a token, and why. Whatever is not here, all five judge alike. */
+/** The tokens about which verifiers disagree, and why. All five agree about every other token. */
 import { type Peer } from "./peers.ts";
 
 export interface Difference {
   readonly why: string;
-  /** The verdict of this library, and who has the other one, by the name of the token in the table. */
+  /** By the name of the token: the verdict of scopegate, and the libraries with the opposite verdict. */
   readonly tokens: Readonly<Record<string, Verdict>>;
 }
 
@@ -14,7 +14,7 @@ export interface Verdict {
 
 const EVERY: readonly Peer[] = ["jose", "jsonwebtoken", "fast-jwt", "hono/jwt"];
 
-/** One verdict for several tokens. */
+/** The same verdict for several tokens. */
 const all = (
   here: Verdict["here"],
   notBy: readonly Peer[],
@@ -23,49 +23,54 @@ const all = (
 
 export const DIFFERENCES: readonly Difference[] = [
   {
-    why: "jsonwebtoken knows neither EdDSA nor its curve; the others do.",
-    tokens: all("accepted", ["jsonwebtoken"], "EdDSA where it is the algorithm"),
+    why: "jsonwebtoken does not support EdDSA.",
+    tokens: all("accepted", ["jsonwebtoken"], "EdDSA as the configured algorithm"),
   },
   {
-    why: "Ed25519 is the name that RFC 9864 gives to EdDSA with that curve; the others do not know it yet.",
-    tokens: all("accepted", ["jsonwebtoken", "fast-jwt", "hono/jwt"], "Ed25519 where it is the algorithm"),
+    why: "In RFC 9864, `Ed25519` is EdDSA with that curve. Only scopegate and jose support this name.",
+    tokens: all("accepted", ["jsonwebtoken", "fast-jwt", "hono/jwt"], "Ed25519 as the configured algorithm"),
   },
   {
-    why: "Two members of one name are read in different ways by different parsers (RFC 8725 section 2.4): here such a token is refused, JSON.parse keeps the last one in silence.",
+    why: "Parsers disagree about duplicate property names (RFC 8725 section 2.4). scopegate rejects them; the others use JSON.parse, which keeps the last one.",
     tokens: all(
       "refused",
       EVERY,
-      "two members alg, the good one last",
-      "two members alg, one spelled with an escape",
+      "alg twice, the valid one last",
+      "alg twice, one with an escape",
       "scopes twice",
       "scopes twice, once with an escape",
       "aud twice",
-      "a member twice, deep inside",
+      "a nested property twice",
       "kid twice in the header",
     ),
   },
   {
-    why: "hono/jwt takes a public key as SPKI only; here X.509 and PKCS#1 are read as well.",
-    tokens: all("accepted", ["hono/jwt"], "the certificate where it is the key", "a key: PKCS#1"),
+    why: "hono/jwt accepts a public key only as SPKI. scopegate also accepts X.509 and PKCS#1.",
+    tokens: all(
+      "accepted",
+      ["hono/jwt"],
+      "the certificate as the configured key",
+      "a configured key: PKCS#1",
+    ),
   },
   {
-    why: "jsonwebtoken and fast-jwt take a text with something before its frame for a secret, and refuse it for RS256; here a byte order mark of an editor does not matter.",
+    why: "jsonwebtoken and fast-jwt treat a PEM with leading characters as a secret, and refuse it for RS256. scopegate ignores a leading byte order mark.",
     tokens: all(
       "accepted",
       ["jsonwebtoken", "fast-jwt"],
-      "a key: a PEM behind a byte order mark and with CRLF",
+      "a configured key: a PEM after a byte order mark, with CRLF",
     ),
   },
   {
-    why: "A key from an environment variable often has its line breaks written as \\n: here that is read, the others get no key of it (jose was given the key ready-made).",
+    why: "A PEM in an environment variable often has its line breaks written as \\n. scopegate accepts that; the others do not (jose receives an imported key).",
     tokens: all(
       "accepted",
       ["jsonwebtoken", "fast-jwt", "hono/jwt"],
-      "a key: a PEM with literal line breaks",
+      "a configured key: a PEM with literal line breaks",
     ),
   },
   {
-    why: "A token has one spelling here: unused bits that are not zero, and padding, make other texts of the same token, which get past lists of seen tokens. The others decode leniently.",
+    why: "Non-zero unused bits and padding are other spellings of the same token, which bypass deny lists of tokens. scopegate rejects them; the others decode leniently.",
     tokens: {
       ...all(
         "refused",
@@ -74,37 +79,44 @@ export const DIFFERENCES: readonly Difference[] = [
         "unused bits in a payload of 3n+2 bytes",
         "unused bits in the signature",
       ),
-      ...all("refused", ["jose", "hono/jwt"], "padding behind the signature", "padding behind the header"),
+      ...all("refused", ["jose", "hono/jwt"], "padding after the signature", "padding after the header"),
     },
   },
   {
-    why: "White space is no base64url (RFC 7515 section 2); jose's and hono's decoders skip it.",
+    why: "White space is not allowed in base64url (RFC 7515 section 2). The decoders of jose and hono/jwt skip it.",
     tokens: {
-      ...all("refused", ["jose"], '" " behind', '"\\n" behind', '"\\r\\n" behind', '"\\t" behind'),
+      ...all(
+        "refused",
+        ["jose"],
+        '" " after the token',
+        '"\\n" after the token',
+        '"\\r\\n" after the token',
+        '"\\t" after the token',
+      ),
       ...all(
         "refused",
         ["jose", "hono/jwt"],
-        '" " in the payload, and in what is signed',
-        '"\\n" in the payload, and in what is signed',
-        '"\\r\\n" in the payload, and in what is signed',
-        '"\\t" in the payload, and in what is signed',
+        '" " in the signed payload',
+        '"\\n" in the signed payload',
+        '"\\r\\n" in the signed payload',
+        '"\\t" in the signed payload',
       ),
     },
   },
   {
-    why: "Bytes that are no UTF-8 become replacement characters in a lenient decoder: two different tokens with the same claims. Only jose refuses them too.",
+    why: "A lenient decoder turns invalid UTF-8 into replacement characters, so that different tokens have the same claims. Only jose rejects it too.",
     tokens: all(
       "refused",
       ["jsonwebtoken", "fast-jwt", "hono/jwt"],
       "invalid UTF-8 in a claim",
       "overlong UTF-8 in a claim",
-      "half a UTF-8 sequence at the end",
-      "a surrogate in UTF-8",
+      "an incomplete UTF-8 sequence",
+      "a UTF-8 encoded surrogate",
       "invalid UTF-8 in the header",
     ),
   },
   {
-    why: "A byte order mark is no JSON (RFC 8259 section 8.1); the decoders of jose and hono/jwt swallow it.",
+    why: "JSON must not start with a byte order mark (RFC 8259 section 8.1). The decoders of jose and hono/jwt remove it.",
     tokens: all(
       "refused",
       ["jose", "hono/jwt"],
@@ -113,7 +125,7 @@ export const DIFFERENCES: readonly Difference[] = [
     ),
   },
   {
-    why: "An extension that must be understood refuses the token (RFC 7515 section 4.1.11), and here none is understood; jose understands b64, jsonwebtoken does not look at crit, and fast-jwt not at one of null.",
+    why: "A token with an unsupported critical extension must be rejected (RFC 7515 section 4.1.11), and scopegate supports none. jose supports b64, jsonwebtoken ignores crit, and fast-jwt ignores crit: null.",
     tokens: {
       ...all(
         "refused",
@@ -130,33 +142,33 @@ export const DIFFERENCES: readonly Difference[] = [
     },
   },
   {
-    why: "b64 without crit is not valid (RFC 7797 section 6), and no JWT may be unencoded: here it is refused, the others ignore it.",
+    why: "b64 without crit is invalid (RFC 7797 section 6), and a JWT must not be unencoded (section 7). The others ignore b64.",
     tokens: all("refused", EVERY, "b64 false without crit", "b64 true"),
   },
   {
-    why: "A token of another type is refused unless the options accept it (RFC 8725 section 3.11); jose and fast-jwt check a type only when they are told one, jsonwebtoken never.",
+    why: "scopegate rejects other token types by default (RFC 8725 section 3.11). jose and fast-jwt check the type only if an option asks for it, and jsonwebtoken never does.",
     tokens: all(
       "refused",
       ["jose", "jsonwebtoken", "fast-jwt"],
-      "typ of an ID token",
-      "typ of a logout token",
-      "typ of a list",
+      "the typ of an ID token",
+      "the typ of a logout token",
+      "an array as typ",
     ),
   },
   {
-    why: "Access tokens of RFC 9068 are accepted as they come; hono/jwt has to be told.",
+    why: "scopegate accepts access tokens of RFC 9068 by default. hono/jwt needs an option for them.",
     tokens: all("accepted", ["hono/jwt"], "typ at+jwt", "typ application/at+jwt", "typ AT+JWT"),
   },
   {
-    why: "The second of exp is over (RFC 7519 section 4.1.4: on or after); fast-jwt lets it pass.",
-    tokens: all("refused", ["fast-jwt"], '{"exp":1700000000} where {}'),
+    why: "A token must be rejected on or after exp (RFC 7519 section 4.1.4). fast-jwt still accepts it on exp.",
+    tokens: all("refused", ["fast-jwt"], '{"exp":1700000000}'),
   },
   {
-    why: "RFC 7519 section 4.1.6 forbids no iat in the future; it is refused only where maxTokenAgeSeconds makes it count. hono/jwt always refuses it.",
-    tokens: all("accepted", ["hono/jwt"], '{"iat":1700001000} where {}'),
+    why: "RFC 7519 section 4.1.6 does not forbid an iat in the future. scopegate rejects it only with maxTokenAgeSeconds; hono/jwt always does.",
+    tokens: all("accepted", ["hono/jwt"], '{"iat":1700001000}'),
   },
   {
-    why: "A number beyond every time is none; hono/jwt refuses it too, the others compare with infinity.",
+    why: "A number that overflows to infinity is not a date. hono/jwt rejects it too; the others compare with infinity.",
     tokens: all(
       "refused",
       ["jose", "jsonwebtoken", "fast-jwt"],
@@ -167,65 +179,65 @@ export const DIFFERENCES: readonly Difference[] = [
     ),
   },
   {
-    why: "A NumericDate is a number (RFC 7519 section 2), also where nothing is computed with it.",
+    why: "A NumericDate must be a number (RFC 7519 section 2). jsonwebtoken and fast-jwt do not check iat.",
     tokens: all(
       "refused",
       ["jsonwebtoken", "fast-jwt"],
-      '{"iat":"1700000009"} where {}',
-      '{"iat":""} where {}',
-      '{"iat":null} where {}',
-      '{"iat":true} where {}',
-      '{"iat":[1700000009]} where {}',
-      '{"iat":{}} where {}',
-      '{"iat":{"valueOf":1700000009}} where {}',
+      '{"iat":"1700000009"}',
+      '{"iat":""}',
+      '{"iat":null}',
+      '{"iat":true}',
+      '{"iat":[1700000009]}',
+      '{"iat":{}}',
+      '{"iat":{"valueOf":1700000009}}',
     ),
   },
   {
-    why: "fast-jwt checks the audience of tokens that name one, and accepts those that name none.",
-    tokens: all("refused", ["fast-jwt"], '{"aud":"(absent)"} where {}'),
+    why: "fast-jwt accepts a token without aud even if an audience is configured.",
+    tokens: all("refused", ["fast-jwt"], '{"aud":"(absent)"}'),
   },
   {
-    why: "A list with something else than texts is no aud (RFC 7519 section 4.1.3); the others look for their own and stop there.",
-    tokens: all("refused", ["jose", "jsonwebtoken", "hono/jwt"], '{"aud":["agents-prod",5]} where {}'),
+    why: "aud must be an array of strings (RFC 7519 section 4.1.3). The others only look for the expected audience in it.",
+    tokens: all("refused", ["jose", "jsonwebtoken", "hono/jwt"], '{"aud":["agents-prod",5]}'),
   },
   {
-    why: "The scopes are what this library is for: a token without a readable list of them is refused, the others leave that to the application.",
+    why: "scopegate requires a valid scopes claim. The others leave scopes to the application.",
     tokens: all(
       "refused",
       EVERY,
-      '{"scopes":"(absent)"} where {}',
-      '{"scopes":null} where {}',
-      '{"scopes":5} where {}',
-      '{"scopes":true} where {}',
-      '{"scopes":{}} where {}',
-      '{"scopes":[5]} where {}',
-      '{"scopes":["a",null]} where {}',
-      '{"scopes":[["a"]]} where {}',
-      '{"scopes":{"0":"platform:admin","length":1}} where {}',
-      "a member __proto__ with scopes",
+      '{"scopes":"(absent)"}',
+      '{"scopes":null}',
+      '{"scopes":5}',
+      '{"scopes":true}',
+      '{"scopes":{}}',
+      '{"scopes":[5]}',
+      '{"scopes":["a",null]}',
+      '{"scopes":[["a"]]}',
+      '{"scopes":{"0":"platform:admin","length":1}}',
+      "a claim __proto__ with scopes",
     ),
   },
   {
-    why: "sub, iss and jti are texts (RFC 7519 section 4.1), session_id here as well; an object in their place would reach the application as a user id.",
+    why: "sub, iss and jti must be strings (RFC 7519 section 4.1), and so must session_id. Otherwise an object could reach the application as a user id.",
     tokens: all(
       "refused",
       EVERY,
-      '{"sub":5} where {}',
-      '{"sub":null} where {}',
-      '{"sub":{}} where {}',
-      '{"sub":["root"]} where {}',
-      '{"session_id":5} where {}',
-      '{"session_id":null} where {}',
-      '{"session_id":{}} where {}',
-      '{"session_id":["root"]} where {}',
-      '{"iss":5} where {}',
-      '{"iss":null} where {}',
-      '{"iss":{}} where {}',
-      '{"iss":["root"]} where {}',
-      '{"jti":5} where {}',
-      '{"jti":null} where {}',
-      '{"jti":{}} where {}',
-      '{"jti":["root"]} where {}',
+      '{"sub":5}',
+      '{"sub":null}',
+      '{"sub":{}}',
+      '{"sub":["root"]}',
+      '{"session_id":5}',
+      '{"session_id":null}',
+      '{"session_id":{}}',
+      '{"session_id":["root"]}',
+      '{"iss":5}',
+      '{"iss":null}',
+      '{"iss":{}}',
+      '{"iss":["root"]}',
+      '{"jti":5}',
+      '{"jti":null}',
+      '{"jti":{}}',
+      '{"jti":["root"]}',
     ),
   },
 ];

@@ -6,7 +6,7 @@ import { isAcceptedBy, PEERS, type Peer } from "./peers.ts";
 import { TOKEN_CASES, type TokenCase, verdictOf } from "./tokens.ts";
 import { NOW, pemOf } from "./tokens/forge.ts";
 
-/** The options that all verifiers can be told: one algorithm and one key. The rest of the table is about this library. */
+/** The options that all verifiers support. Tokens that need other options cannot be compared. */
 const COMMON = ["algorithm", "verificationKeys"];
 
 interface Comparable {
@@ -18,7 +18,7 @@ interface Comparable {
 function comparable(one: TokenCase): readonly Comparable[] {
   const { options = {}, pollution, expected } = one;
   if (pollution || Object.keys(options).some((name) => !COMMON.includes(name))) return [];
-  // Options for which there is no server, and a size that is a matter of the limit.
+  // Skips invalid options, and `too_large`, which depends on the size limit.
   if (expected.includes("_") && expected !== "not_yet_valid") return [];
   const [key = pemOf("rsa"), ...more] = options.verificationKeys ?? [];
   if (typeof key !== "string" || key.startsWith("{") || more.length > 0) return [];
@@ -32,7 +32,7 @@ const keyObjectOf = (key: string, algorithm: Algorithm) =>
     ? createSecretKey(key, "utf8")
     : createPublicKey(key.replaceAll("\\n", "\n").trim());
 
-describe("the same tokens through scopegate, jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
+describe("scopegate, compared with jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
   const found = new Map<string, Verdict>();
 
   beforeAll(async () => {

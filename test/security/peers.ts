@@ -1,4 +1,4 @@
-/** The other verifiers of JWTs, each told the same: this key, this algorithm, this audience, this time. */
+/** Other JWT verifiers, all with the same key, algorithm, audience and time. */
 import { type KeyObject } from "node:crypto";
 import { createVerifier } from "fast-jwt";
 import { verify as verifyWithHono } from "hono/jwt";
@@ -10,7 +10,7 @@ import { NOW } from "./tokens/forge.ts";
 export interface Judged {
   readonly token: string;
   readonly algorithm: Algorithm;
-  /** A PEM or a secret: what every verifier takes. */
+  /** A PEM or a secret, which every verifier accepts. */
   readonly key: string;
   readonly keyObject: KeyObject;
   readonly audience: string;
@@ -19,7 +19,7 @@ export interface Judged {
 export const PEERS = ["jose", "jsonwebtoken", "fast-jwt", "hono/jwt"] as const;
 export type Peer = (typeof PEERS)[number];
 
-/** Verifies with one of them, and throws where it throws. Hono reads the clock of the process, the others are told. */
+/** Each function verifies a token and throws if the library does. hono/jwt has no option for the time, so it is mocked. */
 const verifiers: Readonly<Record<Peer, (judged: Judged) => unknown>> = {
   jose: ({ token, keyObject, algorithm, audience }) =>
     jwtVerify(token, keyObject, { algorithms: [algorithm], audience, currentDate: new Date(NOW * 1000) }),

@@ -1,6 +1,6 @@
 /**
- * Runs the attacks at a larger scale than the tests do and prints what was tried and what got through; exits with 1 where
- * anything did. `--full` sends every spelling of every target.
+ * Runs more attacks than the tests and prints how many were tried and how many succeeded. Exits with 1 if any succeeded.
+ * `--full` sends every spelling of every target.
  */
 import { type Summary } from "../routing/harness.ts";
 import { DOCUMENTED, refusedSpellings } from "../routing/refused-spellings.ts";
@@ -25,7 +25,7 @@ const rowOf = (name: string, summaries: readonly Summary[]): Row => [
   total(summaries, ({ canonicalRefusals }) => canonicalRefusals.length),
 ];
 
-/** `Express 4` of `Express 4, mounted router`. */
+/** Returns `Express 4` for `Express 4, mounted router`. */
 const frameworkOf = ({ configuration }: Summary): string => configuration.split(",")[0] ?? configuration;
 
 const frameworks = [...new Set(routing.map(frameworkOf))];
@@ -54,7 +54,7 @@ const failures = [
       (finding) => `${configuration}: ${JSON.stringify(finding)}`,
     ),
   ),
-  ...undocumented.map((kind) => `refused and not documented: ${kind}`),
+  ...undocumented.map((kind) => `refused, but not documented: ${kind}`),
   ...falseAccepts.map((name) => `accepted: ${name}`),
   ...falseRejects.map((name) => `rejected: ${name}`),
 ];

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { runTokens, TOKEN_CASES, verdictOf } from "./tokens.ts";
 
-describe.each(Object.entries(TOKEN_CASES))("a token of the table of %s", (_, cases) => {
-  it.each(cases.map((one) => [one.name, one.expected, one] as const))(
-    "%s is %s",
-    async (_name, expected, one) => {
+describe.each(Object.entries(TOKEN_CASES))("token verification, table of %s", (_, cases) => {
+  it.each(cases.map((one) => [one.expected, one.name, one] as const))(
+    "returns the verdict %s for %s",
+    async (expected, _name, one) => {
       expect(await verdictOf(one)).toBe(expected);
     },
   );

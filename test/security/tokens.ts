@@ -1,4 +1,4 @@
-/** Every hostile and honest token in one table, and what runs it. */
+/** All hostile and valid tokens, and the function that verifies them. */
 import { ConfigurationError, createResourceServer, type ResourceServer, TokenRejectedError } from "scopegate";
 import { ALGORITHM_CASES } from "./tokens/algorithms.ts";
 import { CLAIM_CASES } from "./tokens/claims.ts";
@@ -15,7 +15,7 @@ export const TOKEN_CASES: Readonly<Record<string, readonly TokenCase[]>> = {
   claims: CLAIM_CASES,
 };
 
-/** The verdict of a server on a token: `accepted`, its rejection, or the code of the mistake in the server's options. */
+/** Returns `accepted`, the rejection of the token, or the codes of the issues if the options are invalid. */
 export async function verdictOf({ token, options = {}, pollution = {} }: TokenCase): Promise<string> {
   let server: ResourceServer;
   try {
@@ -44,13 +44,13 @@ export async function verdictOf({ token, options = {}, pollution = {} }: TokenCa
 
 export interface TokenReport {
   readonly tokens: number;
-  /** The names of hostile tokens that were let in. */
+  /** The names of hostile tokens that were accepted. */
   readonly falseAccepts: readonly string[];
-  /** The names of honest tokens that were refused. */
+  /** The names of valid tokens that were rejected. */
   readonly falseRejects: readonly string[];
 }
 
-/** Runs the whole table. */
+/** Verifies all tokens of the tables. */
 export async function runTokens(): Promise<TokenReport> {
   const cases = Object.values(TOKEN_CASES).flat();
   const [falseAccepts, falseRejects]: [string[], string[]] = [[], []];

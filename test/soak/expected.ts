@@ -1,27 +1,28 @@
 /**
- * Which answers are right, from what the issuer did while a request was on its way. There is one right answer, except in
- * these windows, where the service may or may not know yet:
+ * Which statuses are correct, given what the issuer did during a request. One status is correct, except in these windows,
+ * in which the service may not know of a change yet:
  *
- * - a key that was published less than `NOTICE_MS` ago may not be there yet: 401 is right as well;
- * - a key that was withdrawn less than `maxAgeMs` ago may still be in use; where an outage came before the withdrawal
- *   was known, until the bound;
- * - keys that the outage made unusable are so `BOUND_MS` after they were fetched, which was up to `REFRESH_MS` before it
- *   began: in between 503 is right as well;
- * - in the first `NOTICE_MS` of an outage, and after its end, both answers of before and after are right.
+ * - A service may not have a key that was published less than `NOTICE_MS` ago, so 401 is also correct.
+ * - A service may still use a key that was withdrawn less than `maxAgeMs` ago. If an outage starts before the service
+ *   notices the withdrawal, it may use the key until `BOUND_MS`.
+ * - During an outage, keys expire `BOUND_MS` after they were fetched. They may have been fetched up to `REFRESH_MS` before
+ *   the outage, so 503 is also correct that much earlier.
+ * - In the first `NOTICE_MS` of an outage, and in the first `NOTICE_MS` after it, the statuses before and after the change
+ *   are both correct.
  */
 import { type IssuerHistory, type Outage } from "./history.ts";
 import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";
 
 export type Status = 200 | 401 | 503;
 
-/** A request: what is asked of it is the key that its token names, and what the token deserves once that is found. */
+/** The `kid` of a token, and the correct status once the key is known. */
 export interface Claim {
-  /** `undefined` for what is refused before a key is looked for. */
+  /** `undefined` for a request that is refused before the key lookup. */
   readonly kid: string | undefined;
   readonly deserves: 200 | 401;
 }
 
-/** The right answers to a request that was sent and answered at these times. */
+/** Returns the correct statuses of a request that was sent and answered at these times. */
 export function expectedOf(
   { kid, deserves }: Claim,
   sent: number,
@@ -32,7 +33,7 @@ export function expectedOf(
   const publishedAt = history.publishedAt.get(kid) ?? Infinity;
   const withdrawnAt = history.withdrawnAt.get(kid) ?? Infinity;
 
-  // One outage at a time: the life of the issuer keeps them apart by more than the windows.
+  // Windows of two outages never overlap: `IssuerLife` waits longer between outages.
   const outage = history.outages.find(({ from, to }) => from <= answered && sent <= to + NOTICE_MS);
   const past = (ms: number): boolean => outage !== undefined && isWithin(outage, ms, sent, answered);
   const mayBeExpired = outage !== undefined && answered >= outage.from + BOUND_MS - REFRESH_MS;
@@ -48,6 +49,6 @@ export function expectedOf(
   return [...right];
 }
 
-/** Whether all of a request fell into an outage that had lasted for so long already. */
+/** Whether the whole request fell into an outage that had already lasted `ms` milliseconds. */
 const isWithin = ({ from, to }: Outage, ms: number, sent: number, answered: number): boolean =>
   sent >= from + ms && answered <= to;

@@ -1,4 +1,4 @@
-/** What the issuer did and when: the ground that every answer is judged on. */
+/** What the issuer did and when. Every response is judged by it. */
 export interface Outage {
   readonly from: number;
   /** `Infinity` while it lasts. */
@@ -6,16 +6,16 @@ export interface Outage {
 }
 
 export class IssuerHistory {
-  /** When each key could be fetched first. */
+  /** When each key was published. */
   readonly publishedAt = new Map<string, number>();
-  /** When each key could be fetched last. */
+  /** When each key was withdrawn. */
   readonly withdrawnAt = new Map<string, number>();
   readonly outages: Outage[] = [];
   readonly startedAt = Date.now();
-  /** What the issuer does at the moment, for whoever reads a violation. */
+  /** What the issuer is doing now, for the report of a violation. */
   phase = "start";
 
-  /** For how long it has been up until now. */
+  /** How long the issuer has been up, without its outages. */
   upMs(): number {
     const now = Date.now();
     const downMs = this.outages.reduce((sum, { from, to }) => sum + Math.min(to, now) - from, 0);

@@ -1,4 +1,4 @@
-/** What happens to the issuer, again and again: one cycle holds two rotations, an outage and a long one. */
+/** A repeated cycle of events at the issuer: two rotations, a short outage and a long outage. */
 import { setTimeout as wait } from "node:timers/promises";
 import { type OpenIdProvider } from "../support/openid-provider.ts";
 import { type IssuerHistory } from "./history.ts";
@@ -6,15 +6,16 @@ import { type Mix } from "./mix.ts";
 import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";
 import { mint, type Shot } from "./tokens.ts";
 
-/** Keys grow older than `maxAgeMs` in it, and must be used all the same to its end. */
+/** Keys become older than `maxAgeMs` during this outage, but services must still use them. */
 const SHORT_OUTAGE_MS = BOUND_MS - REFRESH_MS - SLACK_MS;
 const LONG_OUTAGE_MS = BOUND_MS + 2 * SLACK_MS + 1_000;
 const SETTLE_MS = 2 * NOTICE_MS;
-/** Long enough for everyone to know, and too short for it: an outage is to follow. */
+/** Long enough for services to notice a withdrawal before the next outage. */
 const KNOWN_MS = TIMES.maxAgeMs + 1_000;
+/** Too short for services to notice a withdrawal before the next outage. */
 const UNKNOWN_MS = 500;
 
-/** About how long one cycle takes, in seconds. */
+/** The approximate duration of one cycle, in seconds. */
 export const CYCLE_SECONDS =
   (NOTICE_MS + KNOWN_MS + UNKNOWN_MS + SHORT_OUTAGE_MS + LONG_OUTAGE_MS + 4 * SETTLE_MS) / 1_000;
 
@@ -39,7 +40,7 @@ export class IssuerLife {
   }
 
   async cycle(): Promise<void> {
-    // Nobody names a key that is not there: only their age makes the services ask again.
+    // Without tokens of unknown keys, services fetch the keys again only because of their age.
     this.#mix.setUnknown(undefined);
     await this.#rotate("rotation", NOTICE_MS, KNOWN_MS);
     this.#mix.setUnknown(undefined);

@@ -3,7 +3,7 @@ import { type Row } from "../support/table.ts";
 
 const TYPES: readonly KeyEvent["type"][] = ["fetched", "rotated", "failed", "stale"];
 
-/** How often each service told what of its keys. */
+/** Counts the key events of each service. */
 export class KeyEvents {
   readonly #counts = new Map<string, Map<KeyEvent["type"], number>>();
 

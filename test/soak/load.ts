@@ -5,11 +5,11 @@ import { type Mix } from "./mix.ts";
 import { PATH, type Service } from "./services.ts";
 import { type Shot } from "./tokens.ts";
 
-/** How many connections each service has, one request at a time on each. */
+/** The number of connections to each service. Each sends one request at a time. */
 export const CONNECTIONS = 16;
 /**
- * What a connection rests between two requests. Without it the event loop that all of this shares would be so late that
- * nothing could be said of times.
+ * The pause of a connection between two requests. Without it, the shared event loop would be too late for any statement
+ * about times.
  */
 const REST_MS = 30;
 
@@ -18,11 +18,11 @@ export interface Answered {
   readonly shot: Shot;
   readonly sent: number;
   readonly answered: number;
-  /** 0 where there was no answer. */
+  /** 0 if there was no response. */
   readonly status: number;
 }
 
-/** One connection that stays, and that is counted among the sockets of the process while it rests as well. */
+/** One connection that stays open, so that it is always counted among the sockets of the process. */
 class Connection extends Agent {
   constructor() {
     super({ keepAlive: true, maxSockets: 1 });
@@ -33,11 +33,11 @@ class Connection extends Agent {
   }
 }
 
-/** Sends requests until it is stopped; whatever comes back is told. */
+/** Sends requests until `stop` is called, and passes every result to `onAnswer`. */
 export function startLoad(
   services: readonly Service[],
   mix: Mix,
-  tell: (answered: Answered) => void,
+  onAnswer: (answered: Answered) => void,
 ): { readonly stop: () => Promise<void> } {
   let isStopped = false;
 
@@ -47,7 +47,7 @@ export function startLoad(
       (answer) => answer.status,
       () => 0,
     );
-    tell({ service: name, shot, sent, answered: Date.now(), status });
+    onAnswer({ service: name, shot, sent, answered: Date.now(), status });
   };
   const connections = services.flatMap((service) => {
     let turn = 0;

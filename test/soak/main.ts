@@ -1,9 +1,9 @@
 /**
- * Load while the issuer rotates its keys and goes down and up: every valid token is answered 200, or 503 once the outage
- * has lasted too long, every other one 401, and neither sockets nor heap grow. Exits with 1 where anything else happened.
+ * Sends requests while the issuer rotates its keys and has outages. Valid tokens must get 200, or 503 once an outage has
+ * lasted too long. Other tokens must get 401. Sockets and heap must not grow. Exits with 1 on any violation.
  *
  *     npm run test:soak               two minutes
- *     npm run test:soak -- 30         or SOAK_SECONDS=30; one cycle of the issuer's life at least
+ *     npm run test:soak -- 30         or SOAK_SECONDS=30; runs at least one cycle
  */
 import { openOpenIdProvider } from "../support/openid-provider.ts";
 import { IssuerHistory } from "./history.ts";
@@ -21,9 +21,9 @@ const KID = "key-1";
 const EXIT_LIMIT_MS = 5_000;
 
 const wanted = Number(process.argv[2] ?? process.env["SOAK_SECONDS"] ?? 120);
-if (!(wanted > 0)) throw new TypeError("Write how many seconds it shall take.");
+if (!(wanted > 0)) throw new TypeError("The duration must be a positive number of seconds.");
 const cycles = Math.max(1, Math.round(wanted / CYCLE_SECONDS));
-if (!globalThis.gc) throw new Error("Run it with --expose-gc: garbage would pass for growth.");
+if (!globalThis.gc) throw new Error("Run with --expose-gc. Otherwise garbage counts as heap growth.");
 console.log(`${cycles} x ${CYCLE_SECONDS} s`);
 
 const provider = await openOpenIdProvider({ kid: KID });
@@ -45,7 +45,7 @@ for (let cycle = 0; cycle < cycles; cycle += 1) await life.cycle();
 resources.stop();
 await load.stop();
 const seconds = (Date.now() - history.startedAt) / 1_000;
-// Each service may ask once per cooldown, and once more for each beginning.
+// Each service may fetch once per cooldown, and once more at its start and after each outage.
 const perService = Math.ceil(history.upMs() / TIMES.cooldownMs) + history.outages.length + 1;
 const fetchLimit = perService * services.length;
 const fetches = provider.asked("/jwks");
@@ -56,17 +56,21 @@ printReport({ seconds, tally, resources, events, fetches, fetchLimit });
 const failures = [
   ...tally.failures(),
   ...resources.failures(),
-  ...(fetches > fetchLimit ? [`${fetches} fetches of the keys, and ${fetchLimit} at most are due`] : []),
+  ...(fetches > fetchLimit
+    ? [`the keys were fetched ${fetches} times, at most ${fetchLimit} are allowed`]
+    : []),
 ];
 for (const line of [...tally.firstViolations, ...failures]) console.error(line);
 const late = resources.lateMs().max;
 if (failures.length > 0 && late > SLACK_MS)
   console.error(
-    `The event loop was late by ${late} ms: the windows allow for ${SLACK_MS}. Is the machine busy?`,
+    `The event loop was late by ${late} ms, but the windows allow ${SLACK_MS} ms. Is the machine busy?`,
   );
 process.exitCode = failures.length > 0 ? 1 : 0;
 
 setTimeout(() => {
-  console.error(`The process does not end: ${process.getActiveResourcesInfo().join(", ")}`);
+  console.error(
+    `The process does not exit. Active resources: ${process.getActiveResourcesInfo().join(", ")}`,
+  );
   process.exit(1);
 }, EXIT_LIMIT_MS).unref();

@@ -1,6 +1,6 @@
 import { type Shot } from "./tokens.ts";
 
-/** What the load sends at the moment: every other request is valid, and the others take turns. */
+/** The tokens that the load sends now. Every second request has a valid token, and the other tokens take turns. */
 export class Mix {
   #valid: Shot | undefined;
   #faulty: readonly Shot[] = [];
@@ -8,7 +8,7 @@ export class Mix {
   #unknown: Shot | undefined;
   #round: readonly Shot[] = [];
 
-  /** The tokens of a new key; those of the one before it are older ones now. */
+  /** Sets the tokens of a new key. The valid token of the previous key becomes the older one. */
   renew(valid: Shot, faulty: readonly Shot[]): void {
     this.#older = this.#valid && { ...this.#valid, kind: "valid, older key" };
     this.#valid = valid;
@@ -16,13 +16,13 @@ export class Mix {
     this.#arrange();
   }
 
-  /** The older key is withdrawn; its tokens are sent on. */
+  /** Marks the older key as withdrawn. Its token is still sent. */
   withdrawOlder(): void {
     this.#older &&= { ...this.#older, kind: "withdrawn key" };
     this.#arrange();
   }
 
-  /** Tokens of keys that nobody has make a service ask the issuer again; without them only age does. */
+  /** Sets or removes a token with an unknown `kid`. Such a token makes a service fetch the keys before they expire. */
   setUnknown(unknown: Shot | undefined): void {
     this.#unknown = unknown;
     if (!unknown && this.#older?.kind === "withdrawn key") this.#older = undefined;

@@ -14,7 +14,7 @@ export interface Outcome {
 
 export function printReport({ seconds, tally, resources, events, fetches, fetchLimit }: Outcome): void {
   printTable(
-    ["answers", "requests", "200", "401", "503", "other", "in a window", "violations"],
+    ["responses", "requests", "200", "401", "503", "other", "in a window", "violations"],
     ...tally.rows().map(([service, kind, { requests, byStatus, inWindow, violations }]) => {
       const counted = [200, 401, 503].map((status) => byStatus.get(status) ?? 0);
       const other = requests - counted.reduce((sum, count) => sum + count, 0);
@@ -26,12 +26,12 @@ export function printReport({ seconds, tally, resources, events, fetches, fetchL
   const sockets = resources.sockets();
   const lateMs = resources.lateMs();
   printTable(
-    ["the whole", ""],
+    ["total", ""],
     ["fetches of the keys", `${fetches} (at most ${fetchLimit})`],
     ["heap, first and last quarter", `${inMb(heap.first)} -> ${inMb(heap.last)}`],
     ["sockets, first and last quarter", `${sockets.first} -> ${sockets.last}`],
-    ["event loop late by, p99 and most", `${lateMs.p99} ms, ${lateMs.max} ms`],
-    ["answers per second", (tally.requests() / seconds).toFixed(0)],
+    ["event loop delay, p99 and maximum", `${lateMs.p99} ms, ${lateMs.max} ms`],
+    ["responses per second", (tally.requests() / seconds).toFixed(0)],
     ["latency, p50 and p99", `${tally.latency.percentile(50)} ms, ${tally.latency.percentile(99)} ms`],
     ["seconds", seconds.toFixed(0)],
   );

@@ -1,4 +1,4 @@
-/** What the process holds, second by second, and whether it grows. */
+/** Samples the heap and the sockets of the process every second, and reports growth. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 interface Sample {
@@ -12,12 +12,12 @@ export interface Span {
 }
 
 const SECOND_MS = 1_000;
-/** Frameworks, loaders and compiled code settle first. */
+/** These first samples are ignored, while frameworks and compiled code load. */
 const WARM_UP_SAMPLES = 6;
 const MB = 1024 * 1024;
 const HEAP_GROWTH = 0.1;
 const HEAP_GROWTH_BYTES = 4 * MB;
-/** A fetch that is on its way when the sample is taken has two: its own and the issuer's. */
+/** A fetch that is in progress during a sample has two sockets, because the issuer runs in the same process. */
 const SOCKET_GROWTH = 6;
 
 export class ResourceWatch {
@@ -34,7 +34,7 @@ export class ResourceWatch {
     this.#delay.disable();
   }
 
-  /** Medians of the first and of the last quarter, in bytes. */
+  /** The medians of the first and the last quarter, in bytes. */
   heap(): Span {
     return this.#span(({ heap }) => heap);
   }
@@ -43,7 +43,7 @@ export class ResourceWatch {
     return this.#span(({ sockets }) => sockets);
   }
 
-  /** By how many milliseconds the event loop is late: 99 % of the time at most, and once. */
+  /** The delay of the event loop: the 99th percentile and the maximum. */
   lateMs(): { readonly p99: number; readonly max: number } {
     const toMs = (ns: number) => Math.round(ns / 1e6);
     return { p99: toMs(this.#delay.percentile(99)), max: toMs(this.#delay.max) };
@@ -52,7 +52,7 @@ export class ResourceWatch {
   *failures(): Generator<string> {
     const heap = this.heap();
     const sockets = this.sockets();
-    if (Number.isNaN(heap.first)) yield "too short to tell whether anything grows";
+    if (Number.isNaN(heap.first)) yield "the run is too short to detect growth";
     const growth = heap.last - heap.first;
     if (growth > HEAP_GROWTH_BYTES && growth > heap.first * HEAP_GROWTH)
       yield `the heap grows from ${inMb(heap.first)} to ${inMb(heap.last)}`;

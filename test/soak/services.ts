@@ -1,4 +1,4 @@
-/** One route behind the same options in each framework, each with a resource server of its own. */
+/** The same route and options in each framework, each with its own resource server. */
 import { createServer } from "node:http";
 import { type AddressInfo } from "node:net";
 import express from "express";
@@ -51,7 +51,7 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
   },
 };
 
-/** Starts all three, with the keys of the issuer in their hands. */
+/** Starts all three services after they have fetched the keys of the issuer. */
 export function openServices(
   issuer: string,
   onKeyEvent: (service: string, event: KeyEvent) => void,

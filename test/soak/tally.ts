@@ -1,4 +1,4 @@
-/** What came back, counted, and what was wrong with it. */
+/** Counts the responses and their violations. */
 import { createHistogram } from "node:perf_hooks";
 import { expectedOf } from "./expected.ts";
 import { type IssuerHistory } from "./history.ts";
@@ -8,7 +8,7 @@ import { type Kind, KINDS } from "./tokens.ts";
 export interface Count {
   requests: number;
   readonly byStatus: Map<number, number>;
-  /** Answers that were given where another one would have been right as well. */
+  /** Responses for which more than one status was correct. */
   inWindow: number;
   violations: number;
 }
@@ -18,7 +18,7 @@ const SHOWN = 5;
 export class Tally {
   readonly #history: IssuerHistory;
   readonly #counts = new Map<string, Map<Kind, Count>>();
-  /** Of the answers, in milliseconds. */
+  /** The latency of the responses, in milliseconds. */
   readonly latency = createHistogram();
   readonly firstViolations: string[] = [];
 
@@ -29,7 +29,7 @@ export class Tally {
 
   add({ service, shot, sent, answered, status }: Answered): void {
     const count = this.#counts.get(service)?.get(shot.kind);
-    if (!count) throw new Error(`Nobody counts ${shot.kind} for ${service}.`);
+    if (!count) throw new Error(`Unknown service or kind of token: ${service}, ${shot.kind}.`);
     const right = expectedOf(shot, sent, answered, this.#history);
     count.requests += 1;
     count.byStatus.set(status, (count.byStatus.get(status) ?? 0) + 1);
@@ -39,7 +39,7 @@ export class Tally {
     count.violations += 1;
     if (this.firstViolations.length === SHOWN) return;
     const at = ((answered - this.#history.startedAt) / 1_000).toFixed(1);
-    const said = `${status === 0 ? "no answer" : status} instead of ${right.join(" or ")}`;
+    const said = `${status === 0 ? "no response" : status} instead of ${right.join(" or ")}`;
     this.firstViolations.push(`${at} s, ${service}, ${shot.kind}, ${said}, ${this.#history.phase}`);
   }
 
@@ -53,12 +53,12 @@ export class Tally {
     return this.rows().reduce((sum, [, , { requests }]) => sum + requests, 0);
   }
 
-  /** What makes the run worth nothing or less: wrong answers, and kinds that were never put to a real test. */
+  /** Wrong responses, and kinds of tokens for which the run proves nothing. */
   *failures(): Generator<string> {
     for (const [service, kind, { requests, inWindow, violations, byStatus }] of this.rows()) {
-      if (violations > 0) yield `${service}, ${kind}: ${violations} wrong answers`;
-      if (requests === inWindow) yield `${service}, ${kind}: no answer was given outside of a window`;
-      if (kind === "valid" && !byStatus.has(503)) yield `${service}: no outage was longer than the bound`;
+      if (violations > 0) yield `${service}, ${kind}: ${violations} wrong responses`;
+      if (requests === inWindow) yield `${service}, ${kind}: every response had more than one correct status`;
+      if (kind === "valid" && !byStatus.has(503)) yield `${service}: no outage lasted long enough for 503`;
     }
   }
 }

@@ -1,4 +1,4 @@
-/** What is sent: tokens of the provider, and those that nobody may be let in with. */
+/** The tokens to send: valid tokens of the provider, and tokens that must be rejected. */
 import { decodeJwt } from "jose";
 import { createIssuer } from "../support/issuer.ts";
 import { type OpenIdProvider } from "../support/openid-provider.ts";
@@ -29,7 +29,7 @@ export const SCOPE = "soak:read";
 
 const stranger = createIssuer();
 
-/** A token that the provider signs with this key now, and the faulty ones that can be made of it. */
+/** Creates a valid token that the provider signs with this key, and faulty tokens derived from it. */
 export async function mint(
   provider: OpenIdProvider,
   kid: string,
@@ -60,7 +60,7 @@ export async function mint(
   };
 }
 
-/** Other claims under the signature of these. */
+/** The token with other claims and the same signature. */
 function alter(token: string): string {
   const [header = "", , signature = ""] = token.split(".");
   const claims = { ...decodeJwt(token), scope: "platform:admin" };

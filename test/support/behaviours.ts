@@ -1,4 +1,4 @@
-/** What an endpoint that serves JSON documents may do to a client, well or badly. */
+/** Good and bad behaviours of a server that serves JSON documents. */
 import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
@@ -10,7 +10,7 @@ const JSON_TYPE = { "content-type": "application/json" } as const;
 
 const bytesOf = (value: unknown): Buffer => Buffer.from(JSON.stringify(value));
 
-/** A complete answer. */
+/** Sends a complete response. */
 const whole = (status: number, body: Buffer, headers: OutgoingHttpHeaders): Behaviour => {
   const fields = { "content-length": body.length, ...headers };
   return (_request, response) => void response.writeHead(status, fields).end(body);
@@ -24,7 +24,7 @@ export const json = (
 export const text = (body: string, contentType = "text/plain; charset=utf-8"): Behaviour =>
   whole(200, Buffer.from(body), { "content-type": contentType });
 
-/** A status without a body. */
+/** Sends a status without a body. */
 export const status =
   (code: number, headers: OutgoingHttpHeaders = {}): Behaviour =>
   (_request, response) =>
@@ -32,10 +32,10 @@ export const status =
 
 export const redirect = (location: string, code = 302): Behaviour => status(code, { location });
 
-/** Takes the request and never answers. */
+/** Accepts the request and never responds. */
 export const never = (): Behaviour => () => undefined;
 
-/** Answers a request with a TCP reset. */
+/** Closes the connection with a TCP reset. */
 export const reset = (): Behaviour => (request) => void request.socket.resetAndDestroy();
 
 /** Declares the whole document, sends half of it and closes the connection. */
@@ -49,8 +49,8 @@ export function cutOff(value: unknown): Behaviour {
 }
 
 /**
- * Sends the headers at once, then the document byte by byte, then spaces for ever: every wait for the next byte is short,
- * and the body stays JSON and never ends.
+ * Sends the headers immediately, then the document byte by byte, then spaces without end. Each byte arrives soon, and the
+ * body remains valid JSON but never ends.
  */
 export function drip(value: unknown, intervalMs = 5): Behaviour {
   const body = bytesOf(value);
@@ -66,13 +66,13 @@ export function drip(value: unknown, intervalMs = 5): Behaviour {
 }
 
 export interface Enormous extends Behaviour {
-  /** Bytes of bodies handed to connections, over all requests. What the system buffers counts as sent. */
+  /** The number of body bytes written over all requests, including bytes that the system still buffers. */
   readonly sent: () => number;
 }
 
 /**
- * The document, then spaces up to so many bytes, of a length that no header tells. A client that reads all of it, and one
- * that takes its beginning for all of it, find the document in it.
+ * Sends the document, padded with spaces to that many bytes, without a `content-length`. Both the complete body and its
+ * beginning are valid JSON.
  */
 export function enormous(bytes: number, value: unknown = { keys: [] }): Enormous {
   const body = bytesOf(value);
@@ -92,7 +92,7 @@ export function enormous(bytes: number, value: unknown = { keys: [] }): Enormous
   return Object.assign(behaviour, { sent: () => sent });
 }
 
-/** Declares so many bytes, sends the document and then nothing more: only the header tells what would come. */
+/** Declares that many bytes in `content-length`, but sends only the document and keeps the connection open. */
 export function enormousDeclared(bytes: number, value: unknown = { keys: [] }): Behaviour {
   const body = bytesOf(value);
   return (_request, response) => {
@@ -101,7 +101,7 @@ export function enormousDeclared(bytes: number, value: unknown = { keys: [] }): 
   };
 }
 
-/** The document and spaces up to so many bytes, compressed: its `content-length` tells a thousandth of it. */
+/** Sends the document, padded with spaces to that many bytes and compressed to about a thousandth of that size. */
 export function gzipBomb(bytes: number, value: unknown = { keys: [] }): Behaviour {
   const plain = Buffer.alloc(bytes, " ");
   bytesOf(value).copy(plain);
@@ -109,11 +109,11 @@ export function gzipBomb(bytes: number, value: unknown = { keys: [] }): Behaviou
 }
 
 export interface Held extends Behaviour {
-  /** Lets what waits be answered, and what comes later be answered at once. */
+  /** Responds to waiting requests, and to later ones immediately. */
   readonly release: () => void;
 }
 
-/** Behaves like another, once it is released. */
+/** Uses another behaviour once it is released. */
 export function held(then: Behaviour): Held {
   let release = (): void => undefined;
   const released = new Promise<void>((resolve) => (release = resolve));
@@ -121,7 +121,7 @@ export function held(then: Behaviour): Held {
   return Object.assign(behaviour, { release });
 }
 
-/** One behaviour per request, in this order; the last one for every further request. */
+/** Uses one behaviour per request, in this order, and repeats the last. */
 export function sequence(...behaviours: readonly [Behaviour, ...Behaviour[]]): Behaviour {
   const [first, ...later] = behaviours;
   let next = first;

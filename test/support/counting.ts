@@ -1,6 +1,6 @@
 /**
- * A text that counts the characters that are looked at, because a clock on a busy machine tells nothing. It stands in for a
- * string where only its methods are called; a search looks at each character up to what it finds, a cut at each that it copies.
+ * A stand-in for a string that counts the characters its methods read, because elapsed time depends on the load of the
+ * machine. A search reads every character up to its match; `slice` reads every character that it copies.
  */
 export function counting(text: string): { readonly path: string; readonly steps: () => number } {
   let steps = 0;
@@ -32,8 +32,8 @@ export function counting(text: string): { readonly path: string; readonly steps:
     get(_, member) {
       if (member === "length") return text.length;
       const method = methods[member];
-      // What is not counted must not be called unseen.
-      if (!method) throw new Error(`The text is asked for its ${String(member)}.`);
+      // A method that is not counted must not be used unnoticed.
+      if (!method) throw new Error(`The property ${String(member)} is not counted.`);
       return method;
     },
   });

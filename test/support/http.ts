@@ -13,14 +13,14 @@ export interface Asked {
   readonly method?: string;
   readonly path: string;
   readonly token?: string | undefined;
-  /** A list of fields: names may repeat. */
+  /** An array, because names may repeat. */
   readonly headers?: readonly (readonly [string, string])[];
   readonly body?: unknown;
-  /** Keeps connections open from request to request; by default each has its own. */
+  /** Keeps connections open between requests. By default, each request has its own connection. */
   readonly agent?: Agent;
 }
 
-/** Sends one request as it is written: no normalisation of the target, fields in order. */
+/** Sends one request without normalizing the target, with the fields in the given order. */
 export async function ask(port: number, asked: Asked): Promise<Answer> {
   const fields: [string, string][] = [["host", `127.0.0.1:${port}`], ...(asked.headers ?? []).map(copy)];
   if (asked.token !== undefined) fields.push(["authorization", `Bearer ${asked.token}`]);
@@ -54,7 +54,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** Listens on a port that the system chooses, unless one is given. */
+/** Listens on the given port, or on one that the system chooses. */
 export async function listen(
   server: Server,
   givenPort = 0,

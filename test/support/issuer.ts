@@ -1,4 +1,4 @@
-/** Issuers as most tests want them: RS256, keys without names, and tokens with a few claims that a test chooses all of. */
+/** Issuers with the defaults that most tests need: RS256, a key without `kid`, and tokens without dates. */
 import { type KeyObject } from "node:crypto";
 import { type Algorithm, type JsonWebKey } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
@@ -7,21 +7,21 @@ export type IssuerAlgorithm = Exclude<Algorithm, `HS${string}`>;
 
 export interface Issuer {
   readonly publicPem: string;
-  /** With `alg`, and with the issuer's `kid` where it has one. */
+  /** Includes `alg`, and `kid` if the issuer has one. */
   readonly publicJwk: JsonWebKey;
   readonly publicKey: KeyObject;
   readonly privateKey: KeyObject;
-  /** A signed token. A claim or header parameter given as `undefined` is left out. */
+  /** Signs a token. A claim or header parameter that is `undefined` is left out. */
   readonly token: (
     claims?: Readonly<Record<string, unknown>>,
     header?: Readonly<Record<string, unknown>>,
   ) => Promise<string>;
 }
 
-/** Issuers of one kind of key and one `kid` share a key pair; another `kid` makes another one. */
+/** Key pairs by kind of key and `kid`. Issuers with the same kind and `kid` share one. */
 const signingKeys = new Map<string, KeyObject>();
 
-/** What only the tests of these claims give. */
+/** Claims that a token only has if a test sets them. */
 const UNDATED = { iss: undefined, iat: undefined, exp: undefined };
 
 export function createIssuer({
@@ -48,7 +48,7 @@ export function createIssuer({
   };
 }
 
-/** RSA keys serve RS* and PS*, Ed25519 keys both of their names. */
+/** An RSA key is used for RS* and PS*, an Ed25519 key for `EdDSA` and `Ed25519`. */
 function keyKind(algorithm: IssuerAlgorithm): string {
   return algorithm.startsWith("ES") ? algorithm : algorithm.startsWith("Ed") ? "ed25519" : "rsa";
 }

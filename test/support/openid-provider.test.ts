@@ -20,14 +20,14 @@ const verify = ({ issuer }: OpenIdProvider, token: string, audience = RESOURCE) 
     algorithms: ["RS256"],
   });
 
-describe("an OpenID Provider that nobody changes", () => {
+describe("an OpenID Provider with one key", () => {
   let provider: OpenIdProvider;
   beforeAll(async () => {
     provider = await openOpenIdProvider();
   });
   afterAll(() => provider.close());
 
-  it("discovers itself under its issuer", async () => {
+  it("serves its metadata under its issuer", async () => {
     expect(await fetchJson(provider, DISCOVERY)).toMatchObject({
       issuer: provider.issuer,
       jwks_uri: `${provider.issuer}/jwks`,
@@ -35,36 +35,36 @@ describe("an OpenID Provider that nobody changes", () => {
     });
   });
 
-  it("publishes no private part of a key", async () => {
+  it("publishes only the public parts of its key", async () => {
     const text = expect.any(String) as string;
     expect(await fetchJson(provider, "/jwks")).toEqual({
       keys: [{ kty: "RSA", use: "sig", alg: "RS256", kid: "key-1", e: text, n: text }],
     });
   });
 
-  it("issues access tokens as JWTs with the scopes that were asked for", async () => {
+  it("issues access tokens as JWTs with the requested scopes", async () => {
     const token = await provider.token({ scope: "agents:read tools:use" });
     const { payload, protectedHeader } = await verify(provider, token);
     expect(protectedHeader).toEqual({ typ: "at+jwt", alg: "RS256", kid: "key-1" });
     expect(payload).toMatchObject({ scope: "agents:read tools:use", sub: payload["client_id"] });
   });
 
-  it("issues tokens without the claim scope where none was asked for", async () => {
+  it("issues tokens without a scope claim if no scope is requested", async () => {
     const { payload } = await verify(provider, await provider.token());
     expect(payload).not.toHaveProperty("scope");
   });
 
-  it("issues tokens for the resource that was asked for", async () => {
+  it("issues tokens for the requested resource", async () => {
     const token = await provider.token({ resource: "https://tools.example/api" });
     await expect(verify(provider, token)).rejects.toMatchObject({ claim: "aud" });
     await expect(verify(provider, token, "https://tools.example/api")).resolves.toBeDefined();
   });
 
-  it("tells what the token endpoint says against a request", async () => {
+  it("throws the error of the token endpoint", async () => {
     await expect(provider.token({ resource: "agents" })).rejects.toThrow(/400: .*invalid_target/);
   });
 
-  it("forges a token of its own that differs in the claims that were asked for", async () => {
+  it("forges a token with other claims and a valid signature", async () => {
     const forged = await provider.forge(await provider.token({ scope: "agents:read" }), { exp: 1 });
     expect(decodeProtectedHeader(forged)).toEqual({ typ: "at+jwt", alg: "RS256", kid: "key-1" });
     await expect(verify(provider, forged)).rejects.toMatchObject({
@@ -94,14 +94,14 @@ describe("an OpenID Provider that nobody changes", () => {
   });
 });
 
-describe("an OpenID Provider that changes", () => {
+describe("an OpenID Provider with changing keys", () => {
   let provider: OpenIdProvider;
   beforeEach(async () => {
     provider = await openOpenIdProvider({ kid: "first" });
   });
   afterEach(() => provider.close());
 
-  it("publishes a key before it signs with it, and the older one until it is withdrawn", async () => {
+  it("publishes a key before signing with it, and the older key until it is withdrawn", async () => {
     const older = await provider.token();
     await provider.publish("second");
     expect(await publishedKids(provider)).toEqual(["first", "second"]);
@@ -122,14 +122,16 @@ describe("an OpenID Provider that changes", () => {
     await expect(verify(provider, older)).resolves.toBeDefined();
   });
 
-  it("neither signs with a key that is not published nor withdraws the one that signs", async () => {
+  it("refuses to sign with an unpublished key, and to withdraw the signing key", async () => {
     expect(() => provider.signWith("second")).toThrow("second is not published.");
     expect(() => provider.withdraw("second")).toThrow("second is not published.");
-    expect(() => provider.withdraw("first")).toThrow("first signs; sign with another key first.");
+    expect(() => provider.withdraw("first")).toThrow(
+      "first is the signing key. Sign with another key first.",
+    );
     expect(await publishedKids(provider)).toEqual(["first"]);
   });
 
-  it("refuses connections while it is stopped, and answers on the same port afterwards", async () => {
+  it("refuses connections while stopped, and responds on the same port after a restart", async () => {
     const older = await provider.token();
     await provider.stop();
     await expect(provider.token()).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
@@ -140,12 +142,12 @@ describe("an OpenID Provider that changes", () => {
     await expect(verify(provider, older)).resolves.toBeDefined();
   });
 
-  it("leaves clients no connection to lose when it stops", async () => {
+  it("keeps no connection alive that a stop would break", async () => {
     const { headers } = await fetch(`${provider.issuer}/jwks`);
     expect(headers.get("connection")).toBe("close");
   });
 
-  it("may be closed while it is stopped", async () => {
+  it("allows close while stopped", async () => {
     await provider.stop();
     await expect(provider.close()).resolves.toBeUndefined();
   });

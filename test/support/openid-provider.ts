@@ -1,4 +1,4 @@
-/** A real OpenID Provider: discovery, keys that rotate, and access tokens as JWTs (RFC 9068). */
+/** A real OpenID Provider with discovery, key rotation and JWT access tokens (RFC 9068). */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import {
@@ -12,43 +12,43 @@ import {
   SignJWT,
 } from "jose";
 import type * as oidc from "oidc-provider";
-// What the main module exports, without its warning on Node.js 20.
+// The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 import { listen } from "./http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
 
-/** The `aud` of tokens that name no other resource. */
+/** The `aud` of tokens for which no other resource is requested. */
 export const RESOURCE = "https://agents.example";
 
 export interface OpenIdProvider {
-  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly issuer: string;
   /**
-   * An access token from the token endpoint, by client credentials. Every scope that is asked for is granted, and without
-   * any there is no claim `scope`; `aud` is the resource, an absolute URI (RFC 8707).
+   * Requests an access token with the client credentials grant. Every requested scope is granted. Without any, the token
+   * has no `scope` claim. `aud` is the resource, an absolute URI (RFC 8707).
    */
   readonly token: (asked?: { readonly scope?: string; readonly resource?: string }) => Promise<string>;
-  /** What no provider issues: its token with other claims, signed again with the key that it was signed with. */
+  /** Changes the claims of a token and signs it again with the same key. */
   readonly forge: (token: string, claims: JWTPayload) => Promise<string>;
-  /** Adds a key to the JWK Set, the one it was before where it has been there. It does not sign yet. */
+  /** Adds a key to the JWK Set, without signing with it. A key that was withdrawn becomes the same key again. */
   readonly publish: (kid: string) => Promise<void>;
-  /** From now on tokens are signed with this published key; the others stay published. */
+  /** Signs new tokens with this published key. The other keys stay published. */
   readonly signWith: (kid: string) => void;
-  /** Takes a key that does not sign out of the JWK Set. */
+  /** Removes a key from the JWK Set. Throws for the signing key. */
   readonly withdraw: (kid: string) => void;
-  /** Cuts every connection and refuses new ones, as in an outage. */
+  /** Closes every connection and refuses new ones, as in an outage. */
   readonly stop: () => Promise<void>;
-  /** Answers again, on the same port, with the same keys. Does nothing where it is not stopped. */
+  /** Listens again, on the same port and with the same keys. Has no effect unless stopped. */
   readonly start: () => Promise<void>;
-  /** Ends it, stopped or not. */
+  /** Stops the provider. Has no effect when stopped. */
   readonly close: () => Promise<void>;
-  /** How many requests a path has had, whatever their method, query and answer. */
+  /** The number of requests to a path, with any method, query or response. */
   readonly asked: (path: string) => number;
 }
 
-/** Opens a provider on a port that the system chooses; its first key, `kid`, is published and signs. */
+/** Starts a provider on a free port. Its first key, `kid`, is published and signs. */
 export async function openOpenIdProvider({
   kid = "key-1",
 }: { readonly kid?: string } = {}): Promise<OpenIdProvider> {
@@ -63,12 +63,12 @@ export async function openOpenIdProvider({
     requests.set(path, (requests.get(path) ?? 0) + 1);
     answer(request, response);
   });
-  // A client that kept its connection would meet the end of it after a restart.
+  // A connection that a client keeps alive would break at a restart.
   server.maxRequestsPerSocket = 1;
   const { port, close } = await listen(server);
   const issuer = `http://127.0.0.1:${port}`;
 
-  // A provider reads its keys once.
+  // A provider reads its keys only at construction.
   const publishKeys = () => {
     const jwks = [...keys.values()].filter((key) => published.has(key.kid ?? ""));
     const provider = new Provider(
@@ -89,7 +89,7 @@ export async function openOpenIdProvider({
     forge: async (token, claims) => {
       const header = { alg: "RS256", ...decodeProtectedHeader(token) };
       const key = keys.get(header.kid ?? "");
-      if (!key) throw new Error("The token is not of this provider.");
+      if (!key) throw new Error("This provider did not issue the token.");
       return new SignJWT({ ...decodeJwt(token), ...claims })
         .setProtectedHeader(header)
         .sign(await importJWK(key));
@@ -104,7 +104,7 @@ export async function openOpenIdProvider({
       signing = next;
     },
     withdraw: (gone) => {
-      if (gone === signing) throw new Error(`${gone} signs; sign with another key first.`);
+      if (gone === signing) throw new Error(`${gone} is the signing key. Sign with another key first.`);
       if (!published.delete(gone)) throw new Error(`${gone} is not published.`);
       publishKeys();
     },
@@ -152,7 +152,7 @@ const configure = (keys: readonly JWK[], signing: () => string): oidc.Configurat
   },
   ttl: { ClientCredentials: 600 },
   adapter: () => {
-    throw new Error("The client is configured and its tokens are JWTs: nothing is stored.");
+    throw new Error("Nothing must be stored: the client is configured, and tokens are JWTs.");
   },
 });
 
@@ -164,7 +164,7 @@ async function fetchToken(
   if (scope !== undefined) body.set("scope", scope);
   const response = await fetch(endpoint, { method: "POST", body });
   if (!response.ok)
-    throw new Error(`The token endpoint answers ${response.status}: ${await response.text()}`);
+    throw new Error(`The token endpoint responded with ${response.status}: ${await response.text()}`);
   const { access_token } = (await response.json()) as { readonly access_token: string };
   return access_token;
 }

@@ -1,15 +1,15 @@
-/** Small random patterns, and paths for them. */
+/** Small random patterns, and paths that match them. */
 import fc from "fast-check";
 
 /**
- * One segment of a small pattern. `accent` is a percent-encoded text; `suffix` is `:name-b`, `prefix` is `a-:name`, `pair`
- * is `:name-:name`; the empty text is a trailing slash.
+ * One segment of a small pattern. `accent` is percent-encoded, `suffix` is `:name-b`, `prefix` is `a-:name`, `pair` is
+ * `:name-:name`, and the empty string is a trailing slash.
  */
 export type Kind = "a" | "A" | "b" | "accent" | "suffix" | "prefix" | "pair" | "parameter" | "wildcard" | "";
 
 export type Kinds = readonly Kind[];
 
-/** How a pattern writes a segment; each parameter is named after its place. */
+/** The source of a segment. Parameters are named after their index. */
 function segmentSource(kind: Kind, index: number): string {
   switch (kind) {
     case "accent":
@@ -29,10 +29,10 @@ function segmentSource(kind: Kind, index: number): string {
   }
 }
 
-/** The pattern of some segments. */
+/** The pattern with these segments. */
 export const sourceOf = (kinds: Kinds): string => `/${kinds.map(segmentSource).join("/")}`;
 
-/** Whether a pattern can be written: the library refuses two wildcards, and a trailing slash is the last segment. */
+/** Whether the pattern is valid: at most one wildcard, and the empty string only as the last segment. */
 const isWritable = (all: Kinds): boolean =>
   all.filter((kind) => kind === "wildcard").length <= 1 && !all.slice(0, -1).includes("");
 
@@ -42,14 +42,14 @@ export const kinds = (
   maxLength = 4,
 ): fc.Arbitrary<Kinds> => fc.array(fc.constantFrom(...of), { maxLength }).filter(isWritable);
 
-/** Several patterns, no two of them the same. */
+/** Several different patterns. */
 export const kindsTable = (one = kinds()): fc.Arbitrary<Kinds[]> =>
   fc.uniqueArray(one, { minLength: 1, maxLength: 8, selector: sourceOf });
 
-/** A path of some segments. */
+/** The path with these segments. */
 export const textOf = (segments: readonly string[]): string => `/${segments.join("/")}`;
 
-/** Paths of a pattern: each parameter filled with texts that other patterns have, and with one that none has. */
+/** Paths that match a pattern, with parameter values that also occur in other patterns and one that does not. */
 export function samplePaths(pattern: Kinds): readonly string[] {
   const paths = pattern.reduce<readonly (readonly string[])[]>(
     (heads, kind) => heads.flatMap((head) => samplesOf(kind).map((tail) => [...head, ...tail])),

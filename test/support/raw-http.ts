@@ -1,18 +1,18 @@
-/** HTTP/1.1 as bytes on a socket, for what no HTTP client sends or shows. */
+/** HTTP/1.1 over a raw socket, for requests that no HTTP client sends. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** A request as it goes over the wire. */
+/** Renders a request as it is sent. */
 export const render = (line: string, fields: readonly (readonly [string, string])[], body = ""): string =>
   [line, ...fields.map(([name, value]) => `${name}: ${value}`), "", body].join("\r\n");
 
 export interface RawClient {
   readonly socket: Socket;
-  /** Everything received up to now, each byte as one character. */
+  /** Everything received so far, one character per byte. */
   readonly received: () => string;
-  /** Resolves as soon as what was received matches; rejects where the connection ends before. */
+  /** Resolves when the received data matches. Rejects if the connection closes first. */
   readonly receives: (expected: RegExp) => Promise<string>;
-  /** Resolves with everything received, as soon as the connection is closed. */
+  /** Resolves with everything received when the connection is closed. */
   readonly closed: Promise<string>;
 }
 
@@ -20,13 +20,13 @@ export async function openRaw(port: number): Promise<RawClient> {
   const socket = connect({ port, host: "127.0.0.1" });
   let text = "";
   socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-  // A reset is one way for a connection to end.
+  // A reset also closes the connection, so it is not an error here.
   socket.on("error", () => undefined);
   const closed = once(socket, "close").then(() => text);
   await once(socket, "connect");
   const receives = async (expected: RegExp): Promise<string> => {
     while (!expected.test(text)) {
-      if (socket.closed) throw new Error(`Closed after ${JSON.stringify(text)}.`);
+      if (socket.closed) throw new Error(`The connection was closed after ${JSON.stringify(text)}.`);
       await Promise.race([once(socket, "data"), closed]);
     }
     return text;
@@ -34,7 +34,7 @@ export async function openRaw(port: number): Promise<RawClient> {
   return { socket, received: () => text, receives, closed };
 }
 
-/** Sends bytes on a connection of their own and answers with everything received until its end. */
+/** Sends bytes over a new connection and returns everything received until it is closed. */
 export async function exchange(port: number, bytes: string): Promise<string> {
   const { socket, closed } = await openRaw(port);
   socket.write(bytes, "latin1");

@@ -1,9 +1,9 @@
-/** Tokens of exactly these bytes, for what no honest library would write. The signature always fits. */
+/** Tokens built from raw bytes, which a signing library would refuse to create. Their signatures are valid. */
 import { createHmac, type KeyObject, sign } from "node:crypto";
 
 export const encode = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString("base64url");
 
-/** A token of segments as they are, signed with RS256, or with HS256 where the key is a secret. */
+/** Signs two encoded segments with RS256, or with HS256 if the key is a secret. */
 export function signSegments(header: string, payload: string, key: KeyObject): string {
   const input = `${header}.${payload}`;
   const signature =
@@ -13,6 +13,6 @@ export function signSegments(header: string, payload: string, key: KeyObject): s
   return `${input}.${encode(signature)}`;
 }
 
-/** A token of this header and payload, JSON or not. */
+/** Signs this header and payload, which need not be JSON. */
 export const signRaw = (header: string | Uint8Array, payload: string | Uint8Array, key: KeyObject): string =>
   signSegments(encode(header), encode(payload), key);

@@ -1,11 +1,11 @@
 /**
- * Which rule decides, found by asking path-to-regexp about every rule, one by one. It shares no code with the library, so
- * that a mistake in the tree of rules cannot hide in it.
+ * A reference for the choice of a rule. It matches every rule with path-to-regexp, one by one, and shares no code with the
+ * library, so that it cannot have the same bugs.
  */
 import { match, type MatchFunction, type ParamData } from "path-to-regexp";
 import { type Kind, type Kinds, samplePaths, sourceOf } from "./patterns.ts";
 
-/** How a router reads a path before it compares. */
+/** How a router reads a path before it matches it. */
 export interface Reading {
   readonly ignoresCase: boolean;
   readonly ignoresSlash: boolean;
@@ -28,7 +28,7 @@ export interface Entry {
 
 export const keyOfEntry = ({ method, kinds }: Entry): string => `${method} ${sourceOf(kinds)}`;
 
-/** Compiling a pattern is slow, and a property asks about few patterns many times. */
+/** A cache, because compiling a pattern is slow and properties use few patterns many times. */
 const matchers = new Map<string, MatchFunction<ParamData>>();
 
 function matcherOf(source: string, sensitive: boolean): MatchFunction<ParamData> {
@@ -47,7 +47,7 @@ export function isMatch(kinds: Kinds, path: string, reading: Reading): boolean {
   return found(decodes ? decodeURIComponent(text) : text) !== false;
 }
 
-/** Whether Fastify matches a path to a pattern: it also takes an empty last parameter or wildcard. */
+/** Whether Fastify matches a path to a pattern. It also accepts an empty last parameter or wildcard. */
 export const isMatchOrEmpty = (kinds: Kinds, path: string, reading: Reading): boolean =>
   isMatch(kinds, path, reading) ||
   (path.endsWith("/") &&
@@ -60,11 +60,11 @@ const kindsIn = (kinds: Kinds, { ignoresSlash }: Reading): Kinds =>
 const pathIn = (path: string, { ignoresSlash }: Reading): string =>
   ignoresSlash ? path.replace(/(?<=.)\/$/, "") : path;
 
-/** The methods whose rules decide a request, in order. */
+/** The methods whose rules apply to a request, in order of precedence. */
 const methodsFor = (method: string): readonly string[] =>
   method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
 
-/** The narrowest of the entries that a router with this reading matches to a path. */
+/** The narrowest entry that a router with this reading matches to a path. */
 export const narrowestEntry = (
   entries: readonly Entry[],
   method: string,
@@ -74,7 +74,7 @@ export const narrowestEntry = (
 ): Entry | undefined =>
   narrowestFor(entries, method, path, reading, ({ kinds }) => matches(kinds, path, reading));
 
-/** The narrowest of the entries that cover a whole route: all its sample paths match. */
+/** The narrowest entry that covers a whole route, that is, matches all its sample paths. */
 export function narrowestCovering(
   entries: readonly Entry[],
   method: string,
@@ -87,7 +87,7 @@ export function narrowestCovering(
   );
 }
 
-/** The path of a pattern whose parameters are all one text. */
+/** The path of a pattern with the same value for every parameter. */
 export const samplePathWith = (kinds: Kinds, text: string): string =>
   sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
 
@@ -116,7 +116,7 @@ const RANKS: Readonly<Record<Kind, number>> = {
   b: 0,
   accent: 0,
   "": 0,
-  // Two characters of text are narrower than one.
+  // Two literal characters are narrower than one.
   suffix: 1,
   prefix: 1,
   pair: 2,
@@ -125,7 +125,7 @@ const RANKS: Readonly<Record<Kind, number>> = {
 };
 const REST_OF_WILDCARD = 5;
 
-/** How narrow a pattern takes each segment of a path; a wildcard takes what the other segments leave. */
+/** How narrow a pattern is for each segment of a path. A wildcard matches the segments that are left. */
 function ranksOf(kinds: Kinds, length: number): readonly number[] {
   return kinds.flatMap((kind) => {
     const taken = kind === "wildcard" ? Math.max(length - kinds.length, 0) : 0;

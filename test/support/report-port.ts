@@ -1,4 +1,4 @@
-/** Preloaded into a documented server: lets the system choose its port, and tells the parent which. */
+/** Preloaded into a documented server. Replaces its port with a free one, and sends that to the parent process. */
 import { type AddressInfo, type ListenOptions, Server } from "node:net";
 
 type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;

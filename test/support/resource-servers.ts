@@ -1,4 +1,4 @@
-/** Resource servers with a clock that stands still, and what they make of options and tokens. */
+/** Resource servers with a fixed clock, and their verdicts on options and tokens. */
 import {
   ConfigurationError,
   type ConfigurationIssue,
@@ -11,12 +11,12 @@ import {
 } from "scopegate";
 import { createIssuer } from "./issuer.ts";
 
-/** What the clock of every server here shows, in seconds since the epoch. */
+/** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;
 
 export const issuer = createIssuer();
 
-/** A server that trusts `issuer`, unless the options name other keys. */
+/** Creates a server with the key of `issuer`, unless the options contain other keys. */
 export function createServer(options: Partial<ResourceServerOptions> = {}): ResourceServer {
   return createResourceServer({
     serviceId: "agents-prod",
@@ -26,7 +26,7 @@ export function createServer(options: Partial<ResourceServerOptions> = {}): Reso
   });
 }
 
-/** What a server makes of a token. A fault of the server is thrown on. */
+/** Returns the verdict of a server on a token. Rethrows other errors. */
 export async function verdictOf(
   server: ResourceServer,
   token: string,
@@ -41,7 +41,7 @@ export async function verdictOf(
   }
 }
 
-/** The error that options are refused with; fails where they are accepted. */
+/** Returns the error for invalid options. Throws if the options are valid. */
 export function configurationErrorOf(options: unknown): ConfigurationError {
   return thrownBy(() => createResourceServer(options as ResourceServerOptions));
 }
@@ -56,6 +56,6 @@ export function thrownBy(run: () => unknown): ConfigurationError {
   throw new Error("The configuration was accepted.");
 }
 
-/** The mistakes found in options. */
+/** The issues found in invalid options. */
 export const issuesOf = (options: unknown): readonly ConfigurationIssue[] =>
   configurationErrorOf(options).issues;

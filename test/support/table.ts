@@ -1,4 +1,4 @@
-/** Tables of scripts: the first row is the heading, the first column is text. */
+/** One row of a printed table. The first row is the heading, and the first column is left-aligned. */
 export type Row = readonly (string | number)[];
 
 export function printTable(...rows: readonly Row[]): void {

@@ -2,7 +2,7 @@ import { type KeyResolver } from "../../src/keys/verification-key.ts";
 import { findFormMistake, readJwt } from "../../src/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules, type Verification } from "../../src/token/verifier.ts";
 
-/** From a token as it is sent to the verdict of one issuer's rules, with keys from a look-up alone. */
+/** Creates a function that verifies a token by the rules of one issuer, with the keys that `find` returns. */
 export function createVerifier(
   rules: TokenRules,
   find: KeyResolver["find"],

@@ -2,8 +2,8 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
 import { createBodyWarning } from "../body-parser.ts";
-import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
 import { readProperty, toAccessRequest } from "../node-request.ts";
 import { send } from "../node-response.ts";
 import { withRole } from "../roles.ts";
@@ -18,9 +18,8 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
  * Protects everything behind it: write `app.use(protect(server))` in front of the routes, or use it in a mounted router,
  * whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
  *
- * Express runs the first route that matches, which may not be the route of the narrowest rule. Each route behind the
- * guard is therefore checked again before it runs. A handler given to `app.use(path, handler)` is not a route: the rule
- * of the path decides alone.
+ * Each route behind the guard is checked again before it runs, because Express runs the first route that matches, not the
+ * route of the narrowest rule. A handler given to `app.use(path, handler)` is no route: the rule of the path decides.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -35,10 +34,7 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
  * app.get("/agents/:agent_id", (req, res) => res.json({ caller: principalOf(req)?.userId }));
  * ```
  */
-export function protect(
-  server: ResourceServer,
-  options: Readonly<Record<string, never>> = {},
-): ExpressMiddleware {
+export function protect(server: ResourceServer, options: NoOptions = {}): ExpressMiddleware {
   assertResourceServer(server);
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();
@@ -47,12 +43,9 @@ export function protect(
       throw misplaced("express", request, response, next);
     if (readProperty(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
-    whenKnown(
+    settle(
       () => guard(server, request, toAccessRequest(request, readMethod(request), readTarget(request)), true),
-      (refusal) => {
-        if (refusal) send(response, refusal);
-        else next();
-      },
+      (refusal) => send(response, refusal),
       next,
     );
   });

@@ -2,15 +2,8 @@ import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
 import { covers } from "../../audit/overlap.ts";
 import { type PatternSegment } from "../../policy/pattern.ts";
 import { parseRoutePattern } from "../../policy/route-fit.ts";
-import { isGuard, isScopeCheck } from "../roles.ts";
-import {
-  isEveryMethod,
-  listRoutes,
-  NO_GUARD,
-  type Registration,
-  unguardedPlace,
-  writeOut,
-} from "../route-list.ts";
+import { isGuard } from "../roles.ts";
+import { describeUnguarded, isEveryMethod, listRoutes, type Registration, writeOut } from "../route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -24,15 +17,14 @@ import {
 } from "./router.ts";
 
 /**
- * Lists the routes of an Express application (4 and 5) for `server.audit`, including nested routers with the mounts above
- * them. Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. A route
- * or mount whose path is a regular expression is listed as text that the audit reports as unreadable, and so is a mount
- * that Express does not report (5.0 to 5.2).
+ * Lists the routes of an Express application (4 and 5) for `server.audit`, including those of nested routers. Optional
+ * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit reports a path
+ * that is a regular expression as unreadable, and so a mount that Express does not report (5.0 to 5.2).
  *
- * A route that `protect` does not run in front of is marked as unguarded. Where no guard is found in the application at
- * all, every route is marked, and the audit warns.
+ * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard, every route is
+ * marked, and the audit warns.
  *
- * Express hides applications that are mounted by `app.use`: name each of them after the application that it is mounted
+ * Express hides applications that are mounted by `app.use`: pass each of them after the application that it is mounted
  * in. Handlers given to `app.use(path, handler)` are not routes.
  *
  * @throws TypeError for anything but applications and routers, and when a mounted application is not named
@@ -55,70 +47,60 @@ export function routesOf(
   app: ExpressApplication,
   ...mounted: readonly ExpressApplication[]
 ): readonly ListedRoute[] {
-  const named = [...new Set([app, ...mounted])];
-  if (!named.every(isListable))
+  const named = new Set([app, ...mounted]);
+  if (![...named].every(isListable))
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
-  const roots = new Set(named.map(rootOf));
-  const known = [...new Set(named.flatMap((one) => [one, ...parentsOf(one)]))];
-  return listRoutes([...roots].flatMap((root) => registrationsOf(root, known, named)));
+  const known = new Set([...named].flatMap(lineOf));
+  const roots = [...known].filter((one) => !parentOf(one));
+  return listRoutes(roots.flatMap((root) => [...registrationsOf(root, { named, known })]));
 }
 
-const rootOf = (app: ExpressApplication): ExpressApplication => parentsOf(app).at(-1) ?? app;
+/** The applications that were passed to `routesOf`, and those with the applications around them. */
+interface Applications {
+  readonly named: ReadonlySet<ExpressApplication>;
+  readonly known: ReadonlySet<ExpressApplication>;
+}
 
-function parentsOf(app: ExpressApplication): readonly ExpressApplication[] {
+/** An application and those around it. */
+function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   const parent = parentOf(app);
-  return parent ? [parent, ...parentsOf(parent)] : [];
+  return parent ? [app, ...lineOf(parent)] : [app];
 }
 
-/** The routes of the named applications in one tree. What stands in front of a router alone is not known. */
-function registrationsOf(
-  root: ExpressApplication,
-  known: readonly ExpressApplication[],
-  named: readonly ExpressApplication[],
-): readonly Registration[] {
-  const order = [...visitAll(root, known, named)];
+/** The routes of the named applications in one tree. */
+function* registrationsOf(root: ExpressApplication, apps: Applications): Iterable<Registration> {
+  const order = [...visitAll(root, apps, new Set(apps.known))];
   const guards = order.map(guardedPaths);
-  const hasGuard = guards.some((guard) => guard.length > 0);
-  return order.flatMap(({ app, route, mounts = ["unknown mount "] }, index) => {
-    if (!route || (known.includes(app) && !named.includes(app))) return [];
-    const methods = methodsOf(route);
-    return mounts.flatMap((mount) =>
-      patternsOf(route, mount).flatMap((pattern): readonly Registration[] => {
-        if (!isApplication(root)) return [{ methods, pattern }];
-        if (!hasGuard) return splitByOwnGuard(route, pattern, NO_GUARD);
-        const isBehind = guards.slice(0, index).some((guard) => isCovered(guard, pattern));
-        if (isBehind) return [{ methods, pattern }];
-        const isBefore = guards.slice(index).some((guard) => isCovered(guard, pattern));
-        return splitByOwnGuard(
-          route,
-          pattern,
-          unguardedPlace(isBefore ? "before" : "outside", hasScopeCheck(route)),
-        );
-      }),
-    );
-  });
+  for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
+    if (!route || (apps.known.has(app) && !apps.named.has(app))) continue;
+    for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
+      // What is in front of a router alone is not known.
+      const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
+      const methods = methodsOf(route);
+      const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
+      yield { methods: methods.filter((method) => !isUnguarded(method)), pattern };
+      yield { methods: methods.filter(isUnguarded), pattern, unguarded };
+    }
+  }
 }
 
-/** Everything in the order in which a request reaches it, and in the known applications where they are mounted. */
+/** Everything in the order in which a request reaches it. `left` are the known applications that it has not reached. */
 function* visitAll(
   app: ExpressApplication,
-  known: readonly ExpressApplication[],
-  named: readonly ExpressApplication[],
-  seen = new Set<ExpressApplication>([app]),
+  apps: Applications,
+  left: Set<ExpressApplication>,
 ): Iterable<Visited> {
   for (const visited of visit(app)) {
     yield visited;
     if (!visited.isHiddenApplication) continue;
-    const inside = known.find(
-      (one) => parentOf(one) === visited.app && !seen.has(one) && isMountedAt(one, visited),
-    );
-    if (inside && (named.includes(inside) || !named.includes(visited.app))) {
-      seen.add(inside);
-      yield* visitAll(inside, known, named, seen);
-    } else if (named.includes(visited.app))
+    const inside = [...left].find((one) => parentOf(one) === visited.app && isMountedAt(one, visited));
+    if (apps.named.has(visited.app) && !(inside && apps.named.has(inside)))
       throw new TypeError(
         `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
       );
+    if (!inside) continue;
+    left.delete(inside);
+    yield* visitAll(inside, apps, left);
   }
 }
 
@@ -127,16 +109,28 @@ function isMountedAt(app: ExpressApplication, { mounts }: Visited): boolean {
   return !mounts || own.every((path) => mounts.some((mount) => mount.endsWith(path)));
 }
 
+/** `guards` are the paths of each guard, in the order in which a request reaches them; the route is at `index`. */
+function findUnguarded(
+  route: ExpressRoute,
+  pattern: string,
+  index: number,
+  guards: readonly Paths[],
+): UnguardedPlace | undefined {
+  const first = guards.findIndex((paths) => isCovered(paths, pattern));
+  if (first >= 0 && first < index) return undefined;
+  const hasGuard = guards.some((paths) => paths.length > 0);
+  const handlers = route.stack.map(({ handle }) => handle);
+  return describeUnguarded(first >= 0 ? "before" : hasGuard ? "outside" : "unknown", handlers);
+}
+
 type Paths = readonly (readonly PatternSegment[])[];
 
 /** The paths that a guard runs for; none for any other middleware. */
 function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
+  if (isGuard(handle)) return mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`]).flatMap(pathsOf);
   // `app.all("/*path", protect(server))` guards what comes behind it as well.
-  const isGuardForAll = route && methodsOf(route).includes("*") && holdsGuard(route);
-  const patterns = isGuard(handle)
-    ? mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`])
-    : mounts.flatMap((mount) => (isGuardForAll ? patternsOf(route, mount) : []));
-  return patterns.flatMap(pathsOf);
+  if (!route || !methodsOf(route).includes("*") || !holdsGuard(route, "*")) return [];
+  return mounts.flatMap((mount) => patternsOf(route, mount)).flatMap(pathsOf);
 }
 
 const pathsOf = (pattern: string): Paths =>
@@ -154,26 +148,11 @@ const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSeg
     return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
   });
 
-/** The methods that a handler of the route guards itself, apart from the others. */
-function splitByOwnGuard(
-  route: ExpressRoute,
-  pattern: string,
-  unguarded: UnguardedPlace,
-): readonly Registration[] {
-  const isGuarded = (method: string) =>
-    holdsGuard({
-      stack: route.stack.filter((own) => [undefined, method.toLowerCase()].includes(own.method)),
-    });
-  const methods = methodsOf(route);
-  return [
-    { methods: methods.filter(isGuarded), pattern },
-    { methods: methods.filter((method) => !isGuarded(method)), pattern, unguarded },
-  ];
-}
-
-const holdsGuard = ({ stack }: Pick<ExpressRoute, "stack">): boolean =>
-  stack.some(({ handle }) => isGuard(handle));
-const hasScopeCheck = ({ stack }: ExpressRoute): boolean => stack.some(({ handle }) => isScopeCheck(handle));
+/** Whether a guard among the handlers of a route runs for a method, or for each of them. */
+const holdsGuard = ({ stack, methods }: ExpressRoute, method: string): boolean =>
+  (method === "*" ? Object.keys(methods) : [method.toLowerCase()]).every((one) =>
+    stack.some((own) => [undefined, one].includes(own.method) && isGuard(own.handle)),
+  );
 
 /** The methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */
 function methodsOf({ methods }: ExpressRoute): readonly string[] {

@@ -8,17 +8,14 @@ import { type NodeResponse } from "../node-response.ts";
  * replace the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
-  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
   /** The target; a mounted router has removed its prefix. */
   readonly url: string;
-  /** The target as it was sent. */
   readonly originalUrl: string;
   /** The removed prefix. */
   readonly baseUrl?: string;
   /** What an earlier body parser has read. */
   readonly body?: unknown;
-  /** The application that handles the request. */
   readonly app?: object;
 }
 
@@ -26,11 +23,9 @@ export interface ExpressRequest extends NodeRequest {
 export type ExpressResponse = NodeResponse;
 
 /** A middleware, typed by what it uses: it fits both major versions and does not change the types of route parameters. */
-export type ExpressMiddleware = (
-  request: ExpressRequest,
-  response: ExpressResponse,
-  next: (error?: unknown) => void,
-) => void;
+export type ExpressMiddleware = (request: ExpressRequest, response: ExpressResponse, next: Next) => void;
+
+type Next = (error?: unknown) => void;
 
 /** The method in the letter case in which Express compares it. */
 export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();

@@ -2,7 +2,7 @@
  * The check at the route that runs. Express assigns `request.route` before the handlers of a route, and gives no other
  * sign. An accessor on the prototype of all requests notices it and puts the check in front of each handler, once.
  */
-import { isGuarded, guardRoute, whenKnown } from "../guard.ts";
+import { isGuarded, guardRoute, settle } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -67,24 +67,20 @@ function putCheck(layer: ExpressHandler): void {
   // Error handlers have four parameters; they run for faults only.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
   checkedLayers.add(layer);
-  layer.handle = behindCheck(handle as (...given: Parameters<ExpressMiddleware>) => unknown);
+  layer.handle = behindCheck(handle as Handler);
 }
 
+type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;
+
 /** Returns what the handler returns: Express 5 waits for its promise. */
-function behindCheck(handle: (...given: Parameters<ExpressMiddleware>) => unknown): typeof handle {
-  const checked: typeof handle = (request, response, next) => {
+function behindCheck(handle: Handler): Handler {
+  const checked: Handler = (request, response, next) => {
     if (!isGuarded(request)) return handle(request, response, next);
-    let result: unknown;
-    whenKnown(
+    return settle(
       () => checkRoute(request),
-      (refusal) => {
-        if (refusal) send(response, refusal);
-        else result = handle(request, response, next);
-        return result;
-      },
-      next,
+      (refusal) => send(response, refusal),
+      (fault) => (fault ? next(fault) : handle(request, response, next)),
     );
-    return result;
   };
   // The properties by which other packages recognize the handler.
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));

@@ -4,7 +4,7 @@ import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
 import { BoundedMap } from "../../runtime/bounded-map.ts";
 import { readProperty } from "../node-request.ts";
-import { EXPRESSION, literalPattern } from "../pattern-source.ts";
+import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
 import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, visit } from "./router.ts";
 

@@ -46,14 +46,10 @@ interface ExpressRouter {
   readonly stack: readonly ExpressLayer[];
 }
 
-/** The properties of an application that show where it is mounted. */
-interface Mountable {
-  readonly parent?: ExpressApplication;
-  readonly mountpath?: unknown;
-}
+const hasStack = (value: unknown): boolean =>
+  Array.isArray((Object(value) as { readonly stack?: unknown }).stack);
 
-export const isRoute = (value: unknown): value is ExpressRoute =>
-  typeof value === "object" && value !== null && "stack" in value && Array.isArray(value.stack);
+export const isRoute = (value: unknown): value is ExpressRoute => hasStack(value);
 
 /** An application, and not only a router. */
 export const isApplication = (value: unknown): value is ExpressApplication =>
@@ -64,11 +60,11 @@ export const isListable = (value: unknown): value is ExpressApplication =>
   routerOf(value) !== undefined || isApplication(value);
 
 export const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
-  (app as Mountable).parent;
+  (app as { readonly parent?: ExpressApplication }).parent;
 
 /** The paths where an application is mounted in its parent. */
 export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
-  toPatterns((app as Mountable).mountpath);
+  toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
 /** Where an application is mounted, from its root application down. One that is mounted twice knows the last place. */
 export function readMounts(app: ExpressApplication): readonly string[] | undefined {
@@ -119,13 +115,7 @@ function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 keeps its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, attempt(() => holder?.router)];
-  return candidates.find(
-    (one): one is ExpressRouter =>
-      (typeof one === "object" || typeof one === "function") &&
-      one !== null &&
-      "stack" in one &&
-      Array.isArray(one.stack),
-  );
+  return candidates.find((one): one is ExpressRouter => hasStack(one));
 }
 
 /** The patterns of a path as it was written; `undefined` for regular expressions. */

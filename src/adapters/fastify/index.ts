@@ -4,8 +4,8 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, whenKnown } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { createScopeCheck, findPrincipal, guard, settle } from "../guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
 import { type NodeRequest, toAccessRequest } from "../node-request.ts";
 import { withRole } from "../roles.ts";
 import { rememberGuarded } from "./list-routes.ts";
@@ -16,13 +16,10 @@ export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
-  /** Node's own request. */
   readonly raw: NodeRequest;
-  /** The method as it was sent. */
   readonly method: string;
   /** The target, rewritten where `rewriteUrl` does that. */
   readonly url: string;
-  /** The decoded parameters of the route. */
   readonly params: unknown;
   /** The route that was matched; without `url`, none was. */
   readonly routeOptions: { readonly url?: string | undefined };
@@ -32,39 +29,28 @@ export interface FastifyRequest {
 
 /** The part of Fastify's reply that a refusal is written to. */
 export interface FastifyReply {
-  /** Sets the status. */
   code(status: number): unknown;
-  /** Sets header fields. */
   headers(headers: Record<string, string>): unknown;
-  /** Sends the body. */
   send(body: Buffer): unknown;
 }
 
+type Done = (error?: Error) => void;
+
 /** A hook, typed by what it uses: it fits both major versions. */
-export type FastifyHook = (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  done: (error?: Error) => void,
-) => void;
+export type FastifyHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void;
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
-  /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
 }
 
 /** A plugin for `app.register`. */
-export type FastifyPlugin = (
-  instance: FastifyInstance,
-  options: object,
-  done: (error?: Error) => void,
-) => void;
+export type FastifyPlugin = (instance: FastifyInstance, options: object, done: Done) => void;
 
 /**
- * Protects every route of the instance that it is registered on, in `onRequest`, before the body is read:
- * `app.register(protect(server))`. The order does not matter: Fastify adds the hook to the plugins inside the instance,
- * whether they were registered before or after. Fastify reports the route that it matched, so the rule of the path and
- * the rule of the route are checked together.
+ * Protects every route of the instance that it is registered on, and of the plugins inside it, whether they were
+ * registered before or after: `app.register(protect(server))`. It runs in `onRequest`, before the body is read. The rule
+ * of the path and the rule of the matched route are checked together.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -79,18 +65,13 @@ export type FastifyPlugin = (
  * app.get("/agents/:agent_id", (request) => ({ caller: principalOf(request)?.userId }));
  * ```
  */
-export function protect(
-  server: ResourceServer,
-  options: Readonly<Record<string, never>> = {},
-): FastifyPlugin {
+export function protect(server: ResourceServer, options: NoOptions = {}): FastifyPlugin {
   assertResourceServer(server);
   assertNoOptions(options);
   const patterns = new Map<string, string>();
   const patternOf = (url: string): string => {
-    const known = patterns.get(url);
-    if (known !== undefined) return known;
-    const pattern = toPattern(url);
-    patterns.set(url, pattern);
+    let pattern = patterns.get(url);
+    if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
     return pattern;
   };
   const middleware = createMiddlewareGuard(server);
@@ -99,30 +80,25 @@ export function protect(
     const hasRouters = middleware.watch(raw, request.server);
     const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
     const params = request.params as AccessRequest["params"];
-    whenKnown(
+    settle(
       () => guard(server, raw, toAccessRequest(raw, method, request.url, pattern, params), hasRouters),
-      (refusal) => {
-        if (refusal) send(reply, refusal);
-        else done();
-      },
+      (refusal) => send(reply, refusal),
       done,
     );
   };
-  return fastifyPlugin(
-    (instance: FastifyInstance, _options: object, done: (error?: Error) => void) => {
-      if (!("addHook" in instance)) throw misplaced("fastify", instance, _options, done);
-      rememberGuarded(instance);
-      middleware.attach(instance);
-      instance.addHook("onRequest", hook);
-      done();
-    },
-    { name: "scopegate", fastify: ">=4.10" },
-  );
+  const plugin: FastifyPlugin = (instance, others, done) => {
+    if (!("addHook" in instance)) throw misplaced("fastify", instance, others, done);
+    rememberGuarded(instance);
+    middleware.attach(instance);
+    instance.addHook("onRequest", hook);
+    done();
+  };
+  return fastifyPlugin(plugin, { name: "scopegate", fastify: ">=4.10" });
 }
 
 /**
- * Requires scopes for one route, on top of its rule, as a hook of the route: `{ onRequest: requireScopes("agents:run") }`.
- * `<name>` stands for a parameter of the route. Needs `protect` on its instance.
+ * Requires scopes for one route, on top of its rule, as its hook: `{ onRequest: requireScopes("agents:run") }`. `<name>`
+ * stands for a parameter of the route. Needs `protect` on its instance.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): FastifyHook {

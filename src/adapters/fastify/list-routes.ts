@@ -1,22 +1,18 @@
-import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
-import { unquote } from "../pattern-source.ts";
-import { isScopeCheck } from "../roles.ts";
-import { listRoutes, NO_GUARD, type Registration, unguardedPlace } from "../route-list.ts";
+import { type ListedRoute } from "../../audit/coverage.ts";
+import { unquote } from "../../policy/render-pattern.ts";
+import { describeUnguarded, listRoutes, type Registration } from "../route-list.ts";
 import { toPattern } from "./pattern.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
   /** The routes as text, to see whether the instance has any. */
   printRoutes(): string;
-  /** Adds a hook that runs for each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
-  /** Adds a hook that runs when all routes are registered. */
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
 
 /** A route, as Fastify passes it to `onRoute` hooks. */
 export interface FastifyRoute {
-  /** One method or several. */
   readonly method: string | readonly string[];
   /** The whole path in Fastify's syntax. */
   readonly url: string;
@@ -56,15 +52,12 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
       "routesOf(app) comes too late: the application already has routes that it did not see. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
     );
   }
-  const registered: {
-    readonly instance: object;
-    readonly own: Registration;
-    readonly place: UnguardedPlace;
-  }[] = [];
+  const registered: [instance: object, own: Registration, handlers: readonly unknown[]][] = [];
   let isReady = false;
   app.addHook("onRoute", function (this: object, route) {
+    // Read now: Fastify may register the same object for another path.
     const own = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
-    registered.push({ instance: this, own, place: placeOf(route) });
+    registered.push([this, own, Object.values(route).flat()]);
   });
   app.addHook("onReady", (done) => {
     isReady = true;
@@ -78,8 +71,9 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
         );
       }
       // A hook also applies to routes that were registered before it, so this is only known now.
-      const registrations = registered.map(({ instance, own, place }) =>
-        isGuardedInstance(instance) ? own : { ...own, unguarded: holdsGuard(app) ? place : NO_GUARD },
+      const place = holdsGuard(app) ? "plugin" : "unknown";
+      const registrations = registered.map(([instance, own, handlers]) =>
+        isGuardedInstance(instance) ? own : { ...own, unguarded: describeUnguarded(place, handlers) },
       );
       return listRoutes(registrations)[Symbol.iterator]();
     },
@@ -103,9 +97,6 @@ function lineOf(instance: object): readonly object[] {
   const above = Object.getPrototypeOf(instance) as object | null;
   return above === null || above === Object.prototype ? [instance] : [instance, ...lineOf(above)];
 }
-
-const placeOf = (route: FastifyRoute): UnguardedPlace =>
-  unguardedPlace("plugin", Object.values(route).flat().some(isScopeCheck));
 
 /** In the syntax of the table, where the parameter `*` of Fastify's wildcard needs a name. */
 const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));

@@ -1,4 +1,4 @@
-import { literalPattern, quoteName } from "../pattern-source.ts";
+import { literalPattern, quoteName } from "../../policy/render-pattern.ts";
 
 /**
  * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the same paths:

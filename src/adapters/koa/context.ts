@@ -1,26 +1,21 @@
 /** How Koa shows a request to a middleware, and how a refusal is written to its response. */
 import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
-import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
+import { isPending } from "../../runtime/pending.ts";
 import { type PendingRefusal } from "../guard.ts";
 import { type NodeRequest } from "../node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
-  /** Node's own request. */
   readonly req: NodeRequest;
   /** Koa's request, to which body parsers add what they have read. */
   readonly request?: object;
-  /** The application. */
   readonly app?: { readonly context: object };
-  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
-  /** The target. */
   readonly url: string;
   /** The path of the target; koa-mount has removed its prefix. */
   readonly path: string;
-  /** The target as it was sent. */
   readonly originalUrl: string;
   /** The prefix that koa-mount removed last. It stays when a mounted application passes a request on. */
   readonly mountPath?: string;
@@ -30,28 +25,21 @@ export interface KoaContext {
   readonly router?: unknown;
   /** The routes and middleware that @koa/router found for the path, for all methods. */
   readonly matched?: readonly (KoaLayer | readonly KoaLayer[])[];
-  /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
-  /** The status of the response. */
   status: number;
-  /** The body of the response. */
   body: unknown;
-  /** Sets header fields of the response. */
   set(headers: Record<string, string>): unknown;
 }
 
 /** The part of @koa/router that is read. */
 export interface KoaRouter {
-  /** The options of the router. */
-  readonly opts: {
-    /** A path that is routed by instead of the path of the request. */
-    readonly routerPath?: string | undefined;
-  };
+  /** `routerPath` is a path that is routed by instead of the path of the request. */
+  readonly opts: { readonly routerPath?: string | undefined };
   /** Its routes and middleware, in order. */
   readonly stack: readonly KoaLayer[];
 }
 
-/** A route of a router; a middleware of it has no methods. */
+/** A route of a router, or a middleware, which has no methods. */
 export interface KoaLayer {
   /** Its pattern, including prefixes, or a regular expression. */
   readonly path: string | RegExp;
@@ -59,13 +47,8 @@ export interface KoaLayer {
   readonly methods: readonly string[];
   /** Its handlers. */
   stack: readonly unknown[];
-  /** How the path was compiled. */
-  readonly opts?: {
-    /** `false` where longer paths match too. */
-    readonly end?: boolean | undefined;
-    /** `true` where the path is the text of a regular expression. */
-    readonly pathAsRegExp?: boolean | undefined;
-  };
+  /** `end` is `false` where longer paths match too; with `pathAsRegExp`, the path is the source of a regular expression. */
+  readonly opts?: { readonly end?: boolean | undefined; readonly pathAsRegExp?: boolean | undefined };
 }
 
 export const isRouter = (value: unknown): value is KoaRouter =>
@@ -119,7 +102,7 @@ function prefixOf(whole: string, path: string): string | undefined {
 /** Passes a request on, or writes its refusal. */
 export function proceed(context: KoaContext, refusal: PendingRefusal, next: () => unknown): unknown {
   if (!refusal) return next();
-  if ("then" in refusal) return refusal.then((late) => proceed(context, late, next));
+  if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
   context.status = refusal.status;
   context.set({ ...refusal.headers });
   // As text: Koa gives an object the type application/json.

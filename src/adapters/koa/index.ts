@@ -2,7 +2,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
 import { createBodyWarning } from "../body-parser.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced } from "../misuse.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
@@ -36,10 +36,7 @@ export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes
  * app.use(protect(server)).use(router.routes());
  * ```
  */
-export function protect(
-  server: ResourceServer,
-  options: Readonly<Record<string, never>> = {},
-): KoaMiddleware {
+export function protect(server: ResourceServer, options: NoOptions = {}): KoaMiddleware {
   assertResourceServer(server);
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();

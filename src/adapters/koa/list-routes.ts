@@ -1,7 +1,13 @@
-import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
-import { isGuard, isScopeCheck } from "../roles.ts";
-import { listRoutes, NO_GUARD, type Registration, unguardedPlace, writeOut } from "../route-list.ts";
-import { isRouter, type KoaLayer, type KoaRouter } from "./context.ts";
+import { type ListedRoute } from "../../audit/coverage.ts";
+import { isGuard } from "../roles.ts";
+import {
+  describeUnguarded,
+  listRoutes,
+  type Registration,
+  type UnguardedRoute,
+  writeOut,
+} from "../route-list.ts";
+import { isRouter, type KoaRouter } from "./context.ts";
 
 /** The part of a Koa application (2 and 3) whose routes are listed. */
 export interface KoaApplication {
@@ -17,13 +23,11 @@ export interface RoutesOptions {
 
 /**
  * Lists the routes for `server.audit`: of an application whose routers were given to `app.use(router.routes())`, or of one
- * or several routers. Nested routers and prefixes are followed, optional groups are written out, a handler for every
- * method is `*`, and HEAD next to GET is part of GET. A route whose path is a regular expression is listed as text that
- * the audit reports as unreadable.
+ * or several routers, with those of nested routers. Optional groups are written out, a handler for every method is `*`,
+ * and HEAD next to GET is part of GET. The audit reports a path that is a regular expression as unreadable.
  *
- * A route that `protect` does not run in front of is marked as unguarded, where the application itself is listed. A
- * `protect` inside a router guards nothing. Where no guard is found in the application, every route is marked, and the
- * audit warns.
+ * Routes of an application that `protect` does not run in front of are marked as unguarded. A `protect` inside a router
+ * guards nothing. If the application has no guard, every route is marked, and the audit warns.
  *
  * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted application
  * or router with its mount path, and audit all lists as one.
@@ -58,16 +62,16 @@ export function routesOf(
   return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
 }
 
-/** A router, and whether the application runs a guard in front of it; of a router alone that is not known. */
+/** A router, and where `protect` is in its application: `undefined` if it guards the router, or if that is not known. */
 interface UsedRouter {
   readonly router: KoaRouter;
-  readonly guard: "in front" | "behind" | "none" | "unknown";
+  readonly place: UnguardedRoute | undefined;
 }
 
 function readRouters(from: unknown): readonly UsedRouter[] {
-  const bare = isRouter(from) ? [from] : from;
-  if (Array.isArray(bare) && bare.length > 0 && bare.every(isRouter))
-    return bare.map((router) => ({ router, guard: "unknown" }));
+  const alone = isRouter(from) ? [from] : from;
+  if (Array.isArray(alone) && alone.length > 0 && alone.every(isRouter))
+    return alone.map((router) => ({ router, place: undefined }));
   const { middleware } = Object(from) as { readonly middleware?: unknown };
   if (!Array.isArray(middleware)) {
     throw new TypeError(
@@ -80,30 +84,24 @@ function readRouters(from: unknown): readonly UsedRouter[] {
       "routesOf finds no router in the application. Call it after app.use(router.routes()). For a mounted or composed router write routesOf(router, { prefix }).",
     );
   }
-  const first = middleware.findIndex(isGuard);
+  const guard = middleware.findIndex(isGuard);
   return routers.flatMap((router, index) =>
-    isRouter(router) ? [{ router, guard: first < 0 ? "none" : first < index ? "in front" : "behind" }] : [],
+    isRouter(router)
+      ? [{ router, place: guard < 0 ? placeIn(router) : guard < index ? undefined : "before" }]
+      : [],
   );
 }
 
-/** A layer without methods is a middleware, not a route. */
-const registrationsOf = ({ router, guard }: UsedRouter, mount: string): readonly Registration[] =>
-  router.stack.flatMap((layer) => {
-    const unguarded = findUnguarded(layer, router.stack, guard);
-    return patternsOf(layer.path, mount).map((pattern) => ({ methods: layer.methods, pattern, unguarded }));
-  });
+/** In an application without a guard of its own. */
+const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
+  stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
-function findUnguarded(
-  { stack }: KoaLayer,
-  layers: readonly KoaLayer[],
-  guard: UsedRouter["guard"],
-): UnguardedPlace | undefined {
-  if (guard === "in front" || guard === "unknown") return undefined;
-  const hasScopeCheck = stack.some(isScopeCheck);
-  if (guard === "behind") return unguardedPlace("before", hasScopeCheck);
-  const isInRouter = layers.some((layer) => layer.stack.some(isGuard));
-  return isInRouter ? unguardedPlace("router", hasScopeCheck) : NO_GUARD;
-}
+/** A layer without methods is a middleware, not a route. */
+const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
+  router.stack.flatMap(({ path, methods, stack }) => {
+    const unguarded = place && describeUnguarded(place, stack);
+    return patternsOf(path, mount).map((pattern) => ({ methods, pattern, unguarded }));
+  });
 
 function patternsOf(path: string | RegExp, mount: string): readonly string[] {
   if (typeof path !== "string") return [`RegExp ${mount}${String(path)}`];

@@ -3,10 +3,10 @@
  * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
  */
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
-import { EXPRESSION, literalPattern } from "../pattern-source.ts";
+import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
 
-/** Where a context keeps what @koa/router assigned to it. */
+/** Where a context keeps what @koa/router assigned to it. koa-router before 7.2 assigns `matched` only. */
 const ASSIGNED = { router: Symbol("router"), matched: Symbol("matched") };
 
 type Watched = KoaContext & Record<symbol, unknown>;
@@ -19,23 +19,11 @@ export function watchRouters(context: KoaContext): void {
   const holder = context.app?.context === prototype ? prototype : context;
   if (watched.has(holder)) return;
   watched.add(holder);
-  let assignsRouter = false;
-  watch(holder, context as Watched, "router", ({ matched }) => {
-    assignsRouter = true;
-    matched?.forEach(putCheck);
-  });
-  // koa-router before 7.2 assigns no router. The checks that it gets here refuse the request.
-  watch(holder, context as Watched, "matched", ({ matched }) => {
-    if (!assignsRouter) matched?.forEach(putCheck);
-  });
+  watch(holder, context as Watched, "router");
+  watch(holder, context as Watched, "matched");
 }
 
-function watch(
-  holder: object,
-  context: Watched,
-  name: keyof typeof ASSIGNED,
-  onAssigned: (context: Watched) => void,
-): void {
+function watch(holder: object, context: Watched, name: keyof typeof ASSIGNED): void {
   const key = ASSIGNED[name];
   const present = Object.getOwnPropertyDescriptor(holder, name);
   const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
@@ -50,7 +38,7 @@ function watch(
       this[key] = value;
       // Another copy of the package may watch the same contexts.
       present?.set?.call(this, value);
-      onAssigned(this);
+      this.matched?.forEach(putCheck);
     },
   });
   context[key] = own;

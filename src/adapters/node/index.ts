@@ -5,19 +5,11 @@ import { FAULT, toRawResponse } from "../../response/raw-response.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
 import { assertResourceServer, misplaced } from "../misuse.ts";
-import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { type NodeServerRequest, toAccessRequest } from "../node-request.ts";
 import { type NodeResponse, send } from "../node-response.ts";
 import { close, type UpgradeSocket } from "./upgrade-socket.ts";
 
-export { type NodeResponse, type UpgradeSocket };
-
-/** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
-export interface NodeServerRequest extends NodeRequest {
-  /** Optional only in the types of Node. */
-  readonly method?: string | undefined;
-  /** The target; optional only in the types of Node. */
-  readonly url?: string | undefined;
-}
+export { type NodeResponse, type NodeServerRequest, type UpgradeSocket };
 
 /** Returns whether a request may go on; if not, it has been answered. */
 export type NodeGuard = (request: NodeServerRequest, response: NodeResponse) => Promise<boolean>;
@@ -30,18 +22,14 @@ export type UpgradeGuard = (
 ) => Promise<boolean>;
 
 /** Returns whether the caller of a guarded request holds the scopes; if not, the request has been answered. */
-export type ScopeGuard = (
-  request: NodeServerRequest,
-  response: NodeResponse,
-  params?: AccessRequest["params"],
-) => boolean;
+export type ScopeGuard = (request: NodeServerRequest, response: NodeResponse, params?: Params) => boolean;
+
+type Params = AccessRequest["params"];
 
 /**
- * Protects a request listener of Node's own servers: await the guard, and go on only if it returns `true`. A fault is
- * answered with an empty 500 and a process warning. A refusal that comes too late, because the guard was not awaited or a
- * timeout has answered, is a process warning, once.
- *
- * It does not route: a path that is not spelled as the table spells it is refused.
+ * Protects a request listener of Node's own servers: await the guard, and go on only if it returns `true`. It does not
+ * route: a path that is not spelled as the table spells it is refused. A fault is answered with an empty 500 and a process
+ * warning. A refusal that comes after the response, for example because the guard was not awaited, is a warning, once.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -60,10 +48,11 @@ export type ScopeGuard = (
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
   let hasWarned = false;
-  return async (request, response, ...others: readonly unknown[]) => {
-    if (typeof response.setHeader !== "function") throw misplaced("node", request, response, ...others);
+  return async (...given: readonly [...Parameters<NodeGuard>, ...unknown[]]) => {
+    const [request, response, third] = given;
+    if (typeof response.setHeader !== "function") throw misplaced("node", ...given);
     try {
-      if (typeof others[0] === "function") throw misplaced("node", request, response, ...others);
+      if (typeof third === "function") throw misplaced("node", ...given);
       const refusal = await check(server, request);
       if (refusal && response.headersSent && !hasWarned) {
         hasWarned = true;
@@ -84,13 +73,12 @@ export function protect(server: ResourceServer): NodeGuard {
 
 /**
  * Protects upgrades such as WebSockets, which no middleware of a framework sees: await the guard in the `upgrade` listener,
- * and use the socket only if it returns `true`. The rule is that of the method and target, so a WebSocket is checked as
- * `GET`. A refusal is written to the socket, which is closed when the client has read it, or after two seconds. A fault is
- * answered with an empty 500 and a process warning.
+ * and use the socket only if it returns `true`. A WebSocket is checked by the rule of `GET`. A refusal is written to the
+ * socket, which is closed when the client has read it, or after two seconds. A fault is answered with an empty 500 and a
+ * process warning. If another listener uses the socket before the check is done, it is closed, with a process warning.
  *
  * It does not check `Origin`, the requested protocol or what is sent later: a connection outlives its token, and of h2c
- * only the first request is checked. A public rule is public for upgrades too. If another `upgrade` listener uses the
- * socket before the check is done, the connection is closed, with a process warning.
+ * only the first request is checked. A public rule is public for upgrades too.
  *
  * @throws TypeError for anything but a resource server
  * @example

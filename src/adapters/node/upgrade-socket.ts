@@ -1,29 +1,21 @@
 /** The connection of an upgrade: how a refusal is written to it, and how it is closed. */
+import { type Duplex } from "node:stream";
 import { type RawResponse, renderResponse } from "../../response/raw-response.ts";
 
 /** The part of a socket of `node:net` or `node:tls` that is read and written. */
-export interface UpgradeSocket {
-  /** Whether the connection is gone. */
-  readonly destroyed: boolean;
-  /** Whether the client may still send. */
-  readonly readable: boolean;
-  /** Whether a response can still be written. */
-  readonly writable: boolean;
-  /** `true` as soon as another listener reads the socket. */
-  readonly readableFlowing: boolean | null;
-  /** Listens for errors while the check is pending. */
-  on(event: "error", listener: () => void): unknown;
-  /** Removes that listener. */
-  off(event: "error", listener: () => void): unknown;
-  /** Listens for the end of the connection. */
-  once(event: "close", listener: () => void): unknown;
-  /** Writes the response and ends the connection. */
-  end(bytes: Uint8Array): unknown;
-  /** Discards what the client still sends. */
-  resume(): unknown;
-  /** Closes the connection at once. */
-  destroy(): unknown;
-}
+export type UpgradeSocket = Pick<
+  Duplex,
+  | "destroyed"
+  | "readable"
+  | "writable"
+  | "readableFlowing"
+  | "on"
+  | "off"
+  | "once"
+  | "end"
+  | "resume"
+  | "destroy"
+>;
 
 /** How long a client may take to read the response and to close, in milliseconds. */
 const LINGER_MS = 2_000;

@@ -9,16 +9,16 @@ import { type Target } from "../targets.ts";
 
 type Framework = typeof express5;
 
-/** What a configuration builds its application with. */
+/** What `build` of a configuration receives. */
 export interface ExpressKit extends Kit {
   readonly express: Framework;
-  /** A pattern as this version of Express writes it. */
+  /** Converts a pattern to the syntax of this version of Express. */
   readonly pattern: (path: string) => string;
-  /** Answers, and records that it ran. */
+  /** A handler that records its call and responds. */
   readonly handler: (name: string) => RequestHandler;
-  /** Records that it ran, and passes on. */
+  /** A handler that records its call and calls `next`. */
   readonly passing: (name: string, to?: "route") => RequestHandler;
-  /** Remembers the parameters of a mount path, which the routers behind it may not see. */
+  /** Keeps the parameters of a mount path, because the routers below it may not receive them. */
   readonly trace: RequestHandler;
 }
 
@@ -30,13 +30,13 @@ export interface ExpressSetup {
   readonly build: (app: Express, kit: ExpressKit) => void;
 }
 
-/** One configuration for each major version. */
+/** Returns one configuration per major version. */
 export const forEachExpress = (setup: ExpressSetup): readonly Configuration[] => [
   toConfiguration("Express 4", express4 as unknown as Framework, withoutNames, setup),
   toConfiguration("Express 5", express5, (path) => path, setup),
 ];
 
-/** The standard routes, on an application or a router. */
+/** Adds the standard routes to an application or a router. */
 export function addStandardRoutes(router: IRouter, { pattern, handler }: ExpressKit): void {
   for (const route of STANDARD_ROUTES) {
     const method = route.method.toLowerCase() as "get" | "post" | "delete" | "all";
@@ -85,7 +85,7 @@ function createHandlers({ recorder }: Kit): Pick<ExpressKit, "handler" | "passin
   };
 }
 
-/** Without it Express writes the errors of clients to the console. */
+/** Without an error handler, Express logs errors of clients to the console. */
 const onError: ErrorRequestHandler = (error: { readonly status?: number }, _request, response, next) => {
   if (response.headersSent) next(error);
   else response.status(error.status ?? 500).json({});

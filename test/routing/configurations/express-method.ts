@@ -24,7 +24,7 @@ const TARGETS: readonly Target[] = [
   overridden("POST", "PUT", "/anything/web"),
 ];
 
-/** Of every request, not of POST alone; the types know lists only. */
+/** Overrides every method, not only POST. The types of method-override only allow an array. */
 const ANY_METHOD = { methods: null } as unknown as { readonly methods: string[] };
 
 const setups: readonly ExpressSetup[] = [

@@ -1,4 +1,4 @@
-/** Express applications with routers and applications mounted below parameters, several paths and one another. */
+/** Express applications that mount routers and applications below parameters, below several paths and below each other. */
 import type { Express, IRouter } from "express";
 import { type Configuration } from "../configuration.ts";
 import { type Target } from "../targets.ts";
@@ -21,7 +21,7 @@ function mountOwnCrew(app: Express, { express, handler }: ExpressKit): void {
   app.use("/crews/me", router);
 }
 
-/** A router that is mounted at two paths, of which each has rules of its own. */
+/** A router that is mounted at two paths with different rules. */
 function createSharedRouter({ express, handler }: ExpressKit): IRouter {
   const router = express.Router();
   router.get("/:id", (request, response, next) => {

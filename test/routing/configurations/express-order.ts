@@ -1,4 +1,4 @@
-/** Express applications where the handler that runs is not the one of the narrowest rule. */
+/** Express applications that run another handler than that of the narrowest rule. */
 import { type Configuration } from "../configuration.ts";
 import { type Target } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
@@ -9,7 +9,7 @@ const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
 
 const setups: readonly ExpressSetup[] = [
   {
-    name: "a public route passes on to a parameter route",
+    name: "a public route that calls next before a parameter route",
     targets: STEPS,
     build: (app, { guard, handler, passing }) => {
       app.use(guard.express());
@@ -29,7 +29,7 @@ const setups: readonly ExpressSetup[] = [
     },
   },
   {
-    name: "app.all in front of routes",
+    name: "app.all before other routes",
     targets: targets("/walk/free", "/walk/web", "/walk/a/b"),
     build: (app, { guard, handler, pattern, passing }) => {
       app.use(guard.express());
@@ -100,7 +100,7 @@ const setups: readonly ExpressSetup[] = [
     targets: ["/alias/agents/web", "/alias/internal", "/alias/files/private/a"].map((path) => ({
       method: "GET",
       path,
-      special: "URL rewritten behind the guard",
+      special: "URL rewritten after the guard",
     })),
     build: (app, kit) => {
       app.use(kit.guard.express());
@@ -117,7 +117,7 @@ const setups: readonly ExpressSetup[] = [
     name: "URL rewritten after the guard",
     targets: [
       ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
-        (target) => ({ ...target, special: "URL rewritten behind the guard" }),
+        (target) => ({ ...target, special: "URL rewritten after the guard" }),
       ),
       ...targets("/agents/web", "/health"),
     ],

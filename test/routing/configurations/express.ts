@@ -51,7 +51,7 @@ const setups: readonly ExpressSetup[] = [
     },
   },
   {
-    name: "mounted in another case",
+    name: "mounted in other letter case than the table",
     prefix: "/api",
     build: (app, kit) => {
       app.use(kit.guard.express());

@@ -10,15 +10,15 @@ import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
 import { type Target } from "../targets.ts";
 
-/** What a configuration builds its application with. */
+/** What `build` of a configuration receives. */
 export interface FastifyKit extends Kit {
   readonly handler: (name: string) => RouteHandlerMethod;
-  /** @fastify/express and @fastify/middie for this version. */
+  /** @fastify/express and @fastify/middie for this version of Fastify. */
   readonly express: FastifyPluginCallback;
   readonly middie: FastifyPluginCallback;
 }
 
-/** The options of the router, which the two versions take in different places. */
+/** The router options. The two versions expect them in different places. */
 export interface RouterOptions {
   readonly caseSensitive?: boolean;
   readonly ignoreTrailingSlash?: boolean;
@@ -36,7 +36,7 @@ export interface FastifySetup {
   readonly build: (app: FastifyInstance, kit: FastifyKit) => void | Promise<void>;
 }
 
-/** One configuration for each major version. */
+/** Returns one configuration per major version. */
 export const forEachFastify = (setup: FastifySetup): readonly Configuration[] => {
   const { router = {}, rewriteUrl } = setup;
   const rewrite = rewriteUrl && { rewriteUrl };
@@ -52,7 +52,7 @@ export const forEachFastify = (setup: FastifySetup): readonly Configuration[] =>
   ];
 };
 
-/** The standard routes, on an instance. */
+/** Adds the standard routes to an instance. */
 export function addStandardRoutes(instance: FastifyInstance, { handler }: FastifyKit): void {
   for (const route of STANDARD_ROUTES) {
     const url = withoutNames(route.path);

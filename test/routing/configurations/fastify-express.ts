@@ -1,4 +1,4 @@
-/** Fastify applications with handlers of Express, or of Node, in a hook: Fastify does not know which of them ran. */
+/** Fastify applications that run Express or Node handlers in a hook. Fastify does not know which of them ran. */
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import express4 from "express4";
 import { type Configuration } from "../configuration.ts";
@@ -16,7 +16,7 @@ const TARGETS: readonly Target[] = [
     method: "GET",
     path,
   })),
-  // What these take for `/agents/me` after they have decoded, trimmed and shortened it.
+  // @fastify/express or @fastify/middie decodes, trims or shortens these, and then reads `/agents/me`.
   ...["/agents/me%20", "/agents/me%EF%BB%BF", "http://agents/me", "/agents/ME", "/agents/%4de"].map(
     (path) => ({
       method: "GET",
@@ -45,7 +45,7 @@ function createExpressRouter({ recorder }: FastifyKit): express4.Router {
   return router;
 }
 
-/** A middleware of Node's own kind, which answers for all paths below its own. */
+/** A Node middleware, which serves every path below its own. */
 const createListener =
   ({ recorder }: FastifyKit, name: string) =>
   (request: IncomingMessage, response: ServerResponse) => {
@@ -76,7 +76,7 @@ const routers: readonly (readonly [string, RouterOptions])[] = [
   [", everything lenient", LENIENT],
 ];
 
-/** Its hook comes first; what it is given behind the guard is protected all the same. */
+/** The hook of @fastify/express runs first. Handlers that are added after the guard must still be protected. */
 const inTheOtherOrder: FastifySetup = {
   name: "@fastify/express registered before the guard",
   targets: TARGETS,

@@ -33,7 +33,7 @@ const LENIENT: RouterOptions = {
 
 const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
-/** Routes in the syntax that only find-my-way has. */
+/** Routes in syntax that only find-my-way supports. */
 function addFindMyWayRoutes(app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void {
   app.get("/agents/:id(^\\d+$)", handler("GET /agents/:id"));
   app.get("/agents/me", handler("GET /agents/me"));
@@ -68,7 +68,7 @@ const setups: readonly FastifySetup[] = [
     },
   },
   {
-    name: "expressions and constraints",
+    name: "regular expressions and constraints",
     targets: [
       ...targets("/agents/7", "/agents/me", "/agents/web", "/spans/a-b", "/images/web.png", "/optional/web"),
       ...targets("/pages/web", "/pages/index"),

@@ -10,12 +10,12 @@ import { type Target } from "../targets.ts";
 
 type Framework = typeof Koa3;
 
-/** What a configuration builds its application with. */
+/** What `build` of a configuration receives. */
 export interface KoaKit extends Kit {
   readonly Koa: Framework;
-  /** Answers, and records that it ran. */
+  /** A handler that records its call and responds. */
   readonly handler: (name: string) => RouterMiddleware;
-  /** Records that it ran, and passes on. */
+  /** A handler that records its call and calls `next`. */
   readonly passing: (name: string) => RouterMiddleware;
 }
 
@@ -27,13 +27,13 @@ export interface KoaSetup {
   readonly build: (app: Koa3, kit: KoaKit) => void;
 }
 
-/** One configuration for each major version. */
+/** Returns one configuration per major version. */
 export const forEachKoa = (setup: KoaSetup): readonly Configuration[] => [
   toConfiguration("Koa 2", Koa2 as unknown as Framework, setup),
   toConfiguration("Koa 3", Koa3, setup),
 ];
 
-/** A router with the standard routes. */
+/** Creates a router with the standard routes. */
 export function createStandardRouter(
   { handler }: KoaKit,
   options: ConstructorParameters<typeof Router>[0] = {},
@@ -65,7 +65,7 @@ function toConfiguration(version: string, Koa: Framework, { name, build, ...rest
 function createHandlers({ recorder }: Kit): Pick<KoaKit, "handler" | "passing"> {
   type Context = Parameters<RouterMiddleware>[0];
   const record = (name: string, context: Context) => {
-    // A regular expression has captures and no parameters.
+    // A regular expression has captures instead of parameters.
     const params = name.includes("(") ? (context.captures ?? []) : context.params;
     recorder.record(context.req.headers[PROBE_HEADER], name, context.method, params);
   };

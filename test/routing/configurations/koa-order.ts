@@ -1,4 +1,4 @@
-/** Koa applications where the handler that runs is not the one of the narrowest rule. */
+/** Koa applications that run another handler than that of the narrowest rule. */
 import Router from "@koa/router";
 import { type Configuration } from "../configuration.ts";
 import { type Target } from "../targets.ts";
@@ -8,7 +8,7 @@ const targets = (...paths: readonly string[]): Target[] => paths.map((path) => (
 
 const REWRITTEN: readonly Target[] = [
   ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
-    (target) => ({ ...target, special: "URL rewritten behind the guard" }),
+    (target) => ({ ...target, special: "URL rewritten after the guard" }),
   ),
   ...targets("/agents/web", "/health"),
 ];
@@ -39,7 +39,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "a public route passes on to a parameter route",
+    name: "a public route that calls next before a parameter route",
     targets: targets("/steps/open", "/steps/web", "/steps/final"),
     build: (app, { guard, handler, passing }) => {
       const router = new Router();
@@ -51,7 +51,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "router.all in front of routes",
+    name: "router.all before other routes",
     targets: targets("/walk/free", "/walk/web", "/walk/a/b"),
     build: (app, { guard, handler, passing }) => {
       const router = new Router();

@@ -47,7 +47,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "guard inside of koa-mount",
+    name: "guard inside koa-mount",
     prefix: "/api",
     build: (app, kit) => {
       const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
@@ -55,7 +55,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "guard inside of nested koa-mount",
+    name: "guard inside nested koa-mount",
     prefix: "/outer/inner",
     build: (app, kit) => {
       const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
@@ -63,7 +63,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "guard mounted beside the router it guards",
+    name: "a guard on a mount and a guard on the application",
     prefix: "/api",
     build: (app, kit) => {
       const inner = new kit.Koa().use(mount("/agents", kit.guard.koa()));
@@ -72,7 +72,7 @@ const setups: readonly KoaSetup[] = [
     },
   },
   {
-    name: "koa-mount in another case than the table",
+    name: "koa-mount in other letter case than the table",
     prefix: "/api",
     build: (app, kit) => {
       const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));

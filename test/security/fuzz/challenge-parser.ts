@@ -1,4 +1,4 @@
-/** A reader of `WWW-Authenticate`, written from the grammar of RFC 9110 sections 5.6 and 11.6.1 alone. */
+/** A parser for `WWW-Authenticate`, written only from the grammar of RFC 9110 sections 5.6 and 11.6.1. */
 export interface ParsedChallenge {
   readonly scheme: string;
   readonly params: Readonly<Record<string, string>>;
@@ -7,10 +7,10 @@ export interface ParsedChallenge {
 const TOKEN = /[!#$%&'*+\-.^_`|~0-9A-Za-z]+/y;
 const SPACES = / +/y;
 const OWS = /[ \t]*/y;
-/** `qdtext` or a quoted pair, one character at a time. */
+/** One `qdtext` character or one quoted pair. */
 const QUOTED_CHARACTER = /[\t \x21\x23-\x5b\x5d-\x7e]|\\([\t \x21-\x7e])/y;
 
-/** The challenges of a field; throws where it is none. `token68` is left out: Bearer challenges have auth-params. */
+/** Parses the challenges of a field, and throws if it is invalid. Does not support `token68`, which Bearer does not use. */
 export function parseChallenges(field: string): readonly ParsedChallenge[] {
   let position = 0;
   const take = (expression: RegExp): RegExpExecArray | undefined => {
@@ -21,7 +21,7 @@ export function parseChallenges(field: string): readonly ParsedChallenge[] {
   };
   const need = (expression: RegExp): string => {
     const found = take(expression);
-    if (!found) throw new Error(`Expected ${expression.source} at ${position} of ${field}`);
+    if (!found) throw new Error(`Expected ${expression.source} at index ${position} of ${field}`);
     return found[0];
   };
   const readQuoted = (): string => {

@@ -1,4 +1,4 @@
-/** Whatever a challenge is made of, it reads as one challenge that says the same. */
+/** Any challenge is rendered as exactly one valid challenge with the same parameters. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderChallenge } from "../../../src/response/challenge.ts";
@@ -8,7 +8,7 @@ import { fuzzRuns } from "./runs.ts";
 
 const runs = { numRuns: fuzzRuns() };
 
-describe("the challenge writer", () => {
+describe("renderChallenge", () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
   });

@@ -1,7 +1,7 @@
-/** Texts that are nearly right: noise alone never gets past the first check. */
+/** Random strings that are nearly valid. Pure noise never passes the first check. */
 import fc from "fast-check";
 
-/** Any text, lone surrogates included. */
+/** Any string, including lone surrogates. */
 export const noise = fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: "grapheme" }), fc.string());
 
 type Edit = (text: string) => string;
@@ -9,7 +9,7 @@ type Edit = (text: string) => string;
 const place = fc.double({ min: 0, max: 1, noNaN: true });
 const at = (text: string, where: number): number => Math.floor(where * (text.length + 1));
 
-/** Insertions of what the grammar is made of, deletions, doublings, swaps of two parts, and changes of case. */
+/** Inserts a piece, deletes, repeats or swaps parts, or changes letter case. */
 function edits(pieces: readonly string[]): fc.Arbitrary<Edit> {
   return fc.oneof(
     fc.tuple(place, fc.constantFrom(...pieces)).map(
@@ -40,7 +40,7 @@ function edits(pieces: readonly string[]): fc.Arbitrary<Edit> {
   );
 }
 
-/** One of some right texts with a few edits, and noise now and then. */
+/** One of the valid strings with up to four edits, or sometimes noise. */
 export const mutated = (texts: readonly string[], pieces: readonly string[]): fc.Arbitrary<string> =>
   fc.oneof(
     {

@@ -1,4 +1,4 @@
-/** Whatever a client sends as its credential: mutations of what is right, and plain noise. */
+/** Random credentials: mutations of valid ones, and noise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isMalformed, readCredential } from "../../../src/token/credential.ts";
@@ -11,7 +11,7 @@ const TOKEN = forge();
 
 const runs = { numRuns: fuzzRuns() };
 
-describe("the credential reader", () => {
+describe("readCredential", () => {
   const authorization = mutated(
     [`Bearer ${TOKEN}`, "Bearer a.b.c", "bearer x", "Basic dXNlcjpwYXNz", 'Digest username="a", realm="b"'],
     [" ", "\t", ",", "Bearer ", "bearer", "=", "==", ".", "\r\n", "\0", "Basic ", '"', "é", ";"],
@@ -37,7 +37,7 @@ describe("the credential reader", () => {
         const [field, ...more] = header === undefined ? [] : [header].flat();
         const isOfHeader = field !== undefined && /^bearer /i.test(field);
         if (isOfHeader) {
-          // The only field, with nothing but the scheme and spaces in front, and no cookie beside it.
+          // It is the only field, and only the scheme and spaces precede the token.
           expect(more).toEqual([]);
           expect(field.replace(/^bearer +/i, "")).toBe(token);
           expect(isMalformed(credential)).toBe(!/^[\w\-.~+/]+=*$/.test(token));
@@ -52,7 +52,7 @@ describe("the credential reader", () => {
   });
 });
 
-describe("the token pre-checks", () => {
+describe("readJwt", () => {
   const json = fc.json({ maxDepth: 3 });
   const member = fc.constantFrom(
     '"kid":"a"',

@@ -1,4 +1,4 @@
-/** Algorithms that are none, that are confused, that are another one; and every one that is allowed. */
+/** Tokens with alg "none", confused algorithms, algorithms that are not configured, and every supported algorithm. */
 import { createSecretKey } from "node:crypto";
 import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../../support/certificate.ts";
 import {
@@ -39,19 +39,19 @@ const signedBy = (alg: string, key: KeyName): string => forge({ alg, key: privat
 
 const honest: readonly TokenCase[] = [
   ...KEYS.map(([alg, key]) => ({
-    name: `${alg} where it is the algorithm`,
+    name: `${alg} as the configured algorithm`,
     token: signedBy(alg, key),
     options: options(alg, pemOf(key)),
     expected: "accepted",
   })),
   ...["HS256", "HS384", "HS512"].map((alg) => ({
-    name: `${alg} where it is the algorithm`,
+    name: `${alg} as the configured algorithm`,
     token: forge({ alg, key: SECRET }),
     options: options(alg, SECRET),
     expected: "accepted",
   })),
   ...KEYS.filter(([alg]) => !alg.startsWith("Ed")).map(([alg, key]) => ({
-    name: `${alg} as one of several`,
+    name: `${alg} as one of several configured algorithms`,
     token: signedBy(alg, key),
     options: {
       algorithms: KEYS.map(([name]) => name) as NonNullable<Options["algorithms"]>,
@@ -88,12 +88,12 @@ const none: readonly TokenCase[] = [
       expected: "algorithm",
     },
     {
-      name: `alg ${JSON.stringify(alg)} with some signature`,
+      name: `alg ${JSON.stringify(alg)} with a dummy signature`,
       token: unsigned(alg, "AAAA"),
       expected: "algorithm",
     },
     {
-      name: `alg ${JSON.stringify(alg)} with the signature of RS256`,
+      name: `alg ${JSON.stringify(alg)} with an RS256 signature`,
       token: withHeader({ alg }),
       expected: "algorithm",
     },
@@ -112,12 +112,12 @@ const none: readonly TokenCase[] = [
     expected: "malformed",
   })),
   {
-    name: "two members alg, the good one last",
+    name: "alg twice, the valid one last",
     token: forge({ header: '{"alg":"none","alg":"RS256"}' }),
     expected: "malformed",
   },
   {
-    name: "two members alg, one spelled with an escape",
+    name: "alg twice, one with an escape",
     token: forge({ header: '{"\\u0061lg":"none","alg":"RS256"}' }),
     expected: "malformed",
   },
@@ -128,18 +128,18 @@ const pkcs1 = publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toStri
 const spellings: readonly (readonly [string, string | Uint8Array])[] = [
   ["as SPKI", pem],
   ["without its last line break", pem.trim()],
-  ["behind a space", ` ${pem}`],
-  ["behind a line break", `\n${pem}`],
+  ["after a space", ` ${pem}`],
+  ["after a line break", `\n${pem}`],
   ["with CRLF", pem.replaceAll("\n", "\r\n")],
   ["with CR", pem.replaceAll("\n", "\r")],
-  ["behind a byte order mark", `\uFEFF${pem}`],
+  ["after a byte order mark", `\uFEFF${pem}`],
   ["with literal line breaks", pem.replaceAll("\n", "\\n")],
   ["on one line", pem.replaceAll("\n", "")],
-  ["without its frame", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+  ["without its header and footer", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
   ["as PKCS#1", pkcs1],
   ["as PKCS#1 with CRLF", pkcs1.replaceAll("\n", "\r\n")],
   ["as a certificate", CERTIFICATE],
-  ["as a certificate behind a space", ` ${CERTIFICATE}`],
+  ["as a certificate after a space", ` ${CERTIFICATE}`],
   ["as DER", publicKeyOf("rsa").export({ type: "spki", format: "der" })],
   ["as DER of PKCS#1", publicKeyOf("rsa").export({ type: "pkcs1", format: "der" })],
   ["as JWK", JSON.stringify(publicKeyOf("rsa").export({ format: "jwk" }))],
@@ -152,12 +152,12 @@ const confused: readonly TokenCase[] = [
     return [
       { name, token: forge({ alg: "HS256", key: bytes }), expected: "algorithm" },
       {
-        name: `${name}, called RS256`,
+        name: `${name}, with alg RS256`,
         token: forge({ alg: "HS256", key: bytes, header: { alg: "RS256" } }),
         expected: "signature",
       },
       {
-        name: `${name}, where the options say so`,
+        name: `${name}, with HS256 configured`,
         token: forge({ alg: "HS256", key: bytes }),
         options: options("HS256", typeof bytes === "string" ? bytes : createSecretKey(bytes)),
         expected: "key_unusable",
@@ -165,30 +165,30 @@ const confused: readonly TokenCase[] = [
     ];
   }),
   {
-    name: "the certificate where it is the key",
+    name: "the certificate as the configured key",
     token: TOKEN_OF_CERTIFICATE,
     options: { verificationKeys: [CERTIFICATE] },
     expected: "accepted",
   },
   {
-    name: "HS* beside RS*",
+    name: "HS256 and RS256 configured together",
     token: forge(),
     options: { algorithms: ["RS256", "HS256"], verificationKeys: [pem] },
     expected: "algorithms_mixed",
   },
   {
-    name: "an HMAC where RSA is expected",
+    name: "an HMAC where RS256 is configured",
     token: forge({ alg: "HS256", key: SECRET }),
     expected: "algorithm",
   },
   {
-    name: "an RSA signature where an HMAC is expected",
+    name: "an RSA signature where HS256 is configured",
     token: forge(),
     options: options("HS256", SECRET),
     expected: "algorithm",
   },
   {
-    name: "a token called HS256 with a signature of RSA",
+    name: "alg HS256 and an RSA signature",
     token: withHeader({ alg: "HS256" }),
     options: options("HS256", SECRET),
     expected: "signature",
@@ -199,39 +199,39 @@ const mixed: readonly TokenCase[] = [
   ...(["RS256 PS256", "PS256 RS256", "RS256 RS512", "RS512 RS256", "PS256 PS384"] as const).map((pair) => {
     const [made = "", named = ""] = pair.split(" ");
     return {
-      name: `${made} called ${named}, both allowed`,
+      name: `a signature by ${made} and alg ${named}, both configured`,
       token: forge({ alg: made, header: { alg: named } }),
       options: { algorithms: [made, named] as NonNullable<Options["algorithms"]> },
       expected: "signature",
     };
   }),
-  { name: "PS256 where RS256 is expected", token: forge({ alg: "PS256" }), expected: "algorithm" },
+  { name: "PS256 where RS256 is configured", token: forge({ alg: "PS256" }), expected: "algorithm" },
   {
-    name: "RS256 where PS256 is expected",
+    name: "RS256 where PS256 is configured",
     token: forge(),
     options: options("PS256", pem),
     expected: "algorithm",
   },
   {
-    name: "EdDSA where Ed25519 is expected",
+    name: "EdDSA where Ed25519 is configured",
     token: signedBy("EdDSA", "ed25519"),
     options: options("Ed25519", pemOf("ed25519")),
     expected: "algorithm",
   },
   {
-    name: "HS512 where HS256 is expected",
+    name: "HS512 where HS256 is configured",
     token: forge({ alg: "HS512", key: SECRET }),
     options: options("HS256", SECRET),
     expected: "algorithm",
   },
   {
-    name: "HS256 called HS512",
+    name: "a signature by HS256 and alg HS512",
     token: forge({ alg: "HS256", key: SECRET, header: { alg: "HS512" } }),
     options: options("HS512", SECRET),
     expected: "signature",
   },
   {
-    name: "ES256 of another curve",
+    name: "ES256 with another curve",
     token: forge({ alg: "ES256", key: privateKeyOf("k256") }),
     options: options("ES256", pemOf("p256")),
     expected: "signature",
@@ -249,7 +249,7 @@ const mixed: readonly TokenCase[] = [
     "RSA-OAEP",
     "ES256K",
   ].map((alg) => ({
-    name: `alg ${JSON.stringify(alg)} over a signature of RS256`,
+    name: `alg ${JSON.stringify(alg)} with an RS256 signature`,
     token: withHeader({ alg }),
     expected: "algorithm",
   })),

@@ -1,16 +1,19 @@
-/** Claims of the wrong type, at the edge of their time, for somebody else, or on a prototype. */
+/** Tokens with claims of the wrong type, at the limits of their validity, for another service, or on a prototype. */
 import { claims, claimsJson, forge, NOW, type TokenCase } from "./forge.ts";
 
 const of = (
   expected: string,
   more: Readonly<Record<string, unknown>>,
   options: TokenCase["options"] = {},
-): TokenCase => ({
-  name: `${JSON.stringify(more, (_, value: unknown) => (value === undefined ? "(absent)" : value)).slice(0, 60)} where ${JSON.stringify(options)}`,
-  token: claims(more),
-  options,
-  expected,
-});
+): TokenCase => ({ name: nameOf(more) + withOptions(options), token: claims(more), options, expected });
+
+function nameOf(more: Readonly<Record<string, unknown>>): string {
+  const json = JSON.stringify(more, (_, value: unknown) => (value === undefined ? "(absent)" : value));
+  return json === "{}" ? "the default claims" : json.slice(0, 60);
+}
+
+const withOptions = (options: object): string =>
+  Object.keys(options).length > 0 ? `, with the options ${JSON.stringify(options)}` : "";
 
 const dates: readonly TokenCase[] = [
   of("accepted", {}),
@@ -101,17 +104,17 @@ const types: readonly TokenCase[] = [
     [5, null, {}, ["root"]].map((value) => of("claims", { [name]: value })),
   ),
   {
-    name: "a member __proto__ with scopes",
+    name: "a claim __proto__ with scopes",
     token: forge({ payload: '{"__proto__":{"scopes":["platform:admin"]},"aud":"agents-prod"}' }),
     expected: "claims",
   },
   {
-    name: "a member __proto__ beside honest claims",
+    name: "a claim __proto__ and valid claims",
     token: claimsJson('"__proto__":{"sub":"root"}'),
     expected: "accepted",
   },
   {
-    name: "a member constructor",
+    name: "a claim constructor",
     token: claimsJson('"constructor":{"prototype":{"scopes":["platform:admin"]}}'),
     expected: "accepted",
   },
@@ -123,7 +126,7 @@ const polluted = (
   token: string,
   options: TokenCase["options"] = {},
 ): TokenCase => ({
-  name: `a prototype with ${JSON.stringify(pollution)} where ${JSON.stringify(options)}: ${expected}`,
+  name: `a polluted prototype ${JSON.stringify(pollution)}${withOptions(options)}`,
   token,
   options,
   pollution,
@@ -138,7 +141,7 @@ const pollutions: readonly TokenCase[] = [
   polluted("claims", { iat: NOW }, claims({}), { maxTokenAgeSeconds: 60 }),
   polluted("malformed", { alg: "RS256" }, forge({ header: { typ: "JWT" } })),
   polluted("expired", { clockTolerance: 1e9, exp: NOW + 9 }, claims({ exp: NOW - 1 })),
-  // What jose reads from a prototype can only refuse more.
+  // jose reads these from the prototype, which can only cause a rejection.
   polluted("claims", { kid: "other", typ: "id+jwt" }, claims({})),
   polluted("key", { crit: ["x"], b64: false }, claims({})),
   polluted("accepted", { sub: "root", admin: true, userId: "root" }, claims({})),

@@ -1,4 +1,4 @@
-/** Keys, and tokens that are made byte by byte with them: a library that signs would not write most of these. */
+/** Keys, and functions that build tokens byte by byte, because a signing library would refuse to create most of these. */
 import {
   createHmac,
   createPublicKey,
@@ -9,18 +9,18 @@ import {
 } from "node:crypto";
 import { type ResourceServerOptions } from "scopegate";
 
-/** One token, the options of the server that is to judge it, and its verdict. */
+/** One token, the options of the server that verifies it, and the expected verdict. */
 export interface TokenCase {
   readonly name: string;
   readonly token: string;
   readonly options?: Partial<ResourceServerOptions>;
-  /** `accepted`, the rejection of the token, or the code of the mistake for which there is no such server. */
+  /** `accepted`, the rejection of the token, or the code of the configuration issue. */
   readonly expected: string;
-  /** Members on the prototype of every object while the token is judged, as a prototype pollution leaves them. */
+  /** Properties of `Object.prototype` during verification, as after a prototype pollution attack. */
   readonly pollution?: Readonly<Record<string, unknown>>;
 }
 
-/** What the clock of every server here shows, in seconds since the epoch. */
+/** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;
 
 const pairs = {
@@ -44,7 +44,7 @@ export const jwkOf = (name: KeyName, more: object = {}): Record<string, unknown>
   ...more,
 });
 
-/** An RSA key of the honest modulus and another exponent: 1 makes every text its own signature. */
+/** The RSA public key with another exponent. With exponent 1, every message is its own signature. */
 export const rsaWithExponent = (e: string): KeyObject =>
   createPublicKey({ key: { ...pairs.rsa.publicKey.export({ format: "jwk" }), e }, format: "jwk" });
 
@@ -55,7 +55,7 @@ export const encode = (bytes: string | Uint8Array): string => Buffer.from(bytes)
 export const CLAIMS = { scopes: ["agents:read"], aud: "agents-prod", sub: "user-1" };
 export const PAYLOAD = JSON.stringify(CLAIMS);
 
-/** The signature of an algorithm over a text, by a key or by a secret. */
+/** Signs a string with a private key or a secret. */
 export function signatureOf(alg: string, input: string, key: KeyObject | string | Uint8Array): Buffer {
   const hash = `sha${alg.slice(2)}`;
   if (alg.startsWith("HS")) return createHmac(hash, key).update(input).digest();
@@ -67,10 +67,10 @@ export function signatureOf(alg: string, input: string, key: KeyObject | string 
 }
 
 export interface Forged {
-  /** The algorithm that signs; what the header names is up to the header. */
+  /** The algorithm of the signature. The header may name another one. */
   readonly alg?: string;
   readonly key?: KeyObject | string | Uint8Array;
-  /** Objects are written as JSON; texts and bytes are taken as they are. */
+  /** Objects are serialized as JSON. Strings and bytes are used unchanged. */
   readonly header?: object | string | Uint8Array;
   readonly payload?: object | string | Uint8Array;
 }
@@ -78,7 +78,7 @@ export interface Forged {
 const bytesOf = (part: object | string | Uint8Array): string | Uint8Array =>
   typeof part === "string" || part instanceof Uint8Array ? part : JSON.stringify(part);
 
-/** A token whose signature fits; what is wrong with it is in its parts. */
+/** Creates a token with a matching signature. */
 export function forge({
   alg = "RS256",
   key,
@@ -88,21 +88,21 @@ export function forge({
   return seal(encode(bytesOf(header)), encode(bytesOf(payload)), alg, key);
 }
 
-/** Segments as they are, and the signature over them. */
+/** Signs two encoded segments, which are used unchanged. */
 export function seal(header: string, payload: string, alg = "RS256", key?: Forged["key"]): string {
   const input = `${header}.${payload}`;
   return `${input}.${encode(signatureOf(alg, input, key ?? (alg.startsWith("HS") ? SECRET : pairs.rsa.privateKey)))}`;
 }
 
-/** The payload of the honest claims and some more; a claim that is `undefined` is left out. */
+/** Creates a token with the valid claims and some more. A claim that is `undefined` is left out. */
 export const claims = (more: Readonly<Record<string, unknown>>, alg = "RS256"): string =>
   forge({ alg, payload: { ...CLAIMS, ...more } });
 
-/** The honest claims as JSON, with this text behind them. */
+/** Creates a token with the valid claims as JSON, followed by these raw JSON properties. */
 export const claimsJson = (members: string): string =>
   forge({ payload: `${PAYLOAD.slice(0, -1)},${members}}` });
 
-/** A token with another header; `alg` and `typ` are there unless they are named. */
+/** Creates a token with more header parameters, which may replace `alg` and `typ`. */
 export const withHeader = (more: Readonly<Record<string, unknown>>, key?: KeyObject): string =>
   forge({ header: { alg: "RS256", typ: "JWT", ...more }, ...(key && { key }) });
 

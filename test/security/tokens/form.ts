@@ -1,4 +1,4 @@
-/** The outside of a token: its parts, their base64url, and the JSON in them. */
+/** Tokens with a wrong number of parts, invalid base64url or invalid JSON. */
 import { claimsJson, encode, forge, partsOf, PAYLOAD, seal, type TokenCase, withHeader } from "./forge.ts";
 
 const token = forge();
@@ -19,13 +19,13 @@ const parts: readonly TokenCase[] = [
   malformed("four parts", `${token}.${signature}`),
   malformed("five parts, as a JWE", `${header}.AAAA.AAAA.AAAA.AAAA`),
   malformed(
-    "a JWE of direct encryption",
+    "a JWE with direct encryption",
     [encode('{"alg":"dir","enc":"A256GCM"}'), "", "AAAA", "AAAA", "AAAA"].join("."),
   ),
-  malformed("a last dot too many", `${token}.`),
-  malformed("a first dot too many", `.${token}`),
+  malformed("a trailing dot", `${token}.`),
+  malformed("a leading dot", `.${token}`),
   malformed("two dots in a row", token.replace(".", "..")),
-  malformed("no part", ""),
+  malformed("an empty string", ""),
   malformed("only dots", ".."),
   malformed("dots up to the limit", ".".repeat(16_384)),
   malformed("the flattened JSON serialization", JSON.stringify({ protected: header, payload, signature })),
@@ -39,21 +39,18 @@ const parts: readonly TokenCase[] = [
   ),
   malformed("a detached payload", seal(header, "")),
   malformed("a token in a token", forge({ header: { alg: "RS256", cty: "JWT" }, payload: token })),
-  accepted(
-    "a token in a claim, which nobody reads",
-    forge({ payload: { scopes: [], aud: "agents-prod", token } }),
-  ),
+  accepted("another token in an unused claim", forge({ payload: { scopes: [], aud: "agents-prod", token } })),
   malformed("a token in quotation marks", `"${token}"`),
   malformed("two tokens", `${token},${token}`),
-  malformed("a scheme in front", `Bearer ${token}`),
+  malformed("a leading scheme", `Bearer ${token}`),
 ];
 
-/** The next letter of the alphabet: for a text whose length is no multiple of four only its unused bits differ. */
+/** Replaces the last letter with the next one. Changes only unused bits if the length is not a multiple of four. */
 const bump = (text: string): string => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   return text.slice(0, -1) + (letters[letters.indexOf(text.slice(-1)) + 1] ?? "A");
 };
-/** The honest payload with spaces behind it, so that this many bytes do not fill a group of three. */
+/** Pads the payload with spaces to 3n + `rest` bytes. */
 const payloadWithRest = (rest: number): string =>
   encode(PAYLOAD + " ".repeat((rest + 3 - (PAYLOAD.length % 3)) % 3));
 
@@ -63,25 +60,25 @@ const spelled: readonly TokenCase[] = [
     malformed(`unused bits in a payload of 3n+${rest} bytes`, seal(header, bump(payloadWithRest(rest)))),
   ]),
   malformed("unused bits in the signature", `${header}.${payload}.${bump(signature)}`),
-  malformed("padding behind the signature", `${token}==`),
-  malformed("padding behind the header", seal(`${encode('{"alg":"RS256"} ')}==`, payload)),
+  malformed("padding after the signature", `${token}==`),
+  malformed("padding after the header", seal(`${encode('{"alg":"RS256"} ')}==`, payload)),
   malformed(
-    "the alphabet of base64",
+    "the base64 alphabet",
     token.replace(/[-_]/, (letter) => (letter === "-" ? "+" : "/")),
   ),
-  malformed("a letter of no alphabet in the payload", seal(header, `${payload}!`)),
+  malformed("an invalid character in the payload", seal(header, `${payload}!`)),
   malformed(
-    "one letter that is no byte",
+    "a single base64url character in the last group",
     seal(header, `${payload.slice(0, payload.length - (payload.length % 4))}A`),
   ),
   ...[" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff", "\u200b"].flatMap((space) => {
     const shown = JSON.stringify(space);
     return [
-      malformed(`${shown} in front`, space + token),
-      malformed(`${shown} behind`, token + space),
-      malformed(`${shown} around a dot`, token.replace(".", `${space}.`)),
+      malformed(`${shown} before the token`, space + token),
+      malformed(`${shown} after the token`, token + space),
+      malformed(`${shown} before a dot`, token.replace(".", `${space}.`)),
       malformed(
-        `${shown} in the payload, and in what is signed`,
+        `${shown} in the signed payload`,
         seal(header, `${payload.slice(0, 8)}${space}${payload.slice(8)}`),
       ),
     ];
@@ -95,18 +92,21 @@ const text = PAYLOAD.slice(0, -1);
 const json: readonly TokenCase[] = [
   malformed("invalid UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xff, '"}') })),
   malformed("overlong UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xc0, 0xaf, '"}') })),
-  malformed("half a UTF-8 sequence at the end", forge({ payload: bytes(`${text},"x":"`, 0xe2, 0x82, '"}') })),
-  malformed("a surrogate in UTF-8", forge({ payload: bytes(`${text},"x":"`, 0xed, 0xa0, 0x80, '"}') })),
+  malformed("an incomplete UTF-8 sequence", forge({ payload: bytes(`${text},"x":"`, 0xe2, 0x82, '"}') })),
+  malformed("a UTF-8 encoded surrogate", forge({ payload: bytes(`${text},"x":"`, 0xed, 0xa0, 0x80, '"}') })),
   malformed("invalid UTF-8 in the header", forge({ header: bytes('{"alg":"RS256","x":"', 0xff, '"}') })),
   malformed("a byte order mark before the payload", forge({ payload: `\ufeff${PAYLOAD}` })),
   malformed("a byte order mark before the header", forge({ header: '\ufeff{"alg":"RS256"}' })),
-  malformed("UTF-16", forge({ payload: Buffer.from(PAYLOAD, "utf16le") })),
+  malformed("a payload in UTF-16", forge({ payload: Buffer.from(PAYLOAD, "utf16le") })),
   malformed("scopes twice", claimsJson('"scopes":["platform:admin"]')),
   malformed("scopes twice, once with an escape", claimsJson('"\\u0073copes":["platform:admin"]')),
   malformed("aud twice", claimsJson('"aud":"agents-prod"')),
-  malformed("a member twice, deep inside", claimsJson('"a":[{"b":{"c":1,"c":2}}]')),
+  malformed("a nested property twice", claimsJson('"a":[{"b":{"c":1,"c":2}}]')),
   malformed("kid twice in the header", forge({ header: '{"alg":"RS256","kid":"a","kid":"b"}' })),
-  accepted("one name in two objects, and colons in texts", claimsJson('"a":{"x":"a:b"},"b":{"x":":\\"::"}')),
+  accepted(
+    "one name in two objects, and colons in strings",
+    claimsJson('"a":{"x":"a:b"},"b":{"x":":\\"::"}'),
+  ),
   ...[
     "[]",
     '["a"]',
@@ -147,10 +147,10 @@ const extensions: readonly TokenCase[] = [
   malformed("b64 false, unencoded", seal(encode('{"alg":"RS256","b64":false,"crit":["b64"]}'), PAYLOAD)),
   malformed("b64 false without crit", withHeader({ b64: false })),
   malformed("b64 true", withHeader({ b64: true })),
-  accepted("parameters that nobody must understand", withHeader({ x: { y: [1] }, cty: "JWT", zip: "DEF" })),
-  { name: "typ of an ID token", token: withHeader({ typ: "id+jwt" }), expected: "type" },
-  { name: "typ of a logout token", token: withHeader({ typ: "logout+jwt" }), expected: "type" },
-  { name: "typ of a list", token: withHeader({ typ: ["JWT"] }), expected: "malformed" },
+  accepted("header parameters that may be ignored", withHeader({ x: { y: [1] }, cty: "JWT", zip: "DEF" })),
+  { name: "the typ of an ID token", token: withHeader({ typ: "id+jwt" }), expected: "type" },
+  { name: "the typ of a logout token", token: withHeader({ typ: "logout+jwt" }), expected: "type" },
+  { name: "an array as typ", token: withHeader({ typ: ["JWT"] }), expected: "malformed" },
   ...["JWT", "jwt", "at+jwt", "application/at+jwt", "AT+JWT", undefined].map((typ) =>
     accepted(`typ ${String(typ)}`, withHeader({ typ })),
   ),
@@ -171,25 +171,25 @@ const sizes: readonly TokenCase[] = [
   },
   { name: "100,000 dots", token: ".".repeat(100 * KB), expected: "too_large" },
   {
-    name: "100,000 dots, with room for them",
+    name: "100,000 dots, with a higher size limit",
     token: ".".repeat(100 * KB),
     options: roomy,
     expected: "malformed",
   },
   { name: "a payload nested 100,000 deep", token: deep(100 * KB), expected: "too_large" },
-  accepted("a payload nested 100,000 deep, with room for it", deep(100 * KB), roomy),
-  accepted("objects nested 100,000 deep, with room for them", deep(100 * KB, '{"a":', "}"), roomy),
-  malformed("100,000 lists that are never closed", seal(header, encode("[".repeat(10 * KB)))),
+  accepted("a payload nested 100,000 deep, with a higher size limit", deep(100 * KB), roomy),
+  accepted("objects nested 100,000 deep, with a higher size limit", deep(100 * KB, '{"a":', "}"), roomy),
+  malformed("10,000 arrays that are never closed", seal(header, encode("[".repeat(10 * KB)))),
   { name: "100,000 scopes", token: many, expected: "too_large" },
-  accepted("100,000 scopes, with room for them", many, roomy),
+  accepted("100,000 scopes, with a higher size limit", many, roomy),
   accepted(
-    "100,000 scopes in one text",
+    "100,000 scopes in one string",
     forge({ payload: { scopes: scopes.join(" "), aud: "agents-prod" } }),
     roomy,
   ),
-  accepted("a token of exactly the largest size", token, { maxTokenBytes: token.length }),
+  accepted("exactly the maximum size", token, { maxTokenBytes: token.length }),
   {
-    name: "a token one byte too large",
+    name: "one byte more than the maximum size",
     token,
     options: { maxTokenBytes: token.length - 1 },
     expected: "too_large",

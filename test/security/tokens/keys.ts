@@ -1,4 +1,4 @@
-/** Keys that forge, keys that say what they are for, and the ways to name one. */
+/** Forged signatures, unsuitable keys, keys with a declared purpose, and references to keys. */
 import { createSecretKey, generateKeyPairSync } from "node:crypto";
 import {
   forge,
@@ -23,12 +23,12 @@ const options = (algorithm: NonNullable<Options["algorithm"]>, ...verificationKe
 });
 const set = (...keys: readonly object[]): Options => ({ keys: { jwks: { keys } } });
 
-/** The order of the group of P-256. */
+/** The order of the P-256 group. */
 const ORDER = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n;
 const hex = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart(64, "0"), "hex");
 
 const es256 = forge({ alg: "ES256", key: privateKeyOf("p256") });
-/** The same signature written with other bytes: `[r, s] -> [r, s]`. */
+/** The ES256 token with a changed signature. */
 function es256With(change: (r: bigint, s: bigint) => readonly [bigint, bigint]): string {
   const [header, payload, signature] = partsOf(es256);
   const [r, s] = Buffer.from(signature, "base64url").toString("hex").match(/.{64}/g) ?? [];
@@ -48,10 +48,10 @@ const withSignature = (token: string, bytes: Uint8Array): string => {
 };
 
 const signatures: readonly TokenCase[] = [
-  ecdsa("the signature as it was made", es256, "accepted"),
-  // Both are signatures of the same text by the same key; RFC 7518 section 3.4 asks for neither.
+  ecdsa("the unchanged signature", es256, "accepted"),
+  // Both are valid signatures of the same message; RFC 7518 section 3.4 does not require the low s.
   ecdsa(
-    "the other s that is as good, low or high",
+    "the other valid s, low or high",
     es256With((r, s) => [r, ORDER - s]),
     "accepted",
   ),
@@ -84,10 +84,10 @@ const signatures: readonly TokenCase[] = [
     es256With(() => [1n, 1n]),
   ),
   ecdsa(
-    "r and s change places",
+    "r and s are swapped",
     es256With((r, s) => [s, r]),
   ),
-  ecdsa("DER instead of r and s", withSignature(es256, Buffer.from("3006020101020101", "hex"))),
+  ecdsa("DER instead of raw r and s", withSignature(es256, Buffer.from("3006020101020101", "hex"))),
   ecdsa("one byte too few", withSignature(es256, Buffer.alloc(63, 1))),
   ecdsa("one byte too many", withSignature(es256, Buffer.alloc(65, 1))),
   ...[0, 1, 255, 256, 257].map((size) => ({
@@ -96,7 +96,7 @@ const signatures: readonly TokenCase[] = [
     expected: size === 0 ? "algorithm" : "signature",
   })),
   {
-    name: "RSA: a signature whose first bit is flipped",
+    name: "RSA: a signature with its first bit flipped",
     token: forge().replace(/\.([^.]+)$/, (_, text: string) => {
       const bytes = Buffer.from(text, "base64url");
       bytes.writeUInt8(bytes.readUInt8(0) ^ 0x80, 0);
@@ -132,7 +132,7 @@ const wrong = (
   expected: string,
   ...keys: Keys
 ): TokenCase => ({
-  name: `a key: ${name}`,
+  name: `a configured key: ${name}`,
   token: forge({ alg: algorithm.startsWith("HS") ? algorithm : "RS256" }),
   options: options(algorithm, ...keys),
   expected,
@@ -181,7 +181,7 @@ const unfit: readonly TokenCase[] = [
   wrong("a secret of 47 bytes for HS384", "HS384", "key_weak", "s".repeat(47)),
   wrong("a secret of 63 bytes for HS512", "HS512", "key_weak", createSecretKey(Buffer.alloc(63))),
   wrong("an empty secret", "HS256", "option_invalid", ""),
-  wrong("a word", "HS256", "key_weak", "secret"),
+  wrong("a secret of 6 bytes", "HS256", "key_weak", "secret"),
   wrong(
     "a private key as a secret",
     "HS256",
@@ -190,43 +190,43 @@ const unfit: readonly TokenCase[] = [
   ),
   wrong("two keys in one PEM", "RS256", "key_invalid", pemOf("rsa") + pemOf("stranger")),
   {
-    name: "a key: a secret of exactly 32 bytes",
+    name: "a configured key: a secret of exactly 32 bytes",
     token: forge({ alg: "HS256", key: "s".repeat(32) }),
     options: options("HS256", "s".repeat(32)),
     expected: "accepted",
   },
   {
-    name: "a key: a PEM behind a byte order mark and with CRLF",
+    name: "a configured key: a PEM after a byte order mark, with CRLF",
     token: forge(),
     options: options("RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
     expected: "accepted",
   },
   {
-    name: "a key: a PEM with literal line breaks",
+    name: "a configured key: a PEM with literal line breaks",
     token: forge(),
     options: options("RS256", pemOf("rsa").replaceAll("\n", "\\n")),
     expected: "accepted",
   },
   {
-    name: "a key: a KeyObject",
+    name: "a configured key: a KeyObject",
     token: forge(),
     options: options("RS256", publicKeyOf("rsa")),
     expected: "accepted",
   },
   {
-    name: "a key: PKCS#1",
+    name: "a configured key: PKCS#1",
     token: forge(),
     options: options("RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
     expected: "accepted",
   },
   {
-    name: "a key: a JWK as text",
+    name: "a configured key: a JWK as JSON",
     token: forge(),
     options: options("RS256", JSON.stringify(jwkOf("rsa"))),
     expected: "accepted",
   },
   {
-    name: "a key: the second of two",
+    name: "a configured key: the second of two keys",
     token: forge(),
     options: options("RS256", pemOf("stranger"), pemOf("rsa")),
     expected: "accepted",
@@ -258,7 +258,7 @@ const purposes: readonly TokenCase[] = [
     expected,
   })),
   {
-    name: "a JWK for RS512 beside one for RS256, by a token of RS512",
+    name: "alg RS512, where the only JWK is for RS256",
     token: forge({ alg: "RS512" }),
     options: { algorithms: ["RS256", "RS512"], verificationKeys: [jwkOf("rsa", { alg: "RS256" })] },
     expected: "key",
@@ -270,16 +270,21 @@ const forgedBy = (header: Readonly<Record<string, unknown>>): string =>
   withHeader(header, privateKeyOf("stranger"));
 
 const names: readonly TokenCase[] = [
-  { name: "kid of its key", token: withHeader({ kid: "own" }), options: own, expected: "accepted" },
+  { name: "the kid of its key", token: withHeader({ kid: "own" }), options: own, expected: "accepted" },
   { name: "no kid", token: withHeader({}), options: own, expected: "accepted" },
-  { name: "kid of a key without a name", token: withHeader({ kid: "any" }), expected: "accepted" },
+  { name: "a kid, where the key has none", token: withHeader({ kid: "any" }), expected: "accepted" },
   {
-    name: "kid __proto__, where a key is called so",
+    name: "kid __proto__, which is the kid of a key",
     token: withHeader({ kid: "__proto__" }),
     options: set(jwkOf("rsa", { kid: "__proto__" })),
     expected: "accepted",
   },
-  { name: "kid of another key", token: withHeader({ kid: "other" }), options: own, expected: "signature" },
+  {
+    name: "the kid of another key",
+    token: withHeader({ kid: "other" }),
+    options: own,
+    expected: "signature",
+  },
   ...[
     "../../../../dev/null",
     "/dev/null",
@@ -315,22 +320,22 @@ const names: readonly TokenCase[] = [
   ...(
     [
       ["jwk", { jwk: jwkOf("stranger") }],
-      ["jwk with the kid of a trusted key", { jwk: jwkOf("stranger", { kid: "own" }), kid: "own" }],
+      ["jwk with the kid of a configured key", { jwk: jwkOf("stranger", { kid: "own" }), kid: "own" }],
       ["jku", { jku: "https://evil.example/jwks.json" }],
       ["x5u", { x5u: "https://evil.example/key.pem" }],
       ["x5c", { x5c: [publicKeyOf("stranger").export({ type: "spki", format: "der" }).toString("base64")] }],
     ] as const
   ).map(([name, header]) => ({
-    name: `a key of the token's own: ${name}`,
+    name: `a key in its own header: ${name}`,
     token: forgedBy(header),
     expected: "signature",
   })),
   {
-    name: "a jwk that nobody follows, in an honest token",
+    name: "an ignored jwk and a valid signature",
     token: withHeader({ jwk: jwkOf("stranger") }),
     expected: "accepted",
   },
-  { name: "a stranger's key", token: forgedBy({}), expected: "signature" },
+  { name: "the signature of an unknown key", token: forgedBy({}), expected: "signature" },
 ];
 
 export const KEY_CASES: readonly TokenCase[] = [...signatures, ...unfit, ...purposes, ...names];

@@ -1,6 +1,6 @@
 /** Writes patterns as text in path-to-regexp's syntax. */
-import { type Alternative, type PatternSegment } from "../policy/pattern.ts";
-import { type SegmentPart } from "../policy/segment.ts";
+import { type Alternative, type PatternSegment } from "./pattern.ts";
+import { type SegmentPart } from "./segment.ts";
 
 /** A text as a pattern that matches only that text. */
 export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");
