@@ -130,7 +130,7 @@ function standIn({ metadata, claims }: Provider): void {
 }
 
 describe.each(providers)("the configuration for $name", (provider) => {
-  it("takes the tokens that it issues", async () => {
+  it("accepts the tokens that the provider issues", async () => {
     standIn(provider);
     const server = await documentedServer(provider.name);
     const principal = await server.authenticate(
@@ -140,7 +140,7 @@ describe.each(providers)("the configuration for $name", (provider) => {
     await server.close();
   });
 
-  it("rejects those of another tenant, without an expiry, and for other services where it can tell", async () => {
+  it("rejects tokens of another tenant, without an expiry, or for another service", async () => {
     standIn(provider);
     const server = await documentedServer(provider.name);
     const verdict = async (claims: object) =>

@@ -128,9 +128,28 @@ describe.each([
     closing.push(close);
     expect((await ask(port, { path: "/x" })).status).toBe(401);
     const token = await issuer.token({ scopes: [] });
-    // The first request with a token is decided later, and the second one at once.
+    // A request is decided at once as soon as the token is remembered.
     expect((await ask(port, { path: "/x", token })).status).toBe(500);
-    expect((await ask(port, { path: "/x", token })).status).toBe(403);
+    await expect.poll(async () => (await ask(port, { path: "/x", token })).status).toBe(403);
+    expect(ran).toBe(0);
+  });
+
+  it("runs no public route when a wrapper of protect continues after a refusal with another URL", async () => {
+    const guard = forExpress.protect(serverWith({ scopeMappings: { "GET /x": [], "GET /open": "public" } }));
+    const app = express();
+    let ran = 0;
+    app.use((request, response, next) => {
+      guard(request, response, () => undefined);
+      request.url = "/open";
+      next();
+    });
+    app.get("/open", (_request, response) => {
+      ran += 1;
+      response.end();
+    });
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    expect((await ask(port, { path: "/x" })).status).toBe(401);
     expect(ran).toBe(0);
   });
 

@@ -17,7 +17,7 @@ describe.each(applications)("$name", (application) => {
     ["/agents", ["agents:*:read"], "all"],
     ["/agents", ["platform:admin"], "all"],
     ["/agents", ["agents:web:read", "agents:api:read", "agents:db:run"], ["web", "api"]],
-  ])("lets %s with %j list %j", async (path, scopes, body) => {
+  ])("answers %s with the scopes %j by the list %j", async (path, scopes, body) => {
     expect(await call(path, scopes)).toMatchObject({ status: 200, body });
   });
 
@@ -38,23 +38,23 @@ describe.each(applications)("$name", (application) => {
     ["/either", ["custom:write"], 200],
     ["/either", ["other:read"], 403],
     ["/teams", ["agents:read"], 403],
-  ])("answers %s with %j by %i", async (path, scopes, status) => {
+  ])("answers %s with the scopes %j by %i", async (path, scopes, status) => {
     expect((await call(path, scopes)).status).toBe(status);
   });
 
-  it("hands the principal of the token to the handler", async () => {
+  it("passes the principal of the token to the handler", async () => {
     const token = await issuer.token({ scopes: [], sub: "u-7", session_id: "s-9" });
     const answer = await ask(running.port, { path: "/signed-in", token });
     expect(answer.body).toEqual({ user: "u-7", session: "s-9" });
   });
 
-  it("looks at no token on a public route, not even a broken one", async () => {
+  it("reads no token on a public route, not even a broken one", async () => {
     expect((await call("/public/stats")).body).toEqual({ anonymous: true });
     expect((await call("/public/stats", undefined, { token: "broken" })).status).toBe(200);
     expect((await call("/public/stats", ["agents:read"])).body).toEqual({ anonymous: true });
   });
 
-  it("lets an optional route through without a token, and refuses a bad one", async () => {
+  it("allows an optional route without a token, and refuses a bad token", async () => {
     expect((await call("/optional")).body).toEqual({ user: null });
     expect((await call("/optional", [])).body).toEqual({ user: "user-1" });
     expect((await call("/optional", undefined, { token: "a.b.c" })).status).toBe(401);
@@ -69,7 +69,7 @@ describe.each(applications)("$name", (application) => {
     expect((await call("/mounted", ["items:read"])).status).toBe(403);
   });
 
-  it("asks of HEAD what it asks of GET, and sends no body", async () => {
+  it("requires the scopes of GET for HEAD, and sends no body", async () => {
     const refused = await call("/agents/web", ["agents:api:read"], { method: "HEAD" });
     expect(refused.status).toBe(403);
     expect(refused.text).toBe("");
@@ -92,13 +92,13 @@ describe.each(applications)("$name", (application) => {
     },
   );
 
-  it("reads an absolute-form target as the path that the router serves", async () => {
+  it("reads the path of an absolute-form target as the router does", async () => {
     const target = `http://127.0.0.1:${running.port}/agents/web`;
     expect((await call(target)).status).toBe(401);
     expect((await call(target, ["agents:api:read"])).status).toBe(403);
   });
 
-  it("adds the scopes of requireScopes to those of the rule, parameters filled in", async () => {
+  it("requires the scopes of requireScopes on top of the rule, with their parameters", async () => {
     expect((await call("/extra/5", ["extra:5:use"])).body).toEqual({ id: "5" });
     const refused = await call("/extra/6", ["extra:5:use"]);
     expect(refused.status).toBe(403);
@@ -107,14 +107,14 @@ describe.each(applications)("$name", (application) => {
     expect((await call("/extra/5")).status).toBe(401);
   });
 
-  it("neither swallows an error of a handler nor answers it as an authentication failure", async () => {
+  it("leaves the error of a handler to the framework", async () => {
     expect(await call("/throws", [])).toMatchObject({
       status: 500,
       body: { fault: "the handler's own fault" },
     });
   });
 
-  it("never mixes the callers of concurrent requests", async () => {
+  it("keeps the callers of concurrent requests apart", async () => {
     const answers = await Promise.all(
       Array.from({ length: 60 }, async (_, index) => {
         const user = `user-${index % 12}`;
@@ -126,7 +126,7 @@ describe.each(applications)("$name", (application) => {
     for (const [received, expected] of answers) expect(received).toEqual(expected);
   });
 
-  it("hands out principals that no handler can change", async () => {
+  it("returns principals that handlers cannot change", async () => {
     const token = await issuer.token({ scopes: ["agents:read"], nested: { deep: "value" } });
     expect((await ask(running.port, { path: "/tamper", token })).body).toEqual([]);
   });
@@ -148,7 +148,7 @@ describe.each(applications)("$name behind CORS middleware", (application) => {
     expect(running.ran).toEqual([]);
   });
 
-  it("puts its headers on refusals, so that a browser's program can read them", async () => {
+  it("sends CORS headers with refusals, so that a browser can read them", async () => {
     const answer = await ask(running.port, { path: "/agents", headers: [origin] });
     expect(answer.status).toBe(401);
     expect(answer.headers["access-control-allow-origin"]).toBeDefined();

@@ -258,7 +258,7 @@ describe.each(applications)("$name", (application) => {
     return found;
   }
 
-  it("lets in whoever may, and nobody else", () => {
+  it("allows the callers with the right scopes, and no others", () => {
     expect(plain.map(({ status }) => status)).toEqual(CALLERS.map(({ status }) => status));
     expect(plain.map(({ ran }) => ran)).toEqual(
       CALLERS.map(({ method, status }) => (status === 200 ? [`${method} /items/:id`] : [])),
@@ -271,22 +271,22 @@ describe.each(applications)("$name", (application) => {
     HEADERS.map(
       (fields) => [fields.map((field) => field.join(": ").slice(0, 70)).join(", "), fields] as const,
     ),
-  )("decides the same with %s", async (_, headers) => {
+  )("decides the same way with %s", async (_, headers) => {
     expect(await outcomes({ path: "/items/7", headers })).toEqual(plain);
   });
 
-  it.each(QUERIES)("decides the same with the query parameter %s", async (_, query) => {
+  it.each(QUERIES)("decides the same way with the query parameter %s", async (_, query) => {
     expect(await outcomes({ path: `/items/7?${query}` })).toEqual(plain);
   });
 
-  it("decides the same whatever a body holds", async () => {
+  it("decides the same way for any body", async () => {
     const body = Object.fromEntries(parameters);
     expect(await outcomes({ path: "/items/7", body })).toEqual(plain);
   });
 
   const statusOf = (answer: string): number => Number(/^HTTP\/1\.1 (\d{3}) /.exec(answer)?.[1]);
 
-  it("takes no token from a form (RFC 6750 section 2.2), which other parties could have a browser send", async () => {
+  it("reads no token from a form (RFC 6750 section 2.2), which another site could make a browser send", async () => {
     const body = QUERIES.map(([, query]) => query).join("&");
     const fields: Field[] = [
       ["Host", "agents.example"],
@@ -324,7 +324,7 @@ describe.each(applications)("$name", (application) => {
         ["Transfer-Encoding", "chunked"],
       ],
     ],
-  ])("decides the same with %s", async (_, version, fields) => {
+  ])("decides the same way with %s", async (_, version, fields) => {
     for (const { method, token, status } of CALLERS) {
       running.ran.length = 0;
       const credential: Field[] = token === undefined ? [] : [["Authorization", `Bearer ${token}`]];
@@ -342,7 +342,7 @@ describe.each(applications)("$name", (application) => {
     }
   });
 
-  it("takes no credential from the trailers of a body", async () => {
+  it("reads no credential from the trailers of a body", async () => {
     const lines = render(
       "POST /items/7 HTTP/1.1",
       [

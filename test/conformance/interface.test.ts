@@ -52,13 +52,13 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
   ) => ask(portOf(service), { path, token: await issuer.token(claims), ...more });
 
   describe("token claims", () => {
-    it("scopes: an array of strings, required", async () => {
+    it("requires scopes, an array of strings", async () => {
       expect((await call("/agents", { scopes: ["agents:read"] })).status).toBe(200);
       expect((await call("/agents", { scopes: undefined })).status).toBe(401);
       expect((await call("/agents", { scopes: [7] })).status).toBe(401);
     });
 
-    it("sub: a string, not required; extracted as user_id", async () => {
+    it("reads the optional string sub as user_id", async () => {
       const session = { method: "POST", body: { name: "mine" } };
       expect((await call("/sessions", { scopes: ALL, sub: "u-1" }, session)).body).toMatchObject({
         user_id: "u-1",
@@ -67,25 +67,25 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       expect((await call("/agents", { scopes: ALL, sub: 7 })).status).toBe(401);
     });
 
-    it("session_id: a string, not required", async () => {
+    it("reads the optional string session_id", async () => {
       expect((await call("/agents", { scopes: ALL, session_id: "s-1" })).status).toBe(200);
       expect((await call("/agents", { scopes: ALL, session_id: 7 })).status).toBe(401);
     });
 
-    it("aud: a string that must equal the service id", async () => {
+    it("requires aud to equal the service id", async () => {
       expect((await call("/agents", { scopes: ALL, aud: "agents-prod" })).status).toBe(200);
       expect((await call("/agents", { scopes: ALL, aud: "agents-test" })).status).toBe(401);
       expect((await call("/agents", { scopes: ALL, aud: undefined })).status).toBe(401);
     });
 
-    it("exp: seconds since the epoch, not required; an expired token is rejected", async () => {
+    it("rejects an expired token, and accepts a token without exp", async () => {
       const now = Math.floor(Date.now() / 1000);
       expect((await call("/agents", { scopes: ALL, exp: undefined })).status).toBe(200);
       expect((await call("/agents", { scopes: ALL, exp: now + 600 })).status).toBe(200);
       expect((await call("/agents", { scopes: ALL, exp: now - 1 })).status).toBe(401);
     });
 
-    it("iat: seconds since the epoch, not required", async () => {
+    it("accepts a token with iat and without it", async () => {
       expect((await call("/agents", { scopes: ALL, iat: 1 })).status).toBe(200);
       expect((await call("/agents", { scopes: ALL, iat: "yesterday" })).status).toBe(401);
     });
@@ -95,7 +95,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     const config = async (query = "") =>
       (await call(`/knowledge/config${query}`)).body as Record<string, unknown>;
 
-    it("answers 200 with the fields of the interface and the remote content sources", async () => {
+    it("returns the fields of the interface and the remote content sources", async () => {
       expect(Object.keys(await config())).toEqual([
         "readers",
         "readersForType",
@@ -106,19 +106,22 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       ]);
     });
 
-    it.each(facts.readers)("reader %s is %s with its chunkers in order", async (id, name, chunkers) => {
-      const { readers } = (await config()) as { readers: Record<string, unknown> };
-      expect(readers[id]).toEqual({ id, name, description: `Reads ${id} files`, chunkers });
-      expect(Object.keys(readers)).toEqual(facts.readers.map(([known]) => known));
-    });
+    it.each(facts.readers)(
+      "returns the reader %s as %s, with its chunkers in order",
+      async (id, name, chunkers) => {
+        const { readers } = (await config()) as { readers: Record<string, unknown> };
+        expect(readers[id]).toEqual({ id, name, description: `Reads ${id} files`, chunkers });
+        expect(Object.keys(readers)).toEqual(facts.readers.map(([known]) => known));
+      },
+    );
 
-    it.each(facts.readersForType)("content type %s has its readers in order", async (key, ids) => {
+    it.each(facts.readersForType)("returns the readers of the content type %s in order", async (key, ids) => {
       const { readersForType } = (await config()) as { readersForType: Record<string, unknown> };
       expect(readersForType[key]).toEqual(ids);
       expect(Object.keys(readersForType)).toEqual(facts.readersForType.map(([known]) => known));
     });
 
-    it.each(facts.chunkers)("chunker %s has exactly its metadata", async (key, metadata) => {
+    it.each(facts.chunkers)("returns exactly the metadata of the chunker %s", async (key, metadata) => {
       const { chunkers } = (await config()) as { chunkers: Record<string, unknown> };
       expect(chunkers[key]).toEqual({
         key,
@@ -129,7 +132,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       expect(Object.keys(chunkers)).toEqual(facts.chunkers.map(([known]) => known));
     });
 
-    it("vector_dbs: id, name, description and search types of the known kinds", async () => {
+    it("returns vector_dbs with id, name, description and known search types", async () => {
       const { vector_dbs: databases } = (await config()) as { vector_dbs: { search_types: string[] }[] };
       expect(databases.length).toBeGreaterThan(0);
       for (const database of databases) {
@@ -138,11 +141,11 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       }
     });
 
-    it("filters: a list of strings", async () => {
+    it("returns filters, an array of strings", async () => {
       expect((await config())["filters"]).toEqual(expect.arrayContaining([expect.any(String)]));
     });
 
-    it("remote content sources of the four kinds, by id", async () => {
+    it("returns remote content sources of the four kinds by their ids", async () => {
       const { remote_content_sources: sources } = (await config()) as {
         remote_content_sources: Record<string, { id: string; type: string }>;
       };
@@ -167,7 +170,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       ["?db_id=unknown", 404],
       ["?db_id=", 400],
       ["?db_id=archive&db_id=archive", 400],
-    ])("selects by database and knowledge base: %s is %i", async (query, status) => {
+    ])("selects by database and knowledge base: %s answers %i", async (query, status) => {
       const answer = await call(`/knowledge/config${query}`);
       expect(answer.status).toBe(status);
       expect(answer.headers["content-type"]).toContain(
@@ -175,7 +178,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       );
     });
 
-    it("differs between knowledge bases in what is configured, not in the catalogue", async () => {
+    it("returns the same catalogue for every knowledge base", async () => {
       const [one, other] = [await config("?db_id=archive"), await config("?knowledge_id=research")];
       for (const field of ["vector_dbs", "filters", "remote_content_sources"])
         expect(one[field]).not.toEqual(other[field]);
@@ -184,13 +187,13 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
   });
 
   describe("authentication", () => {
-    it("1. every request carries Authorization: Bearer", async () => {
+    it("requires Authorization: Bearer on every request", async () => {
       for (const path of ["/agents", "/teams", "/sessions", "/knowledge/config", "/public/stats"]) {
         expect((await ask(portOf(service), { path })).status, path).toBe(401);
       }
     });
 
-    it("6. scopes are checked for method and route; an empty array needs none", async () => {
+    it("checks scopes for the method and the route, and none for an empty array", async () => {
       expect((await call("/knowledge/config", { scopes: ["agents:read"] })).status).toBe(403);
       expect((await call("/public/stats", { scopes: [] })).status).toBe(200);
     });
@@ -204,7 +207,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
       ["agents:web:read", "GET", "/agents/web", 200, undefined],
       ["platform:admin", "GET", "/teams/research", 200, undefined],
       ["custom:write", "POST", "/custom/endpoint", 201, {}],
-    ])("scope %s opens %s %s, and nothing opens it without", async (scope, method, path, status, body) => {
+    ])("requires the scope %s for %s %s", async (scope, method, path, status, body) => {
       expect((await call(path, { scopes: [scope] }, { method, body })).status).toBe(status);
       expect((await call(path, { scopes: ["custom:read"] }, { method, body })).status).toBe(403);
     });
@@ -224,7 +227,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     expect((await call(path, mine)).status).toBe(404);
   });
 
-  it("answers a body that is no JSON with 400, after the guard", async () => {
+  it("answers a body that is not JSON by 400, behind the guard", async () => {
     const send = async (token: string | undefined): Promise<Answer> => {
       const headers = {
         "content-type": "application/json",
@@ -242,7 +245,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration paramet
   const statusOf = async (service: Service, path: string, claims: Record<string, unknown>, method = "GET") =>
     (await ask(portOf(service), { path, method, token: await issuer.token(claims) })).status;
 
-  it("verification_keys: each key verifies", async () => {
+  it("verifies tokens with each key of verification_keys", async () => {
     const other = createIssuer({ kid: "second" });
     const service = await startWith(framework, { verification_keys: [other.publicPem, issuer.publicPem] });
     expect(await statusOf(service, "/agents", { scopes: ALL })).toBe(200);
@@ -252,7 +255,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration paramet
     expect((await ask(portOf(service), { path: "/agents", token: strangers })).status).toBe(401);
   });
 
-  it("algorithm: another one is rejected", async () => {
+  it("rejects a token with another algorithm than `algorithm`", async () => {
     const token = await issuer.token({ scopes: ALL }, { alg: "RS512" });
     const service = await startWith(framework, { algorithm: "RS256" });
     expect((await ask(portOf(service), { path: "/agents", token })).status).toBe(401);
@@ -260,13 +263,13 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration paramet
     expect((await ask(portOf(strict), { path: "/agents", token })).status).toBe(200);
   });
 
-  it("authorization: false verifies tokens and checks no scopes", async () => {
+  it("verifies tokens and checks no scopes with authorization: false", async () => {
     const service = await startWith(framework, { authorization: false });
     expect(await statusOf(service, "/agents", { scopes: [] })).toBe(200);
     expect(await statusOf(service, "/agents", { scopes: [], exp: 1 })).toBe(401);
   });
 
-  it("scope_mappings: additive, the same route pattern overrides, an empty array needs no scope", async () => {
+  it("adds scope_mappings to the defaults, overrides the same route, and requires no scope for an empty array", async () => {
     const service = await startWith(framework, {
       scope_mappings: { "GET /teams": ["custom:read"], "GET /knowledge/config": [] },
     });
@@ -276,7 +279,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the configuration paramet
     expect(await statusOf(service, "/agents", { scopes: ["agents:read"] })).toBe(200);
   });
 
-  it("verify_audience: false accepts a token for another service", async () => {
+  it("accepts a token for another service with verify_audience: false", async () => {
     const service = await startWith(framework, { verify_audience: false });
     expect(await statusOf(service, "/agents", { scopes: ALL, aud: "other" })).toBe(200);
     expect(await statusOf(service, "/agents", { scopes: ALL, aud: undefined })).toBe(200);

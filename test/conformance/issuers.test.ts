@@ -36,7 +36,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     });
   const asked = () => [readingsOf(first), readingsOf(second), partnerKeys.asked("/keys")];
 
-  it("accepts the tokens of each by its own keys", async () => {
+  it("accepts the tokens of each issuer with its own keys", async () => {
     const { ask, verdict, events } = await start();
     const tokens = [
       await first.token({ scope: SCOPE }),
@@ -58,7 +58,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     ]);
   });
 
-  it("lets no issuer speak for another one", async () => {
+  it("rejects a token that one issuer signed in the name of another", async () => {
     const { server, verdict, ran } = await start();
     await server.ready();
     const kid = decodeProtectedHeader(await second.token()).kid;
@@ -72,7 +72,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     expect(ran).toEqual([]);
   });
 
-  it("rejects the tokens of any other issuer without asking one that is trusted", async () => {
+  it("rejects the tokens of unknown issuers without a request to a known one", async () => {
     const { verdict, events, ran } = await start();
     const before = asked();
     const others = ["https://other.example", `${first.issuer}/`, first.issuer.toUpperCase(), [first.issuer]];
@@ -83,7 +83,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     expect(ran).toEqual([]);
   });
 
-  it("serves the tokens of one while others are down, and is ready when all are up", async () => {
+  it("accepts the tokens of one issuer while others are down, and is ready when all are up", async () => {
     const tokens = [await first.token({ scope: SCOPE }), await forge({ iss: PARTNER })];
     await first.stop();
     partnerKeys.answer("/keys", behave.status(500));
@@ -105,7 +105,7 @@ describe.each([...applications, nodeApplication])("$name with several issuers", 
     for (const token of tokens) expect(await verdict(token)).toBe(200);
   });
 
-  it("holds a single issuer to its name as well", async () => {
+  it("rejects a token with another `iss` when only one issuer is configured", async () => {
     const { verdict } = await startRemote(application, {
       ...trust(PARTNER),
       keys: { jwksUri: `${partnerKeys.url}/keys`, ...TIMES },

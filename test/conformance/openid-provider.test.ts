@@ -45,7 +45,7 @@ describe.each([...applications, nodeApplication])(
       expect(events()).toEqual([{ type: "fetched", source: `${provider.issuer}/`, issuer: provider.issuer }]);
     });
 
-    it("asks the provider once for keys that it does not have", async () => {
+    it("sends one request to the provider for an unknown key", async () => {
       const { verdict, advance } = await start();
       expect(await verdict(await provider.token({ scope: SCOPE }))).toBe(200);
       advance(cooldownMs);
@@ -55,7 +55,7 @@ describe.each([...applications, nodeApplication])(
       expect(readingsOf(provider)).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
     });
 
-    it("takes a new key at once, and a withdrawn one no longer than maxAgeMs", async () => {
+    it("accepts a new key at once, and a withdrawn key for at most maxAgeMs", async () => {
       const { verdict, events, advance } = await start();
       const older = await provider.token({ scope: SCOPE });
       const replaced = kidOf(older);
@@ -83,7 +83,7 @@ describe.each([...applications, nodeApplication])(
       expect(events().map(({ type }) => type)).toEqual(["fetched", "rotated"]);
     });
 
-    it("outlasts an outage for maxAgeMs and staleMs, and recovers from a longer one", async () => {
+    it("keeps serving for maxAgeMs and staleMs while the provider is down, and recovers from a longer outage", async () => {
       const { ask, verdict, events, advance } = await start();
       const token = await provider.token({ scope: SCOPE });
       expect(await verdict(token)).toBe(200);
@@ -117,7 +117,7 @@ describe.each([...applications, nodeApplication])(
       expect(events().map(({ type }) => type)).toEqual(["failed", "fetched"]);
     });
 
-    it("cannot be made ready while the provider is down, and serves once it is up", async () => {
+    it("fails ready() while the provider is down, and serves once it is up", async () => {
       const token = await provider.token({ scope: SCOPE });
       await provider.stop();
       const { server, verdict, advance, ran } = await start();
@@ -134,7 +134,7 @@ describe.each([...applications, nodeApplication])(
       await expect(server.ready()).resolves.toBeUndefined();
     });
 
-    it("answers every route that reads a token by the same 503, and asks the provider once", async () => {
+    it("answers 503 on every route that reads a token, with one request to the provider", async () => {
       const token = await provider.token({ scope: "platform:admin" });
       await provider.stop();
       const { ask, events, ran } = await start();
@@ -173,7 +173,7 @@ describe.each([...applications, nodeApplication])(
       expect(ran).toEqual([]);
     });
 
-    it("decides without the provider what needs none of its keys", async () => {
+    it("decides without the provider where none of its keys is needed", async () => {
       const token = await provider.token({ scope: SCOPE });
       await provider.stop();
       const { ask, events } = await start();

@@ -46,7 +46,7 @@ describe.each(applications)("$name", (application) => {
     expect(answer.body).toMatchObject({ code: "credential_missing", status: 401 });
   });
 
-  it("answers a scheme that it does not take like no credentials", async () => {
+  it("answers another scheme than Bearer like a request without credentials", async () => {
     const answer = await get("/agents", bearer("Basic dXNlcjpwYXNz"));
     expect(answer.status).toBe(401);
     expect(parseChallenge(answer.headers["www-authenticate"])).not.toHaveProperty("error");
@@ -105,7 +105,7 @@ describe.each(applications)("$name", (application) => {
     expect((await get("/agents", { token: changed })).status).toBe(401);
   });
 
-  it("answers insufficient scopes with 403 and names all that the operation needs", async () => {
+  it("answers insufficient scopes with 403 and all scopes that the operation requires", async () => {
     const answer = await ask(running.port, {
       method: "POST",
       path: "/agents/web/runs",
@@ -123,7 +123,7 @@ describe.each(applications)("$name", (application) => {
     });
   });
 
-  it("keeps the challenge valid whatever the path holds", async () => {
+  it("keeps the challenge valid for any path", async () => {
     for (const id of [
       "a%22b",
       "a%5Cb".replace("%5C", "'"),
@@ -140,7 +140,7 @@ describe.each(applications)("$name", (application) => {
     }
   });
 
-  it("denies a route that the table does not name, whoever asks, and runs nothing", async () => {
+  it("refuses a route without a rule for every caller, and runs no handler", async () => {
     const admin = await token({ scopes: ["platform:admin"] });
     for (const path of ["/unmapped", "/mounted/unmapped", "/nowhere"]) {
       for (const credentials of [{}, { token: admin }]) {
@@ -168,7 +168,7 @@ describe.each(applications)("$name", (application) => {
     expect(isOwnAnswer || application.name.startsWith("Fastify")).toBe(true);
   });
 
-  it("answers with a problem (RFC 9457) that holds nothing of the request", async () => {
+  it("answers with a problem (RFC 9457) that repeats nothing of the request", async () => {
     const secret = await token({ scopes: [], leak: "canary-claim" });
     const answer = await get("/agents/canary-id", { token: secret });
     expect(answer.headers["content-type"]).toBe("application/problem+json");
@@ -188,11 +188,11 @@ describe.each(applications)("$name", (application) => {
   });
 });
 
-describe.each(applications)("$name when nobody can tell", (application) => {
+describe.each(applications)("$name when a check cannot be completed", (application) => {
   it.each([
     ["throws", () => Promise.reject(new Error("canary-cause"))],
     ["answers nonsense", () => "no" as unknown as boolean],
-  ])("answers 503 with Retry-After when isRevoked %s, and lets nobody in", async (_, isRevoked) => {
+  ])("answers 503 with Retry-After when isRevoked %s", async (_, isRevoked) => {
     const running = await start(application, { isRevoked });
     const answer = await ask(running.port, { path: "/signed-in", token: await token() });
     expect(answer.status).toBe(503);
@@ -214,7 +214,7 @@ describe.each(applications)("$name when nobody can tell", (application) => {
     await running.close();
   });
 
-  it("hands a fault of the server's own clock to the framework, and lets nobody in", async () => {
+  it("passes a fault of the clock to the framework, and runs no handler", async () => {
     const running = await start(application, { now: () => Number.NaN });
     const answer = await ask(running.port, { path: "/signed-in", token: await token() });
     expect(answer.status).toBe(500);

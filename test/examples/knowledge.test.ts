@@ -21,7 +21,7 @@ function describeBase(query: string) {
 describe("the knowledge configuration", () => {
   const { readers, readersForType, chunkers, ...rest } = describeBase("");
 
-  it("has the six fields of the interface", () => {
+  it("returns the six fields of the interface", () => {
     expect(Object.keys(rest)).toEqual(["vector_dbs", "filters", "remote_content_sources"]);
   });
 
@@ -50,7 +50,7 @@ describe("the knowledge configuration", () => {
     );
   });
 
-  it("names as a reader's chunkers only chunkers that exist", () => {
+  it("lists only existing chunkers for each reader", () => {
     const named = Object.values(readers).flatMap((reader) => reader.chunkers);
     expect(Object.keys(chunkers)).toEqual(expect.arrayContaining(named));
   });
@@ -88,7 +88,7 @@ describe("the selection of a knowledge base", () => {
     expect(describeBase(query).filters).toEqual(filters);
   });
 
-  it("offers all four kinds of remote content source in the default", () => {
+  it("lists all four kinds of remote content source by default", () => {
     const kinds = Object.values(describeBase("").remote_content_sources).map(({ type }) => type);
     expect(kinds.sort()).toEqual([...facts.remoteSourceKinds].sort());
   });
@@ -96,7 +96,7 @@ describe("the selection of a knowledge base", () => {
   it.each([
     ["db_id=primary", ["primary", "handbook"], ["primary", "research"]],
     ["knowledge_id=handbook", ["primary", "handbook"], ["archive", "handbook"]],
-  ])("answers 400 for the ambiguous %s and names the candidates", (query, ...pairs) => {
+  ])("answers 400 for the ambiguous %s, with the candidates", (query, ...pairs) => {
     const answer = ask(query);
     expect(answer).toMatchObject({
       type: "about:blank",
@@ -150,7 +150,7 @@ describe("GET /knowledge/config", () => {
     ["db_id=archive", 200, "application/json"],
     ["db_id=primary", 400, "application/problem+json"],
     ["db_id=elsewhere", 404, "application/problem+json"],
-  ])("hands over %s and answers %i", (text, status, contentType) => {
+  ])("answers %s by %i", (text, status, contentType) => {
     const query = new URLSearchParams(text);
     expect(operation?.run({ caller, params: {}, query, body: undefined })).toEqual({
       status,
@@ -192,7 +192,7 @@ describe("parseKnowledge", () => {
       file({ ...base, remote_content_sources: { t: source } }),
       "under its own id",
     ],
-  ])("refuses %s and says where", (_, json, words) => {
+  ])("refuses %s, with the place of the mistake", (_, json, words) => {
     expect(() => parseKnowledge(json)).toThrow(words);
   });
 });

@@ -61,15 +61,18 @@ function follow(program: Program): {
 }
 
 describe.concurrent("npm run demo", () => {
-  it.each(["express", "koa", "fastify"])("tells the whole story in %s and exits 0", async (framework) => {
-    const { code, out } = await readAll(run("demo", framework));
-    expect(out).toContain("All came out as told.");
-    expect(out).toContain('WWW-Authenticate: Bearer error="insufficient_scope"');
-    expect(out).toMatch(/of the other issuer, the control plane\n {3}GET \S+ -> 200/);
-    expect(out).toMatch(/signed by the backend\n {3}GET \S+ -> 401/);
-    expect(out).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
-    expect(code).toBe(0);
-  });
+  it.each(["express", "koa", "fastify"])(
+    "shows every step in %s and exits with code 0",
+    async (framework) => {
+      const { code, out } = await readAll(run("demo", framework));
+      expect(out).toContain("All came out as told.");
+      expect(out).toContain('WWW-Authenticate: Bearer error="insufficient_scope"');
+      expect(out).toMatch(/of the other issuer, the control plane\n {3}GET \S+ -> 200/);
+      expect(out).toMatch(/signed by the backend\n {3}GET \S+ -> 401/);
+      expect(out).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
+      expect(code).toBe(0);
+    },
+  );
 });
 
 describe.concurrent("npm start", () => {
@@ -103,7 +106,7 @@ describe.concurrent("npm start", () => {
     },
   );
 
-  it("takes another configuration, and has no development issuer then", async () => {
+  it("reads another configuration, and starts no development issuer then", async () => {
     const issuer = createIssuer();
     const file = join(folder, "service.json");
     writeFileSync(join(folder, "public.pem"), issuer.publicPem);
@@ -120,7 +123,7 @@ describe.concurrent("npm start", () => {
     await once(program, "close");
   });
 
-  it("takes the tokens of an issuer that it discovers, and has no development issuer then", async () => {
+  it("accepts the tokens of a discovered issuer, and starts no development issuer then", async () => {
     const provider = await openOpenIdProvider();
     const program = run("main", "--issuer", provider.issuer, "--audience", RESOURCE, "--port", "0");
     const output = follow(program);
@@ -140,7 +143,7 @@ describe.concurrent("npm start", () => {
     await provider.close();
   });
 
-  it("does not start with an issuer that does not answer, and says which and why", async () => {
+  it("fails to start while an issuer does not answer, with its name and the reason", async () => {
     const provider = await openOpenIdProvider();
     await provider.close();
     const { code, err, out } = await readAll(run("main", "--issuer", provider.issuer, "--port", "0"));
@@ -157,13 +160,13 @@ describe.concurrent("npm start", () => {
     [["--issuer", "http://issuer.example"], "https URL"],
     [["--issuer", "https://issuer.example", "--config", "x.json"], "--config names issuers of its own"],
     [["--audience", "agents"], "--audience needs --issuer"],
-  ])("tells how it is used for %j", async (args, text) => {
+  ])("prints its usage for %j", async (args, text) => {
     const { code, err } = await readAll(run("main", ...args));
     expect(err).toContain(text);
     expect(code).toBe(1);
   });
 
-  it("tells the rule that none of its routes reaches", async () => {
+  it("prints a rule that no route reaches", async () => {
     const file = join(folder, "unreached.json");
     writeFileSync(join(folder, "public.pem"), createIssuer().publicPem);
     const policy = { scope_mappings: { "GET /helth": "public" } };
@@ -174,7 +177,7 @@ describe.concurrent("npm start", () => {
     await once(program, "close");
   });
 
-  it("lists every mistake of a configuration, and does not start", async () => {
+  it("fails to start with a list of every mistake in a configuration", async () => {
     const file = join(folder, "wrong.json");
     writeFileSync(
       file,

@@ -50,7 +50,7 @@ describe.each([
     expect(body).toEqual(listed.map((id) => expect.objectContaining({ id }) as object));
   });
 
-  it("reads one by its id", () => {
+  it("returns one by its id", () => {
     expect(perform(`GET /${kind}/:${idName}`, { params: { [idName]: first } })).toEqual({
       status: 200,
       contentType: "application/json",
@@ -90,7 +90,7 @@ describe.each([
     expect(perform(runRoute, input).body).not.toHaveProperty("run_id", (body as { run_id: string }).run_id);
   });
 
-  it("runs one for a caller who is no user", () => {
+  it("runs one for a caller without a user id", () => {
     const caller: Caller = { resourceIds: () => "all" };
     const input = { caller, params: { [idName]: first }, body: { input: "" } };
     expect(perform(runRoute, input)).toMatchObject({ status: 201, body: { user_id: null } });
@@ -107,7 +107,7 @@ describe.each([
     },
   );
 
-  it("faults when the adapter hands over no id", () => {
+  it("throws when the adapter passes no id", () => {
     expect(() => perform(`GET /${kind}/:${idName}`)).toThrow(idName);
   });
 });
@@ -130,11 +130,11 @@ describe("the operations", () => {
     "POST /custom/endpoint",
   ];
 
-  it("are exactly these", () => {
+  it("lists exactly these", () => {
     expect(operations.map(routeOf).sort()).toEqual([...guardedRoutes, ...openRoutes].sort());
   });
 
-  it.each(guardedRoutes)("%s fails closed without a caller", (route) => {
+  it.each(guardedRoutes)("refuses %s without a caller", (route) => {
     const params = { agent_id: "web", team_id: "research", session_id: "x" };
     const input = { caller: undefined, params, body: { input: "hello", name: "x" } };
     expect(() => perform(route, input)).toThrow("needs an authenticated caller");
@@ -143,7 +143,7 @@ describe("the operations", () => {
   it.each([
     ["GET /public/stats", { agents: 3, teams: 2, sessions: 0 }],
     ["GET /health", { status: "ok" }],
-  ])("%s answers without a caller", (route, body) => {
+  ])("answers %s without a caller", (route, body) => {
     expect(perform(route, { caller: undefined })).toEqual({
       status: 200,
       contentType: "application/json",
@@ -151,14 +151,14 @@ describe("the operations", () => {
     });
   });
 
-  it.each([{ any: ["thing"] }, "text", null])("POST /custom/endpoint gives back %j", (body) => {
+  it.each([{ any: ["thing"] }, "text", null])("returns %j from POST /custom/endpoint", (body) => {
     expect(perform("POST /custom/endpoint", { body })).toMatchObject({
       status: 201,
       body: { received: body },
     });
   });
 
-  it("gives back a body that looks like a problem as data, not as a refusal", () => {
+  it("returns a body that looks like a problem as data, not as a refusal", () => {
     const body = { type: "about:blank", status: 404 };
     expect(perform("POST /custom/endpoint", { body })).toMatchObject({ status: 201 });
   });

@@ -41,8 +41,8 @@ const badBodies = [
   ["a name of 201 characters", { name: "n".repeat(201) }],
 ] as const;
 
-describe("a session", () => {
-  it("is created for the caller", () => {
+describe("the sessions", () => {
+  it("creates a session for the caller", () => {
     expect(createService().ada("POST /sessions", "", { name: "notes", user_id: "bob" })).toEqual({
       status: 201,
       contentType: "application/json",
@@ -54,7 +54,7 @@ describe("a session", () => {
     });
   });
 
-  it("is read, renamed and deleted by its owner", () => {
+  it("lets the owner read, rename and delete a session", () => {
     const { ada } = createService();
     const session = create(ada, "notes");
     const { session_id } = session;
@@ -70,7 +70,7 @@ describe("a session", () => {
     expect(ada(`DELETE ${ONE}`, session_id).status).toBe(404);
   });
 
-  it("keeps its place in the list when it is renamed", () => {
+  it("keeps the place of a renamed session in the list", () => {
     const { ada } = createService();
     const { session_id } = create(ada, "first");
     create(ada, "second");
@@ -78,14 +78,14 @@ describe("a session", () => {
     expect(names(ada)).toEqual(["renamed", "second"]);
   });
 
-  it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("may be named %j", (name) => {
+  it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("accepts the name %j", (name) => {
     expect(createService().ada("POST /sessions", "", { name })).toMatchObject({
       status: 201,
       body: { name },
     });
   });
 
-  it.each(badBodies)("is not created from %s", (_, body) => {
+  it.each(badBodies)("refuses to create a session from %s", (_, body) => {
     const { ada } = createService();
     expect(ada("POST /sessions", "", body)).toMatchObject({
       status: 400,
@@ -95,7 +95,7 @@ describe("a session", () => {
     expect(names(ada)).toEqual([]);
   });
 
-  it.each(badBodies)("is not renamed by %s", (_, body) => {
+  it.each(badBodies)("refuses to rename a session with %s", (_, body) => {
     const { ada } = createService();
     const { session_id } = create(ada, "notes");
     expect(ada(`PATCH ${ONE}`, session_id, body)).toMatchObject({ status: 400 });
@@ -104,7 +104,7 @@ describe("a session", () => {
 });
 
 describe("another user's session", () => {
-  it("is not listed", () => {
+  it("leaves it out of the list", () => {
     const { ada, bob } = createService();
     create(ada, "of ada");
     create(bob, "of bob");
@@ -112,7 +112,7 @@ describe("another user's session", () => {
     expect(names(bob)).toEqual(["of bob"]);
   });
 
-  it.each(ownedRoutes)("is answered by %s with 404, exactly like an unknown one", (route) => {
+  it.each(ownedRoutes)("answers %s with 404, as for an unknown session", (route) => {
     const { ada, bob } = createService();
     const { session_id } = create(ada, "notes");
     for (const body of [{ name: "taken" }, undefined]) {
@@ -128,7 +128,7 @@ describe("a token that names no user", () => {
   const routes = ["GET /sessions", "POST /sessions", ...ownedRoutes];
 
   it.each(routes.flatMap((route) => [undefined, ""].map((userId) => [route, userId] as const)))(
-    "is refused by %s with 403 (user id %j)",
+    "refuses %s with 403 (user id %j)",
     (route, userId) => {
       const { as, ada } = createService();
       const { session_id } = create(ada, "notes");
@@ -148,7 +148,7 @@ describe("a token that names no user", () => {
 });
 
 describe("the state", () => {
-  it("belongs to one service", () => {
+  it("keeps the sessions of two services apart", () => {
     const [one, other] = [createService(), createService()];
     create(one.ada, "notes");
     expect(names(other.ada)).toEqual([]);
