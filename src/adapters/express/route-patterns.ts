@@ -3,6 +3,7 @@ import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
 import { BoundedMap } from "../../runtime/bounded-map.ts";
+import { createWarning } from "../../runtime/warn-once.ts";
 import { readProperty } from "../node-request.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
@@ -107,13 +108,6 @@ function isMountOf(mount: string, path: Path): boolean {
   return pattern?.alternatives.some(({ segments }) => fitOf(segments, path)) ?? false;
 }
 
-let hasWarned = false;
-
-function warnOfMounts(): void {
-  if (hasWarned) return;
-  hasWarned = true;
-  process.emitWarning(
-    "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
-    "ScopegateWarning",
-  );
-}
+const warnOfMounts = createWarning(
+  "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
+);
