@@ -1,28 +1,28 @@
-/** What every benchmark hands to the runner (`main.ts`). */
+/** The types that benchmarks share with the runner (`main.ts`). */
 
-/** How long a run may take, and what for. */
+/** The extent of a run. */
 export interface BenchmarkOptions {
   /** Fewer rounds and cases: about ten seconds instead of a minute or two. */
   readonly quick: boolean;
-  /** The guard against regressions: only what it compares, with the peers it names. */
+  /** The check for regressions: only runs what its budgets compare. */
   readonly check: boolean;
 }
 
-/** One line of the table: a median, and between which quartiles the rounds lay. */
+/** One row of the table: the median of the rounds, with the lower and the upper quartile. */
 export interface Row {
-  /** The part of the table, such as an algorithm or a framework. */
+  /** The section of the table, such as an algorithm or a framework. */
   readonly group: string;
   readonly name: string;
   readonly value: number;
   readonly unit: string;
   readonly low?: number;
   readonly high?: number;
-  /** The value over that of the group's reference, the median of the rounds' ratios. */
+  /** The ratio to the reference of the group: the median of the ratios of all rounds. */
   readonly ratio?: number;
   readonly note?: string;
 }
 
-/** A limit and what was measured against it; by default both are ratios. */
+/** A limit and the measured value. By default, both are ratios. */
 export interface Budget {
   readonly what: string;
   readonly limit: number;
@@ -37,7 +37,7 @@ export interface BenchmarkResult {
 }
 
 export interface Benchmark {
-  /** Names it on the command line and in the file of its results. */
+  /** The name on the command line and in the file name of the results. */
   readonly name: string;
   readonly title: string;
   /** Whether `--check` runs it. */
@@ -45,7 +45,7 @@ export interface Benchmark {
   run(options: BenchmarkOptions): Promise<BenchmarkResult>;
 }
 
-/** A budget is met at its limit. */
+/** Creates a budget, which is met if the measured value is at most the limit. */
 export function createBudget(what: string, measured: number, limit: number, unit = "x"): Budget {
   return { what, limit, measured, unit, met: measured <= limit };
 }

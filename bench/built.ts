@@ -1,6 +1,6 @@
 /**
- * The package as it is published. A loader that translates TypeScript follows the paths of tsconfig.json to `src` and
- * wraps every function: that doubles what these times are.
+ * The built package. Importing the sources instead would double the measured times, because a TypeScript loader wraps every
+ * function.
  */
 import { build } from "esbuild";
 import { existsSync } from "node:fs";
@@ -10,11 +10,11 @@ import type * as scopegate from "scopegate";
 export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 
 const entry = new URL("../dist/index.js", import.meta.url);
-if (!existsSync(entry)) throw new Error("There is no build to measure: `npm run build` makes one.");
+if (!existsSync(entry)) throw new Error("The package is not built. Run `npm run build` first.");
 
 export const { createResourceServer } = (await import(entry.href)) as typeof scopegate;
 
-/** A file of `src` that the package does not export, built the way the package is. */
+/** Imports a file of `src` that the package does not export, built like the package. */
 export async function importInternal<Module>(file: string): Promise<Module> {
   const outfile = `${ROOT}bench/.build/${file.replaceAll("/", "-").replace(/\.ts$/, ".js")}`;
   await build({

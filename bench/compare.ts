@@ -1,6 +1,6 @@
 /**
- * CPU time per call of several contestants, in turn: each round measures every one of them, so that whatever else the
- * machine does meets them alike. All threads of the process count, those of WebCrypto and of the garbage collector too.
+ * Measures the CPU time per call of several contestants. Each round measures all of them, so that other load on the machine
+ * affects all alike. The time of all threads counts, including those of WebCrypto and of the garbage collector.
  */
 import { type Row } from "./benchmark.ts";
 
@@ -12,20 +12,20 @@ export interface Contestant {
 
 export interface Rounds {
   readonly count: number;
-  /** How much CPU time one round of one contestant takes, in microseconds. */
+  /** The CPU time of one round of one contestant, in microseconds. */
   readonly us: number;
-  /** How much CPU time goes by before the first round: a function is compiled when it has run often enough. */
+  /** The CPU time of a contestant before the first round. V8 optimizes a function only after many calls. */
   readonly warmUpUs: number;
 }
 
-/** Microseconds per call, round by round. */
+/** The microseconds per call in each round. */
 export interface Measured {
   readonly name: string;
   readonly samples: readonly number[];
   readonly note?: string | undefined;
 }
 
-/** Makes a contestant of a function that answers at once; `call` counts up, to choose an input by. */
+/** Creates a contestant from a synchronous function. `call` is the index of the call. */
 export const contestant = (name: string, once: (call: number) => unknown, note?: string): Contestant => ({
   name,
   run: (calls) => {
@@ -34,7 +34,7 @@ export const contestant = (name: string, once: (call: number) => unknown, note?:
   ...(note !== undefined && { note }),
 });
 
-/** Makes a contestant of a function that promises its answer; `atOnce` of its calls are on their way together. */
+/** Creates a contestant from an asynchronous function. `atOnce` calls run concurrently. */
 export const awaited = (
   name: string,
   once: (call: number) => Promise<unknown>,
@@ -106,7 +106,7 @@ async function cpuTime({ run }: Contestant, calls: number): Promise<number> {
   return user + system;
 }
 
-/** The value that a share of the samples lies below. */
+/** The quantile of the samples for a share from 0 to 1. */
 export function quantile(samples: readonly number[], share: number): number {
   const sorted = samples.toSorted((a, b) => a - b);
   return sorted[Math.round((sorted.length - 1) * share)] ?? Number.NaN;
@@ -120,11 +120,11 @@ export const ratioOf = (one: Measured, other: Measured): number =>
 
 export function findMeasured(measured: readonly Measured[], name: string): Measured {
   const found = measured.find((one) => one.name === name);
-  if (!found) throw new Error(`There is no contestant \`${name}\`.`);
+  if (!found) throw new Error(`No contestant is named \`${name}\`.`);
   return found;
 }
 
-/** A line for each contestant, with its ratio to one of them. */
+/** One row for each contestant, with its ratio to the reference. */
 export function toRows(
   group: string,
   measured: readonly Measured[],

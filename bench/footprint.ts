@@ -1,4 +1,4 @@
-/** What it takes to load each entry: the time of an import in a new process, and the size of a bundle. */
+/** The cost of loading each entry: the CPU time of an import in a new process, and the size of a bundle. */
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { gzipSync } from "node:zlib";
@@ -15,7 +15,7 @@ const OURS = [
 ] as const;
 const PEERS = ["jose", "fast-jwt", "jsonwebtoken", "aws-jwt-verify", "express-oauth2-jwt-bearer"] as const;
 
-/** Prints how long an import takes, in CPU milliseconds, and nothing of starting the process. */
+/** Prints the CPU time of an import in milliseconds, without the start of the process. */
 const TIMER = `
 const before = process.cpuUsage();
 await import(process.env.ENTRY);
@@ -68,7 +68,7 @@ async function bundleSize(group: string, name: string, external: readonly string
     platform: "node",
     target: "node20",
     external: external.flatMap((one) => [one, `${one}/*`]),
-    // The paths of tsconfig.json lead to the sources.
+    // The `paths` of tsconfig.json would resolve to the sources.
     tsconfigRaw: {},
     logLevel: "error",
   });

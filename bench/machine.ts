@@ -1,6 +1,6 @@
 import { availableParallelism, cpus, release, type } from "node:os";
 
-/** What figures depend on beside the code. */
+/** The environment of a measurement. */
 export interface Machine {
   readonly node: string;
   readonly os: string;

@@ -1,10 +1,10 @@
 /**
  * Runs the benchmarks, prints a table and the budgets of each, and writes them to `bench/results`.
  *
- *     npm run bench                       all of them, some minutes
- *     npm run bench -- --quick            less than one; the spread is wider
- *     npm run bench -- verify routes      these
- *     npm run bench -- --check            against jose and find-my-way alone; exits with 1 beyond 1.5 times a budget
+ *     npm run bench                       all benchmarks, in several minutes
+ *     npm run bench -- --quick            less than a minute, with wider quartiles
+ *     npm run bench -- verify routes      only these benchmarks
+ *     npm run bench -- --check            only compares with jose and find-my-way; exits with 1 above 1.5 times a budget
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -22,7 +22,7 @@ const { values, positionals } = parseArgs({
 const unknown = positionals.find((name) => !BENCHMARKS.some((one) => one.name === name));
 if (unknown !== undefined) {
   throw new TypeError(
-    `There is no benchmark \`${unknown}\`: ${BENCHMARKS.map(({ name }) => name).join(", ")}.`,
+    `Unknown benchmark \`${unknown}\`. Use one of: ${BENCHMARKS.map(({ name }) => name).join(", ")}.`,
   );
 }
 
@@ -52,6 +52,6 @@ for (const benchmark of chosen) {
   regressions += result.budgets.filter(isRegression).length;
 }
 if (values.check) {
-  console.log(`\n${regressions} measured beyond ${TOLERANCE} times their budget.`);
+  console.log(`\n${regressions} results exceed ${TOLERANCE} times their budget.`);
   if (regressions > 0) process.exitCode = 1;
 }

@@ -1,5 +1,5 @@
 /**
- * Runs the benchmarks with each Node version that is supported, one after the other; arguments are handed on.
+ * Runs the benchmarks with each supported version of Node, with the same arguments.
  *
  *     npm run bench:matrix -- --quick servers
  */

@@ -1,13 +1,13 @@
-/** What the cache of tokens holds on to, and whether anything else grows with the number of requests. */
+/** The memory of the token cache, and whether anything else grows with the number of requests. */
 import { setImmediate } from "node:timers/promises";
 import { type Benchmark, createBudget } from "./benchmark.ts";
 import { createResourceServer } from "./built.ts";
 import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
 
 const MAX_ENTRIES = 2_000;
-/** One short of a multiple of the size: the cache is as full as it ever is. */
+/** One less than a multiple of the size, so that the cache is as full as possible. */
 const SEEN = 3 * MAX_ENTRIES - 1;
-/** Allocation of a process that does nothing: compiled code, and pages of the heap that are not full. */
+/** The heap growth of an idle process, due to compiled code and partly filled pages. */
 const NOISE_MB = 1;
 
 const signer = createSigner("HS256");
@@ -52,7 +52,7 @@ function createServer(maxEntries: number) {
   });
 }
 
-/** With room for twice as many: the older half of a full cache may be forgotten at any time. */
+/** The cache has room for twice as many tokens, because a full cache may drop its older half at any time. */
 async function bytesPerToken(tokens: number): Promise<number> {
   const server = createServer(2 * tokens + 2);
   await authenticateAll(server, 0, 1_000);
@@ -63,7 +63,7 @@ async function bytesPerToken(tokens: number): Promise<number> {
   return (after - before) / tokens;
 }
 
-/** How many principals outlive their requests. */
+/** Counts the principals that stay in memory after their requests. */
 async function countKept(tokens: number): Promise<number> {
   const server = createServer(MAX_ENTRIES);
   const principals: WeakRef<object>[] = [];
@@ -75,7 +75,7 @@ async function countKept(tokens: number): Promise<number> {
   return kept;
 }
 
-/** By requests of callers who come back and of some who do not, with good tokens, bad ones, and for unknown paths. */
+/** Growth after requests of returning and new callers, with valid and invalid tokens, to known and unknown paths. */
 async function growth(calls: number): Promise<{ readonly heapMb: number; readonly handles: number }> {
   const server = createServer(200);
   const tokens = Array.from({ length: 1_000 }, (_, caller) => signer.sign(claimsOf(caller)));
@@ -106,9 +106,12 @@ async function authenticateAll(
     await server.authenticate(signer.sign(claimsOf(caller)));
 }
 
-/** A reference that was followed lives until the turn ends, and what a finalizer frees goes with the next collection. */
+/**
+ * Collects garbage in several turns of the event loop: a dereferenced `WeakRef` keeps its target until the end of the turn,
+ * and memory that a finalizer frees is only collected the next time.
+ */
 async function heapUsed(): Promise<number> {
-  if (!globalThis.gc) throw new Error("Run it with --expose-gc: garbage would pass for memory in use.");
+  if (!globalThis.gc) throw new Error("Run with --expose-gc. Otherwise garbage counts as used memory.");
   for (let turn = 0; turn < 3; turn += 1) {
     await setImmediate();
     globalThis.gc();

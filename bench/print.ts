@@ -1,7 +1,7 @@
-/** Tables and budgets as text. */
+/** Renders tables and budgets as text. */
 import { type Budget, type Row } from "./benchmark.ts";
 
-/** How far beyond a budget counts as a regression rather than as a busy machine. */
+/** A value above this multiple of its budget is a regression. Below it, the machine may just be busy. */
 export const TOLERANCE = 1.5;
 
 export function renderTable(rows: readonly Row[]): string {
@@ -33,7 +33,7 @@ export const isRegression = ({ measured, limit }: Budget): boolean => !(measured
 export const withUnit = (value: number, unit: string): string =>
   unit === "x" ? `${formatNumber(value)}x` : `${formatNumber(value)} ${unit}`;
 
-/** Three digits that mean something, and thousands told apart. */
+/** Formats a number with about three significant digits and a thousands separator. */
 export function formatNumber(value: number): string {
   if (Math.abs(value) >= 100) return Math.round(value).toLocaleString("en");
   if (value === 0) return "0";

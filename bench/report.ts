@@ -1,8 +1,8 @@
 /**
- * Writes `docs/benchmarks.md` and its figures from what the last runs left in `bench/results`.
+ * Writes `docs/benchmarks.md` and its figures from the results in `bench/results`.
  *
- *     npm run bench:report                of whole runs
- *     npm run bench:report -- --quick     of quick ones, to see what it looks like
+ *     npm run bench:report                from full runs
+ *     npm run bench:report -- --quick     from quick runs, for a preview
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -27,7 +27,7 @@ const FIGURES: Readonly<Partial<Record<string, Figure>>> = {
 const docs = new URL("../docs/", import.meta.url);
 const target = fileURLToPath(new URL("benchmarks.md", docs));
 
-/** Of the newest Node version that was measured. */
+/** Writes the figure for the newest measured version of Node, and returns its Markdown. */
 function writeFigure({ name, results }: Series): string {
   const figure = FIGURES[name];
   const newest = results.at(-1);
@@ -42,7 +42,7 @@ const all = readSeries(
   BENCHMARKS.map(({ name }) => name),
   values.quick,
 );
-if (all.length === 0) throw new Error("There are no results yet: `npm run bench` makes them.");
+if (all.length === 0) throw new Error("There are no results. Run `npm run bench` first.");
 const sections = all.map((series) => `## ${series.title}\n\n${writeFigure(series)}${renderRows(series)}\n`);
 const text = [
   "# Benchmarks\n",

@@ -1,4 +1,4 @@
-/** From a path to its route: ours and other routers. Each finder answers whether there is one. */
+/** The route lookup of scopegate and of other routers. Each finder returns whether a path has a route. */
 import findMyWay from "find-my-way";
 import { match } from "path-to-regexp";
 import { addRoute, createRouter, findRoute } from "rou3";
@@ -15,10 +15,10 @@ const { compileRules: compile } = await importInternal<typeof compileRules>("pol
 const { Table } = await importInternal<typeof table>("policy/table.ts");
 
 const fail = () => {
-  throw new Error("A pattern of the benchmark is none.");
+  throw new Error("A pattern of the benchmark is invalid.");
 };
 
-/** As `server.check` does: the target is read, and refused where routers disagree about it. */
+/** Does the same work as `server.check`, including the checks for ambiguous targets. */
 export function createOurs(patterns: readonly string[]): Finder {
   const mappings = Object.fromEntries(patterns.map((pattern) => [`GET ${pattern}`, []]));
   const table = new Table(compile({}, mappings, fail).tree);
@@ -37,7 +37,7 @@ export function createRou3(patterns: readonly string[]): Finder {
   return { name: "rou3", has: (path) => findRoute(router, "GET", path) !== undefined };
 }
 
-/** One pattern after another, as Express and Koa's router do. */
+/** Tries one pattern after another, as Express and the router of Koa do. */
 export function createPathToRegexp(patterns: readonly string[]): Finder {
   const matchers = patterns.map((pattern) => match(pattern));
   return { name: "path-to-regexp", has: (path) => matchers.some((matcher) => matcher(path) !== false) };

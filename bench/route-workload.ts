@@ -1,16 +1,16 @@
-/** Tables of a size, and the paths that are looked up in them. */
+/** Tables of different sizes, and paths to look up in them. */
 
-/** The five routes of one service, with five ways to miss them. */
+/** The five routes of one service, with matching and missing paths. */
 const ROUTES = ["/health", "/things", "/things/:id", "/things/:id/parts", "/things/:id/parts/:part"] as const;
 const HITS = ["/health", "/things", "/things/a-17", "/things/a-17/parts", "/things/a-17/parts/9"] as const;
 const MISSES = ["/healthy", "/thing", "/things/a-17/part", "/things/a-17/parts/9/10", ""] as const;
 
-/** How many different paths are asked for: a table of 10,000 must not fit a cache of one path. */
+/** The number of different paths, so that a cache of the last path has no effect. */
 const PATHS = 1_000;
 
 export interface Workload {
   readonly patterns: readonly string[];
-  /** Each call cuts a new string, as a request does. */
+  /** Each call creates a new string, as a request does. */
   readonly hit: () => string;
   readonly miss: () => string;
 }
@@ -22,7 +22,7 @@ export function createWorkload(mappings: number): Workload {
       const service = services[(index * 7919) % services.length] ?? "";
       return Buffer.from(`${service}${endings[index % endings.length] ?? ""}`, "latin1");
     });
-    // Goes on where it stopped: a slow finder is asked for a few paths of each round only.
+    // Each round continues where the last one stopped, because a slow finder only looks up a few paths in a round.
     let next = 0;
     return () => (paths[next++ % PATHS] ?? Buffer.alloc(0)).toString("latin1");
   };

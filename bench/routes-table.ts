@@ -1,4 +1,4 @@
-/** Measures the look-ups of one table, for `routes.ts`. */
+/** Measures the lookups in one table, for `routes.ts`. */
 import { compare, contestant, type Measured } from "./compare.ts";
 import { readInput, sendResult } from "./own-process.ts";
 import { createFindMyWay, createOurs, createPathToRegexp, createRou3 } from "./route-finders.ts";
@@ -7,7 +7,7 @@ import { createWorkload } from "./route-workload.ts";
 export interface TableOrder {
   readonly size: number;
   readonly quick: boolean;
-  /** Every peer, not find-my-way alone. */
+  /** Whether to measure all peers, not only find-my-way. */
   readonly withAll: boolean;
 }
 
@@ -29,8 +29,7 @@ async function measure(
   const contestants = creators.map((create) => {
     const { name, has } = create(workload.patterns);
     return contestant(name, () => {
-      if (has(workload[kind]()) !== (kind === "hit"))
-        throw new Error(`${name} does not answer with a ${kind}.`);
+      if (has(workload[kind]()) !== (kind === "hit")) throw new Error(`${name} did not return a ${kind}.`);
     });
   });
   return compare(contestants, quick ? QUICK : THOROUGH);

@@ -15,7 +15,7 @@ export const ISSUER = "https://login.example.com";
 export const AUDIENCE = "agents-prod";
 export const KID = "key-1";
 
-/** What a service verifies with: a public key, or the secret of HS256. */
+/** Signs tokens, and provides the key to verify them. */
 export interface Signer {
   readonly algorithm: Algorithm;
   /** As a PEM, or the secret itself. */
@@ -88,7 +88,7 @@ export function claimsOf(caller = 1): object {
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Cuts a new string from the bytes each time, as a socket delivers it: one that nobody has hashed or flattened. */
+/** Returns a function that creates a new string each time, not yet hashed or flattened, as a socket delivers it. */
 export const createFresh = (text: string): (() => string) => {
   const bytes = Buffer.from(text, "latin1");
   return () => bytes.toString("latin1");

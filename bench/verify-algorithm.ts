@@ -30,7 +30,7 @@ export interface MeasuredAlgorithm {
   readonly algorithm: Algorithm;
   readonly tokenBytes: number;
   readonly together: readonly Measured[];
-  /** Of a thorough run. */
+  /** One token at a time. Empty unless the run is thorough. */
   readonly alone: readonly Measured[];
 }
 
@@ -48,7 +48,7 @@ async function measure({ algorithm, quick, check }: AlgorithmOrder): Promise<Mea
   return { algorithm, tokenBytes: token.length, together, alone };
 }
 
-/** As a server is asked: many at once, so that the threads of WebCrypto are not woken for each. */
+/** First verifications run concurrently, as in a busy server, so that WebCrypto does not wake a thread for each. */
 function createOurs(signer: Signer, token: string): readonly Contestant[] {
   const first = createServer(signer, false);
   const caching = createServer(signer, { maxEntries: 10_000 });
@@ -79,7 +79,7 @@ function createServer({ algorithm, text }: Signer, tokenCache: false | { readonl
   });
 }
 
-/** Each waits for the one before: waking a thread is a good part of the cost, and moves with the load of the machine. */
+/** Verifies one token at a time. Waking a thread is a large part of this cost, and depends on the load of the machine. */
 async function measureAlone(signer: Signer, fresh: () => string): Promise<readonly Measured[]> {
   const first = createServer(signer, false);
   return compare(

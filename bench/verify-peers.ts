@@ -1,4 +1,4 @@
-/** Other libraries that verify tokens, each with its key imported once and the same claims asked for. */
+/** Other libraries that verify tokens. Each imports its key once and requires the same claims. */
 import { JwtVerifier } from "aws-jwt-verify";
 import { createVerifier } from "fast-jwt";
 import { importSPKI, jwtVerify } from "jose";
@@ -9,7 +9,7 @@ import { AUDIENCE, ISSUER, KID, type Signer } from "./tokens.ts";
 
 type Fresh = () => string;
 
-/** jose alone, with a key that is imported. */
+/** jose, with an imported key. */
 export async function createJose(signer: Signer, fresh: Fresh, atOnce = 1): Promise<Contestant> {
   const { algorithm, text } = signer;
   const key =
@@ -57,7 +57,7 @@ function createAwsJwtVerify({ jwk }: Signer, fresh: Fresh): readonly Contestant[
   return [contestant("aws-jwt-verify", () => verifier.verifySync(fresh()))];
 }
 
-/** What nobody can do without: the signature alone, no claim looked at. */
+/** The least that any library must do: it only verifies the signature. */
 function createFloor(signer: Signer, fresh: Fresh): Contestant {
   const { algorithm, text } = signer;
   const cut = () => {
@@ -77,7 +77,7 @@ function createFloor(signer: Signer, fresh: Fresh): Contestant {
           return verify(algorithm === "EdDSA" ? null : "sha256", Buffer.from(input), key, signature);
         };
   return contestant("crypto.verify", () => {
-    if (!isGenuine()) throw new Error("The floor does not verify.");
+    if (!isGenuine()) throw new Error("The signature is invalid.");
   });
 }
 

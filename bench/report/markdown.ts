@@ -1,4 +1,4 @@
-/** Tables of a report. Numbers stand in a column for each Node version. */
+/** Tables of the report, with one column for each version of Node. */
 import { formatNumber, withUnit } from "../print.ts";
 import { type Machine } from "../machine.ts";
 import { type Series, type StoredResult } from "./results.ts";
@@ -23,7 +23,7 @@ export function renderMachines(all: readonly Series[]): string {
   return table(["Node", "CPU", "cores", "OS"], lines);
 }
 
-/** Every budget, with what each Node version measured against it. */
+/** Every budget, with the measured value for each version of Node. */
 export function renderBudgets(all: readonly Series[]): string {
   const majors = [...new Set(all.flatMap(({ results }) => results.map(({ major }) => major)))];
   majors.sort((a, b) => a - b);
@@ -44,7 +44,7 @@ export function renderBudgets(all: readonly Series[]): string {
   return table(["", "at most", ...majors.map((major) => `Node ${major}`)], lines);
 }
 
-/** The rows of one benchmark: medians, their ratio to the reference, quartiles below. */
+/** The rows of one benchmark: median, quartiles, and ratio to the reference. */
 export function renderRows({ results }: Series): string {
   const keyOf = ({ group, name }: { readonly group: string; readonly name: string }) => `${group}\n${name}`;
   const keys = new Map(results.flatMap(({ rows }) => rows.map((row) => [keyOf(row), row] as const)));

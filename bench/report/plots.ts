@@ -6,7 +6,7 @@ import { type StoredResult, type StoredRow } from "./results.ts";
 const OURS = "#1f6feb";
 const OTHERS = "#8b949e";
 
-// The types of both libraries need those of a browser.
+// The types of both libraries require the DOM types.
 const plot = Plot.plot as unknown as (options: object) => { readonly outerHTML: string };
 const parse = parseHTML as unknown as (html: string) => { readonly document: object };
 
@@ -20,7 +20,7 @@ function draw(options: object): string {
   return `${svg.replace(/^<svg(?![^>]* xmlns=)/, '<svg xmlns="http://www.w3.org/2000/svg"')}\n`;
 }
 
-/** What authentication adds to a request, a column for each load and a bar for each library. */
+/** Draws what authentication adds to a request, with a column for each load and a bar for each library. */
 export function drawServers({ rows }: StoredResult): string {
   const bars = rows
     .filter(({ isBaseline }) => isBaseline === false)
@@ -48,7 +48,7 @@ export function drawServers({ rows }: StoredResult): string {
   });
 }
 
-/** What a look-up costs with growing tables, a column for hits and one for misses. */
+/** Draws the cost of a lookup by the size of the table, with columns for hits and misses. */
 export function drawRoutes({ rows }: StoredResult): string {
   const points = rows.flatMap((row) => {
     const [, kind, size] = /^(\w+), ([\d,]+) mappings$/.exec(row.group) ?? [];
@@ -76,7 +76,7 @@ export function drawRoutes({ rows }: StoredResult): string {
   });
 }
 
-/** As far apart, on a logarithmic scale, as their labels need. */
+/** Moves points apart on the logarithmic scale, so that their labels do not overlap. */
 function spread<Point extends { readonly value: number }>(points: readonly Point[]): readonly Point[] {
   let least = 0;
   return points

@@ -1,4 +1,4 @@
-/** The results that were written to `bench/results`, by benchmark and Node version. */
+/** Reads the results in `bench/results`, by benchmark and version of Node. */
 import { readdirSync, readFileSync } from "node:fs";
 import { type BenchmarkResult, type Row } from "../benchmark.ts";
 import { type Machine } from "../machine.ts";
@@ -13,7 +13,7 @@ export interface StoredResult extends BenchmarkResult, Machine {
   readonly rows: readonly StoredRow[];
 }
 
-/** One benchmark in every Node version that it ran with, oldest first. */
+/** The results of one benchmark for each version of Node, oldest first. */
 export interface Series {
   readonly name: string;
   readonly title: string;
@@ -22,7 +22,7 @@ export interface Series {
 
 const FOLDER = new URL("../results/", import.meta.url);
 
-/** Those of the benchmarks named, in their order; of whole runs, or of quick ones. */
+/** Reads the results of the named benchmarks, in this order, from full or quick runs. */
 export function readSeries(names: readonly string[], isQuick: boolean): readonly Series[] {
   const results = readdirSync(FOLDER)
     .flatMap((file) => readResult(file, isQuick) ?? [])

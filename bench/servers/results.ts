@@ -1,11 +1,11 @@
-/** From what was measured to the table and the budgets. */
+/** Converts measurements to rows and budgets. */
 import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { medianOf, quantile } from "../compare.ts";
 import { GARBAGE, MANY_TOKENS, ONE_TOKEN } from "./loads.ts";
 import { type Measurement } from "./measure.ts";
 import { type Framework, FRAMEWORKS } from "./server-process.ts";
 
-/** A row, and what a report tells apart: the value is what authentication adds, and for a server without it all it uses. */
+/** A row of a server. Its value is what authentication adds, or the whole CPU time for a server without it. */
 export interface ServerRow extends Row {
   readonly framework: Framework;
   readonly load: string;
@@ -22,7 +22,7 @@ export function toServerRows(measurements: readonly Measurement[]): readonly Ser
         (one) => one.server.framework === framework && one.load.name === load,
       );
       const baseline = group.find(({ server }) => server.variant === "no auth");
-      if (!baseline) throw new Error(`There is no ${framework} server without auth.`);
+      if (!baseline) throw new Error(`No ${framework} server without authentication was measured.`);
       rows.push(...group.map((one) => toRow(one, baseline)));
     }
   return rows;
@@ -51,7 +51,7 @@ function toRow({ server, load, cpuUs, latencyMs }: Measurement, baseline: Measur
   };
 }
 
-/** What scopegate adds against what a peer adds, which is taken to be a microsecond at least. */
+/** The ratio of what scopegate adds to what a peer adds, which counts as at least one microsecond. */
 export function judge(rows: readonly ServerRow[]): readonly Budget[] {
   const added = (framework: Framework, load: string, names?: (name: string) => boolean): number =>
     Math.min(
