@@ -14,7 +14,8 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/package/full/**"],
-    // The library has no global state, so test files can share an environment. Loading frameworks once saves a third of the time.
+    // The library has no global state, so test files can share an environment. Loading frameworks once saves
+    // a third of the time.
     isolate: false,
     // The default is one worker fewer than cores, which is a single worker on a machine with two cores.
     maxWorkers: "100%",

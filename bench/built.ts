@@ -1,6 +1,6 @@
 /**
- * The built package. Importing the sources instead would double the measured times, because a TypeScript loader wraps every
- * function.
+ * The built package. Importing the sources instead would double the measured times, because a TypeScript
+ * loader wraps every function.
  */
 import { build } from "esbuild";
 import { existsSync } from "node:fs";

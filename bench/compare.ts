@@ -1,6 +1,7 @@
 /**
- * Measures the CPU time per call of several contestants. Each round measures all of them, so that other load on the machine
- * affects all alike. The time of all threads counts, including those of WebCrypto and of the garbage collector.
+ * Measures the CPU time per call of several contestants. Each round measures all of them, so that other load
+ * on the machine affects all alike. The time of all threads counts, including those of WebCrypto and of the
+ * garbage collector.
  */
 import { type Row } from "./benchmark.ts";
 

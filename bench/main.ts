@@ -4,7 +4,7 @@
  *     npm run bench                       all benchmarks, in several minutes
  *     npm run bench -- --quick            less than a minute, with wider quartiles
  *     npm run bench -- verify routes      only these benchmarks
- *     npm run bench -- --check            only compares with jose and find-my-way; exits with 1 above 1.5 times a budget
+ *     npm run bench -- --check            only jose and find-my-way; exits with 1 above 1.5 times a budget
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";

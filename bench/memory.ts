@@ -75,7 +75,10 @@ async function countKept(tokens: number): Promise<number> {
   return kept;
 }
 
-/** Growth after requests of returning and new callers, with valid and invalid tokens, to known and unknown paths. */
+/**
+ * Growth after requests of returning and new callers, with valid and invalid tokens, to known and unknown
+ * paths.
+ */
 async function growth(calls: number): Promise<{ readonly heapMb: number; readonly handles: number }> {
   const server = createServer(200);
   const tokens = Array.from({ length: 1_000 }, (_, caller) => signer.sign(claimsOf(caller)));
@@ -107,8 +110,8 @@ async function authenticateAll(
 }
 
 /**
- * Collects garbage in several turns of the event loop: a dereferenced `WeakRef` keeps its target until the end of the turn,
- * and memory that a finalizer frees is only collected the next time.
+ * Collects garbage in several turns of the event loop: a dereferenced `WeakRef` keeps its target until the
+ * end of the turn, and memory that a finalizer frees is only collected the next time.
  */
 async function heapUsed(): Promise<number> {
   if (!globalThis.gc) throw new Error("Run with --expose-gc. Otherwise garbage counts as used memory.");

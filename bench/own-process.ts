@@ -1,4 +1,7 @@
-/** Runs a part of a benchmark in its own process, so that the optimized code and heap of other parts do not affect it. */
+/**
+ * Runs a part of a benchmark in its own process, so that the optimized code and heap of other parts do not
+ * affect it.
+ */
 import { fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
 

@@ -22,7 +22,8 @@ export function createWorkload(mappings: number): Workload {
       const service = services[(index * 7919) % services.length] ?? "";
       return Buffer.from(`${service}${endings[index % endings.length] ?? ""}`, "latin1");
     });
-    // Each round continues where the last one stopped, because a slow finder only looks up a few paths in a round.
+    // Each round continues where the last one stopped, because a slow finder only looks up a few paths in a
+    // round.
     let next = 0;
     return () => (paths[next++ % PATHS] ?? Buffer.alloc(0)).toString("latin1");
   };

@@ -88,7 +88,10 @@ export function claimsOf(caller = 1): object {
 
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
-/** Returns a function that creates a new string each time, not yet hashed or flattened, as a socket delivers it. */
+/**
+ * Returns a function that creates a new string each time, not yet hashed or flattened, as a socket delivers
+ * it.
+ */
 export const createFresh = (text: string): (() => string) => {
   const bytes = Buffer.from(text, "latin1");
   return () => bytes.toString("latin1");

@@ -48,7 +48,10 @@ async function measure({ algorithm, quick, check }: AlgorithmOrder): Promise<Mea
   return { algorithm, tokenBytes: token.length, together, alone };
 }
 
-/** First verifications run concurrently, as in a busy server, so that WebCrypto does not wake a thread for each. */
+/**
+ * First verifications run concurrently, as in a busy server, so that WebCrypto does not wake a thread for
+ * each.
+ */
 function createOurs(signer: Signer, token: string): readonly Contestant[] {
   const first = createServer(signer, false);
   const caching = createServer(signer, { maxEntries: 10_000 });
@@ -79,7 +82,10 @@ function createServer({ algorithm, text }: Signer, tokenCache: false | { readonl
   });
 }
 
-/** Verifies one token at a time. Waking a thread is a large part of this cost, and depends on the load of the machine. */
+/**
+ * Verifies one token at a time. Waking a thread is a large part of this cost, and depends on the load of the
+ * machine.
+ */
 async function measureAlone(signer: Signer, fresh: () => string): Promise<readonly Measured[]> {
   const first = createServer(signer, false);
   return compare(

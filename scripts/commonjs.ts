@@ -1,6 +1,7 @@
 /**
- * Adds CommonJS to the build. Each entry gets a file that requires the ECMAScript module, so that `require` and `import`
- * load the same copy, and a copy of its types, because TypeScript derives the module system from the file name.
+ * Adds CommonJS to the build. Each entry gets a file that requires the ECMAScript module, so that `require`
+ * and `import` load the same copy, and a copy of its types, because TypeScript derives the module system from
+ * the file name.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import config from "../tsup.config.ts";

@@ -5,7 +5,9 @@ import { GARBAGE, MANY_TOKENS, ONE_TOKEN } from "./loads.ts";
 import { type Measurement } from "./measure.ts";
 import { type Framework, FRAMEWORKS } from "./server-process.ts";
 
-/** A row of a server. Its value is what authentication adds, or the whole CPU time for a server without it. */
+/**
+ * A row of a server. Its value is what authentication adds, or the whole CPU time for a server without it.
+ */
 export interface ServerRow extends Row {
   readonly framework: Framework;
   readonly load: string;

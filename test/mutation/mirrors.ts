@@ -15,8 +15,8 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Runs only the test file that mirrors the mutated file. Tests of other files may only detect a mutant by chance, and
- * running them for every survivor would take an hour.
+ * Runs only the test file that mirrors the mutated file. Tests of other files may only detect a mutant by
+ * chance, and running them for every survivor would take an hour.
  */
 export class Mirrors extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

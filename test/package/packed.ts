@@ -46,7 +46,10 @@ export function buildAndPack(folder: string): Packed {
   };
 }
 
-/** Installs the tarball without a registry. Its dependencies and the named packages are linked from this project. */
+/**
+ * Installs the tarball without a registry. Its dependencies and the named packages are linked from this
+ * project.
+ */
 export function unpack({ tarball }: Packed, project: string, ...others: readonly string[]): void {
   const folder = join(project, "node_modules/scopegate");
   mkdirSync(folder, { recursive: true });

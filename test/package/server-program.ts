@@ -19,7 +19,10 @@ const listening = app.listen(0, async () => {
   listening.close();
 });`;
 
-/** Returns three lines: the responses without and with a token, and whether the error is a `ConfigurationError`. */
+/**
+ * Returns three lines: the responses without and with a token, and whether the error is a
+ * `ConfigurationError`.
+ */
 export async function serve(project: string, file: string, imports: string): Promise<string> {
   const issuer = createIssuer();
   const token = await issuer.token({ scopes: ["agents:read", "agents:run"] });

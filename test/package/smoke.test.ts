@@ -1,4 +1,7 @@
-/** Tests the packed package in ECMAScript and CommonJS modules. `npm run test:package` runs the other package tests. */
+/**
+ * Tests the packed package in ECMAScript and CommonJS modules. `npm run test:package` runs the other package
+ * tests.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

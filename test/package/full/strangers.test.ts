@@ -1,4 +1,7 @@
-/** Installs the tarball with npm into projects like those of users, which must compile without skipLibCheck and run. */
+/**
+ * Installs the tarball with npm into projects like those of users, which must compile without skipLibCheck
+ * and run.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -98,7 +98,9 @@ export function createProject(
   return folder;
 }
 
-/** Compiles a project. Returns the errors in its own files and in scopegate, but not those in other packages. */
+/**
+ * Compiles a project. Returns the errors in its own files and in scopegate, but not those in other packages.
+ */
 export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
   const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {

@@ -1,4 +1,7 @@
-/** A user's program, compiled in every kind of project. It serves requests with each adapter and prints the responses. */
+/**
+ * A user's program, compiled in every kind of project. It serves requests with each adapter and prints the
+ * responses.
+ */
 import { createHmac, createSecretKey } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";

@@ -210,7 +210,10 @@ async function main(): Promise<void> {
     }
   };
   const token = await tokenFor(["agents:web:read"]);
-  /** Requests a route that is decided synchronously, so that the call stack of its handler includes the router. */
+  /**
+   * Requests a route that is decided synchronously, so that the call stack of its handler includes the
+   * router.
+   */
   const measure = async () => {
     seen.isWanted = true;
     await get(port, "/agents/web", token);
