@@ -39,7 +39,9 @@ export function statusOf(error: unknown): number {
   return typeof given === "number" && given >= 400 && given < 500 ? given : 500;
 }
 
-/** The body of an error response. It never contains the message of the error, which could reveal internals. */
+/**
+ * The body of an error response. It never contains the message of the error, which could reveal internals.
+ */
 export const faultBody = (status: number): object =>
   status === 500
     ? { type: "about:blank", title: "Internal Server Error", status, detail: "The service failed." }

@@ -46,7 +46,10 @@ const READERS: Readonly<Record<string, readonly Strategy[]>> = {
   text: ["Code", "FixedSize", "Agentic", "Document", "Recursive", "Semantic"],
 };
 
-/** By kind of content, file extension or MIME type. `url`, `field_labeled_csv` and `spreadsheet` are not in `READERS`. */
+/**
+ * By kind of content, file extension or MIME type. `url`, `field_labeled_csv` and `spreadsheet` are not in
+ * `READERS`.
+ */
 const READERS_FOR_TYPE: Readonly<Record<string, readonly string[]>> = {
   url: ["url", "website", "crawler_service", "video_site", "web_search", "cloud_storage"],
   video_site: ["video_site"],
@@ -84,7 +87,9 @@ function createChunker(strategy: Strategy): Chunker {
   return { key, name: key, description, metadata };
 }
 
-/** The readers and chunkers of every knowledge base, which are the fixed part of the knowledge configuration. */
+/**
+ * The readers and chunkers of every knowledge base, which are the fixed part of the knowledge configuration.
+ */
 export const catalogue = {
   readers: Object.fromEntries(
     Object.entries(READERS).map(([id, strategies]) => [id, createReader(id, strategies)]),

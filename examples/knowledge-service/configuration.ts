@@ -8,8 +8,8 @@ import { policy } from "./policy.ts";
 export const shippedConfiguration = fileURLToPath(new URL("service.json", import.meta.url));
 
 /**
- * Reads options from a JSON file for `parseConfiguration`. The file may also contain `verification_key_file`, the path of a
- * PEM relative to the file. Its `scope_mappings` are added to the policy of the service.
+ * Reads options from a JSON file for `parseConfiguration`. The file may also contain `verification_key_file`,
+ * the path of a PEM relative to the file. Its `scope_mappings` are added to the policy of the service.
  */
 export function loadConfiguration(file: string): ResourceServerOptions {
   const { verification_key_file: keyFile, ...json } = readObject(file);
@@ -26,7 +26,9 @@ export interface DiscoveredIssuer {
   readonly audience: string | undefined;
 }
 
-/** Returns options for an issuer with discovery, whose access tokens have their scopes in `scope` (RFC 9068). */
+/**
+ * Returns options for an issuer with discovery, whose access tokens have their scopes in `scope` (RFC 9068).
+ */
 export function configurationFor({ issuer, audience }: DiscoveredIssuer): ResourceServerOptions {
   const { service_id: serviceId } = readObject(shippedConfiguration);
   return {

@@ -1,6 +1,9 @@
 import { type Decision, type ObservedRequest } from "scopegate";
 
-/** Renders a decision as one line: the request, the result, the rule and the user. It never contains the token. */
+/**
+ * Renders a decision as one line: the request, the result, the rule and the user. It never contains the
+ * token.
+ */
 export function renderDecision(decision: Decision, { method, target }: ObservedRequest): string {
   const { rule, principal, missing } = decision;
   const answer = decision.allowed

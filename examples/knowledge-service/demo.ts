@@ -1,4 +1,7 @@
-/** `npm run demo -- [express|koa|fastify]`: sends every request of the story. Exits with 1 if a result is unexpected. */
+/**
+ * `npm run demo -- [express|koa|fastify]`: sends every request of the story. Exits with 1 if a result is
+ * unexpected.
+ */
 import { type Decision } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
@@ -76,7 +79,9 @@ async function play({ method, path, token, body, status, reason, hasExpectedBody
   return isExpected;
 }
 
-/** Explains the decision for the scopes of the caller. Without a valid token, it only returns the log line. */
+/**
+ * Explains the decision for the scopes of the caller. Without a valid token, it only returns the log line.
+ */
 function explain({ principal, granted }: Decision, line: string, method: string, path: string): string {
   return principal ? service.server.explain({ method, path, scopes: granted }).text : line;
 }

@@ -22,7 +22,9 @@ export const ROLES = {
 export type Role = keyof typeof ROLES;
 
 export interface DevelopmentIssuer {
-  /** Signs a token for a role and an audience, valid for an hour. `claims` are added and may replace claims. */
+  /**
+   * Signs a token for a role and an audience, valid for an hour. `claims` are added and may replace claims.
+   */
   readonly token: (role: Role, audience: string, claims?: Record<string, unknown>) => Promise<string>;
 }
 
@@ -42,7 +44,10 @@ export function openDevelopmentIssuer(folder: string = FOLDER): DevelopmentIssue
   };
 }
 
-/** Uses `linkSync`, which fails if the file exists, so that processes that start at the same time share one key. */
+/**
+ * Uses `linkSync`, which fails if the file exists, so that processes that start at the same time share one
+ * key.
+ */
 function openPrivateKey(folder: string): KeyObject {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "private.pem");

@@ -132,7 +132,7 @@ function ambiguous(matches: readonly KnowledgeBase[]): Problem {
   const words = candidates.map(({ db_id, knowledge_id }) => `${knowledge_id} in database ${db_id}`);
   return problem(
     400,
-    `The query matches ${candidates.length} knowledge bases: ${words.join(", ")}. Send both db_id and knowledge_id.`,
+    `The query matches ${matches.length} knowledge bases: ${words.join(", ")}. Send both db_id and knowledge_id.`,
     { candidates },
   );
 }

@@ -47,7 +47,8 @@ function readArguments(): Arguments {
 }
 
 async function run({ framework, config, discovered, port }: Arguments): Promise<void> {
-  // The private key of the development issuer is readable on disk, so it is only used with the shipped configuration.
+  // The private key of the development issuer is readable on disk, so it is only used with the shipped
+  // configuration.
   const issuer = config === undefined && !discovered ? openDevelopmentIssuer() : undefined;
   const options = discovered
     ? configurationFor(discovered)

@@ -80,7 +80,10 @@ function open(method: Operation["method"], pattern: string, run: Operation["run"
   return { method, pattern, run };
 }
 
-/** A protected operation. It throws without a caller, because then the guard is missing, which is a bug of the service. */
+/**
+ * A protected operation. It throws without a caller, because then the guard is missing, which is a bug of the
+ * service.
+ */
 function guarded(
   method: Operation["method"],
   pattern: string,

@@ -1,4 +1,6 @@
-/** The titles of problems. For type `about:blank`, the title is the status phrase (RFC 9457 section 4.2.1). */
+/**
+ * The titles of problems. For type `about:blank`, the title is the status phrase (RFC 9457 section 4.2.1).
+ */
 const TITLES = { 400: "Bad Request", 403: "Forbidden", 404: "Not Found" } as const;
 
 /** The body of an error response of type `application/problem+json` (RFC 9457). */

@@ -24,8 +24,8 @@ export interface Service {
 }
 
 /**
- * Starts the service after its keys are fetched. Throws if a route has no rule. A rule without a route only appears in the
- * audit, because several services may share a table.
+ * Starts the service after its keys are fetched. Throws if a route has no rule. A rule without a route only
+ * appears in the audit, because several services may share a table.
  */
 export async function startService(
   framework: Framework,
