@@ -56,4 +56,22 @@ describe.each([
     expect(await ask(port, { path: "/x", token: right })).toMatchObject({ status: 200, body: "user-1" });
     expect((await ask(port, { path: "/x", token: none })).status).toBe(403);
   });
+
+  it("decides a spread copy of a request, which loses its prototype, by the rule of its path alone", async () => {
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /x": ["x:read"], "GET /:page": ["page:read"] },
+    });
+    const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
+    const app = express().use(protect(server), (request, response, next) => {
+      router({ ...request } as Request, response, next);
+    });
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    const statusOf = async (...scopes: readonly string[]) =>
+      (await ask(port, { path: "/x", token: await issuer.token({ scopes }) })).status;
+    expect(await statusOf("x:read")).toBe(200);
+    expect(await statusOf("page:read")).toBe(403);
+  });
 });

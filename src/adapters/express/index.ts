@@ -20,7 +20,8 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
  * whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
  *
  * Each route behind the guard is checked again before it runs, because Express runs the first route that matches, not the
- * route of the narrowest rule. A handler given to `app.use(path, handler)` is no route: the rule of the path decides.
+ * route of the narrowest rule. A handler given to `app.use(path, handler)` is not a route: the rule of the
+ * path decides alone, and so it does for a spread copy of a request (`{ ...request }`), which loses its prototype.
  *
  * @throws TypeError for anything but a resource server
  * @example
