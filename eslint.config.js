@@ -9,7 +9,7 @@ export default defineConfig(
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
   {
-    // An expression that backtracks lets one hostile request stop the process.
+    // With a backtracking regular expression, one hostile request could block the process.
     plugins: { regexp },
     rules: { "regexp/no-super-linear-backtracking": "error", "regexp/no-super-linear-move": "error" },
   },
@@ -21,7 +21,7 @@ export default defineConfig(
       "@typescript-eslint/consistent-type-imports": "error",
       "@typescript-eslint/consistent-type-definitions": ["error", "interface"],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
-      // Members taken out of an object to leave the rest.
+      // Allows destructuring that removes properties from an object.
       "@typescript-eslint/no-unused-vars": ["error", { ignoreRestSiblings: true, argsIgnorePattern: "^_" }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },

@@ -11,13 +11,23 @@ const MEMBERS_OF_LITERALS = [
     `index.defaultScopeMappings.__type.${key}`,
     ...("filtered" in value ? [`index.defaultScopeMappings.__type.${key}.__type.filtered`] : []),
   ]),
-  ...["express.ExpressRequest", "node.NodeServerRequest"].flatMap((name) => [
-    `adapters/${name}.headers.__type.authorization`,
-    `adapters/${name}.headers.__type.cookie`,
-  ]),
   "adapters/koa.KoaContext.app.__type.context",
   "adapters/fastify.FastifyRequest.routeOptions.__type.url",
 ];
+
+/** Properties of the objects of a framework, which the framework documents. */
+const MEMBERS_OF_FRAMEWORKS = Object.entries({
+  "fastify.FastifyRequest": ["raw", "method", "params"],
+  "fastify.FastifyReply": ["code", "headers", "send"],
+  "fastify.FastifyInstance": ["addHook"],
+  "fastify.FastifyRoute": ["method"],
+  "fastify.FastifyRoutesInstance": ["addHook"],
+  "express.ExpressRequest": ["method", "originalUrl", "app"],
+  "koa.KoaContext": ["req", "app", "method", "url", "originalUrl", "params", "status", "body", "set"],
+  "koa.KoaLayer": ["opts.__type.end", "opts.__type.pathAsRegExp"],
+  "koa.KoaRouter": ["opts.__type.routerPath"],
+  "node.NodeResponse": ["setHeader", "end"],
+}).flatMap(([type, names]) => names.map((name) => `adapters/${type}.${name}`));
 
 /** The API reference of every entry point; a public name without documentation is an error. */
 export default {
@@ -33,9 +43,11 @@ export default {
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, notDocumented: true, unusedMergeModuleWith: true },
-  intentionallyNotDocumented: MEMBERS_OF_LITERALS,
+  intentionallyNotDocumented: [...MEMBERS_OF_LITERALS, ...MEMBERS_OF_FRAMEWORKS],
   // The common part of the adapters' types, and the array behind a type.
-  intentionallyNotExported: ["ALGORITHMS", "NodeRequest"],
+  intentionallyNotExported: ["ALGORITHMS", "NodeRequest", "NoOptions", "Next", "Done", "Params"],
+  // Comments of Node.js link to names that are not part of this reference.
+  externalSymbolLinkMappings: { "@types/node": { "*": "#" } },
   requiredToBeDocumented: [
     "Enum",
     "EnumMember",

@@ -14,11 +14,12 @@ export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     exclude: ["test/package/full/**"],
-    // The library has no state of its own to leak from file to file; loading the frameworks once saves a third of the time.
+    // The library has no global state, so test files can share an environment. Loading frameworks once saves
+    // a third of the time.
     isolate: false,
-    // One worker fewer than there are cores would be one on a small machine.
+    // The default is one worker fewer than cores, which is a single worker on a machine with two cores.
     maxWorkers: "100%",
-    // Programs of their own start slowly on a loaded machine.
+    // Child processes start slowly on a busy machine.
     testTimeout: 30_000,
     hookTimeout: 60_000,
     coverage: {

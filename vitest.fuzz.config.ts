@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import config from "./vitest.config.ts";
 
-/** `npm run test:fuzz`: each property 100,000 times. */
+/** `npm run test:fuzz` tests each property 100,000 times. */
 export default defineConfig({
   ...config,
   test: {

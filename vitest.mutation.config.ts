@@ -3,7 +3,10 @@ import { LoadFailures } from "./test/mutation/load-failures.ts";
 import { Mirrors } from "./test/mutation/mirrors.ts";
 import base from "./vitest.config.ts";
 
-/** The tests without ports, programs and frameworks: they specify what `npm run test:mutation` mutates. */
+/**
+ * The unit tests of the files that `npm run test:mutation` mutates. They use no ports, child processes or
+ * frameworks.
+ */
 export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
   test: {

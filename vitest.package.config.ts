@@ -1,7 +1,7 @@
 import { defineConfig } from "vitest/config";
 import config from "./vitest.config.ts";
 
-/** `npm run test:package`: needs a registry, for the compilers and frameworks that strangers install. */
+/** `npm run test:package` needs a registry, to install compilers and frameworks. */
 export default defineConfig({
   ...config,
   test: {
@@ -9,7 +9,7 @@ export default defineConfig({
     include: ["test/package/**/*.test.ts"],
     exclude: [],
     globalSetup: "test/package/full/setup.ts",
-    // Compilers and frameworks fill a small machine on their own.
+    // Compilers use a whole small machine.
     fileParallelism: false,
     testTimeout: 300_000,
     hookTimeout: 300_000,

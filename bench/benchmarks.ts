@@ -6,5 +6,5 @@ import { routes } from "./routes.ts";
 import { servers } from "./servers.ts";
 import { verify } from "./verify.ts";
 
-/** Every benchmark, in the order in which they run. */
+/** All benchmarks, in the order in which they run. */
 export const BENCHMARKS: readonly Benchmark[] = [verify, routes, hostile, servers, memory, footprint];

@@ -10,5 +10,5 @@ export interface Order {
 
 const { name, options } = readInput() as Order;
 const benchmark = BENCHMARKS.find((one) => one.name === name);
-if (!benchmark) throw new TypeError("Write `npm run bench -- NAME`.");
+if (!benchmark) throw new TypeError(`Unknown benchmark \`${name}\`. Run \`npm run bench -- NAME\`.`);
 sendResult(await benchmark.run(options));

@@ -1,3 +1,3 @@
-/** The contestants of scopegate that budgets name. */
+/** The names of the contestants of scopegate that have budgets. */
 export const FIRST = "authenticate, first";
 export const CACHED = "authenticate, cached";

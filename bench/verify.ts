@@ -40,7 +40,7 @@ function judge({ algorithm, together }: MeasuredAlgorithm): readonly Budget[] {
   ];
 }
 
-/** The guard against regressions compares with jose alone. */
+/** The check for regressions only compares with jose. */
 function judgeByJose({ algorithm, together }: MeasuredAlgorithm): readonly Budget[] {
   const hit = ratioOf(findMeasured(together, CACHED), findMeasured(together, "jose"));
   return [judgeFirst({ algorithm, together }), createBudget("cached, against jose alone", hit, 0.05)];

@@ -1,6 +1,7 @@
 /**
- * Adds CommonJS to the build: for each entry a file that requires the ECMAScript module, and its types once more, because
- * TypeScript tells the module system of types by the name of their file. Whatever loads the package gets one copy of it.
+ * Adds CommonJS to the build. Each entry gets a file that requires the ECMAScript module, so that `require`
+ * and `import` load the same copy, and a copy of its types, because TypeScript derives the module system from
+ * the file name.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import config from "../tsup.config.ts";

@@ -1,13 +1,13 @@
-/** Runs a program with each version of Node that is supported, one after the other. */
+/** Runs a program with each supported version of Node. */
 import { spawnSync } from "node:child_process";
 
 const VERSIONS = ["20.20.2", "22.23.3", "24.21.0", "26.10.0"];
 
 const { platform, arch } = process;
-/** The program of Node alone: it is fetched as it is, and nothing of it runs at its installation. */
+/** An npm package that only contains the Node binary and has no install script. */
 const PACKAGE = `node-${platform === "win32" ? "win" : platform}-${arch}`;
 
-/** `true` where the program ended well with every version. */
+/** Returns whether the program exited with 0 in every version. */
 export function runWithEachNode(program: readonly string[]): boolean {
   const failed = VERSIONS.filter((version) => {
     console.log(`\nNode ${version}`);

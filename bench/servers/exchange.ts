@@ -4,7 +4,7 @@ import { duplexPair } from "node:stream";
 import { anyOf } from "./any-of.ts";
 import { ANSWER, TARGET } from "./route.ts";
 
-/** As many as the loopback benchmark uses. */
+/** The same number as in the loopback benchmark. */
 const CONNECTIONS = 32;
 
 export interface Exchange {

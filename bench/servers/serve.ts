@@ -1,16 +1,18 @@
-/** The program of one server. The process that measures sends it orders, and it answers each with the CPU time used. */
+/**
+ * The program of one server. It receives orders from the measuring process, and replies with its CPU time.
+ */
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo } from "node:net";
 import { createExchange, type Exchange } from "./exchange.ts";
 
-/** What every server verifies tokens with; the public key is a PEM string. */
+/** How every server verifies tokens. The public key is a PEM string. */
 export interface Issuer {
   readonly publicKey: string;
   readonly issuer: string;
   readonly audience: string;
 }
 
-/** Requests to send in process, and before that the tokens to send in them. An empty order only asks for the CPU time. */
+/** The tokens and the number of requests to send in process. An empty order only returns the CPU time. */
 export interface Order {
   readonly tokens?: readonly string[];
   readonly requests?: number;
@@ -18,11 +20,11 @@ export interface Order {
 
 type Variants = Readonly<Record<string, (issuer: Issuer) => RequestListener | Promise<RequestListener>>>;
 
-/** Serves the variant that the command line names, on a free port. */
+/** Serves the variant in the command line on a free port. */
 export async function serve(variants: Variants): Promise<void> {
   const [name = "", issuer = ""] = process.argv.slice(2);
   const create = variants[name];
-  if (!create) throw new TypeError(`There is no server \`${name}\`.`);
+  if (!create) throw new TypeError(`Unknown server \`${name}\`.`);
   const server = createServer(await create(JSON.parse(issuer) as Issuer));
   server.keepAliveTimeout = 600_000;
   let exchange: Exchange | undefined;

@@ -29,7 +29,7 @@ export async function compileServers(): Promise<void> {
     platform: "node",
     target: "node20",
     packages: "external",
-    // Without the `paths` of tsconfig.json, which lead to the sources of the package.
+    // Ignores the `paths` of tsconfig.json, which would resolve to the sources of the package.
     tsconfigRaw: {},
     logLevel: "warning",
   });
@@ -50,7 +50,7 @@ async function startServer(
   flags: readonly string[],
 ): Promise<ServerProcess> {
   const child = fork(compiled(`${framework}.mjs`), [variant, JSON.stringify(issuer)], {
-    // Without the loader and the flags of this process.
+    // The server must not inherit the loader and the flags of this process.
     execArgv: [...flags],
     env: { NODE_ENV: "production" },
   });
@@ -70,7 +70,7 @@ async function startServer(
 
 async function hear(child: ChildProcess): Promise<unknown> {
   const ended = new AbortController();
-  const onExit = () => ended.abort(new Error("A server ended."));
+  const onExit = () => ended.abort(new Error("A server exited."));
   child.once("exit", onExit);
   try {
     const [message] = (await once(child, "message", { signal: ended.signal })) as [unknown];

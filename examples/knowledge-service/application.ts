@@ -4,17 +4,17 @@ import { type AddressInfo } from "node:net";
 import { type ListedRoute } from "scopegate";
 import { problem } from "./problem.ts";
 
-/** The service in one framework, ready to be started. */
+/** The service in one framework, not yet listening. */
 export interface Application {
-  /** Every route that it has, once all of them are registered. */
+  /** Resolves with every registered route. */
   readonly routes: () => Promise<Iterable<ListedRoute>>;
-  /** Listens on loopback; port 0 lets the system choose. Returns the port. */
+  /** Listens on 127.0.0.1 and returns the port. With port 0, the system chooses one. */
   readonly listen: (port: number) => Promise<number>;
-  /** Finishes the requests under way and stops. */
+  /** Finishes open requests and stops. */
   readonly close: () => Promise<void>;
 }
 
-/** An application from the listener that Express and Koa are, and its routes. */
+/** Creates an application from a request listener (Express, Koa) and its routes. */
 export function fromListener(listener: RequestListener, routes: Iterable<ListedRoute>): Application {
   const server = createServer(listener);
   return {
@@ -32,14 +32,16 @@ export function fromListener(listener: RequestListener, routes: Iterable<ListedR
   };
 }
 
-/** The status of an error that a body parser throws for what a client sent; 500 for every other error. */
+/** Returns the 4xx status that a body parser gave an error, and 500 for every other error. */
 export function statusOf(error: unknown): number {
   const { status, statusCode } = error as { readonly status?: unknown; readonly statusCode?: unknown };
   const given = status ?? statusCode;
   return typeof given === "number" && given >= 400 && given < 500 ? given : 500;
 }
 
-/** The body for such an error: fixed words, whatever the error says. */
+/**
+ * The body of an error response. It never contains the message of the error, which could reveal internals.
+ */
 export const faultBody = (status: number): object =>
   status === 500
     ? { type: "about:blank", title: "Internal Server Error", status, detail: "The service failed." }

@@ -1,4 +1,4 @@
-/** A way to cut content into chunks; `metadata` holds its default parameters. */
+/** A way to split content into chunks. `metadata` contains its default parameters. */
 export interface Chunker {
   readonly key: ChunkerKey;
   readonly name: string;
@@ -6,7 +6,7 @@ export interface Chunker {
   readonly metadata: { readonly chunk_size?: number; readonly chunk_overlap?: number };
 }
 
-/** A reader of content, with the chunkers that it can be used with in a fixed order. */
+/** A reader of content, with the chunkers that it supports, in a fixed order. */
 export interface Reader {
   readonly id: string;
   readonly name: string;
@@ -46,7 +46,10 @@ const READERS: Readonly<Record<string, readonly Strategy[]>> = {
   text: ["Code", "FixedSize", "Agentic", "Document", "Recursive", "Semantic"],
 };
 
-/** By content kind, file extension or MIME type. `url`, `field_labeled_csv` and `spreadsheet` have no reader. */
+/**
+ * By kind of content, file extension or MIME type. `url`, `field_labeled_csv` and `spreadsheet` are not in
+ * `READERS`.
+ */
 const READERS_FOR_TYPE: Readonly<Record<string, readonly string[]>> = {
   url: ["url", "website", "crawler_service", "video_site", "web_search", "cloud_storage"],
   video_site: ["video_site"],
@@ -84,7 +87,9 @@ function createChunker(strategy: Strategy): Chunker {
   return { key, name: key, description, metadata };
 }
 
-/** What every knowledge base can read and how it can be cut: the fixed part of the knowledge configuration. */
+/**
+ * The readers and chunkers of every knowledge base, which are the fixed part of the knowledge configuration.
+ */
 export const catalogue = {
   readers: Object.fromEntries(
     Object.entries(READERS).map(([id, strategies]) => [id, createReader(id, strategies)]),

@@ -4,12 +4,12 @@ import { fileURLToPath } from "node:url";
 import { parseConfiguration, type ResourceServerOptions } from "scopegate";
 import { policy } from "./policy.ts";
 
-/** The configuration that ships with the service; its tokens come from the development issuer. */
+/** The configuration that is part of the example. It accepts tokens of the development issuer. */
 export const shippedConfiguration = fileURLToPath(new URL("service.json", import.meta.url));
 
 /**
- * Reads a JSON file with the interface's own names. Beside those the service knows `verification_key_file`: a PEM, its
- * path counted from the file that names it. The file's `scope_mappings` come on top of the service's policy.
+ * Reads options from a JSON file for `parseConfiguration`. The file may also contain `verification_key_file`,
+ * the path of a PEM relative to the file. Its `scope_mappings` are added to the policy of the service.
  */
 export function loadConfiguration(file: string): ResourceServerOptions {
   const { verification_key_file: keyFile, ...json } = readObject(file);
@@ -19,14 +19,16 @@ export function loadConfiguration(file: string): ResourceServerOptions {
   return { defaultScopeMappings: policy, ...options };
 }
 
-/** An issuer that the service is told of when it starts, instead of those of a file. */
+/** An issuer that is given on the command line instead of in a configuration file. */
 export interface DiscoveredIssuer {
   readonly issuer: string;
-  /** The `aud` that it gives to the service; by default the service's own id. */
+  /** The expected `aud`. Default: the id of the service. */
   readonly audience: string | undefined;
 }
 
-/** The service with the keys of an issuer that is discovered, whose access tokens follow RFC 9068: scopes are in `scope`. */
+/**
+ * Returns options for an issuer with discovery, whose access tokens have their scopes in `scope` (RFC 9068).
+ */
 export function configurationFor({ issuer, audience }: DiscoveredIssuer): ResourceServerOptions {
   const { service_id: serviceId } = readObject(shippedConfiguration);
   return {
@@ -45,6 +47,6 @@ function readObject(file: string): Record<string, unknown> {
   if (typeof json === "object" && json !== null && !Array.isArray(json))
     return json as Record<string, unknown>;
   throw new TypeError(
-    `${file} must hold a JSON object, such as { "service_id": "...", "verification_keys": [...] }.`,
+    `${file} must contain a JSON object, such as { "service_id": "...", "verification_keys": [...] }.`,
   );
 }

@@ -1,6 +1,9 @@
 import { type Decision, type ObservedRequest } from "scopegate";
 
-/** One line for one decision: what was asked, who asked, what was decided by which rule. Never a token. */
+/**
+ * Renders a decision as one line: the request, the result, the rule and the user. It never contains the
+ * token.
+ */
 export function renderDecision(decision: Decision, { method, target }: ObservedRequest): string {
   const { rule, principal, missing } = decision;
   const answer = decision.allowed

@@ -1,4 +1,7 @@
-/** `npm run demo -- [express|koa|fastify]`: the whole story on a real port; exits 0 only if all came out as told. */
+/**
+ * `npm run demo -- [express|koa|fastify]`: sends every request of the story. Exits with 1 if a result is
+ * unexpected.
+ */
 import { type Decision } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
@@ -18,7 +21,7 @@ const backend = openDevelopmentIssuer();
 const { verificationKeys = [], algorithm = "RS256", ...options } = loadConfiguration(shippedConfiguration);
 const audience = String(options.serviceId);
 
-/** A control plane in memory, which publishes its keys on loopback. */
+/** A control plane in memory, which serves its keys on 127.0.0.1. */
 const controlPlane = createTestIssuer({ audience, tokenType: "at+jwt" });
 const published = await controlPlane.listen({ asIssuer: true });
 
@@ -50,10 +53,10 @@ for (const [index, scene] of story.entries()) {
 }
 await service.close();
 await published.close();
-console.log(failures === 0 ? "\nAll came out as told." : `\n${failures} scenes came out otherwise.`);
+console.log(failures === 0 ? "\nAll results are as expected." : `\n${failures} results are not as expected.`);
 process.exitCode = failures === 0 ? 0 : 1;
 
-async function play({ method, path, token, body, status, reason, tells }: Scene): Promise<boolean> {
+async function play({ method, path, token, body, status, reason, hasExpectedBody }: Scene): Promise<boolean> {
   const response = await fetch(service.url + path, {
     method,
     headers: {
@@ -65,17 +68,20 @@ async function play({ method, path, token, body, status, reason, tells }: Scene)
   const answer = await response.json();
   const decided =
     last && !last.decision.allowed ? (last.decision.rejection ?? last.decision.reason) : "allowed";
-  const isAsTold = response.status === status && decided === reason && (tells?.(answer) ?? true);
+  const isExpected = response.status === status && decided === reason && (hasExpectedBody?.(answer) ?? true);
 
-  console.log(`   ${method} ${path} -> ${response.status}${isAsTold ? "" : ` (told: ${status} ${reason})`}`);
+  const expected = isExpected ? "" : ` (expected: ${status} ${reason})`;
+  console.log(`   ${method} ${path} -> ${response.status}${expected}`);
   const challenge = response.headers.get("www-authenticate");
   if (challenge !== null) console.log(`   WWW-Authenticate: ${challenge}`);
   console.log(`   ${JSON.stringify(answer).slice(0, 100)}`);
   if (last) console.log(indent(explain(last.decision, last.line, method, path)));
-  return isAsTold;
+  return isExpected;
 }
 
-/** What the table says of a caller with these scopes; a token that was not accepted has none. */
+/**
+ * Explains the decision for the scopes of the caller. Without a valid token, it only returns the log line.
+ */
 function explain({ principal, granted }: Decision, line: string, method: string, path: string): string {
   return principal ? service.server.explain({ method, path, scopes: granted }).text : line;
 }

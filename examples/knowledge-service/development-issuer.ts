@@ -1,4 +1,4 @@
-/** Mints tokens offline for trying the service out. Its key pair is made on first use and never leaves this folder. */
+/** Signs tokens for trying the service. Its key pair is created on first use and stays in this folder. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { SignJWT } from "jose";
 
-/** Callers to try the service with, each with the scopes of its role. */
+/** Roles of callers, with their scopes. */
 export const ROLES = {
   reader: ["agents:read", "teams:read", "sessions:read", "knowledge:read"],
   runner: ["agents:web:read", "agents:web:run", "teams:research:read", "teams:research:run"],
@@ -22,13 +22,15 @@ export const ROLES = {
 export type Role = keyof typeof ROLES;
 
 export interface DevelopmentIssuer {
-  /** A token of a role for `audience`, valid for an hour; `claims` replace or add to its own. */
+  /**
+   * Signs a token for a role and an audience, valid for an hour. `claims` are added and may replace claims.
+   */
   readonly token: (role: Role, audience: string, claims?: Record<string, unknown>) => Promise<string>;
 }
 
 const FOLDER = fileURLToPath(new URL("development/", import.meta.url));
 
-/** Opens the issuer; makes `private.pem` and `public.pem` in its folder when they are not there. */
+/** Opens the issuer. Creates `private.pem` and `public.pem` in its folder if they do not exist. */
 export function openDevelopmentIssuer(folder: string = FOLDER): DevelopmentIssuer {
   const privateKey = openPrivateKey(folder);
   return {
@@ -42,7 +44,10 @@ export function openDevelopmentIssuer(folder: string = FOLDER): DevelopmentIssue
   };
 }
 
-/** Of several processes that start at once the first makes the key, and all use it. */
+/**
+ * Uses `linkSync`, which fails if the file exists, so that processes that start at the same time share one
+ * key.
+ */
 function openPrivateKey(folder: string): KeyObject {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "private.pem");

@@ -5,7 +5,7 @@ import { isProblem, problem, type Problem } from "./problem.ts";
 
 const PARAMETERS = ["db_id", "knowledge_id"] as const;
 
-/** The knowledge base that a request asks for; what it leaves out is `undefined`. */
+/** The query parameters that select a knowledge base. */
 export type KnowledgeQuery = Readonly<Record<(typeof PARAMETERS)[number], string | undefined>>;
 
 /** A knowledge base, identified by `db_id` and `knowledge_id` together. */
@@ -53,7 +53,7 @@ const knowledgeBaseSchema = z.strictObject({
     .record(id, remoteContentSourceSchema)
     .refine(
       (sources) => Object.entries(sources).every(([key, source]) => key === source.id),
-      "Every source must stand under its own id.",
+      "The key of every source must be its id.",
     ),
 });
 
@@ -75,21 +75,21 @@ const configurationSchema = z
     return z.NEVER;
   });
 
-/** Validates a knowledge configuration; throws an Error that lists every mistake in it. */
+/** Validates a knowledge configuration. Throws an Error that lists every issue. */
 export function parseKnowledge(json: unknown): KnowledgeConfiguration {
   const parsed = configurationSchema.safeParse(json);
   if (parsed.success) return parsed.data;
   throw new Error(`The knowledge configuration is invalid.\n${z.prettifyError(parsed.error)}`);
 }
 
-/** Reads and validates a file of the form of `knowledge.json`, which is the default. */
+/** Reads and validates a configuration file. Default: `knowledge.json`. */
 export function loadKnowledge(
   file: string | URL = new URL("./knowledge.json", import.meta.url),
 ): KnowledgeConfiguration {
   return parseKnowledge(JSON.parse(readFileSync(file, "utf8")));
 }
 
-/** Reads the two query parameters; both are optional, neither may be empty or repeated. */
+/** Reads the two query parameters. Both are optional, but must not be empty or repeated. */
 export function readKnowledgeQuery(query: URLSearchParams): KnowledgeQuery | Problem {
   for (const name of PARAMETERS) {
     const values = query.getAll(name);
@@ -99,7 +99,7 @@ export function readKnowledgeQuery(query: URLSearchParams): KnowledgeQuery | Pro
   return { db_id: query.get("db_id") ?? undefined, knowledge_id: query.get("knowledge_id") ?? undefined };
 }
 
-/** Finds the one knowledge base that a query leaves; without a parameter, the default. */
+/** Finds the only knowledge base that matches a query. Without parameters, it is the default. */
 export function selectKnowledgeBase(
   configuration: KnowledgeConfiguration,
   query: KnowledgeQuery,
@@ -110,11 +110,11 @@ export function selectKnowledgeBase(
     given.every((name) => base[name] === query[name]),
   );
   const [match, ...others] = matches;
-  if (!match) return problem(404, `No knowledge base has this ${given.join(" and this ")}.`);
+  if (!match) return problem(404, `No knowledge base has this ${given.join(" and ")}.`);
   return others.length === 0 ? match : ambiguous(matches);
 }
 
-/** Describes the selected knowledge base: the catalogue, and what is configured for it. */
+/** Returns the catalogue and the configuration of the selected knowledge base. */
 export function describeKnowledge(
   configuration: KnowledgeConfiguration,
   parameters: URLSearchParams,
@@ -132,7 +132,7 @@ function ambiguous(matches: readonly KnowledgeBase[]): Problem {
   const words = candidates.map(({ db_id, knowledge_id }) => `${knowledge_id} in database ${db_id}`);
   return problem(
     400,
-    `The query leaves ${candidates.length} knowledge bases: ${words.join(", ")}. Send both db_id and knowledge_id of one of them.`,
+    `The query matches ${matches.length} knowledge bases: ${words.join(", ")}. Send both db_id and knowledge_id.`,
     { candidates },
   );
 }

@@ -35,17 +35,20 @@ function readArguments(): Arguments {
   const [framework = "express", ...more] = positionals;
   const port = Number(values.port ?? 7777);
   if (!Object.hasOwn(FRAMEWORKS, framework) || more.length > 0)
-    throw new TypeError(`Unknown: ${positionals.join(" ")}`);
-  if (!Number.isInteger(port) || port < 0 || port > 65_535) throw new TypeError("--port takes 0 to 65535");
+    throw new TypeError(`Unknown arguments: ${positionals.join(" ")}`);
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new TypeError("--port must be a number from 0 to 65535");
   const { config, issuer, audience } = values;
-  if (issuer !== undefined && config !== undefined) throw new TypeError("--config names issuers of its own");
-  if (issuer === undefined && audience !== undefined) throw new TypeError("--audience needs --issuer");
+  if (issuer !== undefined && config !== undefined)
+    throw new TypeError("--issuer cannot be combined with --config");
+  if (issuer === undefined && audience !== undefined) throw new TypeError("--audience requires --issuer");
   const discovered = issuer === undefined ? undefined : { issuer, audience };
   return { framework: framework as Framework, config, discovered, port };
 }
 
 async function run({ framework, config, discovered, port }: Arguments): Promise<void> {
-  // Another configuration has an issuer of its own: the development issuer must not exist beside it.
+  // The private key of the development issuer is readable on disk, so it is only used with the shipped
+  // configuration.
   const issuer = config === undefined && !discovered ? openDevelopmentIssuer() : undefined;
   const options = discovered
     ? configurationFor(discovered)
@@ -58,14 +61,14 @@ async function run({ framework, config, discovered, port }: Arguments): Promise<
   stopOnSignal(service.close);
   console.log(`The knowledge service listens on ${service.url} (${framework}).`);
   console.log(service.audit.ok ? `${service.audit.summary}.` : service.audit.text);
-  if (discovered) console.log(`It takes tokens of ${discovered.issuer} for ${String(options.audience)}.`);
+  if (discovered) console.log(`It accepts tokens of ${discovered.issuer} for ${String(options.audience)}.`);
   if (issuer) await printTokens(service.url, (role) => issuer.token(role, String(options.serviceId)));
 }
 
 async function printTokens(url: string, mint: (role: Role) => Promise<string>): Promise<void> {
   console.log("\nTokens of the development issuer, valid for an hour:\n");
   for (const role of Object.keys(ROLES) as Role[]) console.log(`${role.toUpperCase()}=${await mint(role)}\n`);
-  console.log("Try, with the lines above pasted into your shell:\n");
+  console.log("Paste the lines above into your shell, then try:\n");
   for (const line of [
     `curl -i ${url}/health`,
     `curl -i ${url}/agents`,
@@ -88,11 +91,11 @@ function stopOnSignal(close: () => Promise<void>): void {
   process.once("SIGTERM", stop);
 }
 
-const MISTAKES = [AuditError, ConfigurationError, KeysUnavailableError, TypeError, SyntaxError];
+const USER_ERRORS = [AuditError, ConfigurationError, KeysUnavailableError, TypeError, SyntaxError];
 
 function fail(error: unknown): void {
-  const isMistake = MISTAKES.some((kind) => error instanceof kind);
-  console.error(isMistake ? `${(error as Error).message}\n${USAGE}` : error);
+  const isUserError = USER_ERRORS.some((kind) => error instanceof kind);
+  console.error(isUserError ? `${(error as Error).message}\n${USAGE}` : error);
   process.exitCode = 1;
 }
 

@@ -3,7 +3,7 @@ import { isProblem } from "./problem.ts";
 import { createResources, type Resources } from "./resources.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
-/** Who calls, as far as the domain cares; a principal of the guard is one. */
+/** The part of a principal that the operations need. */
 export interface Caller {
   readonly userId?: string | undefined;
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
@@ -22,14 +22,14 @@ export interface OperationOutput {
   readonly body?: unknown;
 }
 
-/** One endpoint, free of any framework. */
+/** One endpoint, independent of the framework. */
 export interface Operation {
   readonly method: "GET" | "POST" | "PATCH" | "DELETE";
   readonly pattern: string;
   readonly run: (input: OperationInput) => OperationOutput;
 }
 
-/** Creates the endpoints of one service, with a state of their own. */
+/** Creates the endpoints of one service. Each call creates new state. */
 export function createOperations(knowledge: KnowledgeConfiguration): readonly Operation[] {
   const agents = createResources("agents");
   const teams = createResources("teams");
@@ -80,7 +80,10 @@ function open(method: Operation["method"], pattern: string, run: Operation["run"
   return { method, pattern, run };
 }
 
-/** An operation behind the guard: without a caller the guard is missing, which is a fault and no refusal. */
+/**
+ * A protected operation. It throws without a caller, because then the guard is missing, which is a bug of the
+ * service.
+ */
 function guarded(
   method: Operation["method"],
   pattern: string,
@@ -96,7 +99,7 @@ const parameter =
   (name: string) =>
   ({ params }: OperationInput): string => {
     const value = params[name];
-    if (value === undefined) throw new Error(`The route parameter ${name} was not handed over.`);
+    if (value === undefined) throw new Error(`The route parameter ${name} is missing.`);
     return value;
   };
 

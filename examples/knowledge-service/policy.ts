@@ -1,6 +1,8 @@
 import { defaultScopeMappings, type ScopeMappings } from "scopegate";
 
-/** Who may call what. Agents, teams, sessions and the knowledge configuration have the library's default rules. */
+/**
+ * The scopes of each route. The default rules cover agents, teams, sessions and the knowledge configuration.
+ */
 export const policy: ScopeMappings = {
   ...defaultScopeMappings,
   "POST /custom/endpoint": ["custom:write"],

@@ -1,7 +1,9 @@
-/** The statuses of the domain, with their phrases: a problem of type `about:blank` is titled by its status. */
+/**
+ * The titles of problems. For type `about:blank`, the title is the status phrase (RFC 9457 section 4.2.1).
+ */
 const TITLES = { 400: "Bad Request", 403: "Forbidden", 404: "Not Found" } as const;
 
-/** A refusal of the domain: the body of an `application/problem+json` response (RFC 9457). */
+/** The body of an error response of type `application/problem+json` (RFC 9457). */
 export interface Problem {
   readonly type: "about:blank";
   readonly title: string;
@@ -9,11 +11,11 @@ export interface Problem {
   readonly detail: string;
 }
 
-/** Creates a problem; `extensions` are further members of its body (RFC 9457 section 3.2). */
+/** Creates a problem. `extensions` are additional properties (RFC 9457 section 3.2). */
 export function problem(status: Problem["status"], detail: string, extensions?: object): Problem {
   return { type: "about:blank", title: TITLES[status], status, detail, ...extensions };
 }
 
-/** Tells a problem from a result; no result of the domain has a `type`. */
+/** Whether a result is a problem. Other results have no `type`. */
 export const isProblem = (result: object): result is Problem =>
   "type" in result && result.type === "about:blank";

@@ -9,7 +9,7 @@ export interface Resource {
   readonly description: string;
 }
 
-/** One run of an agent (`agent_id`) or a team (`team_id`); `user_id` is null for a caller who is no user. */
+/** One run of an agent (`agent_id`) or a team (`team_id`). `user_id` is null if the token has no user. */
 export interface Run {
   readonly run_id: string;
   readonly agent_id?: string;

@@ -15,7 +15,7 @@ export const FRAMEWORKS = { express: createExpress, koa: createKoa, fastify: cre
 
 export type Framework = keyof typeof FRAMEWORKS;
 
-/** The running service: its address, the resource server that guards it, what its audit found, and how to stop it. */
+/** The running service, with its resource server and the audit of its routes. */
 export interface Service {
   readonly url: string;
   readonly server: ResourceServer;
@@ -24,8 +24,8 @@ export interface Service {
 }
 
 /**
- * Starts the service; it serves no request before its keys are ready, and none when one of its routes has no rule. Rules that
- * no route reaches are left to the reader of the audit: a table may be shared by several services.
+ * Starts the service after its keys are fetched. Throws if a route has no rule. A rule without a route only
+ * appears in the audit, because several services may share a table.
  */
 export async function startService(
   framework: Framework,

@@ -8,7 +8,7 @@ export interface Session {
   readonly user_id: string;
 }
 
-/** The sessions of every user; each operation sees those of one user only, and an empty id is no user. */
+/** The sessions of all users. Each operation only sees those of one user. An empty user id counts as none. */
 export interface Sessions {
   readonly size: number;
   create(userId: string | undefined, body: unknown): Session | Problem;
@@ -31,7 +31,7 @@ export function createSessions(): Sessions {
     return session;
   };
 
-  /** Another user's session is answered like an unknown one, so that ids cannot be probed. */
+  /** Returns the same 404 for another user's session as for an unknown one, so that ids cannot be probed. */
   const read = (userId: string | undefined, id: string): Session | Problem => {
     if (!userId) return ownerless();
     const session = sessions.get(id);
@@ -74,4 +74,4 @@ function readName(body: unknown): string | Problem {
     : problem(400, "The body must be a JSON object with `name`, a string of 1 to 200 characters.");
 }
 
-const ownerless = (): Problem => problem(403, "sessions belong to a user; the token names none");
+const ownerless = (): Problem => problem(403, "Sessions belong to users, but the token has no user.");

@@ -1,6 +1,6 @@
 import { type Role } from "./development-issuer.ts";
 
-/** One request of the story, and how it comes out. */
+/** One request of the story, and its expected result. */
 export interface Scene {
   readonly title: string;
   readonly method: string;
@@ -8,21 +8,20 @@ export interface Scene {
   readonly token?: Promise<string>;
   readonly body?: unknown;
   readonly status: number;
-  /** `allowed`, or why not. */
+  /** `allowed`, the rejection of the token, or the reason for the refusal. */
   readonly reason: string;
-  /** Whether the body says what it should. */
-  readonly tells?: (body: unknown) => boolean;
+  readonly hasExpectedBody?: (body: unknown) => boolean;
 }
 
-/** The two issuers that the service of the story trusts: each token names one, and is held to its keys alone. */
+/** The two configured issuers of the service. Tokens of one are only verified with its own keys. */
 interface Issuers {
-  /** The operator's own backend, whose public key the service has as a PEM. */
+  /** The backend of the operator, with its public key configured as a PEM. */
   readonly backend: (role: Role, claims?: Record<string, unknown>) => Promise<string>;
-  /** The control plane, whose key set the service fetches. */
+  /** The control plane, with a JWK Set that the service fetches. */
   readonly controlPlane: { readonly issuer: string; readonly token: () => Promise<string> };
 }
 
-/** What the guard does, from a request without a token to a public route. */
+/** Creates requests that show each kind of decision. */
 export function createStory({ backend: mint, controlPlane }: Issuers): readonly Scene[] {
   const get = { method: "GET" } as const;
   const run = { method: "POST", body: { input: "hello" } } as const;
@@ -54,7 +53,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...run,
-      title: "A run of the one agent that is granted",
+      title: "A run of the agent in a granted scope",
       path: "/agents/web/runs",
       token: mint("runner"),
       status: 201,
@@ -70,12 +69,12 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A list, filtered to what the caller may read",
+      title: "A list, filtered to the agents that the caller may read",
       path: "/agents",
       token: mint("runner"),
       status: 200,
       reason: "allowed",
-      tells: (body) => Array.isArray(body) && body.length === 1,
+      hasExpectedBody: (body) => Array.isArray(body) && body.length === 1,
     },
     {
       ...get,
@@ -84,11 +83,11 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
       token: mint("reader"),
       status: 200,
       reason: "allowed",
-      tells: (body) => typeof body === "object" && body !== null && "readersForType" in body,
+      hasExpectedBody: (body) => typeof body === "object" && body !== null && "readersForType" in body,
     },
     {
       ...get,
-      title: "Any valid token",
+      title: "A route that requires a valid token and no scope",
       path: "/public/stats",
       token: mint("runner"),
       status: 200,
@@ -96,7 +95,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "The administrator",
+      title: "A token with the admin scope",
       path: "/teams/research",
       token: mint("admin"),
       status: 200,
@@ -104,7 +103,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A token of the other issuer, the control plane",
+      title: "A token of the second issuer, the control plane",
       path: "/teams/research",
       token: controlPlane.token(),
       status: 200,
@@ -112,7 +111,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A token that names the control plane and is signed by the backend",
+      title: "A token with the issuer of the control plane, but signed by the backend",
       path: "/teams/research",
       token: mint("admin", { iss: controlPlane.issuer }),
       status: 401,
@@ -120,7 +119,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A token of an issuer that nobody trusts",
+      title: "A token of an unknown issuer",
       path: "/teams/research",
       token: mint("admin", { iss: "https://stranger.example" }),
       status: 401,
@@ -128,7 +127,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A path that reads in two ways",
+      title: "An ambiguous path",
       path: "/agents%2Fweb",
       token: mint("admin"),
       status: 400,
@@ -136,7 +135,7 @@ export function createStory({ backend: mint, controlPlane }: Issuers): readonly 
     },
     {
       ...get,
-      title: "A route that the policy does not name",
+      title: "A route without a rule",
       path: "/debug",
       token: mint("admin"),
       status: 403,

@@ -5,7 +5,7 @@ import { pipelineOf, type Verdict } from "../pipeline.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
-import { chain, isPending, type Pending } from "../runtime/pending.ts";
+import { chain, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
 import { type NodeRequest, readProperty } from "./node-request.ts";
 
@@ -39,32 +39,6 @@ class Kept {
 
 /** The response of a refusal, or `undefined` for a request that may go on. */
 export type PendingRefusal = Pending<Refusal | undefined>;
-
-/**
- * Calls `next()` for a request that may go on, `refuse` for any other, and `next(error)` for a fault. Returns what they
- * return, or a promise of it, which never rejects.
- */
-export function settle(
-  run: () => PendingRefusal,
-  refuse: (refusal: Refusal) => unknown,
-  next: (fault?: Error) => unknown,
-): unknown {
-  let refusal: PendingRefusal;
-  try {
-    refusal = run();
-  } catch (fault) {
-    return next(toError(fault));
-  }
-  if (isPending(refusal))
-    return refusal
-      .then((known) => (known ? refuse(known) : next()))
-      .catch((fault: unknown) => next(toError(fault)));
-  return refusal ? refuse(refusal) : next();
-}
-
-/** Frameworks ignore a fault that is not an error, and continue. */
-const toError = (fault: unknown): Error =>
-  fault instanceof Error ? fault : new Error("The request could not be decided.", { cause: fault });
 
 /** Decides a request, keeps the verdict, and returns the response of a refusal. */
 export function guard(

@@ -14,14 +14,13 @@ export function withRole<Middleware extends object>(role: Role, middleware: Midd
 const MAX_WRAPPERS = 10;
 
 /** The role of a middleware, or of one that a tracing package has wrapped and kept as `__original`. */
-function roleOf(middleware: unknown): Role | undefined {
-  let current = middleware;
-  for (let left = MAX_WRAPPERS; left > 0 && typeof current === "function"; left -= 1) {
-    const { [ROLE]: role, __original } = current as { readonly [ROLE]?: Role; readonly __original?: unknown };
-    if (role) return role;
-    current = __original;
-  }
-  return undefined;
+function roleOf(middleware: unknown, left = MAX_WRAPPERS): Role | undefined {
+  if (typeof middleware !== "function" || left === 0) return undefined;
+  const { [ROLE]: role, __original } = middleware as {
+    readonly [ROLE]?: Role;
+    readonly __original?: unknown;
+  };
+  return role ?? roleOf(__original, left - 1);
 }
 
 export const isGuard = (middleware: unknown): boolean => roleOf(middleware) === "guard";

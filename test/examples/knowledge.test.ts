@@ -38,7 +38,7 @@ describe("the knowledge configuration", () => {
     expect(Object.entries(readersForType)).toEqual(facts.readersForType);
   });
 
-  it("lists every chunker of the interface, in order, with the metadata listed and no other", () => {
+  it("lists every chunker of the interface, in order, with exactly its metadata", () => {
     expect(Object.entries(chunkers)).toEqual(
       facts.chunkers.map(([key, metadata]) => [
         key,
@@ -65,7 +65,7 @@ describe.each(knowledge.knowledgeBases)("the knowledge base $knowledge_id of $db
     }
   });
 
-  it("keeps its remote content sources under their ids, each of a kind of the interface", () => {
+  it("uses the id of each remote content source as its key, and only kinds of the interface", () => {
     for (const [id, source] of Object.entries(base.remote_content_sources)) {
       expect(Object.keys(source)).toEqual(["id", "name", "type", "metadata"]);
       expect(source.id).toBe(id);
@@ -78,17 +78,21 @@ describe("the selection of a knowledge base", () => {
   const currentHandbook = ["policy", "onboarding", "benefits"];
 
   it.each([
-    ["no parameter: the default", "", currentHandbook],
-    ["another parameter only: the default", "page=2", currentHandbook],
-    ["a database of one knowledge base", "db_id=archive", ["policy", "superseded"]],
-    ["a knowledge base of one database", "knowledge_id=research", ["preprint", "reviewed", "dataset"]],
-    ["both, the default", "db_id=primary&knowledge_id=handbook", currentHandbook],
-    ["both, of a shared id", "db_id=archive&knowledge_id=handbook", ["policy", "superseded"]],
+    ["no parameter with the default", "", currentHandbook],
+    ["an unrelated parameter with the default", "page=2", currentHandbook],
+    ["a database with one knowledge base", "db_id=archive", ["policy", "superseded"]],
+    ["a knowledge base in one database", "knowledge_id=research", ["preprint", "reviewed", "dataset"]],
+    ["both parameters of the default", "db_id=primary&knowledge_id=handbook", currentHandbook],
+    [
+      "both parameters, with a shared knowledge_id",
+      "db_id=archive&knowledge_id=handbook",
+      ["policy", "superseded"],
+    ],
   ])("answers %s", (_, query, filters) => {
     expect(describeBase(query).filters).toEqual(filters);
   });
 
-  it("lists all four kinds of remote content source by default", () => {
+  it("includes all four kinds of remote content source in the default", () => {
     const kinds = Object.values(describeBase("").remote_content_sources).map(({ type }) => type);
     expect(kinds.sort()).toEqual([...facts.remoteSourceKinds].sort());
   });
@@ -96,7 +100,7 @@ describe("the selection of a knowledge base", () => {
   it.each([
     ["db_id=primary", ["primary", "handbook"], ["primary", "research"]],
     ["knowledge_id=handbook", ["primary", "handbook"], ["archive", "handbook"]],
-  ])("answers 400 for the ambiguous %s, with the candidates", (query, ...pairs) => {
+  ])("returns 400 and the candidates for the ambiguous %s", (query, ...pairs) => {
     const answer = ask(query);
     expect(answer).toMatchObject({
       type: "about:blank",
@@ -117,9 +121,9 @@ describe("the selection of a knowledge base", () => {
     ["an unknown knowledge base", "knowledge_id=elsewhere", "knowledge_id"],
     ["an id in other letter case", "db_id=Archive", "db_id"],
     ["an id of the object prototype", "knowledge_id=constructor", "knowledge_id"],
-    ["a pair that does not belong together", "db_id=archive&knowledge_id=research", "knowledge_id"],
+    ["a knowledge_id of another database", "db_id=archive&knowledge_id=research", "knowledge_id"],
     ["a known database with an unknown knowledge base", "db_id=archive&knowledge_id=x", "knowledge_id"],
-  ])("answers 404 for %s", (_, query, parameter) => {
+  ])("returns 404 for %s", (_, query, parameter) => {
     expect(ask(query)).toEqual({
       type: "about:blank",
       title: "Not Found",
@@ -137,7 +141,7 @@ describe("the selection of a knowledge base", () => {
       "knowledge_id=research&knowledge_id=research",
       "knowledge_id occurs",
     ],
-  ])("answers 400 for %s", (_, query, words) => {
+  ])("returns 400 for %s", (_, query, words) => {
     expect(ask(query)).toMatchObject({ status: 400, detail: expect.stringContaining(words) as string });
   });
 });
@@ -150,7 +154,7 @@ describe("GET /knowledge/config", () => {
     ["db_id=archive", 200, "application/json"],
     ["db_id=primary", 400, "application/problem+json"],
     ["db_id=elsewhere", 404, "application/problem+json"],
-  ])("answers %s by %i", (text, status, contentType) => {
+  ])("passes on the query %s and returns %i", (text, status, contentType) => {
     const query = new URLSearchParams(text);
     expect(operation?.run({ caller, params: {}, query, body: undefined })).toEqual({
       status,
@@ -166,15 +170,15 @@ describe("parseKnowledge", () => {
   const base = { id: "a", default: true, vector_dbs: [vectorDb], filters: [], remote_content_sources: {} };
   const file = (...knowledge_bases: object[]) => ({ databases: [{ id: "d", knowledge_bases }] });
 
-  it("reads a knowledge base that is marked default", () => {
+  it("returns the knowledge base that is marked as the default", () => {
     expect(parseKnowledge(file(base)).default).toMatchObject({ db_id: "d", knowledge_id: "a" });
   });
 
   it.each([
     ["no default", file({ ...base, default: false }), "exactly one"],
     ["two defaults", file(base, { ...base, id: "b" }), "exactly one"],
-    ["one id twice in a database", file(base, { ...base, default: false }), "share an id"],
-    ["one database twice", { databases: [...file(base).databases, ...file().databases] }, "share an id"],
+    ["a duplicate id in a database", file(base, { ...base, default: false }), "share an id"],
+    ["a duplicate database", { databases: [...file(base).databases, ...file().databases] }, "share an id"],
     ["an empty id", file({ ...base, id: "" }), "knowledge_bases[0].id"],
     ["an unknown field", file({ ...base, filter: [] }), '"filter"'],
     [
@@ -187,12 +191,8 @@ describe("parseKnowledge", () => {
       file({ ...base, remote_content_sources: { s: { ...source, type: "tape" } } }),
       "remote_content_sources.s.type",
     ],
-    [
-      "a source under another id",
-      file({ ...base, remote_content_sources: { t: source } }),
-      "under its own id",
-    ],
-  ])("refuses %s, with the place of the mistake", (_, json, words) => {
+    ["a source under another id", file({ ...base, remote_content_sources: { t: source } }), "must be its id"],
+  ])("rejects %s and reports its path", (_, json, words) => {
     expect(() => parseKnowledge(json)).toThrow(words);
   });
 });

@@ -1,4 +1,4 @@
-/** The example's programs, run as a user runs them: in a process of their own. */
+/** Runs the programs of the example in their own processes, as a user does. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -32,7 +32,7 @@ async function readAll(
   return { code, out, err };
 }
 
-/** Waits for a line of the output, and goes on collecting it. */
+/** Collects the output, and waits for lines in it. */
 function follow(program: Program): {
   readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly text: () => string;
@@ -54,7 +54,9 @@ function follow(program: Program): {
           resolve(found);
         };
         waiting.add(check);
-        program.once("close", () => reject(new Error(`ended without ${String(pattern)}: ${text}`)));
+        program.once("close", () =>
+          reject(new Error(`The program exited without printing ${String(pattern)}: ${text}`)),
+        );
         check();
       }),
   };
@@ -62,12 +64,12 @@ function follow(program: Program): {
 
 describe.concurrent("npm run demo", () => {
   it.each(["express", "koa", "fastify"])(
-    "shows every step in %s and exits with code 0",
+    "gets every expected result in %s and exits with 0",
     async (framework) => {
       const { code, out } = await readAll(run("demo", framework));
-      expect(out).toContain("All came out as told.");
+      expect(out).toContain("All results are as expected.");
       expect(out).toContain('WWW-Authenticate: Bearer error="insufficient_scope"');
-      expect(out).toMatch(/of the other issuer, the control plane\n {3}GET \S+ -> 200/);
+      expect(out).toMatch(/of the second issuer, the control plane\n {3}GET \S+ -> 200/);
       expect(out).toMatch(/signed by the backend\n {3}GET \S+ -> 401/);
       expect(out).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
       expect(code).toBe(0);
@@ -81,7 +83,7 @@ describe.concurrent("npm start", () => {
     ["koa", "SIGTERM"],
     ["fastify", "SIGTERM"],
   ] as const)(
-    "serves in %s, logs a line for each decision and stops cleanly on %s",
+    "serves requests in %s, logs each decision and stops cleanly on %s",
     async (framework, signal) => {
       const program = run("main", framework, "--port", "0");
       const output = follow(program);
@@ -106,7 +108,7 @@ describe.concurrent("npm start", () => {
     },
   );
 
-  it("reads another configuration, and starts no development issuer then", async () => {
+  it("accepts another configuration, without the development issuer", async () => {
     const issuer = createIssuer();
     const file = join(folder, "service.json");
     writeFileSync(join(folder, "public.pem"), issuer.publicPem);
@@ -123,12 +125,12 @@ describe.concurrent("npm start", () => {
     await once(program, "close");
   });
 
-  it("accepts the tokens of a discovered issuer, and starts no development issuer then", async () => {
+  it("accepts tokens of a discovered issuer, without the development issuer", async () => {
     const provider = await openOpenIdProvider();
     const program = run("main", "--issuer", provider.issuer, "--audience", RESOURCE, "--port", "0");
     const output = follow(program);
     const [, url] = await output.until(/listens on (\S+) \(express\)/);
-    await output.until(new RegExp(`^It takes tokens of ${provider.issuer} for ${RESOURCE}\\.$`, "m"));
+    await output.until(new RegExp(`^It accepts tokens of ${provider.issuer} for ${RESOURCE}\\.$`, "m"));
     const status = async (scope: string) => {
       const authorization = `Bearer ${await provider.token({ scope })}`;
       return (await fetch(`${url}/knowledge/config`, { headers: { authorization } })).status;
@@ -143,7 +145,7 @@ describe.concurrent("npm start", () => {
     await provider.close();
   });
 
-  it("fails to start while an issuer does not answer, with its name and the reason", async () => {
+  it("does not start if the issuer is unreachable, and prints the issuer and the error", async () => {
     const provider = await openOpenIdProvider();
     await provider.close();
     const { code, err, out } = await readAll(run("main", "--issuer", provider.issuer, "--port", "0"));
@@ -155,18 +157,21 @@ describe.concurrent("npm start", () => {
 
   it.each([
     [["flask"], "Usage: npm start"],
-    [["--port", "high"], "--port takes 0 to 65535"],
+    [["--port", "high"], "--port must be a number from 0 to 65535"],
     [["--colour"], "Usage: npm start"],
     [["--issuer", "http://issuer.example"], "https URL"],
-    [["--issuer", "https://issuer.example", "--config", "x.json"], "--config names issuers of its own"],
-    [["--audience", "agents"], "--audience needs --issuer"],
-  ])("prints its usage for %j", async (args, text) => {
+    [
+      ["--issuer", "https://issuer.example", "--config", "x.json"],
+      "--issuer cannot be combined with --config",
+    ],
+    [["--audience", "agents"], "--audience requires --issuer"],
+  ])("prints an error and its usage for %j", async (args, text) => {
     const { code, err } = await readAll(run("main", ...args));
     expect(err).toContain(text);
     expect(code).toBe(1);
   });
 
-  it("prints a rule that no route reaches", async () => {
+  it("prints a rule that no route uses", async () => {
     const file = join(folder, "unreached.json");
     writeFileSync(join(folder, "public.pem"), createIssuer().publicPem);
     const policy = { scope_mappings: { "GET /helth": "public" } };
@@ -177,7 +182,7 @@ describe.concurrent("npm start", () => {
     await once(program, "close");
   });
 
-  it("fails to start with a list of every mistake in a configuration", async () => {
+  it("does not start with an invalid configuration, and prints its issues", async () => {
     const file = join(folder, "wrong.json");
     writeFileSync(
       file,

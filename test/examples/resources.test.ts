@@ -14,7 +14,7 @@ const everyone: Caller = { userId: "ada", resourceIds: () => "all" };
 
 function perform(route: string, input: Partial<OperationInput> = {}) {
   const operation = operations.find((one) => routeOf(one) === route);
-  if (!operation) throw new Error(`There is no operation ${route}.`);
+  if (!operation) throw new Error(`No operation has the route ${route}.`);
   return operation.run({
     caller: everyone,
     params: {},
@@ -39,11 +39,11 @@ describe.each([
   });
 
   it.each([
-    ["everything to who may read all", everyone, ids],
-    ["nothing to who may read none", only(), []],
-    ["one to who may read that one", only(first), [first]],
-    ["only what exists", only("elsewhere", first), [first]],
-    ["in its own order, whatever the order of the grants", only(...ids.toReversed()), ids],
+    ["all of them for a caller who may read all", everyone, ids],
+    ["none for a caller who may read none", only(), []],
+    ["one for a caller who may read that one", only(first), [first]],
+    ["only those that exist", only("elsewhere", first), [first]],
+    ["them in its own order, for grants in another order", only(...ids.toReversed()), ids],
   ])(`lists %s`, (_, caller, listed) => {
     const { status, body } = perform(`GET /${kind}`, { caller });
     expect(status).toBe(200);
@@ -63,7 +63,7 @@ describe.each([
   });
 
   it.each(["elsewhere", "", "constructor", first.toUpperCase()])(
-    "answers 404 for the unknown id %j",
+    "returns 404 for the unknown id %j",
     (id) => {
       const input = { params: { [idName]: id }, body: { input: "hello" } };
       for (const route of [`GET /${kind}/:${idName}`, runRoute]) {
@@ -76,7 +76,7 @@ describe.each([
     },
   );
 
-  it("runs one for the caller", () => {
+  it("returns a run with the id of the caller", () => {
     const input = { params: { [idName]: first }, body: { input: "hello" } };
     const { status, body } = perform(runRoute, input);
     expect(status).toBe(201);
@@ -90,14 +90,14 @@ describe.each([
     expect(perform(runRoute, input).body).not.toHaveProperty("run_id", (body as { run_id: string }).run_id);
   });
 
-  it("runs one for a caller without a user id", () => {
+  it("returns a run without a user id if the caller has none", () => {
     const caller: Caller = { resourceIds: () => "all" };
     const input = { caller, params: { [idName]: first }, body: { input: "" } };
     expect(perform(runRoute, input)).toMatchObject({ status: 201, body: { user_id: null } });
   });
 
   it.each([undefined, null, "hello", [], ["hello"], {}, { input: 1 }, { input: null }, { Input: "hello" }])(
-    "answers 400 for a run with the body %j",
+    "returns 400 for a run with the body %j",
     (body) => {
       expect(perform(runRoute, { params: { [idName]: first }, body })).toMatchObject({
         status: 400,
@@ -107,7 +107,7 @@ describe.each([
     },
   );
 
-  it("throws when the adapter passes no id", () => {
+  it("throws if the route parameter is missing", () => {
     expect(() => perform(`GET /${kind}/:${idName}`)).toThrow(idName);
   });
 });
@@ -130,11 +130,11 @@ describe("the operations", () => {
     "POST /custom/endpoint",
   ];
 
-  it("lists exactly these", () => {
+  it("include exactly these routes", () => {
     expect(operations.map(routeOf).sort()).toEqual([...guardedRoutes, ...openRoutes].sort());
   });
 
-  it.each(guardedRoutes)("refuses %s without a caller", (route) => {
+  it.each(guardedRoutes)("throw for %s without a caller", (route) => {
     const params = { agent_id: "web", team_id: "research", session_id: "x" };
     const input = { caller: undefined, params, body: { input: "hello", name: "x" } };
     expect(() => perform(route, input)).toThrow("needs an authenticated caller");
@@ -143,7 +143,7 @@ describe("the operations", () => {
   it.each([
     ["GET /public/stats", { agents: 3, teams: 2, sessions: 0 }],
     ["GET /health", { status: "ok" }],
-  ])("answers %s without a caller", (route, body) => {
+  ])("return a response for %s without a caller", (route, body) => {
     expect(perform(route, { caller: undefined })).toEqual({
       status: 200,
       contentType: "application/json",
@@ -151,14 +151,14 @@ describe("the operations", () => {
     });
   });
 
-  it.each([{ any: ["thing"] }, "text", null])("returns %j from POST /custom/endpoint", (body) => {
+  it.each([{ any: ["thing"] }, "text", null])("return the body %j of POST /custom/endpoint", (body) => {
     expect(perform("POST /custom/endpoint", { body })).toMatchObject({
       status: 201,
       body: { received: body },
     });
   });
 
-  it("returns a body that looks like a problem as data, not as a refusal", () => {
+  it("return a body that looks like a problem with status 201", () => {
     const body = { type: "about:blank", status: 404 };
     expect(perform("POST /custom/endpoint", { body })).toMatchObject({ status: 201 });
   });

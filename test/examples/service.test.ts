@@ -13,7 +13,7 @@ const start = (framework: Framework, defaultScopeMappings: typeof policy) =>
   );
 
 describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (framework) => {
-  it("defines a rule for each of its routes, and a route for each of its rules", async () => {
+  it("starts with a rule for each route and a route for each rule", async () => {
     const service = await start(framework, policy);
     try {
       expect(service.audit).toMatchObject({ ok: true, findings: [], summary: "15 routes, each with a rule" });
@@ -22,7 +22,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (fram
     }
   });
 
-  it("starts with a rule for the route of another service, and warns of it", async () => {
+  it("starts with a rule for a route of another service, and reports that rule", async () => {
     const service = await start(framework, {
       ...policy,
       "POST /custom/endpoint/of/others": ["others:write"],
@@ -34,7 +34,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the service in %s", (fram
     }
   });
 
-  it("fails to start while one of its routes has no rule, with the line to add", async () => {
+  it("does not start if a route has no rule, and prints the rule to add", async () => {
     const { "GET /teams": _, ...others } = policy;
     const started = start(framework, others);
     await expect(started).rejects.toBeInstanceOf(AuditError);

@@ -6,14 +6,14 @@ const knowledge = loadKnowledge();
 
 const ONE = "/sessions/:session_id";
 
-/** A service of its own, called as a user. */
+/** Creates a service, and functions that call it as a user. */
 function createService() {
   const operations = createOperations(knowledge);
   const as =
     (userId: string | undefined) =>
     (route: string, session_id = "", body?: unknown): OperationOutput => {
       const operation = operations.find(({ method, pattern }) => `${method} ${pattern}` === route);
-      if (!operation) throw new Error(`There is no operation ${route}.`);
+      if (!operation) throw new Error(`No operation has the route ${route}.`);
       const caller = { userId, resourceIds: () => "all" as const };
       return operation.run({ caller, params: { session_id }, query: new URLSearchParams(), body });
     };
@@ -33,16 +33,16 @@ const ownedRoutes = [`GET ${ONE}`, `PATCH ${ONE}`, `DELETE ${ONE}`];
 const badBodies = [
   ["no body", undefined],
   ["null", null],
-  ["a list", ["notes"]],
-  ["a text", "notes"],
+  ["an array", ["notes"]],
+  ["a string", "notes"],
   ["no name", {}],
-  ["a name that is no string", { name: 7 }],
+  ["a name that is not a string", { name: 7 }],
   ["an empty name", { name: "" }],
   ["a name of 201 characters", { name: "n".repeat(201) }],
 ] as const;
 
-describe("the sessions", () => {
-  it("creates a session for the caller", () => {
+describe("the session operations", () => {
+  it("create a session for the caller", () => {
     expect(createService().ada("POST /sessions", "", { name: "notes", user_id: "bob" })).toEqual({
       status: 201,
       contentType: "application/json",
@@ -54,7 +54,7 @@ describe("the sessions", () => {
     });
   });
 
-  it("lets the owner read, rename and delete a session", () => {
+  it("allow the owner to read, rename and delete a session", () => {
     const { ada } = createService();
     const session = create(ada, "notes");
     const { session_id } = session;
@@ -70,7 +70,7 @@ describe("the sessions", () => {
     expect(ada(`DELETE ${ONE}`, session_id).status).toBe(404);
   });
 
-  it("keeps the place of a renamed session in the list", () => {
+  it("keep the position of a renamed session in the list", () => {
     const { ada } = createService();
     const { session_id } = create(ada, "first");
     create(ada, "second");
@@ -78,14 +78,14 @@ describe("the sessions", () => {
     expect(names(ada)).toEqual(["renamed", "second"]);
   });
 
-  it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("accepts the name %j", (name) => {
+  it.each(["n".repeat(200), "\u{1F4DA}".repeat(200), "two\nlines"])("accept the name %j", (name) => {
     expect(createService().ada("POST /sessions", "", { name })).toMatchObject({
       status: 201,
       body: { name },
     });
   });
 
-  it.each(badBodies)("refuses to create a session from %s", (_, body) => {
+  it.each(badBodies)("create no session from %s", (_, body) => {
     const { ada } = createService();
     expect(ada("POST /sessions", "", body)).toMatchObject({
       status: 400,
@@ -95,7 +95,7 @@ describe("the sessions", () => {
     expect(names(ada)).toEqual([]);
   });
 
-  it.each(badBodies)("refuses to rename a session with %s", (_, body) => {
+  it.each(badBodies)("do not rename a session to %s", (_, body) => {
     const { ada } = createService();
     const { session_id } = create(ada, "notes");
     expect(ada(`PATCH ${ONE}`, session_id, body)).toMatchObject({ status: 400 });
@@ -104,7 +104,7 @@ describe("the sessions", () => {
 });
 
 describe("another user's session", () => {
-  it("leaves it out of the list", () => {
+  it("does not appear in the list", () => {
     const { ada, bob } = createService();
     create(ada, "of ada");
     create(bob, "of bob");
@@ -112,7 +112,7 @@ describe("another user's session", () => {
     expect(names(bob)).toEqual(["of bob"]);
   });
 
-  it.each(ownedRoutes)("answers %s with 404, as for an unknown session", (route) => {
+  it.each(ownedRoutes)("causes the same 404 from %s as an unknown session", (route) => {
     const { ada, bob } = createService();
     const { session_id } = create(ada, "notes");
     for (const body of [{ name: "taken" }, undefined]) {
@@ -124,11 +124,11 @@ describe("another user's session", () => {
   });
 });
 
-describe("a token that names no user", () => {
+describe("a token without a user", () => {
   const routes = ["GET /sessions", "POST /sessions", ...ownedRoutes];
 
   it.each(routes.flatMap((route) => [undefined, ""].map((userId) => [route, userId] as const)))(
-    "refuses %s with 403 (user id %j)",
+    "causes 403 from %s (user id %j)",
     (route, userId) => {
       const { as, ada } = createService();
       const { session_id } = create(ada, "notes");
@@ -139,7 +139,7 @@ describe("a token that names no user", () => {
           type: "about:blank",
           title: "Forbidden",
           status: 403,
-          detail: "sessions belong to a user; the token names none",
+          detail: "Sessions belong to users, but the token has no user.",
         },
       });
       expect(names(ada)).toEqual(["notes"]);
@@ -147,8 +147,8 @@ describe("a token that names no user", () => {
   );
 });
 
-describe("the state", () => {
-  it("keeps the sessions of two services apart", () => {
+describe("createOperations", () => {
+  it("keeps separate sessions for each service", () => {
     const [one, other] = [createService(), createService()];
     create(one.ada, "notes");
     expect(names(other.ada)).toEqual([]);

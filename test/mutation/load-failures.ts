@@ -1,6 +1,8 @@
 import { type Reporter, type TestModule, type Vitest } from "vitest/node";
 
-/** Tells of a test file that a mutant keeps from loading: without tests that fail, the mutant would count as survived. */
+/**
+ * Reports test files that fail to load. Otherwise a mutant that breaks the import would count as survived.
+ */
 export class LoadFailures implements Reporter {
   #vitest: Vitest | undefined;
 

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The tests that specify a file, where they are not the one file of the same name. */
+/** The test files for a source file, if they are not the one with its name. */
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern"],
@@ -13,8 +13,8 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Asks a mutant's own specification only: the test file that mirrors the mutated one. What another room's tests would
- * notice by chance does not count, and asking them for every survivor would take an hour.
+ * Runs only the test file that mirrors the mutated file. Tests of other files may only detect a mutant by
+ * chance, and running them for every survivor would take an hour.
  */
 export class Mirrors extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -1,4 +1,4 @@
-/** Without chance a mutant that was killed stays killed. */
+/** A fixed seed makes mutation results reproducible. */
 import fc from "fast-check";
 
 fc.configureGlobal({ seed: 6749 });

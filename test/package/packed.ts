@@ -1,4 +1,4 @@
-/** The package as it is published: built, packed, and put where an install would put it. */
+/** Builds, packs and unpacks the package, as publishing and installing it would. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -8,7 +8,7 @@ import config from "../../tsup.config.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What is imported, by the name of its file: `express` is `scopegate/express`. */
+/** The import specifier of each entry, by the name of its file: `express` is `scopegate/express`. */
 export const ENTRIES: ReadonlyMap<string, string> = new Map(
   Object.keys(config.entry).map((name) => [name, name === "index" ? "scopegate" : `scopegate/${name}`]),
 );
@@ -29,7 +29,7 @@ export interface Packed {
   readonly unpackedBytes: number;
 }
 
-/** The tarball; one that was packed for all files of a run is not packed again. */
+/** Returns the tarball of the global setup, or builds and packs one. */
 export const pack = (folder: string): Packed => inject("packed") ?? buildAndPack(folder);
 
 export function buildAndPack(folder: string): Packed {
@@ -46,7 +46,10 @@ export function buildAndPack(folder: string): Packed {
   };
 }
 
-/** Installs the tarball without a registry: its dependencies, and what else is named, are those of this project. */
+/**
+ * Installs the tarball without a registry. Its dependencies and the named packages are linked from this
+ * project.
+ */
 export function unpack({ tarball }: Packed, project: string, ...others: readonly string[]): void {
   const folder = join(project, "node_modules/scopegate");
   mkdirSync(folder, { recursive: true });
@@ -57,7 +60,7 @@ export function unpack({ tarball }: Packed, project: string, ...others: readonly
   }
 }
 
-/** Runs a program of a project; its output, and what went wrong. */
+/** Runs a program in a project, and returns its standard output and error. */
 export function run(project: string, file: string, code?: string, env: Record<string, string> = {}): string {
   if (code !== undefined) writeFileSync(join(project, file), code);
   const { stdout, stderr } = spawnSync(process.execPath, [file], {

@@ -1,4 +1,4 @@
-/** A small server in plain JavaScript, for whatever way of loading the package stands in front of it. */
+/** A small server in plain JavaScript, to be run with different ways to import the package. */
 import { createIssuer } from "../support/issuer.ts";
 import { run } from "./packed.ts";
 
@@ -19,7 +19,10 @@ const listening = app.listen(0, async () => {
   listening.close();
 });`;
 
-/** What the server answers without a token and with one, and whether a mistake is a `ConfigurationError`, line by line. */
+/**
+ * Returns three lines: the responses without and with a token, and whether the error is a
+ * `ConfigurationError`.
+ */
 export async function serve(project: string, file: string, imports: string): Promise<string> {
   const issuer = createIssuer();
   const token = await issuer.token({ scopes: ["agents:read", "agents:run"] });

@@ -1,4 +1,7 @@
-/** The packed package in plain JavaScript of both kinds. `npm run test:package` looks at the rest of it. */
+/**
+ * Tests the packed package in ECMAScript and CommonJS modules. `npm run test:package` runs the other package
+ * tests.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,7 +21,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 const ADAPTERS = [...ENTRIES].filter(([name]) => ["express", "koa", "fastify", "node"].includes(name));
 
 describe("the tarball", () => {
-  it("holds the build, its types, the documentation and its papers, and nothing else", () => {
+  it("contains only the build, its types, the documentation and the files of the root", () => {
     const others = packed.files.filter(
       (path) => !/^dist\/[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(path),
     );
@@ -31,7 +34,7 @@ describe("the tarball", () => {
         expect(packed.files).toContain(`dist/${name}.${type}`);
   });
 
-  it("has each entry for both module systems, with types of its own", () => {
+  it("exports each entry for both module systems, each with its own types", () => {
     const conditions = (name: string) => ({
       import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
       require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
@@ -50,7 +53,7 @@ describe("the tarball", () => {
     );
   });
 
-  it("has types of its own: they name modules of Node, and no other package", () => {
+  it("contains types that only import modules of Node", () => {
     const folder = join(project, "node_modules/scopegate");
     const types = packed.files.filter((path) => /\.d\.c?ts$/.test(path));
     const named = types.flatMap((path) => {
@@ -61,7 +64,7 @@ describe("the tarball", () => {
     expect(named.filter((name) => !/^(?:node:|\.\/)/.test(name))).toEqual([]);
   });
 
-  it("runs nothing where it is installed", () => {
+  it("runs no install script", () => {
     const names = [
       "preinstall",
       "install",
@@ -75,25 +78,25 @@ describe("the tarball", () => {
   });
 });
 
-/** Without a token and with one; and whether a mistake is a `ConfigurationError`. */
+/** The expected output of `serve`. */
 const ANSWERS = "401 Bearer\n200 user-1\ntrue";
 
 describe("the package in plain JavaScript", () => {
-  it("serves from an ECMAScript module", async () => {
+  it("serves requests in an ECMAScript module", async () => {
     const code = `import express from "express";
       import { ConfigurationError, createResourceServer } from "scopegate";
       import { principalOf, protect, requireScopes } from "scopegate/express";`;
     expect(await serve(project, "server.mjs", code)).toBe(ANSWERS);
   });
 
-  it("serves from a CommonJS module", async () => {
+  it("serves requests in a CommonJS module", async () => {
     const code = `const express = require("express");
       const { ConfigurationError, createResourceServer } = require("scopegate");
       const { principalOf, protect, requireScopes } = require("scopegate/express");`;
     expect(await serve(project, "server.cjs", code)).toBe(ANSWERS);
   });
 
-  it("serves from both at once: a guard of one is known to the handlers of the other", async () => {
+  it("serves requests if the guard is imported and its handlers are required", async () => {
     const parts = `const { ConfigurationError } = require("scopegate");
       const { principalOf, requireScopes } = require("scopegate/express");
       module.exports = { ConfigurationError, principalOf, requireScopes };`;
@@ -133,7 +136,7 @@ describe("the package in plain JavaScript", () => {
       `const { ConfigurationError, createResourceServer } = require("scopegate");
        const { check, createTestIssuer } = require("scopegate/testing");`,
     ],
-  ])("tests an application from %s, and ends though the keys are published still", (file, imports) => {
+  ])("tests an application in %s, and lets the process exit while the keys are served", (file, imports) => {
     const program = `
       (async () => {
         const issuer = createTestIssuer();
@@ -146,7 +149,7 @@ describe("the package in plain JavaScript", () => {
     expect(run(project, file, imports + program)).toBe("true true");
   });
 
-  it("keeps what signs tokens out of the other entries", () => {
+  it("imports code that signs tokens only in the entry testing", () => {
     const signing = packed.files
       .filter((path) => path.endsWith(".js"))
       .filter((path) =>
@@ -155,7 +158,7 @@ describe("the package in plain JavaScript", () => {
     expect(signing).toEqual(["dist/testing.js"]);
   });
 
-  it("loads no framework: each adapter works where none is installed", () => {
+  it("loads each adapter without its framework", () => {
     const bare = join(project, "bare");
     unpack(packed, bare);
     const code = `for (const entry of ${JSON.stringify(ADAPTERS.map(([, entry]) => entry))}) {

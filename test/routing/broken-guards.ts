@@ -8,7 +8,10 @@ interface Read {
   readonly target: string;
 }
 
-/** A guard that checks the method and target that `read` returns, and skips the check if `read` returns `undefined`. */
+/**
+ * A guard that checks the method and target that `read` returns, and skips the check if `read` returns
+ * `undefined`.
+ */
 const reading = (server: ResourceServer, read: (request: Request) => Read | undefined): Guard => ({
   ...NO_GUARD,
   express: () => (request, response, next) => {

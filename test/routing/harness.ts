@@ -1,4 +1,7 @@
-/** Runs one configuration with and without the guard, and checks that each caller was allowed to run its handlers. */
+/**
+ * Runs one configuration with and without the guard, and checks that each caller was allowed to run its
+ * handlers.
+ */
 import { type Configuration, type Guard, NO_GUARD, type Running } from "./configuration.ts";
 import { mayRun, neededBy, neededByAll, type Ran, type Scopes, scopesWithout } from "./oracle.ts";
 import { type Probe, probesFor, type Scale } from "./probes.ts";
@@ -32,7 +35,10 @@ export interface Summary {
   readonly serverErrors: readonly Finding[];
   /** A canonical request with sufficient scopes was refused. */
   readonly canonicalRefusals: readonly Finding[];
-  /** A request in another spelling that the router serves, and that the guard refuses despite sufficient scopes. */
+  /**
+   * A request in another spelling that the router serves, and that the guard refuses despite sufficient
+   * scopes.
+   */
   readonly servedButRefused: readonly Finding[];
 }
 
@@ -135,7 +141,10 @@ interface Caller {
   readonly isEnough: boolean;
 }
 
-/** A caller without a token, callers who each lack the scopes of one handler, and one with exactly the needed scopes. */
+/**
+ * A caller without a token, callers who each lack the scopes of one handler, and one with exactly the needed
+ * scopes.
+ */
 function callersFor({ ran }: Observed): readonly Caller[] {
   if (ran.length === 0) return [{ name: "every scope", scopes: EVERY_SCOPE, isEnough: false }];
   const isClosed = ran.some((one) => neededBy(one) === "nobody");

@@ -1,18 +1,21 @@
 /**
- * The table of the guard, and a handwritten policy for each handler. The policy is the reference: it uses the parameters
- * that the handler receives, and shares no code with the library.
+ * The table of the guard, and a handwritten policy for each handler. The policy is the reference: it uses the
+ * parameters that the handler receives, and shares no code with the library.
  */
 import { type ScopeMappings } from "scopegate";
 
-/** `"everyone"`: no token is needed. `"nobody"`: the handler must never run. An array: all of these scopes are required. */
+/**
+ * `"everyone"`: no token is needed. `"nobody"`: the handler must never run. An array: all of these scopes are
+ * required.
+ */
 export type Needs = "everyone" | "nobody" | readonly string[];
 
 export interface HandlerPolicy {
   /** What the narrowest rule that covers the whole route requires, by method if the route has several. */
   readonly needs: Needs | Readonly<Record<string, Needs>>;
   /**
-   * Rules that cover a part of the route, by the value of a parameter. They are required too. A key that ends with a
-   * slash is a prefix. With `alone`, the whole route has no rule, and the rule for the part decides.
+   * Rules that cover a part of the route, by the value of a parameter. They are required too. A key that ends
+   * with a slash is a prefix. With `alone`, the whole route has no rule, and the rule for the part decides.
    */
   readonly parts?: {
     readonly parameter: string;

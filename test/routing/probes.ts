@@ -5,8 +5,8 @@ import { STRUCTURE_SPELLINGS } from "./structure-spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 
 /**
- * `"small"` and `"medium"` use some spellings for each target, which differ between configurations. `"full"` uses all
- * of them.
+ * `"small"` and `"medium"` use some spellings for each target, which differ between configurations. `"full"`
+ * uses all of them.
  */
 export type Scale = "small" | "medium" | "full";
 
@@ -27,7 +27,10 @@ const SPELLINGS: readonly Spelling[] = [...STRUCTURE_SPELLINGS, ...CHARACTER_SPE
 /** One of this many spellings is used. */
 const STRIDES: Readonly<Record<Scale, number>> = { small: 60, medium: 2, full: 1 };
 
-/** How many standard targets `"small"` uses in every configuration. Of the others, each configuration uses half. */
+/**
+ * How many standard targets `"small"` uses in every configuration. Of the others, each configuration uses
+ * half.
+ */
 const EVERYWHERE = 12;
 
 const sumOf = (name: string): number => Buffer.from(name).reduce((sum, byte) => sum + byte, 0);

@@ -1,6 +1,6 @@
 /**
- * Kinds of requests that a router serves and that the guard refuses despite sufficient scopes, because routers disagree
- * about the path. The documentation describes every kind listed here.
+ * Kinds of requests that a router serves and that the guard refuses despite sufficient scopes, because
+ * routers disagree about the path. The documentation describes every kind listed here.
  */
 import { type Summary } from "./harness.ts";
 
@@ -50,7 +50,8 @@ export const DOCUMENTED: readonly string[] = [
   "invalid percent-encoding: request_ambiguous",
   "odd absolute form: request_ambiguous",
   "raw #: request_ambiguous",
-  // A public path in another spelling than in the table, or a spelling that matches a rule only after decoding.
+  // A public path in another spelling than in the table, or a spelling that matches a rule only after
+  // decoding.
   "encoded letters: request_ambiguous",
   "encoded unicode: request_ambiguous",
   "extension: request_ambiguous",
@@ -62,7 +63,8 @@ export const DOCUMENTED: readonly string[] = [
   "space: request_ambiguous",
   "trailing slash: request_ambiguous",
   "unicode folding: request_ambiguous",
-  // A path in another spelling than in the table: every rule that one of its readings matches must be satisfied.
+  // A path in another spelling than in the table: every rule that one of its readings matches must be
+  // satisfied.
   "empty parameter: scope_insufficient",
   "encoded letters: credential_missing",
   "encoded letters: scope_insufficient",
@@ -71,7 +73,8 @@ export const DOCUMENTED: readonly string[] = [
   "trailing slash: credential_missing",
   "trailing slash: scope_insufficient",
   "unicode folding: scope_insufficient",
-  // Fastify: the path also matches a rule for a part of the matched route, so that rule must be satisfied too.
+  // Fastify: the path also matches a rule for a part of the matched route, so that rule must be satisfied
+  // too.
   "letter case: scope_insufficient",
   "letters encoded twice: scope_insufficient",
   "long path: scope_insufficient",
@@ -86,7 +89,8 @@ export const DOCUMENTED: readonly string[] = [
   // A wildcard matches the empty path in Express 4 and Fastify, but at least one segment in a rule.
   "empty parameter: credential_missing",
   "empty parameter: route_unmapped",
-  // A handler of `use` serves every path below its own, decoded and trimmed. A path without a rule is refused.
+  // A handler of `use` serves every path below its own, decoded and trimmed. A path without a rule is
+  // refused.
   "encoded unicode: route_unmapped",
   "encoded unicode: scope_insufficient",
   "long path: route_unmapped",

@@ -1,6 +1,6 @@
 /**
- * A route that every framework registers, in this order. Wider routes come first, so that a router that uses the first
- * match runs them.
+ * A route that every framework registers, in this order. Wider routes come first, so that a router that uses
+ * the first match runs them.
  */
 export interface StandardRoute {
   readonly method: "GET" | "POST" | "DELETE" | "ALL";

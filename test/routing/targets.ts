@@ -16,8 +16,8 @@ const get = (path: string): Target => ({ method: "GET", path });
 
 /** Targets of the standard routes. */
 export const STANDARD_TARGETS: readonly Target[] = [
-  // The first request of an application, before the guard has seen its routers. Its path is public, but Express and Koa
-  // run a wider route for it that is not.
+  // The first request of an application, before the guard has seen its routers. Its path is public, but
+  // Express and Koa run a wider route for it that is not.
   get("/pages/index"),
   get("/health"),
   get("/agents/me"),

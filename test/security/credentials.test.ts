@@ -11,7 +11,10 @@ describe("ResourceServer.check", () => {
   );
 });
 
-/** Uses a stand-in for a string that records its calls, because elapsed time depends on the load of the machine. */
+/**
+ * Uses a stand-in for a string that records its calls, because elapsed time depends on the load of the
+ * machine.
+ */
 describe("readCredential, given a credential over the size limit", () => {
   const read = (request: object) =>
     readCredential(

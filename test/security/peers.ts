@@ -19,7 +19,10 @@ export interface Judged {
 export const PEERS = ["jose", "jsonwebtoken", "fast-jwt", "hono/jwt"] as const;
 export type Peer = (typeof PEERS)[number];
 
-/** Each function verifies a token and throws if the library does. hono/jwt has no option for the time, so it is mocked. */
+/**
+ * Each function verifies a token and throws if the library does. hono/jwt has no option for the time, so it
+ * is mocked.
+ */
 const verifiers: Readonly<Record<Peer, (judged: Judged) => unknown>> = {
   jose: ({ token, keyObject, algorithm, audience }) =>
     jwtVerify(token, keyObject, { algorithms: [algorithm], audience, currentDate: new Date(NOW * 1000) }),

@@ -1,14 +1,14 @@
 /**
- * Which statuses are correct, given what the issuer did during a request. One status is correct, except in these windows,
- * in which the service may not know of a change yet:
+ * Which statuses are correct, given what the issuer did during a request. One status is correct, except in
+ * these windows, in which the service may not know of a change yet:
  *
  * - A service may not have a key that was published less than `NOTICE_MS` ago, so 401 is also correct.
- * - A service may still use a key that was withdrawn less than `maxAgeMs` ago. If an outage starts before the service
- *   notices the withdrawal, it may use the key until `BOUND_MS`.
- * - During an outage, keys expire `BOUND_MS` after they were fetched. They may have been fetched up to `REFRESH_MS` before
- *   the outage, so 503 is also correct that much earlier.
- * - In the first `NOTICE_MS` of an outage, and in the first `NOTICE_MS` after it, the statuses before and after the change
- *   are both correct.
+ * - A service may still use a key that was withdrawn less than `maxAgeMs` ago. If an outage starts before the
+ *   service notices the withdrawal, it may use the key until `BOUND_MS`.
+ * - During an outage, keys expire `BOUND_MS` after they were fetched. They may have been fetched up to
+ *   `REFRESH_MS` before the outage, so 503 is also correct that much earlier.
+ * - In the first `NOTICE_MS` of an outage, and in the first `NOTICE_MS` after it, the statuses before and
+ *   after the change are both correct.
  */
 import { type IssuerHistory, type Outage } from "./history.ts";
 import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";

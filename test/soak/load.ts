@@ -8,8 +8,8 @@ import { type Shot } from "./tokens.ts";
 /** The number of connections to each service. Each sends one request at a time. */
 export const CONNECTIONS = 16;
 /**
- * The pause of a connection between two requests. Without it, the shared event loop would be too late for any statement
- * about times.
+ * The pause of a connection between two requests. Without it, the shared event loop would be too late for any
+ * statement about times.
  */
 const REST_MS = 30;
 

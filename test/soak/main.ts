@@ -1,6 +1,7 @@
 /**
- * Sends requests while the issuer rotates its keys and has outages. Valid tokens must get 200, or 503 once an outage has
- * lasted too long. Other tokens must get 401. Sockets and heap must not grow. Exits with 1 on any violation.
+ * Sends requests while the issuer rotates its keys and has outages. Valid tokens must get 200, or 503 once an
+ * outage has lasted too long. Other tokens must get 401. Sockets and heap must not grow. Exits with 1 on any
+ * violation.
  *
  *     npm run test:soak               two minutes
  *     npm run test:soak -- 30         or SOAK_SECONDS=30; runs at least one cycle

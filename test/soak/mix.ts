@@ -1,6 +1,9 @@
 import { type Shot } from "./tokens.ts";
 
-/** The tokens that the load sends now. Every second request has a valid token, and the other tokens take turns. */
+/**
+ * The tokens that the load sends now. Every second request has a valid token, and the other tokens take
+ * turns.
+ */
 export class Mix {
   #valid: Shot | undefined;
   #faulty: readonly Shot[] = [];
@@ -22,7 +25,10 @@ export class Mix {
     this.#arrange();
   }
 
-  /** Sets or removes a token with an unknown `kid`. Such a token makes a service fetch the keys before they expire. */
+  /**
+   * Sets or removes a token with an unknown `kid`. Such a token makes a service fetch the keys before they
+   * expire.
+   */
   setUnknown(unknown: Shot | undefined): void {
     this.#unknown = unknown;
     if (!unknown && this.#older?.kind === "withdrawn key") this.#older = undefined;

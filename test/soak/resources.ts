@@ -17,7 +17,9 @@ const WARM_UP_SAMPLES = 6;
 const MB = 1024 * 1024;
 const HEAP_GROWTH = 0.1;
 const HEAP_GROWTH_BYTES = 4 * MB;
-/** A fetch that is in progress during a sample has two sockets, because the issuer runs in the same process. */
+/**
+ * A fetch that is in progress during a sample has two sockets, because the issuer runs in the same process.
+ */
 const SOCKET_GROWTH = 6;
 
 export class ResourceWatch {

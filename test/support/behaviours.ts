@@ -49,8 +49,8 @@ export function cutOff(value: unknown): Behaviour {
 }
 
 /**
- * Sends the headers immediately, then the document byte by byte, then spaces without end. Each byte arrives soon, and the
- * body remains valid JSON but never ends.
+ * Sends the headers immediately, then the document byte by byte, then spaces without end. Each byte arrives
+ * soon, and the body remains valid JSON but never ends.
  */
 export function drip(value: unknown, intervalMs = 5): Behaviour {
   const body = bytesOf(value);
@@ -71,8 +71,8 @@ export interface Enormous extends Behaviour {
 }
 
 /**
- * Sends the document, padded with spaces to that many bytes, without a `content-length`. Both the complete body and its
- * beginning are valid JSON.
+ * Sends the document, padded with spaces to that many bytes, without a `content-length`. Both the complete
+ * body and its beginning are valid JSON.
  */
 export function enormous(bytes: number, value: unknown = { keys: [] }): Enormous {
   const body = bytesOf(value);
@@ -92,7 +92,9 @@ export function enormous(bytes: number, value: unknown = { keys: [] }): Enormous
   return Object.assign(behaviour, { sent: () => sent });
 }
 
-/** Declares that many bytes in `content-length`, but sends only the document and keeps the connection open. */
+/**
+ * Declares that many bytes in `content-length`, but sends only the document and keeps the connection open.
+ */
 export function enormousDeclared(bytes: number, value: unknown = { keys: [] }): Behaviour {
   const body = bytesOf(value);
   return (_request, response) => {
@@ -101,7 +103,10 @@ export function enormousDeclared(bytes: number, value: unknown = { keys: [] }): 
   };
 }
 
-/** Sends the document, padded with spaces to that many bytes and compressed to about a thousandth of that size. */
+/**
+ * Sends the document, padded with spaces to that many bytes and compressed to about a thousandth of that
+ * size.
+ */
 export function gzipBomb(bytes: number, value: unknown = { keys: [] }): Behaviour {
   const plain = Buffer.alloc(bytes, " ");
   bytesOf(value).copy(plain);

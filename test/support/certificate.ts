@@ -1,4 +1,6 @@
-/** A self-signed certificate, valid until 2126, and a token that its key signed. The private key was not kept. */
+/**
+ * A self-signed certificate, valid until 2126, and a token that its key signed. The private key was not kept.
+ */
 export const CERTIFICATE = `-----BEGIN CERTIFICATE-----
 MIIDFTCCAf2gAwIBAgIUUluB34RJCm0lRKZThfSRmCp6ayYwDQYJKoZIhvcNAQEL
 BQAwGTEXMBUGA1UEAwwOaXNzdWVyLmV4YW1wbGUwIBcNMjYxMTIwMTMxOTA2WhgP

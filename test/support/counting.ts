@@ -1,6 +1,7 @@
 /**
- * A stand-in for a string that counts the characters its methods read, because elapsed time depends on the load of the
- * machine. A search reads every character up to its match; `slice` reads every character that it copies.
+ * A stand-in for a string that counts the characters its methods read, because elapsed time depends on the
+ * load of the machine. A search reads every character up to its match; `slice` reads every character that it
+ * copies.
  */
 export function counting(text: string): { readonly path: string; readonly steps: () => number } {
   let steps = 0;

@@ -26,13 +26,15 @@ export interface OpenIdProvider {
   /** `http://127.0.0.1:<port>`, without a trailing slash. */
   readonly issuer: string;
   /**
-   * Requests an access token with the client credentials grant. Every requested scope is granted. Without any, the token
-   * has no `scope` claim. `aud` is the resource, an absolute URI (RFC 8707).
+   * Requests an access token with the client credentials grant. Every requested scope is granted. Without
+   * any, the token has no `scope` claim. `aud` is the resource, an absolute URI (RFC 8707).
    */
   readonly token: (asked?: { readonly scope?: string; readonly resource?: string }) => Promise<string>;
   /** Changes the claims of a token and signs it again with the same key. */
   readonly forge: (token: string, claims: JWTPayload) => Promise<string>;
-  /** Adds a key to the JWK Set, without signing with it. A key that was withdrawn becomes the same key again. */
+  /**
+   * Adds a key to the JWK Set, without signing with it. A key that was withdrawn becomes the same key again.
+   */
   readonly publish: (kid: string) => Promise<void>;
   /** Signs new tokens with this published key. The other keys stay published. */
   readonly signWith: (kid: string) => void;

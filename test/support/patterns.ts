@@ -2,8 +2,8 @@
 import fc from "fast-check";
 
 /**
- * One segment of a small pattern. `accent` is percent-encoded, `suffix` is `:name-b`, `prefix` is `a-:name`, `pair` is
- * `:name-:name`, and the empty string is a trailing slash.
+ * One segment of a small pattern. `accent` is percent-encoded, `suffix` is `:name-b`, `prefix` is `a-:name`,
+ * `pair` is `:name-:name`, and the empty string is a trailing slash.
  */
 export type Kind = "a" | "A" | "b" | "accent" | "suffix" | "prefix" | "pair" | "parameter" | "wildcard" | "";
 
@@ -49,7 +49,9 @@ export const kindsTable = (one = kinds()): fc.Arbitrary<Kinds[]> =>
 /** The path with these segments. */
 export const textOf = (segments: readonly string[]): string => `/${segments.join("/")}`;
 
-/** Paths that match a pattern, with parameter values that also occur in other patterns and one that does not. */
+/**
+ * Paths that match a pattern, with parameter values that also occur in other patterns and one that does not.
+ */
 export function samplePaths(pattern: Kinds): readonly string[] {
   const paths = pattern.reduce<readonly (readonly string[])[]>(
     (heads, kind) => heads.flatMap((head) => samplesOf(kind).map((tail) => [...head, ...tail])),

@@ -1,4 +1,6 @@
-/** Tokens built from raw bytes, which a signing library would refuse to create. Their signatures are valid. */
+/**
+ * Tokens built from raw bytes, which a signing library would refuse to create. Their signatures are valid.
+ */
 import { createHmac, type KeyObject, sign } from "node:crypto";
 
 export const encode = (bytes: string | Uint8Array): string => Buffer.from(bytes).toString("base64url");

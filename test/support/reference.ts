@@ -1,6 +1,6 @@
 /**
- * A reference for the choice of a rule. It matches every rule with path-to-regexp, one by one, and shares no code with the
- * library, so that it cannot have the same bugs.
+ * A reference for the choice of a rule. It matches every rule with path-to-regexp, one by one, and shares no
+ * code with the library, so that it cannot have the same bugs.
  */
 import { match, type MatchFunction, type ParamData } from "path-to-regexp";
 import { type Kind, type Kinds, samplePaths, sourceOf } from "./patterns.ts";

@@ -1,4 +1,7 @@
-/** Preloaded into a documented server. Replaces its port with a free one, and sends that to the parent process. */
+/**
+ * Preloaded into a documented server. Replaces its port with a free one, and sends that to the parent
+ * process.
+ */
 import { type AddressInfo, type ListenOptions, Server } from "node:net";
 
 type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;

@@ -2,7 +2,9 @@
  * The check at the route that runs. Express assigns `request.route` before the handlers of a route, and gives no other
  * sign. An accessor on the prototype of all requests notices it and puts the check in front of each handler, once.
  */
-import { isGuarded, guardRoute, settle } from "../guard.ts";
+import { settle } from "../../runtime/pending.ts";
+import { watchProperty } from "../../runtime/watch-property.ts";
+import { isGuarded, guardRoute } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -30,33 +32,19 @@ export function watchRoutes(request: object): void {
 
 /** The topmost prototype that Express gives to requests, so that applications inside routers have the accessor too. */
 function findHolder(request: object): object {
-  let holder = request;
-  for (;;) {
-    const next = Object.getPrototypeOf(holder) as object | null;
-    // Node's prototypes must stay as they are: all servers of the process share them.
-    if (!next || Object.hasOwn(next, "_read") || Object.hasOwn(next, "rawTrailers")) return holder;
-    holder = next;
-  }
+  const next = Object.getPrototypeOf(request) as object | null;
+  // Node's prototypes must stay as they are: all servers of the process share them.
+  if (!next || Object.hasOwn(next, "_read") || Object.hasOwn(next, "rawTrailers")) return request;
+  return findHolder(next);
 }
 
 function watch(holder: object): void {
   const present = Object.getOwnPropertyDescriptor(holder, "route");
-  Object.defineProperty(holder, "route", {
-    configurable: true,
-    enumerable: true,
-    get(this: Assigned) {
-      return this[ASSIGNED];
-    },
-    set(this: Assigned, route: unknown) {
-      this[ASSIGNED] = route;
-      // Another copy of the package may watch the same requests.
-      present?.set?.call(this, route);
-      if (isRoute(route)) for (const layer of route.stack) putCheck(layer);
-    },
-  } satisfies PropertyDescriptor & ThisType<Assigned>);
+  watchProperty(holder, "route", ASSIGNED, ({ [ASSIGNED]: route }) => {
+    if (isRoute(route)) for (const layer of route.stack) putCheck(layer);
+  });
   watched.add(holder);
-  const assigned: unknown = present && "value" in present ? present.value : undefined;
-  if (assigned !== undefined) Reflect.set(holder, "route", assigned);
+  if (present?.value !== undefined) Reflect.set(holder, "route", present.value);
 }
 
 /** By the layer and not by the handler: other packages may wrap what is assigned to `layer.handle`. */

@@ -1,8 +1,9 @@
 /** The patterns of a route from the root of the application down, as a request has reached it. */
+import { type PatternSegment } from "../../policy/pattern.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
-import { BoundedMap } from "../../runtime/bounded-map.ts";
+import { createWarning } from "../../runtime/warn-once.ts";
 import { readProperty } from "../node-request.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
@@ -52,83 +53,57 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
   return first < 0 ? patterns : patterns.slice(0, first + 1);
 }
 
-/** Mounts with parameters are requested in any number of spellings. */
-const MAX_MOUNTS = 100;
-
-/** Routers may be mounted at any time, and counting the layers of an application takes time. */
-const MAX_AGE_MS = 1_000;
-
-/** The mounts of each route, by the mount as it was requested. */
-let knownMounts = new WeakMap<ExpressRoute, BoundedMap<string, readonly string[]>>();
-let knownSince = 0;
-
+/** The mounts that Express reports and that this request can have come through, and the mount as it was requested. */
 function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): readonly string[] {
-  const now = performance.now();
-  if (now - knownSince >= MAX_AGE_MS) {
-    knownMounts = new WeakMap();
-    knownSince = now;
-  }
-  const found = knownMounts.get(route)?.get(baseUrl);
-  if (found) return found;
   const path = readPath(baseUrl);
-  const apps = [readProperty(request, "app"), readProperty(request, GUARDED_APP)].filter(
-    (app) => app !== undefined,
+  const apps = new Set([readProperty(request, "app"), readProperty(request, GUARDED_APP)]);
+  const reported = [...apps].flatMap((app) =>
+    app && path ? readMounts(app, route).filter(({ segments }) => fitOf(segments, path)) : [],
   );
-  const reported = path ? [...new Set(apps)].flatMap((app) => reportedMounts(app, route, path)) : [];
-  if (reported.length === 0) warnOfMounts(apps[0] ?? route);
-  const mounts = [...new Set([...reported, literalPattern(baseUrl)])];
-  const known = knownMounts.get(route) ?? new BoundedMap<string, readonly string[]>(MAX_MOUNTS);
-  knownMounts.set(route, known);
-  known.set(baseUrl, mounts);
-  return mounts;
+  if (reported.length === 0) warnOfMounts();
+  return [...new Set([...reported.map(({ source }) => source), literalPattern(baseUrl)])];
 }
 
-/** The routes of an application with the mounts above them; `undefined` for a mount that Express does not report. */
+interface Mount {
+  readonly source: string;
+  readonly segments: readonly PatternSegment[];
+}
+
+/** The mounts above the routes of an application, as long as it has as many layers. */
 interface Tree {
   readonly layers: number;
   countedAt: number;
-  readonly mounts: ReadonlyMap<ExpressRoute, readonly (readonly string[] | undefined)[]>;
+  readonly mounts: Map<ExpressRoute, readonly Mount[]>;
 }
 
 const trees = new WeakMap<ExpressApplication, Tree>();
 
-function reportedMounts(app: ExpressApplication, route: ExpressRoute, path: Path): readonly string[] {
-  const reported = readTree(app, route).mounts.get(route) ?? [];
-  return reported.flatMap((mounts = []) => mounts).filter((mount) => isMountOf(mount, path));
-}
+/** How long an application is not searched for new routers, because counting its layers takes time. */
+const MAX_AGE_MS = 1_000;
 
-/** Reads an application again when it has more layers than before. */
-function readTree(app: ExpressApplication, route: ExpressRoute): Tree {
+function readMounts(app: ExpressApplication, route: ExpressRoute): readonly Mount[] {
   const known = trees.get(app);
-  if (known?.countedAt === knownSince && known.mounts.has(route)) return known;
+  const now = performance.now();
+  const found = known && now - known.countedAt < MAX_AGE_MS ? known.mounts.get(route) : undefined;
+  if (found) return found;
   const layers = countLayers(app);
-  if (known?.layers === layers) {
-    known.countedAt = knownSince;
-    return known;
-  }
-  const mounts = new Map<ExpressRoute, (readonly string[] | undefined)[]>();
-  for (const { route, mounts: own } of visit(app))
-    if (route) mounts.set(route, [...(mounts.get(route) ?? []), own]);
-  const tree = { layers, countedAt: knownSince, mounts };
+  const tree = known?.layers === layers ? known : { layers, countedAt: now, mounts: findMounts(app) };
+  tree.countedAt = now;
   trees.set(app, tree);
-  // A route may have another mount now.
-  if (known) knownMounts = new WeakMap();
-  return tree;
+  return tree.mounts.get(route) ?? [];
 }
 
-function isMountOf(mount: string, path: Path): boolean {
-  const pattern = parseRoutePattern(mount || "/");
-  return pattern?.alternatives.some(({ segments }) => fitOf(segments, path)) ?? false;
+function findMounts(app: ExpressApplication): Tree["mounts"] {
+  const mounts: Tree["mounts"] = new Map();
+  for (const { route, mounts: own = [] } of visit(app)) {
+    const read = own.flatMap((source) =>
+      (parseRoutePattern(source || "/")?.alternatives ?? []).map(({ segments }) => ({ source, segments })),
+    );
+    if (route) mounts.set(route, [...(mounts.get(route) ?? []), ...read]);
+  }
+  return mounts;
 }
 
-const warned = new WeakSet<object>();
-
-/** Once for each application, or for the route of a router without one. */
-function warnOfMounts(owner: object): void {
-  if (warned.has(owner)) return;
-  warned.add(owner);
-  process.emitWarning(
-    "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
-    "ScopegateWarning",
-  );
-}
+const warnOfMounts = createWarning(
+  "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
+);

@@ -2,14 +2,13 @@
  * The check at the route that runs. @koa/router runs every route that matches, and assigns `context.router` before it
  * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
  */
+import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
 
 /** Where a context keeps what @koa/router assigned to it. koa-router before 7.2 assigns `matched` only. */
 const ASSIGNED = { router: Symbol("router"), matched: Symbol("matched") };
-
-type Watched = KoaContext & Record<symbol, unknown>;
 
 const watched = new WeakSet<object>();
 
@@ -19,29 +18,14 @@ export function watchRouters(context: KoaContext): void {
   const holder = context.app?.context === prototype ? prototype : context;
   if (watched.has(holder)) return;
   watched.add(holder);
-  watch(holder, context as Watched, "router");
-  watch(holder, context as Watched, "matched");
-}
-
-function watch(holder: object, context: Watched, name: keyof typeof ASSIGNED): void {
-  const key = ASSIGNED[name];
-  const present = Object.getOwnPropertyDescriptor(holder, name);
-  const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
-  Reflect.deleteProperty(context, name);
-  Object.defineProperty(holder, name, {
-    configurable: true,
-    enumerable: true,
-    get(this: Watched) {
-      return this[key];
-    },
-    set(this: Watched, value: unknown) {
-      this[key] = value;
-      // Another copy of the package may watch the same contexts.
-      present?.set?.call(this, value);
-      this.matched?.forEach(putCheck);
-    },
-  });
-  context[key] = own;
+  for (const name of ["router", "matched"] as const) {
+    const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
+    Reflect.deleteProperty(context, name);
+    watchProperty(holder, name, ASSIGNED[name], ({ [ASSIGNED.matched]: matched }) =>
+      (matched as KoaContext["matched"])?.forEach(putCheck),
+    );
+    Reflect.set(context, ASSIGNED[name], own);
+  }
 }
 
 type Check = (context: KoaContext, next: () => Promise<unknown>) => unknown;

@@ -1,4 +1,4 @@
-/** Two copies of the package in one process, as where two packages of a project have installed one each. */
+/** Two copies of the package in one process, as when two dependencies of a project install one each. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,21 +22,21 @@ const IMPORTS = `import express from "express";
   import * as core from "scopegate";
   import * as adapter from "scopegate/express";
   import other from "./node_modules/other/index.cjs";
-  if (core.createResourceServer === other.core.createResourceServer) throw new Error("This is one copy.");
+  if (core.createResourceServer === other.core.createResourceServer) throw new Error("Both imports are the same copy.");
   const { createResourceServer } = core;
 `;
 
-it("keeps the class of an error: a mistake found by one copy is a ConfigurationError of the other", async () => {
+it("recognizes a ConfigurationError of another copy with instanceof", async () => {
   const code = `const { ConfigurationError } = other.core; const { principalOf, protect, requireScopes } = adapter;`;
   expect(await serve(project, "errors.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
 });
 
-it("guards with the server of another copy", async () => {
+it("protects an application with the server of another copy", async () => {
   const code = `const { ConfigurationError } = core; const { principalOf, protect, requireScopes } = other.adapter;`;
   expect(await serve(project, "server.mjs", IMPORTS + code)).toBe("401 Bearer\n200 user-1\ntrue");
 });
 
-it("lets nobody in through a requireScopes that does not know the guard of another copy", async () => {
+it("returns 500 from requireScopes if the guard is of another copy", async () => {
   const code = `const { ConfigurationError } = core; const { protect } = adapter;
     const { principalOf, requireScopes } = other.adapter;`;
   expect(await serve(project, "scopes.mjs", IMPORTS + code)).toBe("401 Bearer\n500 null\ntrue");

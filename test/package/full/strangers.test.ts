@@ -1,4 +1,7 @@
-/** The tarball, installed by npm into the projects of strangers: they compile, without skipLibCheck, and serve. */
+/**
+ * Installs the tarball with npm into projects like those of users, which must compile without skipLibCheck
+ * and run.
+ */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -27,14 +30,14 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const line = "401, 200 web for reader, 403";
 const SERVED = ["credential_missing 401 option_missing true", "true", line, line, line, line].join("\n");
 
-it("installs without a word of scripts of ours", () => {
+it("runs no script of scopegate at installation", () => {
   expect(said).not.toMatch(/scopegate.*(?:prepare|install)/);
 });
 
 describe.each(Object.keys(COMPILERS) as Compiler[])("TypeScript %s", (compiler) => {
   const own = Object.entries(PROJECTS).filter(([, { compilers }]) => compilers?.includes(compiler) ?? true);
 
-  it.each(own)("compiles and serves: %s", (name, project) => {
+  it.each(own)("compiles and runs the service: %s", (name, project) => {
     const folder = createProject(root, name, project, compiler);
     expect(compile(root, folder, compiler)).toEqual([]);
     const file = name === "a bundler" ? "bundle.mjs" : "out/service.js";
@@ -46,8 +49,8 @@ describe.each(Object.keys(COMPILERS) as Compiler[])("TypeScript %s", (compiler) 
   });
 });
 
-describe.each(["5.4", "7.0"] as const)("a project of both kinds, TypeScript %s", (compiler) => {
-  it("hands types, classes and functions from one half to the other", () => {
+describe.each(["5.4", "7.0"] as const)("a project with both module systems, TypeScript %s", (compiler) => {
+  it("shares types, classes and functions between both module systems", () => {
     const files = ["mixed.mts", "parts.cts"];
     const project = { type: "module", compilerOptions: { module: "nodenext" }, files } as const;
     const folder = createProject(root, "both kinds", project, compiler);
@@ -56,8 +59,8 @@ describe.each(["5.4", "7.0"] as const)("a project of both kinds, TypeScript %s",
   });
 });
 
-describe.each(["5.9", "7.0"] as const)("mistakes, TypeScript %s", (compiler) => {
-  it("do not compile, each for its own reason", () => {
+describe.each(["5.9", "7.0"] as const)("invalid programs, TypeScript %s", (compiler) => {
+  it("cause exactly the expected compiler errors", () => {
     const compilerOptions = { module: "nodenext", noEmit: true };
     const project = { type: "module", compilerOptions, folder: "mistakes", files: MISTAKES } as const;
     const folder = createProject(root, "mistakes", project, compiler);
@@ -76,17 +79,17 @@ describe.each(["5.9", "7.0"] as const)("mistakes, TypeScript %s", (compiler) => 
   });
 });
 
-describe("what was compiled", () => {
+describe("the compiled service", () => {
   const folder = (): string => join(root, "CommonJS-node16-5.9");
 
-  it("serves from a CommonJS bundle, which holds one copy of the package", () => {
+  it("runs from a CommonJS bundle with one copy of the package", () => {
     bundle(root, join(folder(), "out/service.js"), join(folder(), "bundle.cjs"), "cjs");
     expect(run(folder(), "bundle.cjs")).toBe(SERVED);
     const code = readFileSync(join(folder(), "bundle.cjs"), "utf8");
     expect(code.match(/"configuration_invalid"/g)).toHaveLength(1);
   });
 
-  it(`serves with the oldest frameworks that are allowed: ${OLDEST_FRAMEWORKS.join(", ")}`, () => {
+  it(`runs with the oldest frameworks that the peer dependencies allow: ${OLDEST_FRAMEWORKS.join(", ")}`, () => {
     install(folder(), OLDEST_FRAMEWORKS);
     for (const name of OLDEST_FRAMEWORKS) {
       const [framework = "", version] = name.split("@");

@@ -1,4 +1,4 @@
-/** The projects of strangers: what they install, and how they compile. */
+/** Projects like those of users, with their dependencies and compiler options. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,7 @@ import { manifest, type Packed } from "../packed.ts";
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
-/** Each TypeScript that strangers may have, installed under its own name. */
+/** The supported versions of TypeScript, each installed under its own name. */
 export const COMPILERS = { "5.4": "5.4.5", "5.9": "5.9.3", "6.0": "6.0.3", "7.0": "7.0.2" } as const;
 export type Compiler = keyof typeof COMPILERS;
 
@@ -24,10 +24,10 @@ const LIBRARIES = [
 export interface Project {
   readonly type: "module" | "commonjs";
   readonly compilerOptions: object;
-  /** The folder of its files, and those of them that are compiled. Default: the service. */
+  /** The folder of its files, and the files to compile. Default: the service. */
   readonly folder?: "programs" | "mistakes";
   readonly files?: readonly string[];
-  /** Absent: all of them. */
+  /** Default: all of them. */
   readonly compilers?: readonly Compiler[];
 }
 
@@ -43,13 +43,13 @@ export const PROJECTS: Readonly<Record<string, Project>> = {
   "CommonJS, node10": {
     type: "commonjs",
     compilerOptions: { module: "commonjs", moduleResolution: "node10" },
-    // Later ones have left it.
+    // Later versions do not support `node10`.
     compilers: ["5.9"],
   },
   "a bundler": { type: "module", compilerOptions: { module: "esnext", moduleResolution: "bundler" } },
 };
 
-/** As strict as a stranger may be; declarations of libraries are checked as well. */
+/** Strict options that also check the declarations of libraries. */
 const STRICT = {
   target: "es2022",
   strict: true,
@@ -78,12 +78,12 @@ export const installStrangers = (folder: string, { tarball }: Packed): string =>
     ...Object.entries(COMPILERS).map(([name, version]) => `typescript-${name}@npm:typescript@${version}`),
   ]);
 
-/** The oldest of each framework that the peer dependencies allow. */
+/** The oldest version of each framework that the peer dependencies allow. */
 export const OLDEST_FRAMEWORKS = Object.entries(manifest.peerDependencies).map(
   ([name, range]) => `${name}@${range.split(" ")[0]?.slice(1) ?? ""}`,
 );
 
-/** Makes a project inside of the folder that has everything installed. */
+/** Creates a project inside the folder in which everything is installed. */
 export function createProject(
   root: string,
   name: string,
@@ -98,7 +98,9 @@ export function createProject(
   return folder;
 }
 
-/** Compiles a project; the mistakes in its own files and in ours, not those of other libraries. */
+/**
+ * Compiles a project. Returns the errors in its own files and in scopegate, but not those in other packages.
+ */
 export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
   const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
@@ -112,9 +114,9 @@ export function compile(root: string, folder: string, compiler: Compiler): reado
     .filter((line) => !line.includes("node_modules/") || line.includes("node_modules/scopegate/"));
 }
 
-/** Bundles what was compiled into one file, as a stranger's build does. */
+/** Bundles a compiled file with its imports, as a user's build would. */
 export function bundle(root: string, file: string, outfile: string, format: "esm" | "cjs"): void {
-  // What requires modules of Node itself cannot be put into an ECMAScript module by this bundler.
+  // esbuild cannot bundle packages that require modules of Node into an ECMAScript module.
   const external = ["express", "koa", "fastify", "fastify-plugin"].map((name) => `--external:${name}`);
   const options = [
     "--bundle",

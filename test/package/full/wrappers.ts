@@ -97,14 +97,14 @@ export const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     isTracer: true,
   },
   "dd-trace": {
-    // Nothing listens on the port of the agent.
+    // The agent is not running, so its port is closed.
     code: `
       process.env.DD_TRACE_ENABLED = "true";
       process.env.DD_INSTRUMENTATION_TELEMETRY_ENABLED = "false";
       process.env.DD_REMOTE_CONFIGURATION_ENABLED = "false";
       const tracer = require("dd-trace").init({ url: "http://127.0.0.1:1", startupLogs: false });
       globalThis.isTracing = () => tracer.scope().active() !== null;`,
-    // Loaded after Express it traces HTTP only.
+    // If it is loaded after Express, it only traces HTTP.
     orders: ["before"],
     onStack: { "Express 4": "dd-trace", "Express 5": "dd-trace", Koa: "dd-trace" },
     isTracer: true,

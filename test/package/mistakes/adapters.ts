@@ -1,4 +1,4 @@
-/** A guard of another framework, or without a server, is no guard. */
+/** Guards of another framework or without a server must not compile. */
 import express from "express";
 import { fastify } from "fastify";
 import Koa from "koa";

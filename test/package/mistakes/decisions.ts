@@ -1,4 +1,4 @@
-/** A decision, a principal and a table are read; a refusal is looked at before it is answered. */
+/** Decisions and principals are read-only, and `refuse` does not accept an allowed decision. */
 import { createResourceServer, type Decision, type Principal } from "scopegate";
 
 declare const decision: Decision;

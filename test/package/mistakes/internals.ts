@@ -1,4 +1,4 @@
-/** What is not exported cannot be imported. */
+/** Internal modules and names cannot be imported. */
 import { createResourceServer } from "scopegate/dist/index.js"; // TS2307
 import { guard } from "scopegate/guard"; // TS2307
 import { createVerifier } from "scopegate"; // TS2305

@@ -1,4 +1,4 @@
-/** Options that would be read as something else, or not at all. */
+/** Options with wrong names or values must not compile. */
 import { createResourceServer, hasScopes } from "scopegate";
 
 createResourceServer({ scopeMapping: {} }); // TS2561

@@ -1,4 +1,6 @@
-/** The ECMAScript half of a project of both kinds: what one half makes the other takes, types included. */
+/**
+ * The ECMAScript module of a project with both module systems. It shares values and types with `parts.cts`.
+ */
 import { ConfigurationError, createResourceServer, hasScopes, type Principal } from "scopegate";
 import { principalOf, protect } from "scopegate/express";
 import parts from "./parts.cjs";

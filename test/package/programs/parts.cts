@@ -1,4 +1,4 @@
-/** The CommonJS half of a project of both kinds. */
+/** The CommonJS module of a project with both module systems. */
 import scopegate = require("scopegate");
 import adapter = require("scopegate/express");
 

@@ -1,4 +1,7 @@
-/** A stranger's program, compiled in each kind of project: every entry serves, and prints what it answered. */
+/**
+ * A user's program, compiled in every kind of project. It serves requests with each adapter and prints the
+ * responses.
+ */
 import { createHmac, createSecretKey } from "node:crypto";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo } from "node:net";
@@ -21,7 +24,7 @@ import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { check, createTestIssuer, type TestCaller } from "scopegate/testing";
 
-const secret = "a secret of a stranger, 32 bytes or longer";
+const secret = "a secret of a user, at least 32 bytes long";
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 function sign(claims: object): string {

@@ -36,7 +36,7 @@ const server = createResourceServer({
   },
 });
 
-/** Each path, the scopes that are enough for it, and sets of scopes that are not. */
+/** Each path, with sufficient scopes and sets of insufficient scopes. */
 const REQUESTS = [
   { path: "/agents/public", enough: ["agents:public:read"], insufficient: [["agents:web:read"]] },
   {
@@ -62,7 +62,7 @@ interface Application {
   readonly handlers: () => readonly unknown[];
 }
 
-/** What a handler sees, where `isWanted`: the functions that called it, and whether a trace is active. */
+/** Recorded by the next handler if `isWanted`: its call stack, and whether a trace is active. */
 const seen = { isWanted: false, stack: "", isTraced: false };
 
 function answer(route: string, principal: core.Principal | undefined): string {
@@ -204,13 +204,16 @@ async function main(): Promise<void> {
       for (const { path, allowed } of repeated) {
         const status = (await get(port, path, allowed)).slice(0, 3);
         statuses[status] = (statuses[status] ?? 0) + 1;
-        // Thousands of answers like this one would take minutes.
+        // Recording the call stack of every request would take minutes.
         if (status !== "200") return;
       }
     }
   };
   const token = await tokenFor(["agents:web:read"]);
-  /** Asks for a route that is decided without waiting: the router is on the call stack of its handler. */
+  /**
+   * Requests a route that is decided synchronously, so that the call stack of its handler includes the
+   * router.
+   */
   const measure = async () => {
     seen.isWanted = true;
     await get(port, "/agents/web", token);

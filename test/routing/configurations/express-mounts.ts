@@ -1,4 +1,7 @@
-/** Express applications that mount routers and applications below parameters, below several paths and below each other. */
+/**
+ * Express applications that mount routers and applications below parameters, below several paths and below
+ * each other.
+ */
 import type { Express, IRouter } from "express";
 import { type Configuration } from "../configuration.ts";
 import { type Target } from "../targets.ts";

@@ -1,4 +1,6 @@
-/** Fastify applications that run Express or Node handlers in a hook. Fastify does not know which of them ran. */
+/**
+ * Fastify applications that run Express or Node handlers in a hook. Fastify does not know which of them ran.
+ */
 import { type IncomingMessage, type ServerResponse } from "node:http";
 import express4 from "express4";
 import { type Configuration } from "../configuration.ts";
@@ -76,7 +78,9 @@ const routers: readonly (readonly [string, RouterOptions])[] = [
   [", everything lenient", LENIENT],
 ];
 
-/** The hook of @fastify/express runs first. Handlers that are added after the guard must still be protected. */
+/**
+ * The hook of @fastify/express runs first. Handlers that are added after the guard must still be protected.
+ */
 const inTheOtherOrder: FastifySetup = {
   name: "@fastify/express registered before the guard",
   targets: TARGETS,

@@ -10,7 +10,10 @@ const OWS = /[ \t]*/y;
 /** One `qdtext` character or one quoted pair. */
 const QUOTED_CHARACTER = /[\t \x21\x23-\x5b\x5d-\x7e]|\\([\t \x21-\x7e])/y;
 
-/** Parses the challenges of a field, and throws if it is invalid. Does not support `token68`, which Bearer does not use. */
+/**
+ * Parses the challenges of a field, and throws if it is invalid. Does not support `token68`, which Bearer
+ * does not use.
+ */
 export function parseChallenges(field: string): readonly ParsedChallenge[] {
   let position = 0;
   const take = (expression: RegExp): RegExpExecArray | undefined => {

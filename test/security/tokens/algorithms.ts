@@ -1,4 +1,7 @@
-/** Tokens with alg "none", confused algorithms, algorithms that are not configured, and every supported algorithm. */
+/**
+ * Tokens with alg "none", confused algorithms, algorithms that are not configured, and every supported
+ * algorithm.
+ */
 import { createSecretKey } from "node:crypto";
 import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../../support/certificate.ts";
 import {

@@ -1,4 +1,7 @@
-/** Tokens with claims of the wrong type, at the limits of their validity, for another service, or on a prototype. */
+/**
+ * Tokens with claims of the wrong type, at the limits of their validity, for another service, or on a
+ * prototype.
+ */
 import { claims, claimsJson, forge, NOW, type TokenCase } from "./forge.ts";
 
 const of = (

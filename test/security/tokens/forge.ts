@@ -1,4 +1,7 @@
-/** Keys, and functions that build tokens byte by byte, because a signing library would refuse to create most of these. */
+/**
+ * Keys, and functions that build tokens byte by byte, because a signing library would refuse to create most
+ * of these.
+ */
 import {
   createHmac,
   createPublicKey,

@@ -45,7 +45,10 @@ const parts: readonly TokenCase[] = [
   malformed("a leading scheme", `Bearer ${token}`),
 ];
 
-/** Replaces the last letter with the next one. Changes only unused bits if the length is not a multiple of four. */
+/**
+ * Replaces the last letter with the next one. Changes only unused bits if the length is not a multiple of
+ * four.
+ */
 const bump = (text: string): string => {
   const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   return text.slice(0, -1) + (letters[letters.indexOf(text.slice(-1)) + 1] ?? "A");
