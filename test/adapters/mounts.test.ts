@@ -151,9 +151,12 @@ describe.each([
   });
 
   it("reads a mount as it was requested when Express does not report it, and warns once", async () => {
+    // The process is warned once by each copy of the package.
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const inner = logs();
-    const app = express().use(protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
+    const app = express().use(fresh.protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
     app.use("/api/:team", (request, response, next) => {
       inner(request, response, next);
     });
@@ -171,8 +174,11 @@ describe.each([
   });
 
   it("warns of no mount that Express reports", async () => {
+    // The process is warned once by each copy of the package.
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    const app = express().use(protect(serverFor(LOGS)));
+    const app = express().use(fresh.protect(serverFor(LOGS)));
     app.use("/api", express().use("/:team", logs()));
     await expectWritten(await start(app));
     expect(warn).not.toHaveBeenCalled();
