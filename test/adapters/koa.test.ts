@@ -93,6 +93,39 @@ describe.each([
     expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/public", [])).toBe(400);
   });
 
+  it.each([
+    ["/api/public", "/secret"],
+    ["/api/apix", "x"],
+  ])(
+    "refuses %s when a middleware of a mounted application rewrites the path to %s",
+    async (path, rewritten) => {
+      const inner = new Koa();
+      inner.use((context, next) => {
+        context.path = rewritten;
+        return next();
+      });
+      inner.use(protect(serverFor({ "GET /api/*path": "public" })));
+      inner.use((context) => {
+        context.body = "ran";
+      });
+      expect(await statusOf(new Koa().use(mount("/api", inner)), path, [])).toBe(400);
+    },
+  );
+
+  it("requires the rule of a method that a middleware has written in lower case", async () => {
+    const app = new Koa();
+    app.use((context, next) => {
+      context.method = context.method.toLowerCase();
+      return next();
+    });
+    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] })));
+    app.use((context) => {
+      context.body = context.method;
+    });
+    expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
+    expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
+  });
+
   it.each(["/api", "/api/"])(
     "reads the whole path behind a mount at %s that passes the request on",
     async (prefix) => {
