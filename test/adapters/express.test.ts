@@ -229,7 +229,12 @@ describe.each([
       ran += 1;
       response.end();
     });
+    const onFault: ErrorRequestHandler = (_error, _request, _response, _next) => {
+      ran += 1;
+    };
+    app.use(onFault);
     expect(await statusOf(app, "/agents", ["agents:read"])).toBe(503);
+    await new Promise(setImmediate);
     expect(ran).toBe(0);
   });
 
