@@ -65,7 +65,7 @@ describe.each([
     });
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     const app = express().use(protect(server), (request, response, next) => {
-      router({ ...request } as Request, response, next);
+      router(Object.assign({}, request), response, next);
     });
     const { port, close } = await listen(createServer(app));
     closing.push(close);

@@ -126,10 +126,37 @@ describe.each([
     expect(await get("/b/web/logs", "b:api:read")).toBe(403);
   });
 
+  it("requires the rule of the mount as it was requested in a router that is also called by hand", async () => {
+    const router = express.Router().get("/:page", handler);
+    const rules: ScopeMappings = { "GET /b/:team/x": [], "GET /b/:team/:page": ["page:read"] };
+    const app = express().use(protect(serverFor(rules)));
+    app.use("/a", router);
+    app.use("/b/:team", (request, response, next) => {
+      router(request, response, next);
+    });
+    const get = await start(app);
+    for (const path of ["/b/web/x", "/b/a(b)/x", "/b/:team/x"]) {
+      expect(await get(path), path).toBe(403);
+      expect(await get(path, "page:read"), path).toBe(200);
+    }
+  });
+
+  it("finds the mount of a router that was mounted after requests for other routes", async () => {
+    const app = express().use(protect(serverFor({ ...LOGS, "GET /other/logs": [] })));
+    app.use("/other", logs());
+    const get = await start(app);
+    expect(await get("/other/logs")).toBe(200);
+    app.use("/api/:team", logs());
+    await expectWritten(get);
+  });
+
   it("reads a mount as it was requested when Express does not report it, and warns once", async () => {
+    // The process is warned once by each copy of the package.
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const inner = logs();
-    const app = express().use(protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
+    const app = express().use(fresh.protect(serverFor({ ...LOGS, "* /{*path}": ["any:thing"] })));
     app.use("/api/:team", (request, response, next) => {
       inner(request, response, next);
     });
@@ -147,8 +174,11 @@ describe.each([
   });
 
   it("warns of no mount that Express reports", async () => {
+    // The process is warned once by each copy of the package.
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-    const app = express().use(protect(serverFor(LOGS)));
+    const app = express().use(fresh.protect(serverFor(LOGS)));
     app.use("/api", express().use("/:team", logs()));
     await expectWritten(await start(app));
     expect(warn).not.toHaveBeenCalled();
@@ -162,6 +192,39 @@ describe.each([
     expect(await get("/a/me")).toBe(403);
     expect(await get("/a/me", "a:read")).toBe(200);
     expect(await get("/b/1", "b:read")).toBe(200);
+  });
+
+  it("requires the rules of the paths of a route up to the first one that surely matches", async () => {
+    const rules: ScopeMappings = {
+      "GET /a/1": [],
+      "GET /a/:y": ["a:read"],
+      "GET /:x/1": ["x:read"],
+      "GET /:x/:y": [],
+    };
+    const statusFor = async (paths: string[], ...scopes: string[]) => {
+      const app = express().use(protect(serverFor(rules)));
+      app.get(paths, handler);
+      return (await start(app))("/a/1", ...scopes);
+    };
+    expect(await statusFor(["/a/:y", "/:x/1"], "a:read")).toBe(200);
+    expect(await statusFor(["/:x/1", "/a/:y"], "a:read")).toBe(403);
+    expect(await statusFor(["/:x/1", "/a/:y"], "x:read")).toBe(200);
+    // A case-sensitive router skips the first path.
+    expect(await statusFor(["/A/:y", "/:x/1"])).toBe(403);
+  });
+
+  it("decides by the path alone where a route or a mount is a regular expression", async () => {
+    const rules: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /b/:id": [], "GET /:x/:y": ["any:read"] };
+    const app = express().use(protect(serverFor(rules)));
+    app.get(/^\/[ab]\/1$/i, handler).use(/^\/[ab]/i, express.Router().get(/./, handler));
+    const get = await start(app);
+    for (const id of ["1", "2"]) {
+      expect(await get(`/a/${id}`, "a:read")).toBe(200);
+      expect(await get(`/b/${id}`)).toBe(200);
+      expect(await get(`/a/${id}`)).toBe(403);
+      // Another spelling of a path is refused at a route that no rule covers.
+      expect(await get(`/A/${id}`, "a:read", "any:read")).toBe(400);
+    }
   });
 
   it("checks a route behind several paths of one mount", async () => {
