@@ -35,9 +35,7 @@ function withoutExpressions(url: string): string {
 /** A parameter, a wildcard, a doubled colon, which stands for one, or text. */
 const TOKEN = /:([^:/\-.(]+)(?:\(\))?|\*|::|:|[^:*]+/g;
 
-/**
- * A wildcard behind text stays in its segment. No pattern of the table can say that, so the route is denied.
- */
+/** A wildcard behind text stays in its segment. No rule can be written for that, so the route is denied. */
 const toSegment = (segment: string): string =>
   segment.replaceAll(TOKEN, (token, name?: string) => {
     if (name !== undefined) return `:${quoteName(name)}`;
