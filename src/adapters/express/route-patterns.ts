@@ -24,7 +24,7 @@ export function patternsAt(request: ExpressRequest, route: ExpressRoute): readon
 /** Where a request keeps the application that its guard runs in, which may be one around `request.app`. */
 const GUARDED_APP = Symbol("application");
 
-type Guarded = ExpressRequest & { [GUARDED_APP]?: ExpressApplication };
+type Guarded = ExpressRequest & { readonly app?: ExpressApplication; [GUARDED_APP]?: ExpressApplication };
 
 export function rememberApplication(request: Guarded | object): void {
   const guarded = request as Guarded;
