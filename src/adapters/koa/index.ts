@@ -1,8 +1,13 @@
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createBodyWarning } from "../body-parser.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import {
+  assertNoOptions,
+  assertResourceServer,
+  createBodyWarning,
+  misplaced,
+  type NoOptions,
+} from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
