@@ -12,22 +12,13 @@ const MEMBERS_OF_LITERALS = [
     ...("filtered" in value ? [`index.defaultScopeMappings.__type.${key}.__type.filtered`] : []),
   ]),
   "adapters/koa.KoaContext.app.__type.context",
+  ...[
+    "KoaLayer.opts.__type.end",
+    "KoaLayer.opts.__type.pathAsRegExp",
+    "KoaRouter.opts.__type.routerPath",
+  ].map((name) => `adapters/koa.${name}`),
   "adapters/fastify.FastifyRequest.routeOptions.__type.url",
 ];
-
-/** Properties of the objects of a framework, which the framework documents. */
-const MEMBERS_OF_FRAMEWORKS = Object.entries({
-  "fastify.FastifyRequest": ["raw", "method", "params"],
-  "fastify.FastifyReply": ["code", "headers", "send"],
-  "fastify.FastifyInstance": ["addHook"],
-  "fastify.FastifyRoute": ["method"],
-  "fastify.FastifyRoutesInstance": ["addHook"],
-  "express.ExpressRequest": ["method", "originalUrl", "app"],
-  "koa.KoaContext": ["req", "app", "method", "url", "originalUrl", "params", "status", "body", "set"],
-  "koa.KoaLayer": ["opts.__type.end", "opts.__type.pathAsRegExp"],
-  "koa.KoaRouter": ["opts.__type.routerPath"],
-  "node.NodeResponse": ["setHeader", "end"],
-}).flatMap(([type, names]) => names.map((name) => `adapters/${type}.${name}`));
 
 /** The API reference of every entry point; a public name without documentation is an error. */
 export default {
@@ -43,7 +34,7 @@ export default {
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
   validation: { notExported: true, invalidLink: true, notDocumented: true, unusedMergeModuleWith: true },
-  intentionallyNotDocumented: [...MEMBERS_OF_LITERALS, ...MEMBERS_OF_FRAMEWORKS],
+  intentionallyNotDocumented: MEMBERS_OF_LITERALS,
   // The common part of the adapters' types, and the array behind a type.
   intentionallyNotExported: ["ALGORITHMS", "NodeRequest", "NoOptions", "Next", "Done", "Params"],
   // Comments of Node.js link to names that are not part of this reference.

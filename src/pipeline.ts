@@ -118,10 +118,7 @@ export class Pipeline {
       : this.#decideIdentified(identified, credential, governing, request);
   }
 
-  async #whenIdentified(
-    pending: Promise<Identified>,
-    ...rest: [Token, Governing, AccessRequest]
-  ): Promise<Verdict> {
+  async #whenIdentified(pending: Promise<Identified>, ...rest: [Token, Governing, AccessRequest]) {
     return this.#decideIdentified(await pending, ...rest);
   }
 

@@ -13,9 +13,7 @@ const scopeMappings = {
 } as const;
 
 function pipelineFor(options: Partial<ResourceServerOptions> = {}): Pipeline {
-  const pipeline = pipelineOf(createServer({ defaultScopeMappings: {}, scopeMappings, ...options }));
-  if (!pipeline) throw new Error("The server has no pipeline.");
-  return pipeline;
+  return pipelineOf(createServer({ defaultScopeMappings: {}, scopeMappings, ...options }));
 }
 
 const bearer = async (scopes: readonly string[], claims: object = {}) =>

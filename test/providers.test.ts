@@ -1,4 +1,4 @@
-/** The configurations for well-known providers in docs/providers.md, each with a token as that provider writes it. */
+/** The configurations in docs/providers.md, each with a token like those of the provider. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -20,7 +20,7 @@ afterAll(() => {
 
 interface Provider {
   readonly name: string;
-  /** Where the provider's metadata stands, by its own documentation. */
+  /** The URL of the metadata, as documented by the provider. */
   readonly metadata: string;
   readonly header: Readonly<Record<string, unknown>>;
   readonly claims: Readonly<Record<string, unknown>> & { readonly iss: string };
@@ -105,7 +105,7 @@ const providers: readonly Provider[] = [
   },
 ];
 
-/** The server that the page configures under a heading. */
+/** Runs the code block under a heading of the page. */
 async function documentedServer(name: string): Promise<ResourceServer> {
   const section = page.split(`\n## ${name}\n`)[1] ?? "";
   const code = /^```ts\n(.*?)^```$/ms.exec(section)?.[1] ?? "";
@@ -115,7 +115,7 @@ async function documentedServer(name: string): Promise<ResourceServer> {
   return server;
 }
 
-/** Answers as a provider does, without leaving this process. */
+/** Replaces `fetch` with a stand-in for the provider. */
 function standIn({ metadata, claims }: Provider): void {
   const jwksUri = "https://keys.example/jwks";
   const documents: Readonly<Record<string, unknown>> = {
@@ -140,7 +140,7 @@ describe.each(providers)("the configuration for $name", (provider) => {
     await server.close();
   });
 
-  it("rejects tokens of another tenant, without an expiry, or for another service", async () => {
+  it("rejects tokens of another tenant, for another service, without exp and without scopes", async () => {
     standIn(provider);
     const server = await documentedServer(provider.name);
     const verdict = async (claims: object) =>

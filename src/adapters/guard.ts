@@ -94,16 +94,14 @@ export function findPrincipal(raw: object): Principal | undefined {
 }
 
 /** The check for the scopes that one route adds. */
-export function createScopeCheck(
-  scopes: readonly string[],
-): (raw: object, params: AccessRequest["params"]) => Refusal | undefined {
+export function createScopeCheck(scopes: readonly string[]) {
   if (scopes.length === 0 || scopes.some((scope: unknown) => typeof scope !== "string"))
     throw new TypeError(
       'requireScopes takes scopes one by one: write requireScopes("agents:read", "agents:run").',
     );
   compileScopeList(scopes, "any");
   const own = Object.freeze([...scopes]);
-  return (raw, params) => {
+  return (raw: object, params: AccessRequest["params"]): Refusal | undefined => {
     const guarded = Kept.of(raw)?.at(-1);
     if (!guarded?.verdict)
       throw new Error(

@@ -1,6 +1,8 @@
 /** Mistakes in the use of an adapter that would leave an application open, found at boot. */
+import { createWarning } from "../runtime/warn-once.ts";
 import { hasPipeline } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
+import { type NodeRequest } from "./node-request.ts";
 
 const FRAMEWORKS = {
   express: { name: "Express", line: "app.use(protect(server))" },
@@ -56,4 +58,15 @@ function recognize([first, , third]: readonly unknown[]): Framework | undefined 
   if (has("req", "res", "originalUrl")) return "koa";
   if (has("headers") && (has("originalUrl") || typeof third === "function")) return "express";
   return has("headers", "rawHeaders") ? "node" : undefined;
+}
+
+/** Creates the function that a guard calls for a request whose body is already parsed. It warns once. */
+export function createBodyWarning(): (raw: NodeRequest) => void {
+  const warn = createWarning(
+    "A body parser runs in front of protect: it reads and parses the bodies of requests that are then refused. Move app.use(protect(server)) in front of the parser.",
+  );
+  return ({ headers }) => {
+    // Some parsers set a body on every request, even on one that has none (RFC 9112 section 6).
+    if (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0) warn();
+  };
 }

@@ -4,7 +4,9 @@ import { renderBody } from "../response/rendered-body.ts";
 
 /** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` have in common. */
 export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "headersSent"> {
+  /** Sets one header field. */
   setHeader(name: string, value: string): unknown;
+  /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
 

@@ -55,9 +55,6 @@ export function mistakesOf(program: ts.Program): readonly string[] {
     });
 }
 
-const FRAMEWORK_TYPE =
-  /^(?:Express|Koa|Fastify|Node)(?:Request|Response|Context|Reply|Instance|Route|RoutesInstance)$/;
-
 /** Every exported name with its comment, and the own properties of classes and interfaces. */
 export function exportedNames(program: ts.Program): ReadonlyMap<string, string> {
   const checker = program.getTypeChecker();
@@ -72,8 +69,6 @@ export function exportedNames(program: ts.Program): ReadonlyMap<string, string> 
       const name = `${relative(ROOT, entry)} ${exported.name}`;
       found.set(name, commentOf(symbol));
       if ((symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.Class)) === 0) continue;
-      // The properties of a framework's own objects are documented by the framework.
-      if (FRAMEWORK_TYPE.test(exported.name)) continue;
       for (const [member, own] of symbol.members ?? [])
         if (!String(member).startsWith("__")) found.set(`${name}.${String(member)}`, commentOf(own));
     }

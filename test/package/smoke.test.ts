@@ -15,7 +15,8 @@ let packed: Packed;
 beforeAll(() => {
   packed = pack(project);
   unpack(packed, project, "express");
-});
+  // The build takes a minute on a loaded machine.
+}, 300_000);
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 const ADAPTERS = [...ENTRIES].filter(([name]) => ["express", "koa", "fastify", "node"].includes(name));

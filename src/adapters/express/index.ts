@@ -2,9 +2,14 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { settle } from "../../runtime/pending.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createBodyWarning } from "../body-parser.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import {
+  assertNoOptions,
+  assertResourceServer,
+  createBodyWarning,
+  misplaced,
+  type NoOptions,
+} from "../misuse.ts";
 import { readProperty, toAccessRequest } from "../node-request.ts";
 import { send } from "../node-response.ts";
 import { withRole } from "../roles.ts";

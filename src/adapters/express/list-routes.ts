@@ -3,7 +3,7 @@ import { covers } from "../../audit/overlap.ts";
 import { type PatternSegment } from "../../policy/pattern.ts";
 import { parseRoutePattern } from "../../policy/route-fit.ts";
 import { isGuard } from "../roles.ts";
-import { describeUnguarded, isEveryMethod, listRoutes, type Registration, writeOut } from "../route-list.ts";
+import { describeUnguarded, isEveryMethod, listRoutes, writeOut } from "../route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -24,8 +24,7 @@ import {
  * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard, every route is
  * marked, and the audit warns.
  *
- * Express hides applications that are mounted by `app.use`: pass each of them after the application that it is mounted
- * in. Handlers given to `app.use(path, handler)` are not routes.
+ * Express hides mounted applications: pass them as well. Handlers given to `app.use(path, handler)` are not routes.
  *
  * @throws TypeError for anything but applications and routers, and when a mounted application is not named
  * @example
@@ -52,14 +51,10 @@ export function routesOf(
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
   const known = new Set([...named].flatMap(lineOf));
   const roots = [...known].filter((one) => !parentOf(one));
-  return listRoutes(roots.flatMap((root) => [...registrationsOf(root, { named, known })]));
+  return listRoutes(roots.flatMap((root) => [...registrationsOf(root, named, known)]));
 }
 
-/** The applications that were passed to `routesOf`, and those with the applications around them. */
-interface Applications {
-  readonly named: ReadonlySet<ExpressApplication>;
-  readonly known: ReadonlySet<ExpressApplication>;
-}
+type Applications = ReadonlySet<ExpressApplication>;
 
 /** An application and those around it. */
 function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
@@ -67,12 +62,12 @@ function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   return parent ? [app, ...lineOf(parent)] : [app];
 }
 
-/** The routes of the named applications in one tree. */
-function* registrationsOf(root: ExpressApplication, apps: Applications): Iterable<Registration> {
-  const order = [...visitAll(root, apps, new Set(apps.known))];
+/** The routes of the named applications in one tree. `known` holds the applications around them too. */
+function* registrationsOf(root: ExpressApplication, named: Applications, known: Applications) {
+  const order = [...visitAll(root, named, new Set(known))];
   const guards = order.map(guardedPaths);
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
-    if (!route || (apps.known.has(app) && !apps.named.has(app))) continue;
+    if (!route || (known.has(app) && !named.has(app))) continue;
     for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
       // What is in front of a router alone is not known.
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
@@ -87,27 +82,25 @@ function* registrationsOf(root: ExpressApplication, apps: Applications): Iterabl
 /** Everything in the order in which a request reaches it. `left` are the known applications that it has not reached. */
 function* visitAll(
   app: ExpressApplication,
-  apps: Applications,
+  named: Applications,
   left: Set<ExpressApplication>,
 ): Iterable<Visited> {
   for (const visited of visit(app)) {
     yield visited;
     if (!visited.isHiddenApplication) continue;
     const inside = [...left].find((one) => parentOf(one) === visited.app && isMountedAt(one, visited));
-    if (apps.named.has(visited.app) && !(inside && apps.named.has(inside)))
+    if (named.has(visited.app) && !(inside && named.has(inside)))
       throw new TypeError(
         `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
       );
     if (!inside) continue;
     left.delete(inside);
-    yield* visitAll(inside, apps, left);
+    yield* visitAll(inside, named, left);
   }
 }
 
-function isMountedAt(app: ExpressApplication, { mounts }: Visited): boolean {
-  const own = mountPathsOf(app) ?? [];
-  return !mounts || own.every((path) => mounts.some((mount) => mount.endsWith(path)));
-}
+const isMountedAt = (app: ExpressApplication, { mounts }: Visited): boolean =>
+  !mounts || (mountPathsOf(app) ?? []).every((path) => mounts.some((mount) => mount.endsWith(path)));
 
 /** `guards` are the paths of each guard, in the order in which a request reaches them; the route is at `index`. */
 function findUnguarded(

@@ -8,14 +8,17 @@ import { type NodeResponse } from "../node-response.ts";
  * replace the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
+  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
   /** The target; a mounted router has removed its prefix. */
   readonly url: string;
+  /** The target as it was sent. */
   readonly originalUrl: string;
   /** The removed prefix. */
   readonly baseUrl?: string;
   /** What an earlier body parser has read. */
   readonly body?: unknown;
+  /** The application that handles the request. */
   readonly app?: object;
 }
 

@@ -3,7 +3,6 @@ import { type PatternSegment } from "../../policy/pattern.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
-import { createWarning } from "../../runtime/warn-once.ts";
 import { readProperty } from "../node-request.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
@@ -25,7 +24,7 @@ export function patternsAt(request: ExpressRequest, route: ExpressRoute): readon
 /** Where a request keeps the application that its guard runs in, which may be one around `request.app`. */
 const GUARDED_APP = Symbol("application");
 
-type Guarded = ExpressRequest & { [GUARDED_APP]?: ExpressApplication };
+type Guarded = ExpressRequest & { readonly app?: ExpressApplication; [GUARDED_APP]?: ExpressApplication };
 
 export function rememberApplication(request: Guarded | object): void {
   const guarded = request as Guarded;
@@ -60,7 +59,7 @@ function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): reado
   const reported = [...apps].flatMap((app) =>
     app && path ? readMounts(app, route).filter(({ segments }) => fitOf(segments, path)) : [],
   );
-  if (reported.length === 0) warnOfMounts();
+  if (reported.length === 0) warnOfMounts(readProperty(request, "app") ?? route);
   return [...new Set([...reported.map(({ source }) => source), literalPattern(baseUrl)])];
 }
 
@@ -104,6 +103,13 @@ function findMounts(app: ExpressApplication): Tree["mounts"] {
   return mounts;
 }
 
-const warnOfMounts = createWarning(
-  "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
-);
+/** The applications, and routers without one, that were warned of. */
+const warned = new WeakSet<object>();
+
+function warnOfMounts(owner: object): void {
+  if (!warned.has(owner)) process.emitWarning(UNREPORTED, "ScopegateWarning");
+  warned.add(owner);
+}
+
+const UNREPORTED =
+  "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.";

@@ -17,10 +17,13 @@ export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-
 
 /** The part of Fastify's request (4 and 5) that is read. */
 export interface FastifyRequest {
+  /** Node's own request. */
   readonly raw: NodeRequest;
+  /** The method as it was sent. */
   readonly method: string;
   /** The target, rewritten where `rewriteUrl` does that. */
   readonly url: string;
+  /** The decoded parameters of the route. */
   readonly params: unknown;
   /** The route that was matched; without `url`, none was. */
   readonly routeOptions: { readonly url?: string | undefined };
@@ -30,8 +33,11 @@ export interface FastifyRequest {
 
 /** The part of Fastify's reply that a refusal is written to. */
 export interface FastifyReply {
+  /** Sets the status. */
   code(status: number): unknown;
+  /** Sets header fields. */
   headers(headers: Record<string, string>): unknown;
+  /** Sends the body. */
   send(body: Buffer): unknown;
 }
 
@@ -42,6 +48,7 @@ export type FastifyHook = (request: FastifyRequest, reply: FastifyReply, done: D
 
 /** The part of a Fastify instance that is used. */
 export interface FastifyInstance {
+  /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
 }
 

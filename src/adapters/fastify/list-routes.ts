@@ -7,12 +7,15 @@ import { toPattern } from "./pattern.ts";
 export interface FastifyRoutesInstance {
   /** The routes as text, to see whether the instance has any. */
   printRoutes(): string;
+  /** Adds a hook that runs for each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
+  /** Adds a hook that runs when all routes are registered. */
   addHook(name: "onReady", hook: (done: () => void) => void): unknown;
 }
 
 /** A route, as Fastify passes it to `onRoute` hooks. */
 export interface FastifyRoute {
+  /** One method or several. */
   readonly method: string | readonly string[];
   /** The whole path in Fastify's syntax. */
   readonly url: string;
@@ -22,12 +25,11 @@ export interface FastifyRoute {
 const NO_ROUTES = "(empty tree)";
 
 /**
- * Lists the routes of an instance for `server.audit`, including those of its plugins. It listens to their registration:
- * call it directly after `fastify()`, before any route and before a plugin is awaited, and read the list after
- * `app.ready()`. A handler for every method is `*`, the HEAD route that Fastify adds to a GET route is part of it, and
- * patterns are written as in the table (`/files/*path`). It does not see the 404 handler, nor what hooks answer.
+ * Lists the routes of an instance and its plugins for `server.audit`. Call it directly after `fastify()`, before any
+ * route and before a plugin is awaited, and read the list after `app.ready()`. A handler for every method is `*`, HEAD
+ * next to GET is part of GET, and patterns are written as in the table (`/files/*path`). The 404 handler is not listed.
  *
- * A route outside the plugin that `protect` is registered in is marked as unguarded. Where `protect` is not registered at
+ * Routes outside the plugin that `protect` is registered in are marked as unguarded. If `protect` is not registered at
  * all, every route is marked, and the audit warns.
  *
  * @throws Error when the instance already has routes, and when the list is read before the application is ready

@@ -4,29 +4,25 @@ import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
 import { putInFront } from "../express/router.ts";
 
-/** An instance that one of the two has decorated. */
+/** An instance that one of the two may have decorated. */
 interface WithMiddleware {
   readonly use?: (middleware: unknown) => unknown;
   /** Only with @fastify/express. */
   readonly express?: { use(middleware: unknown): unknown };
 }
 
-export interface MiddlewareGuard {
-  /** Guards what is added to an instance from now on, where its middleware runs before the hook of the adapter. */
-  readonly attach: (instance: object) => void;
-  /** Guards what runs behind the hook for a request. Returns whether the instance has routers that check routes. */
-  readonly watch: (raw: object, instance: object) => boolean;
-}
-
-export function createMiddlewareGuard(server: ResourceServer): MiddlewareGuard {
+export function createMiddlewareGuard(server: ResourceServer) {
   const guarded = new WeakSet<object>();
   return {
-    attach(instance: WithMiddleware) {
-      if (instance.express) guarded.add(instance.express);
-      instance.use?.(protect(server));
+    /** Guards what is added to an instance from now on, where its middleware runs before the hook of the adapter. */
+    attach(instance: object): void {
+      const own: WithMiddleware = instance;
+      if (own.express) guarded.add(own.express);
+      own.use?.(protect(server));
     },
-    watch(raw, instance: WithMiddleware) {
-      const { express, use } = instance;
+    /** Guards what runs behind the hook for a request. Returns whether the instance has routers that check routes. */
+    watch(raw: object, instance: object): boolean {
+      const { express, use }: WithMiddleware = instance;
       if (!use) return false;
       watchRoutes(raw);
       if (express && !guarded.has(express)) {

@@ -8,14 +8,19 @@ import { type NodeRequest } from "../node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
+  /** Node's own request. */
   readonly req: NodeRequest;
   /** Koa's request, to which body parsers add what they have read. */
   readonly request?: object;
+  /** The application. */
   readonly app?: { readonly context: object };
+  /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
+  /** The target. */
   readonly url: string;
   /** The path of the target; koa-mount has removed its prefix. */
   readonly path: string;
+  /** The target as it was sent. */
   readonly originalUrl: string;
   /** The prefix that koa-mount removed last. It stays when a mounted application passes a request on. */
   readonly mountPath?: string;
@@ -25,9 +30,13 @@ export interface KoaContext {
   readonly router?: unknown;
   /** The routes and middleware that @koa/router found for the path, for all methods. */
   readonly matched?: readonly (KoaLayer | readonly KoaLayer[])[];
+  /** Set by @koa/router. */
   readonly params?: Readonly<Record<string, string>>;
+  /** The status of the response. */
   status: number;
+  /** The body of the response. */
   body: unknown;
+  /** Sets header fields of the response. */
   set(headers: Record<string, string>): unknown;
 }
 
@@ -61,20 +70,14 @@ export const isRouter = (value: unknown): value is KoaRouter =>
 /** A middleware, typed by what it uses: it fits both major versions and does not change the type of the state. */
 export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
-/** The whole target as the routers see it, and the prefix that koa-mount has removed. */
-export interface MountedTarget {
-  readonly target: string;
-  readonly prefix: string;
-}
-
 /** An empty target is refused. */
-const UNREADABLE: MountedTarget = { target: "", prefix: "" };
+const UNREADABLE = { target: "", prefix: "" };
 
 /**
- * Reads the whole target. koa-mount removes its prefix from `path` and keeps `originalUrl`. Where the removed part is no
- * mount, a middleware has rewritten the path inside a mount, and the target cannot be known.
+ * Reads the whole target, and the prefix that koa-mount has removed from `path`. If the removed part is not a mount, a
+ * middleware has rewritten the path inside a mount, and the target cannot be known.
  */
-export function readTarget(context: KoaContext): MountedTarget {
+export function readTarget(context: KoaContext): typeof UNREADABLE {
   const { mountPath, newRouterPath, originalUrl, url } = context;
   // Koa's parser throws for some authorities, where its routers would answer 500.
   const path = attempt(() => context.path);

@@ -1,8 +1,13 @@
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createBodyWarning } from "../body-parser.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import {
+  assertNoOptions,
+  assertResourceServer,
+  createBodyWarning,
+  misplaced,
+  type NoOptions,
+} from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
@@ -15,9 +20,8 @@ export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes
  * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers. Refusals are
  * answered; a fault is thrown to Koa.
  *
- * Each route of @koa/router behind the guard is checked again before it runs, because the route that runs may not be the
- * route of the narrowest rule. Other handlers are decided by the rule of the path alone. Inside a @koa/router the guard
- * throws: the router may skip its middleware for a route.
+ * Each route of @koa/router behind the guard is checked again before it runs. Other handlers are decided by the rule of
+ * the path alone. Inside a @koa/router the guard throws, because the router may skip its middleware for a route.
  *
  * @throws TypeError for anything but a resource server
  * @example

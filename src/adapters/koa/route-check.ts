@@ -22,7 +22,8 @@ export function watchRouters(context: KoaContext): void {
     const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
     Reflect.deleteProperty(context, name);
     watchProperty(holder, name, ASSIGNED[name], ({ [ASSIGNED.matched]: matched }) =>
-      (matched as KoaContext["matched"])?.forEach(putCheck),
+      // @koa/router 13.0.0 adds the layers of a second router as an array.
+      (matched as KoaContext["matched"])?.flat().forEach(putCheck),
     );
     Reflect.set(context, ASSIGNED[name], own);
   }
@@ -34,12 +35,7 @@ const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
 
 /** A router that is nested in another one copies its routes, and the checks that are bound to the old routes with them. */
-function putCheck(layer: KoaLayer | readonly KoaLayer[]): void {
-  // @koa/router 13.0.0 adds the layers of a second router as an array.
-  if (!("methods" in layer)) {
-    layer.forEach(putCheck);
-    return;
-  }
+function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
   const check: Check = (context, next) =>

@@ -27,9 +27,7 @@ export function close(socket: UpgradeSocket, response: RawResponse | undefined, 
   socket.once("close", () => clearTimeout(timer));
   // Not writable means that it was answered already, for example by a timeout.
   if (socket.writable)
-    socket.end(response ? renderResponse(response, method, new Date().toUTCString()) : NOTHING);
+    socket.end(response ? renderResponse(response, method, new Date().toUTCString()) : new Uint8Array());
   // Closing with unread bytes resets the connection, and the response is lost (RFC 9112 section 9.6).
   socket.resume();
 }
-
-const NOTHING = new Uint8Array();
