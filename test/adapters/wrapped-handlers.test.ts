@@ -162,7 +162,7 @@ describe.each([
       verificationKeys: [issuer.publicPem],
       scopeMappings: { "GET /x": [], "GET /:page": ["page:read"] },
     });
-    const host = create() as express5.Express;
+    const host = create();
     host.get("/:page", fresh.protect(server), (_request, response) => void response.end("ran"));
     const { port, close } = await listen(
       createServer((...given) => {

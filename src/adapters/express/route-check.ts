@@ -28,12 +28,12 @@ export function watchRoutes(request: object): void {
   // The guard may be a handler of a route, which Express assigned before the property was watched.
   const assigned: unknown = Reflect.get(request, "route");
   const holder = findHolder(request);
+  if (!watched.has(holder)) watch(holder);
   // Requests of a plain Node server have no prototype of their own, and get the accessor one by one.
   if (holder !== request) {
     watched.add(prototype);
     Reflect.deleteProperty(request, "route");
   }
-  if (!watched.has(holder)) watch(holder);
   if (assigned !== undefined) Reflect.set(request, "route", assigned);
 }
 
