@@ -74,4 +74,23 @@ describe.each([
     expect(await statusOf("x:read")).toBe(200);
     expect(await statusOf("page:read")).toBe(403);
   });
+
+  it("refuses another spelling of a path at a checked route that a spread copy does not show", async () => {
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /:page": ["page:read"], "GET /x": ["x:read"] },
+    });
+    const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
+    let isCopied = false;
+    const app = express().use(protect(server), (request, response, next) => {
+      router(isCopied ? Object.assign({}, request) : request, response, next);
+    });
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    const token = await issuer.token({ scopes: ["x:read", "page:read"] });
+    expect((await ask(port, { path: "/X", token })).status).toBe(200);
+    isCopied = true;
+    expect((await ask(port, { path: "/X", token })).status).toBe(400);
+  });
 });

@@ -44,6 +44,18 @@ describe.each([
     expect(await statusOf(app, "/public/secret", ["secret:read"])).toBe(200);
   });
 
+  it("requires the rule of a method that a middleware has written in lower case", async () => {
+    const app = express();
+    app.use((request, _response, next) => {
+      request.method = request.method.toLowerCase();
+      next();
+    });
+    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] })));
+    app.delete("/x", (_request, response) => response.json("ran"));
+    expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
+    expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
+  });
+
   it("finds the rule of the whole path inside mounted routers", async () => {
     const router = express5.Router();
     const server = serverFor({ "GET /api/v1/things/:id": ["things:<id>:read"], "GET /api/v1": ["api:read"] });
@@ -217,7 +229,12 @@ describe.each([
       ran += 1;
       response.end();
     });
+    const onFault: ErrorRequestHandler = (_error, _request, _response, _next) => {
+      ran += 1;
+    };
+    app.use(onFault);
     expect(await statusOf(app, "/agents", ["agents:read"])).toBe(503);
+    await new Promise(setImmediate);
     expect(ran).toBe(0);
   });
 

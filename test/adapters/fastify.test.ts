@@ -1,3 +1,6 @@
+import middie5 from "@fastify/middie";
+import middie8 from "@fastify/middie8";
+import express from "express";
 import fastify from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it } from "vitest";
@@ -17,9 +20,9 @@ const bearer = async (scopes: readonly string[]) => ({
 const lenient = { ignoreTrailingSlash: true, caseSensitive: false };
 
 describe.each([
-  ["Fastify 4", fastify4 as unknown as typeof fastify, lenient],
-  ["Fastify 5", fastify, { routerOptions: lenient }],
-])("protect in %s", (_, create, lenientOptions) => {
+  ["Fastify 4", fastify4 as unknown as typeof fastify, middie8, lenient],
+  ["Fastify 5", fastify, middie5, { routerOptions: lenient }],
+])("protect in %s", (_, create, middie, lenientOptions) => {
   it("guards the routes of its instance and of the plugins registered before and after it", async () => {
     const app = create();
     app.get("/root", () => "root");
@@ -134,6 +137,33 @@ describe.each([
     expect(await statusOf("static:prefix:read")).toBe(200);
     expect(await statusOf("static:other:read")).toBe(403);
   });
+
+  it("refuses another spelling of a path that no route matched", async () => {
+    const app = create();
+    app.register(protect(serverFor({ "GET /pages": ["pages:read"] })));
+    app.setNotFoundHandler(() => "a page");
+    const headers = await bearer(["pages:read"]);
+    expect((await app.inject({ url: "/pages", headers })).body).toBe("a page");
+    expect((await app.inject({ url: "/PAGES", headers })).statusCode).toBe(400);
+  });
+
+  it.each([
+    ["before", true],
+    ["after", false],
+  ])(
+    "checks the routes of Express routers when @fastify/middie is registered %s it",
+    async (_when, isBefore) => {
+      const app = create();
+      const guard = protect(serverFor({ "GET /x": [], "GET /:page": ["page:read"] }));
+      if (!isBefore) await app.register(guard);
+      await app.register(middie);
+      if (isBefore) await app.register(guard);
+      app.use(express.Router().get("/:page", (_request, response) => void response.end("ran")) as never);
+      const headers = async (scope: string) => ({ headers: await bearer([scope]) });
+      expect((await app.inject({ url: "/x", ...(await headers("x:read")) })).statusCode).toBe(403);
+      expect((await app.inject({ url: "/x", ...(await headers("page:read")) })).body).toBe("ran");
+    },
+  );
 
   it("refuses before the body is read", async () => {
     const app = create();

@@ -93,6 +93,39 @@ describe.each([
     expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/public", [])).toBe(400);
   });
 
+  it.each([
+    ["/api/public", "/secret"],
+    ["/api/apix", "x"],
+  ])(
+    "refuses %s when a middleware of a mounted application rewrites the path to %s",
+    async (path, rewritten) => {
+      const inner = new Koa();
+      inner.use((context, next) => {
+        context.path = rewritten;
+        return next();
+      });
+      inner.use(protect(serverFor({ "GET /api/*path": "public" })));
+      inner.use((context) => {
+        context.body = "ran";
+      });
+      expect(await statusOf(new Koa().use(mount("/api", inner)), path, [])).toBe(400);
+    },
+  );
+
+  it("requires the rule of a method that a middleware has written in lower case", async () => {
+    const app = new Koa();
+    app.use((context, next) => {
+      context.method = context.method.toLowerCase();
+      return next();
+    });
+    app.use(protect(serverFor({ "* /x": [], "DELETE /x": ["x:delete"] })));
+    app.use((context) => {
+      context.body = context.method;
+    });
+    expect(await statusOf(app, "/x", [], "DELETE")).toBe(403);
+    expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
+  });
+
   it.each(["/api", "/api/"])(
     "reads the whole path behind a mount at %s that passes the request on",
     async (prefix) => {
@@ -335,12 +368,54 @@ describe.each([
     expect(await statusOf(app, "/open", ["page:read"])).toBe(200);
   });
 
-  it("works behind a router that has passed the request on", async () => {
+  it("checks the routes of the first request behind a router that has passed it on", async () => {
     const app = new Koa();
-    app.use(new Router().get("/open", (_context, next) => next()).routes());
-    app.use(protect(serverFor({ "GET /open": ["open:read"] }))).use(answering("/open").routes());
-    expect(await statusOf(app, "/open", ["open:read"])).toBe(200);
-    expect(await statusOf(app, "/open", ["other:read"])).toBe(403);
+    app.use(new Router().get("/x", (_context, next) => next()).routes());
+    app.use(protect(serverFor({ "GET /x": [], "GET /:page": ["page:read"] })));
+    app.use(answering("/:page").routes());
+    expect(await statusOf(app, "/x", ["other:read"])).toBe(403);
+    expect(await statusOf(app, "/x", ["page:read"])).toBe(200);
+  });
+
+  it("checks the routes of a router that is nested in another one after its first request", async () => {
+    const app = new Koa();
+    const inner = answering("/:page");
+    const rules: ScopeMappings = { "GET /:page": [], "GET /api/x": [], "GET /api/:page": ["page:read"] };
+    app.use(protect(serverFor(rules))).use(inner.routes());
+    expect(await statusOf(app, "/x", [])).toBe(200);
+    app.use(new Router().use("/api", inner.routes()).routes());
+    expect(await statusOf(app, "/api/x", [])).toBe(403);
+    expect(await statusOf(app, "/api/x", ["page:read"])).toBe(200);
+  });
+
+  it.each([
+    ["/files", { end: false }],
+    ["/files/...", { pathAsRegExp: true }],
+  ])(
+    "decides by the path alone at the route %s with %j, which matches more than its text",
+    async (path, options) => {
+      const router = new Router();
+      router.register(
+        path,
+        ["GET"],
+        (context) => {
+          context.body = "ran";
+        },
+        options,
+      );
+      const app = new Koa();
+      app.use(protect(serverFor({ "GET /files/:id": ["files:<id>:read"] }))).use(router.routes());
+      expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);
+      expect(await statusOf(app, "/files/abc", ["files:other:read"])).toBe(403);
+    },
+  );
+
+  it("requires the rule of a route behind a mount with characters of the pattern syntax", async () => {
+    const app = new Koa();
+    app.use(protect(serverFor({ "GET /a\\(b\\)/x": [], "GET /a\\(b\\)/:page": ["page:read"] })));
+    app.use(mount("/a(b)", answering("/:page").routes()));
+    expect(await statusOf(app, "/a(b)/x", [])).toBe(403);
+    expect(await statusOf(app, "/a(b)/x", ["page:read"])).toBe(200);
   });
 
   it("fails a request at requireScopes without protect", async () => {

@@ -209,7 +209,8 @@ describe.each([
     expect(await statusFor(["/a/:y", "/:x/1"], "a:read")).toBe(200);
     expect(await statusFor(["/:x/1", "/a/:y"], "a:read")).toBe(403);
     expect(await statusFor(["/:x/1", "/a/:y"], "x:read")).toBe(200);
-    // A case-sensitive router skips the first path.
+    // A case-sensitive router skips the first path, whose rule would be satisfied.
+    delete (rules as Record<string, unknown>)["GET /a/:y"];
     expect(await statusFor(["/A/:y", "/:x/1"])).toBe(403);
   });
 

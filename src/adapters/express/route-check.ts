@@ -4,6 +4,7 @@
  */
 import { settle } from "../../runtime/pending.ts";
 import { watchProperty } from "../../runtime/watch-property.ts";
+import { EXPRESSION } from "../../policy/render-pattern.ts";
 import { isGuarded, guardRoute } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
 import { send } from "../node-response.ts";
@@ -77,6 +78,6 @@ function behindCheck(handle: Handler): Handler {
 function checkRoute(request: ExpressRequest): ReturnType<typeof guardRoute> {
   const route = readProperty(request as Assigned, ASSIGNED);
   const target = readTarget(request);
-  const patterns = isRoute(route) ? patternsAt(request, route) : [];
+  const patterns = isRoute(route) ? patternsAt(request, route) : [EXPRESSION];
   return guardRoute(request, { method: readMethod(request), target }, patterns);
 }
