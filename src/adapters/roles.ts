@@ -16,10 +16,7 @@ const MAX_WRAPPERS = 10;
 /** The role of a middleware, or of one that a tracing package has wrapped and kept as `__original`. */
 function roleOf(middleware: unknown, left = MAX_WRAPPERS): Role | undefined {
   if (typeof middleware !== "function" || left === 0) return undefined;
-  const { [ROLE]: role, __original } = middleware as {
-    readonly [ROLE]?: Role;
-    readonly __original?: unknown;
-  };
+  const { [ROLE]: role, __original } = middleware as { [ROLE]?: Role; __original?: unknown };
   return role ?? roleOf(__original, left - 1);
 }
 

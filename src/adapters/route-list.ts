@@ -40,18 +40,9 @@ const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method
 
 const PLACES = {
   before: ["is registered before protect", "Move app.use(protect(server)) in front of it."],
-  outside: [
-    "is outside the paths that protect runs for",
-    "Write app.use(protect(server)) in front of all routes.",
-  ],
-  plugin: [
-    "is outside the plugin that protect is registered in",
-    "Move app.register(protect(server)) out of that plugin, to the instance that holds every route.",
-  ],
-  router: [
-    "is in a @koa/router that holds protect, where protect cannot guard it",
-    "Write app.use(protect(server)) in front of the router.",
-  ],
+  outside: ["is outside the paths of protect", "Write app.use(protect(server)) in front of all routes."],
+  plugin: ["is outside the plugin of protect", "Register protect on the instance that holds every route."],
+  router: ["is in a router that holds protect", "Write app.use(protect(server)) in front of the router."],
 } as const;
 
 /** For an application in which no guard is found: another package may hide it, so this is a warning. */

@@ -154,6 +154,4 @@ function methodsOf({ methods }: ExpressRoute): readonly string[] {
 }
 
 const patternsOf = (route: ExpressRoute, mount: string): readonly string[] =>
-  (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) =>
-    writeOut(`${mount}${own}` || "/"),
-  );
+  (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) => writeOut(mount + own || "/"));

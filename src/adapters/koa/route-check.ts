@@ -29,8 +29,6 @@ export function watchRouters(context: KoaContext): void {
   }
 }
 
-type Check = (context: KoaContext, next: () => Promise<unknown>) => unknown;
-
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
 
@@ -38,7 +36,7 @@ const checkedLayers = new WeakSet<KoaLayer>();
 function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
-  const check: Check = (context, next) =>
+  const check = (context: KoaContext, next: () => Promise<unknown>) =>
     proceed(context, isGuarded(context.req) ? checkRoute(context, layer) : undefined, next);
   checks.add(check);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));

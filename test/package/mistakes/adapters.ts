@@ -11,7 +11,7 @@ const server = createResourceServer({});
 express().use(forExpress.protect); // TS2769
 express().use(forKoa.protect(server)); // TS2769
 new Koa().use(forExpress.protect(server)); // TS2345
-forKoa.protect(server, { sensitive: true }); // TS2353
+forKoa.protect(server, { sensitive: true }); // TS2322
 void fastify().register(forExpress.protect(server)); // TS2769
 forFastify.requireScopes(["agents:read"]); // TS2345
 forExpress.protect(); // TS2554
