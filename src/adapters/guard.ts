@@ -83,8 +83,7 @@ export function guardRoute(
 
 function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
   guarded.verdict = verdict;
-  const { decision } = verdict;
-  return decision.allowed ? undefined : guarded.server.refuse(decision);
+  return verdict.decision.allowed ? undefined : guarded.server.refuse(verdict.decision);
 }
 
 /** The caller of a guarded request; `undefined` as long as one guard refuses it or has not decided. */

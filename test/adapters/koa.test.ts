@@ -377,6 +377,25 @@ describe.each([
     expect(await statusOf(app, "/x", ["page:read"])).toBe(200);
   });
 
+  it("checks the routes of concurrent first requests behind a router that has passed them on", async () => {
+    const app = new Koa();
+    let arrived = 0;
+    let release: (() => void) | undefined;
+    const both = new Promise<void>((resolve) => (release = resolve));
+    const passing = new Router().get("/:page", async (_context, next) => {
+      arrived += 1;
+      if (arrived === 2) release?.();
+      await both;
+      await next();
+    });
+    app.use(passing.routes());
+    app.use(protect(serverFor({ "GET /y": "public", "GET /x": "public", "GET /:page": ["page:read"] })));
+    app.use(answering("/y").routes()).use(answering("/:page").routes());
+    const port = await start(app);
+    const answers = await Promise.all(["/y", "/x"].map((path) => ask(port, { path })));
+    expect(answers.map(({ status }) => status)).toEqual([200, 401]);
+  });
+
   it("checks the routes of a router that is nested in another one after its first request", async () => {
     const app = new Koa();
     const inner = answering("/:page");

@@ -38,9 +38,13 @@ export function readTarget(request: ExpressRequest): string {
   const url = readProperty(request, "url");
   const originalUrl = readProperty(request, "originalUrl") as string | undefined;
   const target = joinTarget(readProperty(request, "baseUrl"), url, originalUrl);
-  if (target !== originalUrl && originalUrl !== undefined && !readProperty(request, "app"))
-    assertWhole(pathOf(target), pathOf(originalUrl));
-  return target;
+  if (target === originalUrl || originalUrl === undefined || readProperty(request, "app")) return target;
+  // Other frameworks remove the path of a mount without keeping it: the rules would be those of another path.
+  const [path, original] = [pathOf(target), pathOf(originalUrl)];
+  if (path === original || !(path === "/" || original.endsWith(path))) return target;
+  throw new TypeError(
+    "connect, polka or @fastify/middie has removed the path that a middleware is mounted at, which protect needs: mount protect, and Express routers, without a path.",
+  );
 }
 
 function joinTarget(baseUrl: string | undefined, url: string, originalUrl = ""): string {
@@ -49,12 +53,4 @@ function joinTarget(baseUrl: string | undefined, url: string, originalUrl = ""):
   // Express adds the slash to a mount path that was requested without one.
   const isMountPath = pathOf(rest) === "/" && pathOf(originForm(originalUrl) ?? "") === baseUrl;
   return baseUrl + (isMountPath ? rest.slice(1) : rest);
-}
-
-/** Other frameworks remove the path of a mount without keeping it: the rules would be those of another path. */
-function assertWhole(path: string, original: string): void {
-  if (path === original || !(path === "/" || original.endsWith(path))) return;
-  throw new TypeError(
-    "connect, polka or @fastify/middie has removed the path that a middleware is mounted at, which protect needs: mount protect, and Express routers, without a path.",
-  );
 }

@@ -16,18 +16,21 @@ const watched = new WeakSet<object>();
 export function watchRouters(context: KoaContext): void {
   const prototype = Object.getPrototypeOf(context) as object;
   const holder = context.app?.context === prototype ? prototype : context;
-  if (watched.has(holder)) return;
+  const isWatched = watched.has(holder);
+  // An earlier router may have assigned its properties before they were watched.
+  if (isWatched && (holder === context || !Object.hasOwn(context, "matched"))) return;
   watched.add(holder);
   for (const name of ["router", "matched"] as const) {
     const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
     Reflect.deleteProperty(context, name);
-    watchProperty(holder, name, ASSIGNED[name], ({ [ASSIGNED.matched]: matched }) =>
-      // @koa/router 13.0.0 adds the layers of a second router as an array.
-      (matched as KoaContext["matched"])?.flat().forEach(putCheck),
-    );
+    if (!isWatched) watchProperty(holder, name, ASSIGNED[name], checkMatched);
     Reflect.set(context, ASSIGNED[name], own);
   }
 }
+
+const checkMatched = ({ [ASSIGNED.matched]: matched }: Readonly<Record<symbol, unknown>>): void =>
+  // @koa/router 13.0.0 adds the layers of a second router as an array.
+  (matched as KoaContext["matched"])?.flat().forEach(putCheck);
 
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
@@ -47,19 +50,18 @@ function putCheck(layer: KoaLayer): void {
 function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   const method = context.method.toUpperCase();
   const { router } = context;
-  if (!isRouter(router)) throw new TypeError(OLD_ROUTER);
+  if (!isRouter(router))
+    throw new TypeError(
+      "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
+    );
   const { routerPath } = router.opts;
   // The target that the router has found its routes for.
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
-  const mount = prefix === "" ? "" : literalPattern(prefix);
   // A route that was matched by another method than the request has now is none of this request.
-  const patterns = layer.methods.includes(method) ? [mount + patternOf(layer)] : undefined;
+  const patterns = layer.methods.includes(method) ? [literalPattern(prefix) + patternOf(layer)] : undefined;
   return guardRoute(context.req, { method, target }, patterns);
 }
-
-const OLD_ROUTER =
-  "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.";
 
 /** Where a route matches more paths than its pattern, no rule can cover it. */
 function patternOf({ path, opts }: KoaLayer): string {
