@@ -151,6 +151,31 @@ describe.each([
     }
   });
 
+  it.each([
+    ["a route of an application", () => express()],
+    ["a route of a router without an application", () => express.Router()],
+  ])("checks the first request for %s that holds protect itself", async (_kind, create) => {
+    vi.resetModules();
+    const fresh = await import("scopegate/express");
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /x": [], "GET /:page": ["page:read"] },
+    });
+    const host = create();
+    host.get("/:page", fresh.protect(server), (_request, response) => void response.end("ran"));
+    const { port, close } = await listen(
+      createServer((...given) => {
+        Reflect.apply(host, undefined, [...given, () => undefined]);
+      }),
+    );
+    closing.push(close);
+    const statusOf = async (...scopes: readonly string[]) =>
+      (await ask(port, { path: "/x", token: await issuer.token({ scopes }) })).status;
+    expect(await statusOf("other:read")).toBe(403);
+    expect(await statusOf("page:read")).toBe(200);
+  });
+
   it("lets requests that no guard has seen reach the handlers of a guarded route", async () => {
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     const server = createResourceServer({

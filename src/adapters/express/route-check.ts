@@ -24,11 +24,17 @@ const watched = new WeakSet<object>();
 export function watchRoutes(request: object): void {
   rememberApplication(request);
   const prototype = Object.getPrototypeOf(request) as object;
-  if (watched.has(prototype)) return;
+  if (watched.has(prototype) && !Object.hasOwn(request, "route")) return;
+  // The guard may be a handler of a route, which Express assigned before the property was watched.
+  const assigned: unknown = Reflect.get(request, "route");
   const holder = findHolder(request);
   if (!watched.has(holder)) watch(holder);
   // Requests of a plain Node server have no prototype of their own, and get the accessor one by one.
-  if (holder !== request) watched.add(prototype);
+  if (holder !== request) {
+    watched.add(prototype);
+    Reflect.deleteProperty(request, "route");
+  }
+  if (assigned !== undefined) Reflect.set(request, "route", assigned);
 }
 
 /** The topmost prototype that Express gives to requests, so that applications inside routers have the accessor too. */
@@ -40,12 +46,10 @@ function findHolder(request: object): object {
 }
 
 function watch(holder: object): void {
-  const present = Object.getOwnPropertyDescriptor(holder, "route");
+  watched.add(holder);
   watchProperty(holder, "route", ASSIGNED, ({ [ASSIGNED]: route }) => {
     if (isRoute(route)) for (const layer of route.stack) putCheck(layer);
   });
-  watched.add(holder);
-  if (present?.value !== undefined) Reflect.set(holder, "route", present.value);
 }
 
 /** By the layer and not by the handler: other packages may wrap what is assigned to `layer.handle`. */
