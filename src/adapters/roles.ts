@@ -10,7 +10,6 @@ export function withRole<Middleware extends object>(role: Role, middleware: Midd
   return middleware;
 }
 
-/** How many wrappers of tracing packages are looked through. */
 const MAX_WRAPPERS = 10;
 
 /** The role of a middleware, or of one that a tracing package has wrapped and kept as `__original`. */

@@ -17,7 +17,6 @@ const ASSIGNED = Symbol("route");
 
 type Assigned = object & { [ASSIGNED]?: unknown };
 
-/** The objects that have the accessor. */
 const watched = new WeakSet<object>();
 
 /** Checks every route that a request reaches from now on, for each guard that the request has passed. */

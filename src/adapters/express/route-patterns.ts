@@ -103,7 +103,6 @@ function findMounts(app: ExpressApplication): Tree["mounts"] {
   return mounts;
 }
 
-/** The applications, and routers without one, that were warned of. */
 const warned = new WeakSet<object>();
 
 function warnOfMounts(owner: object): void {
