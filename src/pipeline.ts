@@ -1,15 +1,13 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
-import { type ResourceServerOptions } from "./options/options.ts";
+import { type ResolvedOptions } from "./options/resolve.ts";
 import { allow, decideByRules, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import { type RuleMatch } from "./policy/rule.ts";
-import { type RuleTree } from "./policy/rule-tree.ts";
 import { type Governing, Table } from "./policy/table.ts";
 import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
 import { notify } from "./runtime/notify.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
-import { type ScopeRules } from "./scopes/scope.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
-import { type Credential, isMalformed, readCredential, type TokenSource } from "./token/credential.ts";
+import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
 /** A decision with what it was based on, so that the route that runs can be checked later. */
@@ -25,15 +23,10 @@ type Token = Extract<Credential, { kind: "token" }>;
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
-export interface PipelineRules {
-  readonly tree: RuleTree;
-  readonly tokenSources: readonly TokenSource[];
-  readonly maxTokenBytes: number;
-  readonly authorization: boolean;
-  readonly unmappedRoutes: "deny" | "authenticated";
-  readonly scopeRules: ScopeRules;
-  readonly onDecision: ResourceServerOptions["onDecision"];
-}
+type PipelineRules = Pick<
+  ResolvedOptions,
+  "tree" | "tokenSources" | "maxTokenBytes" | "authorization" | "unmappedRoutes" | "scopeRules" | "onDecision"
+>;
 
 export class Pipeline {
   /** Whether a path without a rule is refused. */

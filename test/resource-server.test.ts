@@ -190,7 +190,7 @@ describe("check", () => {
   );
 
   it.each(["/ITEMS/7", "/items/7/", "/%69tems/7", "/Open", "/open/", "/MAYBE"])(
-    "refuses the inexact path %s without a matched route, whoever calls",
+    "refuses the inexact path %s without a matched route, for every caller",
     async (target) => {
       for (const authorization of [undefined, await bearer(["platform:admin"])])
         expect(await server.check({ method: "GET", target, authorization })).toMatchObject({
@@ -230,7 +230,7 @@ describe("check", () => {
   });
 
   it.each(["GET /nowhere", "POST /open", "OPTIONS /signed-in", "get /signed-in", "GET /", "DELETE /items"])(
-    "refuses %s, which has no rule, whoever calls",
+    "refuses %s, which has no rule, for every caller",
     async (route) => {
       for (const authorization of [undefined, "Bearer", expired, await bearer(["platform:admin"])]) {
         const decision = await check(server, route, { authorization });
