@@ -1,6 +1,14 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
 import { type ResolvedOptions } from "./options/resolve.ts";
-import { allow, decideByRules, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
+import {
+  allow,
+  areSatisfied,
+  decideByRules,
+  type Decision,
+  refuse,
+  type Refused,
+  rulesOf,
+} from "./policy/decision.ts";
 import { type RuleMatch } from "./policy/rule.ts";
 import { type Governing, Table } from "./policy/table.ts";
 import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
@@ -10,12 +18,15 @@ import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
-/** A decision with what it was based on, so that the route that runs can be checked later. */
+/** Whether a request may go on, with what this was based on, so that the route that runs can be checked later. */
 export interface Verdict {
-  readonly decision: Decision;
+  readonly isAllowed: boolean;
+  readonly principal: Principal | undefined;
   readonly governing: Governing;
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
+  /** Describes the decision. For an allowed request this takes as long as deciding it, and few programs ask for it. */
+  readonly decision: () => Decision;
 }
 
 type Token = Extract<Credential, { kind: "token" }>;
@@ -65,10 +76,12 @@ export class Pipeline {
     const governing = this.#table.forRoute(found, method, patterns);
     if (governing === verdict.governing) return verdict;
     const request = isSame ? verdict.request : { ...verdict.request, method, target };
-    const { principal } = verdict.decision;
+    const { principal } = verdict;
     if (!principal) return this.#proceed(governing, request);
-    const decision = this.#refuseByTable(governing) ?? this.#decideKnown(governing, principal);
-    return this.#conclude(decision, governing, request);
+    const refused = this.#refuseByTable(governing);
+    return refused
+      ? this.#conclude(refused, governing, request)
+      : this.#concludeKnown(principal, governing, request);
   }
 
   /** Decides for a known caller, or for one without a token. Verifies nothing and calls no hook. */
@@ -122,7 +135,7 @@ export class Pipeline {
     request: AccessRequest,
   ): Verdict {
     if (identified.kind === "identified")
-      return this.#conclude(this.#decideKnown(governing, identified.principal), governing, request);
+      return this.#concludeKnown(identified.principal, governing, request);
     if (isMalformed(credential)) return this.#refuseCredential("malformed", governing, request);
     const { reason, ...facts } = identified.refusal;
     return this.#conclude(refuse(reason, rulesOf(matchesOf(governing)), facts), governing, request);
@@ -150,8 +163,18 @@ export class Pipeline {
       : allow(rulesOf(matches), principal);
   }
 
+  #concludeKnown(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
+    const { onDecision, authorization, scopeRules } = this.#rules;
+    const decision = () => this.#decideKnown(governing, principal);
+    const isAllowed = !authorization || areSatisfied(matchesOf(governing), principal, scopeRules);
+    if (!isAllowed || onDecision) return this.#conclude(decision(), governing, request);
+    return { isAllowed, principal, governing, request, decision };
+  }
+
   #conclude(decision: Decision, governing: Governing, request: AccessRequest): Verdict {
-    return { decision: this.observe(decision, request), governing, request };
+    this.observe(decision, request);
+    const { allowed: isAllowed, principal } = decision;
+    return { isAllowed, principal, governing, request, decision: () => decision };
   }
 }
 

@@ -100,7 +100,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
 
   const server: ResourceServer = {
     routes: Object.freeze(rules.map(({ rule }) => rule)),
-    check: async (request) => (await pipeline.decide(request, false)).decision,
+    check: async (request) => (await pipeline.decide(request, false)).decision(),
     checkScopes(decision, scopes, request) {
       const decided = decideRouteScopes(decision, scopes, request.params, authorization ? scopeRules : null);
       return pipeline.observe(decided, request);

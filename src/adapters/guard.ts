@@ -1,5 +1,5 @@
 /** What every adapter shares: the verdict about a request, kept for the routes and handlers behind the guard. */
-import { type Decision } from "../policy/decision.ts";
+import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
 import { pipelineOf, type Verdict } from "../pipeline.ts";
 import { type AccessRequest } from "../request.ts";
@@ -14,6 +14,8 @@ interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard saw first: later code may replace them in the request. */
   readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
+  /** The application that the guard runs in, for adapters that look up the routes of a request. */
+  readonly application: object | undefined;
   verdict: Verdict | undefined;
 }
 
@@ -25,9 +27,14 @@ class Kept {
   readonly #guarded: Guarded[] = [];
 
   /** A copy of a request, or a proxy of it, shares the verdicts of the original. */
-  static of(raw: object): Guarded[] | undefined {
+  static find(raw: object): Kept | undefined {
     const kept: unknown = readProperty(raw as { readonly [KEPT]?: unknown }, KEPT);
-    return typeof kept === "object" && kept !== null && #guarded in kept ? kept.#guarded : undefined;
+    return typeof kept === "object" && kept !== null && #guarded in kept ? kept : undefined;
+  }
+
+  static of(raw: object): Guarded[] | undefined {
+    const kept = Kept.find(raw);
+    return kept && kept.#guarded;
   }
 
   static add(raw: object): Guarded[] {
@@ -46,10 +53,11 @@ export function guard(
   raw: NodeRequest,
   request: AccessRequest,
   isRouteChecked: boolean,
+  application?: object,
 ): PendingRefusal {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
-  if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
+  if (!guarded) all.push((guarded = { server, credentials: request, application, verdict: undefined }));
   // Without a verdict, so that continuing after a fault does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
@@ -62,6 +70,16 @@ export function guard(
 export const isGuarded = (raw: object): boolean => Kept.of(raw) !== undefined;
 
 /**
+ * An object that adapters can keep notes in, once a guard has seen the request. A new property of Express's request costs
+ * V8 a new hidden class every time.
+ */
+export const notesOf = (raw: object): object | undefined => Kept.find(raw);
+
+/** The applications that the guards of a request run in. */
+export const guardedApplications = (raw: object): readonly (object | undefined)[] =>
+  (Kept.of(raw) ?? []).map(({ application }) => application);
+
+/**
  * Decides a request again at a route that is about to run, for each guard that it passed: the route may have another rule
  * than the path, and a middleware may have changed the request. Without patterns, the route does not match the request any
  * more, and the request is refused.
@@ -70,26 +88,38 @@ export function guardRoute(
   raw: object,
   request: Pick<AccessRequest, "method" | "target">,
   patterns: readonly string[] | undefined,
-  index = 0,
 ): PendingRefusal {
-  const guarded = Kept.of(raw)?.[index];
+  return decideFrom(0, Kept.of(raw) ?? [], request, patterns);
+}
+
+function decideFrom(
+  index: number,
+  all: readonly Guarded[],
+  request: Pick<AccessRequest, "method" | "target">,
+  patterns: readonly string[] | undefined,
+): PendingRefusal {
+  const guarded = all[index];
   if (!guarded) return undefined;
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
-  if (!verdict.decision.allowed) return server.refuse(verdict.decision);
+  if (!verdict.isAllowed) return refusalOf(verdict, server);
   const refusal = chain(pipelineOf(server).decideRoute(verdict, request, patterns), keepVerdict, guarded);
-  return chain(refusal, (known, after) => known ?? guardRoute(raw, request, patterns, after), index + 1);
+  return chain(refusal, (known, after) => known ?? decideFrom(after, all, request, patterns), index + 1);
 }
 
 function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
   guarded.verdict = verdict;
-  return verdict.decision.allowed ? undefined : guarded.server.refuse(verdict.decision);
+  return verdict.isAllowed ? undefined : refusalOf(verdict, guarded.server);
 }
+
+/** `refuse` throws if the decision is not a refusal after all, so that a mistake here cannot let a request pass. */
+const refusalOf = ({ decision }: Verdict, server: ResourceServer): Refusal =>
+  server.refuse(decision() as Refused);
 
 /** The caller of a guarded request; `undefined` as long as one guard refuses it or has not decided. */
 export function findPrincipal(raw: object): Principal | undefined {
-  const decisions = (Kept.of(raw) ?? []).map(({ verdict }) => verdict?.decision);
-  return decisions.every((decision) => decision?.allowed) ? decisions.at(-1)?.principal : undefined;
+  const verdicts = (Kept.of(raw) ?? []).map(({ verdict }) => verdict);
+  return verdicts.every((verdict) => verdict?.isAllowed) ? verdicts.at(-1)?.principal : undefined;
 }
 
 /** The check for the scopes that one route adds. */
@@ -107,7 +137,7 @@ export function createScopeCheck(scopes: readonly string[]) {
         "requireScopes needs protect(server) of the same adapter in front of it: the token was not read. Register protect(server) before this route.",
       );
     const { server, verdict } = guarded;
-    const decision: Decision = server.checkScopes(verdict.decision, own, { ...verdict.request, params });
+    const decision: Decision = server.checkScopes(verdict.decision(), own, { ...verdict.request, params });
     return decision.allowed ? undefined : server.refuse(decision);
   };
 }

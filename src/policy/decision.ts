@@ -1,5 +1,5 @@
 import { type Rejection } from "../errors.ts";
-import { bindScope, type RequiredScope } from "../scopes/required-scope.ts";
+import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
@@ -83,7 +83,36 @@ export function allow(rules = NO_RULES, principal?: Principal): Allowed {
   return conclude(rules, principal, NOTHING, NOTHING);
 }
 
-/** Whether the scopes of a principal satisfy every rule; a refusal names the scopes of all of them. */
+/** Whether the scopes of a principal satisfy every rule. */
+export function areSatisfied(
+  matches: readonly RuleMatch[],
+  principal: Principal,
+  scopeRules: ScopeRules,
+): boolean {
+  const granted = grantedScopesOf(principal, scopeRules);
+  return matches.every((match) => isMet(match.compiled.requirement, match, granted));
+}
+
+function isMet(
+  requirement: CompiledRequirement,
+  { parameter }: Pick<RuleMatch, "parameter">,
+  granted: GrantedScopes,
+): boolean {
+  const isCovered = (scope: RequiredScope): boolean => granted.covers(bindParts(scope, parameter));
+  switch (requirement.kind) {
+    case "public":
+    case "optional":
+      return true;
+    case "filtered":
+      return granted.findSome(requirement.resource, requirement.action, "") !== undefined;
+    case "allOf":
+      return requirement.scopes.every(isCovered);
+    case "anyOf":
+      return requirement.scopes.some(isCovered);
+  }
+}
+
+/** The decision by every rule for a known caller; a refusal names the scopes of all of them. */
 export function decideByRules(
   matches: readonly RuleMatch[],
   principal: Principal,
@@ -125,7 +154,7 @@ const MET: Weighed = { required: NOTHING, satisfied: NOTHING, isMet: true };
 
 function weigh(
   requirement: CompiledRequirement,
-  { parameter }: Pick<RuleMatch, "parameter">,
+  match: Pick<RuleMatch, "parameter">,
   granted: GrantedScopes,
 ): Weighed {
   if (requirement.kind === "public" || requirement.kind === "optional") return MET;
@@ -137,13 +166,12 @@ function weigh(
   const required: string[] = [];
   const satisfied: Satisfaction[] = [];
   for (const scope of requirement.scopes) {
-    const { parts, text } = bindScope(scope, parameter);
+    const { parts, text } = bindScope(scope, match.parameter);
     const found = granted.find(parts, text);
     if (found) satisfied.push(found);
     required.push(text);
   }
-  const isMet = requirement.kind === "allOf" ? satisfied.length === required.length : satisfied.length > 0;
-  return { required, satisfied, isMet };
+  return { required, satisfied, isMet: isMet(requirement, match, granted) };
 }
 
 function decide(rules: readonly Rule[], principal: Principal, weighed: readonly Weighed[]): Decision {

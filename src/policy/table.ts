@@ -71,12 +71,10 @@ export class Table {
   forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
     if (!patterns) return ambiguous("The route was matched for another request.");
+    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0] ?? "")) return found;
     const { path } = found;
     const { matches, isExact } = found.kind === "rules" ? found : { matches: [], isExact: true };
     const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
-    const [route = []] = routes;
-    if (isExact && routes.length === 1 && route.length === 1 && matches[0]?.leaf === route[0]?.leaf)
-      if (route[0]?.isOwn) return found;
     const readable = routes.flat();
     const fitting = readable.flatMap(({ segments, leaf }) => {
       const read = readAt(segments, path);
@@ -98,6 +96,13 @@ export class Table {
     }
     if (added.size === 0) return found;
     return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
+  }
+
+  /** Whether a route is written as the narrowest rule of an exact path, which is the usual request. */
+  #isRouteOf(found: Governing, method: string, pattern: string): boolean {
+    const [route, other] = this.#alternatives(method, pattern);
+    if (found.kind !== "rules" || !found.isExact || !route || other) return false;
+    return route.isOwn && route.leaf === found.matches[0]?.leaf;
   }
 
   /** None for a pattern that cannot be read, such as the text of a regular expression: no rule covers it. */

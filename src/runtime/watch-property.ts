@@ -1,21 +1,25 @@
-type Owner = Record<symbol, unknown>;
-
-/** Makes a property an accessor that keeps its value under `key` and reports each assignment, also in inheriting objects. */
-export function watchProperty(
-  holder: object,
-  name: string,
-  key: symbol,
+/**
+ * Makes a property an accessor that reports each assignment, also in objects that inherit it. The value is kept in the
+ * object that `placeOf` returns at that time, or in the owner itself.
+ */
+export function watchProperty<Owner extends object>(
+  holder: Owner,
+  name: keyof Owner & string,
   onAssigned: (owner: Owner) => void,
+  placeOf: (owner: Owner) => object | undefined = () => undefined,
 ): void {
+  const key = Symbol(name);
   const present = Object.getOwnPropertyDescriptor(holder, name);
+  const keptIn = (place: { readonly [key]?: unknown } | undefined): unknown => place?.[key];
   Object.defineProperty(holder, name, {
     configurable: true,
     enumerable: true,
     get(this: Owner) {
-      return this[key];
+      return keptIn(placeOf(this)) ?? keptIn(this);
     },
     set(this: Owner, value: unknown) {
-      this[key] = value;
+      const place: { [key]?: unknown } = placeOf(this) ?? this;
+      place[key] = value;
       // Another copy of the package may watch the same objects.
       present?.set?.call(this, value);
       onAssigned(this);

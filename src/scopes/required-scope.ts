@@ -77,23 +77,16 @@ function hintFor(text: unknown, path: readonly (string | number)[]): string {
  * one with a colon), so that only a grant for every id covers it.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
-  if (isBound(scope)) return scope;
-  const parts: string[] = [];
-  let text = "";
-  let isGrantable = true;
-  for (const part of scope.parts) {
-    const value = typeof part === "string" ? part : parameter(part.parameter);
-    // The challenge shows `*` for an id that cannot be granted, and the template for any other such part.
-    const shown = typeof part === "string" || isRepeatable(value) ? value : "*";
-    if (shown !== value && !isId(scope, parts.length)) isGrantable = false;
-    text += parts.length === 0 ? shown : `:${shown}`;
-    parts.push(value);
-  }
-  return { text: isGrantable ? text : scope.text, parts };
+  const parts = bindParts(scope, parameter);
+  // The challenge shows `*` for an id that cannot be granted, and the template for any other such part.
+  const shown = parts.map((part, index) => (part === scope.parts[index] || isRepeatable(part) ? part : "*"));
+  const isGrantable = shown.every((part, index) => part === parts[index] || isId(scope, index));
+  return { text: isGrantable ? shown.join(":") : scope.text, parts };
 }
 
-const isBound = (scope: RequiredScope): scope is BoundScope =>
-  scope.parts.every((part) => typeof part === "string");
+/** The parts of a required scope with the route parameters of one request. */
+export const bindParts = (scope: RequiredScope, parameter: (name: string) => string): readonly string[] =>
+  scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
 
 function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
   // `{id}` is a parameter in other tools. Here it would be a scope that no token has.

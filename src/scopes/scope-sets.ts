@@ -57,5 +57,5 @@ const isEqual = (one: readonly string[], other: readonly string[]): boolean =>
 
 function covers(granted: GrantedScopes, scope: string): boolean {
   const parts = splitScope(scope);
-  return isScopeToken(scope) && !parts.includes("") && granted.find(parts, scope) !== undefined;
+  return isScopeToken(scope) && !parts.includes("") && granted.covers(parts);
 }

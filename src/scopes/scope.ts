@@ -79,10 +79,14 @@ export class GrantedScopes {
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
+  /** Whether a grant covers a required scope, given as parts. */
+  covers(parts: readonly string[]): boolean {
+    return this.#grantFor(parts) !== undefined || this.#admin !== undefined;
+  }
+
   /** Finds the grant that covers a required scope, given as parts. */
   find(parts: readonly string[], required: string): Satisfaction | undefined {
-    const structure = structureOf(parts);
-    const found = structure ? this.#findStructured(structure) : this.#findOpaque(parts);
+    const found = this.#grantFor(parts);
     if (!found) {
       return this.#admin === undefined
         ? undefined
@@ -104,8 +108,13 @@ export class GrantedScopes {
 
   /** Returns the ids for which an action on a resource is granted, or `"all"`. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
-    if (this.find([resource, action], "")) return "all";
+    if (this.covers([resource, action])) return "all";
     return new Set(this.#resources.get(resource)?.get(action)?.ids?.keys());
+  }
+
+  #grantFor(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
+    const structure = structureOf(parts);
+    return structure ? this.#findStructured(structure) : this.#findOpaque(parts);
   }
 
   #findStructured({ resource, id, action }: Structure): readonly [Grant, SatisfiedBy] | undefined {

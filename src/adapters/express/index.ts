@@ -26,7 +26,8 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
  *
  * Each route behind the guard is checked again before it runs, because Express runs the first route that matches, not the
  * route of the narrowest rule. A handler given to `app.use(path, handler)` is not a route: the rule of the
- * path decides alone, and so it does for a spread copy of a request (`{ ...request }`), which loses its prototype.
+ * path decides alone. A spread copy of a request (`{ ...request }`) loses its prototype, so that routes that no other
+ * request has reached are not checked for it.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -45,13 +46,18 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
   assertResourceServer(server);
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();
+  let isPlaced = false;
   return withRole("guard", (request, response, next) => {
-    if (typeof response.setHeader !== "function" || typeof next !== "function")
-      throw misplaced("express", request, response, next);
+    // Once: it takes as long as reading the credential.
+    isPlaced ||= typeof response.setHeader === "function" && typeof next === "function";
+    if (!isPlaced) throw misplaced("express", request, response, next);
     if (readProperty(request, "body") !== undefined) warnOfBody(request);
     watchRoutes(request);
     settle(
-      () => guard(server, request, toAccessRequest(request, readMethod(request), readTarget(request)), true),
+      () => {
+        const seen = toAccessRequest(request, readMethod(request), readTarget(request));
+        return guard(server, request, seen, true, readProperty(request, "app"));
+      },
       (refusal) => send(response, refusal),
       next,
     );

@@ -4,24 +4,16 @@
  */
 import { settle } from "../../runtime/pending.ts";
 import { watchProperty } from "../../runtime/watch-property.ts";
-import { EXPRESSION } from "../../policy/render-pattern.ts";
-import { isGuarded, guardRoute } from "../guard.ts";
-import { readProperty } from "../node-request.ts";
+import { guardRoute, isGuarded, notesOf } from "../guard.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
-import { patternsAt, rememberApplication } from "./route-patterns.ts";
-import { type ExpressHandler, isRoute } from "./router.ts";
-
-/** Where a request keeps the route that Express assigned. */
-const ASSIGNED = Symbol("route");
-
-type Assigned = object & { [ASSIGNED]?: unknown };
+import { patternsAt } from "./route-patterns.ts";
+import { type ExpressHandler, type ExpressRoute, isRoute } from "./router.ts";
 
 const watched = new WeakSet<object>();
 
 /** Checks every route that a request reaches from now on, for each guard that the request has passed. */
 export function watchRoutes(request: object): void {
-  rememberApplication(request);
   const prototype = Object.getPrototypeOf(request) as object;
   if (watched.has(prototype) && !Object.hasOwn(request, "route")) return;
   // The guard may be a handler of a route, which Express assigned before the property was watched.
@@ -44,32 +36,33 @@ function findHolder(request: object): object {
   return findHolder(next);
 }
 
-function watch(holder: object): void {
+function watch(holder: { readonly route?: unknown }): void {
   watched.add(holder);
-  watchProperty(holder, "route", ASSIGNED, ({ [ASSIGNED]: route }) => {
-    if (isRoute(route)) for (const layer of route.stack) putCheck(layer);
-  });
+  const putChecks = ({ route }: typeof holder): void => {
+    if (isRoute(route)) for (const layer of route.stack) putCheck(layer, route);
+  };
+  watchProperty(holder, "route", putChecks, notesOf);
 }
 
 /** By the layer and not by the handler: other packages may wrap what is assigned to `layer.handle`. */
 const checkedLayers = new WeakSet<ExpressHandler>();
 
-function putCheck(layer: ExpressHandler): void {
+function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   const { handle } = layer;
   // Error handlers have four parameters; they run for faults only.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
   checkedLayers.add(layer);
-  layer.handle = behindCheck(handle as Handler);
+  layer.handle = behindCheck(handle as Handler, route);
 }
 
 type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;
 
 /** Returns what the handler returns: Express 5 waits for its promise. */
-function behindCheck(handle: Handler): Handler {
+function behindCheck(handle: Handler, route: ExpressRoute): Handler {
   const checked: Handler = (request, response, next) => {
     if (!isGuarded(request)) return handle(request, response, next);
     return settle(
-      () => checkRoute(request),
+      () => checkRoute(request, route),
       (refusal) => send(response, refusal),
       (fault) => (fault ? next(fault) : handle(request, response, next)),
     );
@@ -78,9 +71,7 @@ function behindCheck(handle: Handler): Handler {
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));
 }
 
-function checkRoute(request: ExpressRequest): ReturnType<typeof guardRoute> {
-  const route = readProperty(request as Assigned, ASSIGNED);
+function checkRoute(request: ExpressRequest, route: ExpressRoute): ReturnType<typeof guardRoute> {
   const target = readTarget(request);
-  const patterns = isRoute(route) ? patternsAt(request, route) : [EXPRESSION];
-  return guardRoute(request, { method: readMethod(request), target }, patterns);
+  return guardRoute(request, { method: readMethod(request), target }, patternsAt(request, route));
 }

@@ -3,6 +3,7 @@ import { type PatternSegment } from "../../policy/pattern.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
+import { guardedApplications } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
@@ -19,17 +20,6 @@ export function patternsAt(request: ExpressRequest, route: ExpressRoute): readon
   if (!baseUrl) return matched;
   const mounts = mountsAt(request, route, baseUrl);
   return mounts.flatMap((mount) => matched.map((pattern) => (pattern === "/" ? mount : mount + pattern)));
-}
-
-/** Where a request keeps the application that its guard runs in, which may be one around `request.app`. */
-const GUARDED_APP = Symbol("application");
-
-type Guarded = ExpressRequest & { readonly app?: ExpressApplication; [GUARDED_APP]?: ExpressApplication };
-
-export function rememberApplication(request: Guarded | object): void {
-  const guarded = request as Guarded;
-  const app = readProperty(guarded, "app");
-  if (app && !readProperty(guarded, GUARDED_APP)) guarded[GUARDED_APP] = app;
 }
 
 const ownPatternsOf = new WeakMap<ExpressRoute, readonly string[]>();
@@ -53,9 +43,10 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
 }
 
 /** The mounts that Express reports and that this request can have come through, and the mount as it was requested. */
-function mountsAt(request: Guarded, route: ExpressRoute, baseUrl: string): readonly string[] {
+function mountsAt(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const path = readPath(baseUrl);
-  const apps = new Set([readProperty(request, "app"), readProperty(request, GUARDED_APP)]);
+  // A guard may run in an application around `request.app`.
+  const apps = new Set([readProperty(request, "app"), ...guardedApplications(request)]);
   const reported = [...apps].flatMap((app) =>
     app && path ? readMounts(app, route).filter(({ segments }) => fitOf(segments, path)) : [],
   );

@@ -4,20 +4,18 @@ import { originForm, pathOf } from "../../request.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { isPending } from "../../runtime/pending.ts";
 import { type PendingRefusal } from "../guard.ts";
-import { type NodeRequest } from "../node-request.ts";
+import { type NodeServerRequest } from "../node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
   /** Node's own request. */
-  readonly req: NodeRequest;
+  readonly req: NodeServerRequest;
   /** Koa's request, to which body parsers add what they have read. */
   readonly request?: object;
   /** The application. */
   readonly app?: { readonly context: object };
   /** The method as it was sent, or as an earlier middleware has set it. */
   readonly method: string;
-  /** The target. */
-  readonly url: string;
   /** The path of the target; koa-mount has removed its prefix. */
   readonly path: string;
   /** The target as it was sent. */
@@ -78,13 +76,17 @@ const UNREADABLE = { target: "", prefix: "" };
  * middleware has rewritten the path inside a mount, and the target cannot be known.
  */
 export function readTarget(context: KoaContext): typeof UNREADABLE {
-  const { mountPath, newRouterPath, originalUrl, url } = context;
+  const { mountPath, newRouterPath } = context;
+  const { url = "" } = context.req;
+  if (mountPath === undefined && newRouterPath === undefined && url.startsWith("/"))
+    return { target: url, prefix: "" };
   // Koa's parser throws for some authorities, where its routers would answer 500.
   const path = attempt(() => context.path);
   if (path === undefined) return UNREADABLE;
   if (newRouterPath !== undefined)
     return mountPath === undefined ? { target: newRouterPath, prefix: "" } : UNREADABLE;
   if (mountPath === undefined) return { target: url, prefix: "" };
+  const { originalUrl } = context;
   const whole = pathOf(originForm(originalUrl) ?? "");
   if (path === whole) return { target: url, prefix: "" };
   const prefix = prefixOf(whole, path);

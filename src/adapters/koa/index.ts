@@ -57,8 +57,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
   return withRole("guard", protecting as KoaMiddleware);
 }
 
-const isInsideRouter = ({ matched = [] }: KoaContext): boolean =>
-  matched.flat().some(({ stack }) => stack.some(isGuard));
+const isInsideRouter = ({ matched }: KoaContext): boolean =>
+  matched?.flat().some(({ stack }) => stack.some(isGuard)) ?? false;
 
 const INSIDE_ROUTER =
   "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.";

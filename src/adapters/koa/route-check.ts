@@ -5,32 +5,36 @@
 import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
-import { isRouter, type KoaContext, type KoaLayer, proceed, readTarget } from "./context.ts";
-
-/** Where a context keeps what @koa/router assigned to it. koa-router before 7.2 assigns `matched` only. */
-const ASSIGNED = { router: Symbol("router"), matched: Symbol("matched") };
+import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
 const watched = new WeakSet<object>();
 
 /** Checks every route that a request reaches from now on, for each guard that the request has passed. */
 export function watchRouters(context: KoaContext): void {
-  const prototype = Object.getPrototypeOf(context) as object;
+  const prototype = Object.getPrototypeOf(context) as KoaContext;
   const holder = context.app?.context === prototype ? prototype : context;
   const isWatched = watched.has(holder);
   // An earlier router may have assigned its properties before they were watched.
   if (isWatched && (holder === context || !Object.hasOwn(context, "matched"))) return;
   watched.add(holder);
-  for (const name of ["router", "matched"] as const) {
+  // koa-router before 7.2 assigns `matched` only.
+  for (const name of ["matched", "router"] as const) {
     const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
     Reflect.deleteProperty(context, name);
-    if (!isWatched) watchProperty(holder, name, ASSIGNED[name], checkMatched);
-    Reflect.set(context, ASSIGNED[name], own);
+    if (!isWatched) watchProperty(holder, name, checkMatched);
+    Reflect.set(context, name, own);
   }
 }
 
-const checkMatched = ({ [ASSIGNED.matched]: matched }: Readonly<Record<symbol, unknown>>): void =>
-  // @koa/router 13.0.0 adds the layers of a second router as an array.
-  (matched as KoaContext["matched"])?.flat().forEach(putCheck);
+function checkMatched({ matched = [] }: KoaContext): void {
+  for (const one of matched) {
+    // @koa/router 13.0.0 adds the layers of a second router as an array.
+    if (isList(one)) one.forEach(putCheck);
+    else putCheck(one);
+  }
+}
+
+const isList = (one: KoaLayer | readonly KoaLayer[]): one is readonly KoaLayer[] => Array.isArray(one);
 
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
@@ -49,8 +53,8 @@ function putCheck(layer: KoaLayer): void {
 
 function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   const method = context.method.toUpperCase();
-  const { router } = context;
-  if (!isRouter(router))
+  const router = context.router as KoaRouter | undefined;
+  if (!router)
     throw new TypeError(
       "protect cannot check the routes of this router: install @koa/router, or koa-router 7.2 or later.",
     );
@@ -59,7 +63,8 @@ function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
   // A route that was matched by another method than the request has now is none of this request.
-  const patterns = layer.methods.includes(method) ? [literalPattern(prefix) + patternOf(layer)] : undefined;
+  const pattern = prefix === "" ? patternOf(layer) : literalPattern(prefix) + patternOf(layer);
+  const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return guardRoute(context.req, { method, target }, patterns);
 }
 
