@@ -1,18 +1,50 @@
 /**
- * Adds CommonJS to the build. Each entry gets a file that requires the ECMAScript module, so that `require`
- * and `import` load the same copy, and a copy of its types, because TypeScript derives the module system from
- * the file name.
+ * Adds CommonJS to the build, for tools that cannot require an ECMAScript module: the same code, together with its
+ * dependencies that are ECMAScript modules only. The types are copied, because TypeScript derives the module system
+ * from the file name.
  */
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { build, transform } from "esbuild";
 import config from "../tsup.config.ts";
 
-const dist = new URL("../dist/", import.meta.url);
+const root = fileURLToPath(new URL("..", import.meta.url));
+const dist = join(root, "dist");
+const ENGINE = { platform: "node", target: config.target } as const;
+const BUNDLED = ["jose", "leven", "path-to-regexp"];
 
-for (const entry of Object.keys(config.entry))
-  writeFileSync(new URL(`${entry}.cjs`, dist), `"use strict";\nmodule.exports = require("./${entry}.js");\n`);
+const { outputFiles } = await build({
+  entryPoints: config.entry,
+  absWorkingDir: root,
+  outdir: dist,
+  outExtension: { ".js": ".cjs" },
+  bundle: true,
+  // esbuild splits ECMAScript modules only.
+  splitting: true,
+  format: "esm",
+  ...ENGINE,
+  external: ["fastify-plugin", "zod"],
+  write: false,
+});
+for (const { path, text } of outputFiles) {
+  const { code } = await transform(text, { ...ENGINE, format: "cjs" });
+  writeFileSync(path, code);
+}
+
+const licenses = BUNDLED.map((name) => {
+  const folder = join(root, "node_modules", name);
+  const file = readdirSync(folder).find((one) => /^license/i.test(one));
+  if (!file) throw new Error(`${name} has no license file.`);
+  return `${name}\n\n${readFileSync(join(folder, file), "utf8").trim()}\n`;
+});
+writeFileSync(
+  join(dist, "licenses.txt"),
+  `The files *.cjs of this folder contain these packages:\n\n${licenses.join("\n---\n\n")}`,
+);
 
 for (const file of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
-  const types = readFileSync(new URL(file, dist), "utf8");
+  const types = readFileSync(join(dist, file), "utf8");
   const twin = types.replaceAll(/ from '\.\/[^']*'/g, (local) => local.replace(/\.js'$/, ".cjs'"));
-  writeFileSync(new URL(file.replace(/\.ts$/, ".cts"), dist), twin);
+  writeFileSync(join(dist, file.replace(/\.ts$/, ".cts")), twin);
 }

@@ -24,7 +24,10 @@ const ADAPTERS = [...ENTRIES].filter(([name]) => ["express", "koa", "fastify", "
 describe("the tarball", () => {
   it("contains only the build, its types, the documentation and the files of the root", () => {
     const others = packed.files.filter(
-      (path) => !/^dist\/[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(path),
+      (path) =>
+        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(
+          path,
+        ),
     );
     for (const page of ["docs/options.md", "docs/migration/koa-jwt.md", "docs/pictures/rule.svg"])
       expect(packed.files).toContain(page);
@@ -38,7 +41,13 @@ describe("the tarball", () => {
   it("exports each entry for both module systems, each with its own types", () => {
     const conditions = (name: string) => ({
       import: { types: `./dist/${name}.d.ts`, default: `./dist/${name}.js` },
-      require: { types: `./dist/${name}.d.cts`, default: `./dist/${name}.cjs` },
+      require: {
+        types: `./dist/${name}.d.cts`,
+        // Node.js and bundlers require the ECMAScript module, so that a program has one copy.
+        "module-sync": `./dist/${name}.js`,
+        module: `./dist/${name}.js`,
+        default: `./dist/${name}.cjs`,
+      },
     });
     const entries = [...ENTRIES].map(([name, entry]) => [entry.replace("scopegate", "."), conditions(name)]);
     expect(manifest.exports).toEqual({
@@ -152,11 +161,35 @@ describe("the package in plain JavaScript", () => {
 
   it("imports code that signs tokens only in the entry testing", () => {
     const signing = packed.files
-      .filter((path) => path.endsWith(".js"))
+      .filter((path) => /\.c?js$/.test(path))
       .filter((path) =>
-        readFileSync(join(project, "node_modules/scopegate", path), "utf8").includes("jwt/sign"),
+        readFileSync(join(project, "node_modules/scopegate", path), "utf8").includes("SignJWT"),
       );
-    expect(signing).toEqual(["dist/testing.js"]);
+    expect(signing.sort()).toEqual(["dist/testing.cjs", "dist/testing.js"]);
+  });
+
+  it("has a CommonJS build that requires no ECMAScript module, with the licenses of what it contains", () => {
+    const folder = join(project, "node_modules/scopegate/dist");
+    const code = packed.files.filter((path) => path.endsWith(".cjs"));
+    const required = code.flatMap((path) => {
+      const text = readFileSync(join(folder, "..", path), "utf8");
+      return [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name);
+    });
+    const packages = required.filter((name) => !/^(?:node:|\.\/[\w-]+\.cjs$)/.test(name));
+    expect([...new Set(packages)].sort()).toEqual(["fastify-plugin", "zod/mini"]);
+    const licenses = readFileSync(join(folder, "licenses.txt"), "utf8");
+    const bundled = Object.keys(manifest.dependencies).filter(
+      (name) => !["fastify-plugin", "zod"].includes(name),
+    );
+    for (const name of bundled) expect(licenses).toContain(`\n${name}\n\n`);
+    expect(licenses.match(/Permission is hereby granted/g)).toHaveLength(bundled.length);
+  });
+
+  it("serves requests from the CommonJS build, as tools do that cannot require an ECMAScript module", async () => {
+    const code = `const express = require("express");
+      const { ConfigurationError, createResourceServer } = require("./node_modules/scopegate/dist/index.cjs");
+      const { principalOf, protect, requireScopes } = require("./node_modules/scopegate/dist/express.cjs");`;
+    expect(await serve(project, "fallback.cjs", code)).toBe(ANSWERS);
   });
 
   it("loads each adapter without its framework", () => {
