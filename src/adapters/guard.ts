@@ -7,6 +7,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { chain, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
+import { assertRequestOf, type Framework } from "./misuse.ts";
 import { type NodeRequest, readProperty } from "./node-request.ts";
 
 /** What one guard found out about a request; no verdict as long as it is not decided. */
@@ -116,10 +117,28 @@ function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
 const refusalOf = ({ decision }: Verdict, server: ResourceServer): Refusal =>
   server.refuse(decision() as Refused);
 
-/** The caller of a guarded request; `undefined` as long as one guard refuses it or has not decided. */
-export function findPrincipal(raw: object): Principal | undefined {
-  const verdicts = (Kept.of(raw) ?? []).map(({ verdict }) => verdict);
+/**
+ * The caller of a guarded request; `undefined` if no guard has seen it, and as long as one guard refuses it or has not
+ * decided. `given` is what the application passed to the adapter, and `raw` Node's request in it.
+ * @throws TypeError for an object of another framework
+ */
+export function findPrincipal(adapter: Framework, given: unknown, raw: unknown): Principal | undefined {
+  const guarded = Object(raw) === raw ? Kept.of(raw as object) : undefined;
+  if (!guarded) {
+    assertRequestOf(adapter, given, raw);
+    assertNoOtherCopy(raw);
+    return undefined;
+  }
+  const verdicts = guarded.map(({ verdict }) => verdict);
   return verdicts.every((verdict) => verdict?.isAllowed) ? verdicts.at(-1)?.principal : undefined;
+}
+
+/** Each copy of the package keeps its verdicts under its own symbol, which no other code can make. */
+function assertNoOtherCopy(raw: object): void {
+  if (Object.getOwnPropertySymbols(raw).some(({ description }) => description === KEPT.description))
+    throw new Error(
+      "Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.",
+    );
 }
 
 /** The check for the scopes that one route adds. */
@@ -132,6 +151,7 @@ export function createScopeCheck(scopes: readonly string[]) {
   const own = Object.freeze([...scopes]);
   return (raw: object, params: AccessRequest["params"]): Refusal | undefined => {
     const guarded = Kept.of(raw)?.at(-1);
+    if (!guarded) assertNoOtherCopy(raw);
     if (!guarded?.verdict)
       throw new Error(
         "requireScopes needs protect(server) of the same adapter in front of it: the token was not read. Register protect(server) before this route.",

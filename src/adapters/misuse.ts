@@ -5,13 +5,13 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type NodeRequest } from "./node-request.ts";
 
 const FRAMEWORKS = {
-  express: { name: "Express", line: "app.use(protect(server))" },
-  koa: { name: "Koa", line: "app.use(protect(server))" },
-  fastify: { name: "Fastify", line: "app.register(protect(server))" },
-  node: { name: "Node.js", line: "await protect(server)(request, response)" },
+  express: { name: "Express", line: "app.use(protect(server))", subject: "request" },
+  koa: { name: "Koa", line: "app.use(protect(server))", subject: "context" },
+  fastify: { name: "Fastify", line: "app.register(protect(server))", subject: "request" },
+  node: { name: "Node.js", line: "await protect(server)(request, response)", subject: "request" },
 };
 
-type Framework = keyof typeof FRAMEWORKS;
+export type Framework = keyof typeof FRAMEWORKS;
 
 /**
  * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with its own
@@ -49,6 +49,20 @@ function describe(found: Framework | undefined, adapter: Framework): string {
   return found === adapter
     ? `${name} in a place that it is not for: write ${line}.`
     : `${name}: import it from the adapter of this one, "scopegate/${found}", and write ${line}.`;
+}
+
+/** Fails for an object that is not the adapter's own: without a verdict, it would look like a request of nobody. */
+export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown): asserts raw is object {
+  const found = recognize([given]);
+  // Express's request is Node's.
+  const isOwn = found === adapter || (raw === given && (found === "express" || found === "node"));
+  if (isOwn && Object(raw) === raw) return;
+  const { name, subject } = FRAMEWORKS[adapter];
+  const fix =
+    found && found !== adapter
+      ? `It received one of ${FRAMEWORKS[found].name}: import it from "scopegate/${found}" and write principalOf(${FRAMEWORKS[found].subject}).`
+      : `Write principalOf(${subject}) in a handler.`;
+  throw new TypeError(`principalOf of "scopegate/${adapter}" takes the ${subject} of ${name}. ${fix}`);
 }
 
 /** The framework that passes these objects to a middleware or plugin. */

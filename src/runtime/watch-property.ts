@@ -10,6 +10,10 @@ export function watchProperty<Owner extends object>(
 ): void {
   const key = Symbol(name);
   const present = Object.getOwnPropertyDescriptor(holder, name);
+  if (present?.configurable === false)
+    throw new TypeError(
+      `Other code has locked the property \`${name}\` of this application's requests, so that the routes behind protect cannot be checked. If it is an old copy of scopegate, \`npm ls scopegate\` shows it: update it.`,
+    );
   const keptIn = (place: { readonly [key]?: unknown } | undefined): unknown => place?.[key];
   Object.defineProperty(holder, name, {
     configurable: true,

@@ -263,6 +263,6 @@ describe.each([
 
 describe("principalOf of scopegate/express", () => {
   it("returns undefined for a request that no guard has seen", () => {
-    expect(principalOf({})).toBeUndefined();
+    expect(principalOf({ headers: {}, originalUrl: "/" })).toBeUndefined();
   });
 });

@@ -143,3 +143,71 @@ describe("protect that was not called", () => {
     expect(() => new Koa().use(server as never)).toThrow(TypeError);
   });
 });
+
+describe("principalOf of another adapter", () => {
+  /** One unguarded object of each framework, as its handlers get it. */
+  async function collect() {
+    const found: Record<string, unknown> = {};
+    const app = express().use((request, response) => {
+      found["Express"] = request;
+      response.end();
+    });
+    await statusOf(app);
+    await statusOf((request, response) => {
+      found["Node.js"] = request;
+      response.end();
+    });
+    const callback = new Koa()
+      .use((context) => {
+        found["Koa"] = context;
+        context.body = "";
+      })
+      .callback();
+    await statusOf((request, response) => void callback(request, response));
+    await fastify()
+      .get("/open", (request) => {
+        found["Fastify"] = request;
+        return "";
+      })
+      .inject("/open");
+    return found;
+  }
+
+  const NAMES = { express: "Express", koa: "Koa", fastify: "Fastify", node: "Node.js" } as const;
+  const pairs = Object.entries(NAMES).flatMap(([adapter, own]) =>
+    Object.entries(NAMES).map(([right, name]) => [adapter, own, right, name] as const),
+  ) as readonly (readonly [keyof typeof NAMES, string, keyof typeof NAMES, string])[];
+
+  it.each(pairs)(
+    "checks what it is given: %s (%s) given an object of %s (%s)",
+    async (adapter, own, right, name) => {
+      const { principalOf } = adapters[adapter];
+      const found = await collect();
+      const find = (): unknown => principalOf(found[name] as never);
+      const isNode = (one: string): boolean => one === "express" || one === "node";
+      if (adapter === right || (isNode(adapter) && isNode(right))) expect(find()).toBeUndefined();
+      else {
+        const subjectOf = (one: string): string => (one === "koa" ? "context" : "request");
+        expect(find).toThrow(
+          new TypeError(
+            `principalOf of "scopegate/${adapter}" takes the ${subjectOf(adapter)} of ${own}. It received one of ${name}: import it from "scopegate/${right}" and write principalOf(${subjectOf(right)}).`,
+          ),
+        );
+      }
+    },
+  );
+
+  it.each([undefined, null, {}, "request", 7, { raw: {} }, { req: {} }, { req: undefined }])(
+    "fails for %j in every adapter",
+    (value) => {
+      for (const { principalOf } of Object.values(adapters))
+        expect(() => principalOf(value as never)).toThrow(/takes the \w+ of .*Write principalOf\(/);
+    },
+  );
+
+  it("fails for a Fastify instance", () => {
+    expect(() => forFastify.principalOf(fastify() as never)).toThrow(
+      'principalOf of "scopegate/fastify" takes the request of Fastify. Write principalOf(request) in a handler.',
+    );
+  });
+});

@@ -78,7 +78,11 @@ export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
   });
 }
 
-/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and where no
+ * `protect` ran.
+ * @throws TypeError for an object of another framework
+ */
 export function principalOf(request: object): Principal | undefined {
-  return findPrincipal(request);
+  return findPrincipal("express", request, request);
 }

@@ -118,9 +118,13 @@ export function requireScopes(...scopes: readonly string[]): FastifyHook {
   });
 }
 
-/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and where no
+ * `protect` ran.
+ * @throws TypeError for an object of another framework
+ */
 export function principalOf(request: { readonly raw: object }): Principal | undefined {
-  return findPrincipal(request.raw);
+  return findPrincipal("fastify", request, (request as Partial<typeof request> | undefined)?.raw);
 }
 
 function send(reply: FastifyReply, { status, headers, body }: Refusal): void {

@@ -75,7 +75,11 @@ export function requireScopes(...scopes: readonly string[]): KoaMiddleware {
   });
 }
 
-/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and where no
+ * `protect` ran.
+ * @throws TypeError for an object of another framework
+ */
 export function principalOf(context: { readonly req: object }): Principal | undefined {
-  return findPrincipal(context.req);
+  return findPrincipal("koa", context, (context as Partial<typeof context> | undefined)?.req);
 }

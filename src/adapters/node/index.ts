@@ -156,9 +156,13 @@ export function requireScopes(...scopes: readonly string[]): ScopeGuard {
   };
 }
 
-/** The caller of a protected request; `undefined` on public routes, and on optional ones without a token. */
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and where no
+ * `protect` ran.
+ * @throws TypeError for an object of another framework
+ */
 export function principalOf(request: object): Principal | undefined {
-  return findPrincipal(request);
+  return findPrincipal("node", request, request);
 }
 
 const check = async (server: ResourceServer, request: NodeServerRequest): Promise<Refusal | undefined> =>
