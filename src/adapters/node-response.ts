@@ -1,4 +1,5 @@
 import { type ServerResponse } from "node:http";
+import { CHALLENGE_FIELD } from "../response/challenge.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
@@ -6,6 +7,8 @@ import { renderBody } from "../response/rendered-body.ts";
 export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "headersSent"> {
   /** Sets one header field. */
   setHeader(name: string, value: string): unknown;
+  /** Adds a header field to those with the same name. */
+  appendHeader(name: string, value: string): unknown;
   /** Sends the body and ends the response. */
   end(body: string): unknown;
 }
@@ -14,6 +17,8 @@ export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "heade
 export function send(response: NodeResponse, { status, headers, body }: Refusal): void {
   if (response.headersSent) return;
   response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  for (const [name, value] of Object.entries(headers))
+    if (name === CHALLENGE_FIELD) response.appendHeader(name, value);
+    else response.setHeader(name, value);
   response.end(renderBody(body));
 }

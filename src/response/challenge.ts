@@ -9,6 +9,9 @@ export interface Challenge {
   readonly resourceMetadataUrl?: string | undefined;
 }
 
+/** Other middleware may offer schemes of its own, so a challenge is added to what is there (RFC 9110 section 11.6.1). */
+export const CHALLENGE_FIELD = "WWW-Authenticate";
+
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
   const scope = challenge.scopes?.filter(isScopeToken).join(" ");

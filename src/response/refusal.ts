@@ -1,12 +1,12 @@
 import { type Refused } from "../policy/decision.ts";
-import { type Challenge, renderChallenge } from "./challenge.ts";
+import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 
 /** The HTTP response for a refusal. */
 export interface Refusal {
   /** 400, 401, 403 or 503. */
   readonly status: number;
-  /** All headers of the response, including the challenge. */
+  /** All headers of the response. Add `WWW-Authenticate` to one that is set already, and replace the others. */
   readonly headers: Readonly<Record<string, string>>;
   /** Send it as JSON. */
   readonly body: Problem;
@@ -57,7 +57,7 @@ export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal 
       "Content-Type": "application/problem+json",
       // A shared cache must not send the refusal of one caller to another.
       "Cache-Control": "no-store",
-      ...(challenge && { "WWW-Authenticate": renderChallenge(challenge) }),
+      ...(challenge && { [CHALLENGE_FIELD]: renderChallenge(challenge) }),
       ...(refused.reason === "keys_unavailable" && { "Retry-After": String(RETRY_AFTER_SECONDS) }),
     },
     body,

@@ -811,6 +811,7 @@ describe("protect of plain Node", () => {
       statusCode: 200,
       headersSent: false,
       setHeader: () => undefined,
+      appendHeader: () => undefined,
       end: () => undefined,
     };
     const request = {
@@ -836,6 +837,7 @@ describe("protect of plain Node", () => {
       statusCode: 200,
       headersSent: false,
       setHeader: () => undefined,
+      appendHeader: () => undefined,
       end: () => undefined,
     };
     expect(() => requireScopes("agents:read")({ headers: {} }, response)).toThrow("needs protect(server)");

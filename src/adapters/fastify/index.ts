@@ -1,6 +1,7 @@
 import fastifyPlugin from "fastify-plugin";
 import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
+import { CHALLENGE_FIELD } from "../../response/challenge.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { settle } from "../../runtime/pending.ts";
@@ -37,6 +38,10 @@ export interface FastifyReply {
   code(status: number): unknown;
   /** Sets header fields. */
   headers(headers: Record<string, string>): unknown;
+  /** Sets a header field, or several with one name. */
+  header(name: string, value: unknown): unknown;
+  /** A header field that was set before. */
+  getHeader(name: string): unknown;
   /** Sends the body. */
   send(body: Buffer): unknown;
 }
@@ -129,7 +134,11 @@ export function principalOf(request: { readonly raw: object }): Principal | unde
 
 function send(reply: FastifyReply, { status, headers, body }: Refusal): void {
   reply.code(status);
-  reply.headers({ ...headers });
+  const { [CHALLENGE_FIELD]: challenge, ...others } = headers;
+  reply.headers(others);
+  const present = reply.getHeader(CHALLENGE_FIELD);
+  if (challenge !== undefined)
+    reply.header(CHALLENGE_FIELD, present === undefined ? challenge : [present, challenge].flat());
   // As bytes: Fastify adds a charset to the type of a string, which JSON does not have (RFC 8259 section 11).
   reply.send(Buffer.from(renderBody(body)));
 }

@@ -1,6 +1,7 @@
 /** How Koa shows a request to a middleware, and how a refusal is written to its response. */
 import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
+import { CHALLENGE_FIELD } from "../../response/challenge.ts";
 import { renderBody } from "../../response/rendered-body.ts";
 import { isPending } from "../../runtime/pending.ts";
 import { type PendingRefusal } from "../guard.ts";
@@ -36,6 +37,8 @@ export interface KoaContext {
   body: unknown;
   /** Sets header fields of the response. */
   set(headers: Record<string, string>): unknown;
+  /** Adds a header field to those with the same name. */
+  append(name: string, value: string): unknown;
 }
 
 /** The part of @koa/router that is read. */
@@ -109,7 +112,9 @@ export function proceed(context: KoaContext, refusal: PendingRefusal, next: () =
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
   context.status = refusal.status;
-  context.set({ ...refusal.headers });
+  const { [CHALLENGE_FIELD]: challenge, ...headers } = refusal.headers;
+  context.set(headers);
+  if (challenge !== undefined) context.append(CHALLENGE_FIELD, challenge);
   // As text: Koa gives an object the type application/json.
   context.body = renderBody(refusal.body);
   return undefined;
