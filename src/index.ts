@@ -16,6 +16,7 @@ export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
 export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 export { type TrustedIssuer } from "./options/trusted-issuer.ts";
+export { type AuditOptions } from "./audit/catch-all.ts";
 export { type AuditedRoute, type AuditFinding, type AuditRemark, type AuditReport } from "./audit/report.ts";
 export {
   type Allowed,

@@ -1,4 +1,5 @@
 import { auditRoutes } from "./audit/audit.ts";
+import { type AuditOptions } from "./audit/catch-all.ts";
 import { type ListedRoute } from "./audit/coverage.ts";
 import { type AuditReport } from "./audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
@@ -45,7 +46,7 @@ export interface ResourceServer {
    * the list. A pattern that cannot be read is a finding.
    * @throws TypeError for anything but an array of `{ method, pattern }`
    */
-  audit(routes: Iterable<ListedRoute>): AuditReport;
+  audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
    * Returns the response for a refusal: status, headers, and the body to send as JSON. Do not change it: requests share it.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
@@ -118,7 +119,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       const caller = scopes && createPrincipal({ scopes, audience: [], claims: {} }, scopeRules);
       return explainDecision(query, pipeline.decideFor(caller, { ...rest, target: path }));
     },
-    audit: (routes) => auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open"),
+    audit: (routes, accepted) =>
+      auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open", accepted),
     refuse: createRefuser(resolved.challenge),
     ready: verifiers.ready,
     close() {

@@ -2,6 +2,8 @@ import { type CompiledTable } from "../policy/compile-rules.ts";
 import { type Pattern } from "../policy/pattern.ts";
 import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
+import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
+import { covers } from "./overlap.ts";
 import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
   guardMissing,
@@ -30,8 +32,9 @@ export function auditRoutes(
   table: CompiledTable,
   routes: Iterable<ListedRoute>,
   fate: UnmappedRoutes,
+  options: AuditOptions = {},
 ): AuditReport {
-  const findings: AuditFinding[] = [];
+  const findings = [...findCatchAlls(table.rules, options)];
   const read: ReadRoute[] = [];
   const list = readList(routes);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
@@ -46,7 +49,7 @@ export function auditRoutes(
     const { route } = coverage;
     if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
       findings.push(unguarded(route, route.unguarded));
-    if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate));
+    if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate, hasRoutesBelow(coverage, coverages)));
     else if (weakness) findings.push(weaker(coverage, pattern, weakness));
   }
   const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
@@ -54,6 +57,18 @@ export function auditRoutes(
   findings.push(...findUnreachedRules(table, coverages));
   return createAuditReport(coverages.map(toAuditedRoute), findings);
 }
+
+const BELOW = { kind: "wildcard", name: "rest" } as const;
+
+/** Whether other routes have longer paths that begin with the path of this one, or are covered by its wildcard. */
+const hasRoutesBelow = (coverage: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
+  coverage.alternatives.some((path) =>
+    all.some(
+      (other) =>
+        other !== coverage &&
+        other.alternatives.some((longer) => covers(path, longer) || covers([...path, BELOW], longer)),
+    ),
+  );
 
 /** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {

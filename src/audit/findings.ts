@@ -27,7 +27,7 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
     message: `the route \`${renderRoute(route)}\` cannot be compared with the table: ${mistake.message}`,
     hint: isPath
       ? mistake.hint
-      : "Register it with a path, or put the patterns that it serves into the list in its place, as { method, pattern }.",
+      : 'Register it with a path, or list what it serves in its place: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).',
   });
 }
 
@@ -46,11 +46,22 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   Object.freeze({ kind: "guard_missing", severity: "warning", message: `the application ${message}`, hint });
 
 /** A route that no rule covers as a whole. */
-export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: UnmappedRoutes): AuditFinding {
+export function unmapped(
+  coverage: RouteCoverage,
+  pattern: Pattern,
+  fate: UnmappedRoutes,
+  hasRoutesBelow: boolean,
+): AuditFinding {
   const { route, touching } = coverage;
   const name = `\`${renderRoute(route)}\``;
   const line = `Add to scopeMappings: ${lineFor(route, pattern)}`;
   const consequence = consequenceOf(route, fate);
+  // NestJS registers middleware in this way: for every method, at its global prefix.
+  if (route.method === "*" && fate === "refused" && hasRoutesBelow) {
+    const message = `${name} has no rule of its own: what no other rule allows is refused.`;
+    const hint = `If it is middleware in front of other routes, there is nothing to do. Otherwise add to scopeMappings: ${lineFor(route, pattern)}`;
+    return Object.freeze({ kind: "route_unmapped", severity: "note", route, message, hint });
+  }
   if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching.filter((rule) => isTwin(rule, route, pattern)).map(({ rule }) => rule);
@@ -68,8 +79,8 @@ export function unmapped(coverage: RouteCoverage, pattern: Pattern, fate: Unmapp
   }
   // CORS middleware in front answers preflights; its OPTIONS route is never reached.
   if (route.method === "OPTIONS" && fate === "refused") {
-    const message = `${name} has no rule: what is not answered in front of the guard is refused.`;
-    const hint = `With CORS middleware in front that is as it should be. ${line}`;
+    const message = `${name} has no rule: what is not answered in front of protect is refused.`;
+    const hint = `If CORS middleware is in front of protect, there is nothing to do: it answers preflights. Otherwise add to scopeMappings: ${lineFor(route, pattern)}`;
     return Object.freeze({ kind: "route_unmapped", severity: "note", route, message, hint });
   }
   const message = `${name} has no rule: ${consequence}.`;
@@ -120,10 +131,13 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
       : suggest(
           rule.key,
           candidates.map(renderRoute),
-          "Remove it; if static files or an upgrade are behind it, add { method, pattern } to the list.",
+          `If static files, a mounted application or an upgrade answer it, add it to the routes: server.audit([...routesOf(app), ${literalOf(rule)}]). Otherwise it is misspelled, or can be removed.`,
         ),
   });
 }
+
+const literalOf = ({ method, pattern }: Rule): string =>
+  `{ method: ${JSON.stringify(method)}, pattern: ${JSON.stringify(pattern)} }`;
 
 const describe = ({ key, requirement }: Rule, link = ""): string =>
   `\`${key}\`${link} asks for ${describeRequirement(requirement)}`;

@@ -41,7 +41,7 @@ export type AuditFinding = AuditRemark &
         readonly rule: Rule;
         readonly rules: readonly Rule[];
       }
-    | { readonly kind: "rule_unreached"; readonly rule: Rule }
+    | { readonly kind: "rule_unreached" | "public_catch_all"; readonly rule: Rule }
   );
 
 /**
@@ -49,10 +49,11 @@ export type AuditFinding = AuditRemark &
  *
  * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules cover only in
  *   part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect` does not run in front of
- *   (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`).
+ *   (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), and a rule that lets everyone in at every
  * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which no
  *   guard was found (`guard_missing`).
- * - Notes: a default rule that no route reaches, and an OPTIONS route without a rule.
+ * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for OPTIONS, or
+ *   for every method in front of other routes.
  *
  * @example
  * ```ts
@@ -76,10 +77,11 @@ export interface AuditReport {
   /** For a terminal: the summary, and every finding with its fix. */
   readonly text: string;
   /**
-   * Returns the report when it is `ok`, so that one line is enough in a test or at boot.
+   * Returns the report when it is `ok`, so that one line is enough in a test or at boot. With `warnings: true`, warnings
+   * throw as well. Default: `false`.
    * @throws AuditError whose message is `text`
    */
-  readonly orThrow: () => AuditReport;
+  readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport;
 }
 
 const SEVERITIES = ["error", "warning", "note"] as const;
@@ -100,8 +102,9 @@ export function createAuditReport(
     findings,
     summary,
     text,
-    orThrow() {
-      if (!ok) throw new AuditError(text);
+    orThrow({ warnings = false } = {}) {
+      if (!ok || (warnings && findings.some(({ severity }) => severity === "warning")))
+        throw new AuditError(text);
       return report;
     },
   });

@@ -79,7 +79,7 @@ describe.each([
     app.get(url, () => "ran");
     await app.ready();
     expect(written(routes)).toEqual([`GET ${pattern}`]);
-    const report = serverFor({ [`GET ${pattern}`]: "public" }).audit(routes);
+    const report = serverFor({ [`GET ${pattern}`]: [] }).audit(routes);
     expect(report).toMatchObject({ ok: true, findings: [{ kind: "guard_missing" }] });
     expect(report.routes[0]?.rule?.key).toBe(`GET ${pattern}`);
   });
@@ -89,7 +89,7 @@ describe.each([
     const routes = forFastify.routesOf(app);
     app.get("/static/pre*", () => "ran");
     await app.ready();
-    const { ok, findings } = serverFor({ "* /{*path}": "public" }).audit(routes);
+    const { ok, findings } = serverFor({ "* /{*path}": [] }).audit(routes);
     expect(ok).toBe(false);
     expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
   });
@@ -240,7 +240,7 @@ describe.each([
   it("lists a regular expression as its source, and the audit reports it even below a rule for every path", () => {
     const router = new Router().get(/^\/health$/, handler);
     for (const routes of [forKoa.routesOf(router), forKoa.routesOf(router, { prefix: "/api" })]) {
-      const { ok, findings } = serverFor({ "* /{*path}": "public" }).audit(routes);
+      const { ok, findings } = serverFor({ "* /{*path}": [] }).audit(routes);
       expect(ok).toBe(false);
       expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
       expect(findings[0]?.message).toContain(String.raw`/^\/health$/`);

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { AuditError, type AuditFinding, type AuditReport, type ListedRoute } from "scopegate";
+import {
+  AuditError,
+  type AuditFinding,
+  type AuditOptions,
+  type AuditReport,
+  type ListedRoute,
+} from "scopegate";
 import { auditRoutes } from "../../src/audit/audit.ts";
 import { type ScopeMappings } from "../../src/policy/requirement.ts";
 import { changeable, compiledOf } from "../support/policy.ts";
@@ -14,13 +20,14 @@ const routesOf = (...keys: readonly string[]): readonly ListedRoute[] =>
 interface Given {
   readonly defaults?: ScopeMappings;
   readonly fate?: "refused" | "open";
+  readonly options?: AuditOptions;
 }
 
 const audit = (
   table: ScopeMappings,
   keys: readonly string[],
-  { defaults, fate = "refused" }: Given = {},
-): AuditReport => auditRoutes(compiledOf(table, defaults), routesOf(...keys), fate);
+  { defaults, fate = "refused", options }: Given = {},
+): AuditReport => auditRoutes(compiledOf(table, defaults), routesOf(...keys), fate, options);
 
 /** The severity, kind and subject of a finding: `error route_unmapped GET /a`. */
 const aboutOf = (finding: AuditFinding): string => {
@@ -212,8 +219,8 @@ describe("a route without a rule", () => {
     expect(report.ok).toBe(true);
     expect(report.summary).toBe("2 routes, 1 with a rule");
     expect(onlyFinding(report, "route_unmapped")).toMatchObject({
-      message: "`OPTIONS /*path` has no rule: what is not answered in front of the guard is refused.",
-      hint: 'With CORS middleware in front that is as it should be. Add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+      message: "`OPTIONS /*path` has no rule: what is not answered in front of protect is refused.",
+      hint: 'If CORS middleware is in front of protect, there is nothing to do: it answers preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
     });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
   });
@@ -248,7 +255,7 @@ describe("a route that cannot be read", () => {
     ["GET", "/files/*", "Write `/files/*path`."],
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
-    ["GET", "RegExp /x/", "put the patterns that it serves into the list"],
+    ["GET", "RegExp /x/", "list what it serves in its place: server.audit([...routesOf(app)"],
   ])("is reported with how to write it: %s %s", (method, pattern, hint) => {
     const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
     expect(findings[0]?.hint).toContain(hint);
@@ -320,7 +327,9 @@ describe("a rule that no route reaches", () => {
 
   it("gets no hint at a route that has its own rule", () => {
     const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
-    expect(onlyFinding(report, "rule_unreached").hint).toContain("Remove it");
+    expect(onlyFinding(report, "rule_unreached").hint).toContain(
+      "Otherwise it is misspelled, or can be removed.",
+    );
   });
 
   it.each([
@@ -495,10 +504,10 @@ describe("the text of a report", () => {
     expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
 
 error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
-  Register it with a path, or put the patterns that it serves into the list in its place, as { method, pattern }.
+  Register it with a path, or list what it serves in its place: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  Remove it; if static files or an upgrade are behind it, add { method, pattern } to the list.
+  If static files, a mounted application or an upgrade answer it, add it to the routes: server.audit([...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise it is misspelled, or can be removed.
 
 warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which asks for a valid token; \`GET /a/:id\` asks for a:b.
   The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
@@ -528,5 +537,83 @@ describe("orThrow", () => {
     expect(orThrow).toThrow(
       expect.objectContaining({ name: "AuditError", code: "audit_failed", message: text }) as Error,
     );
+  });
+});
+
+describe("a route for every method in front of other routes, as NestJS registers middleware", () => {
+  const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
+
+  it.each([
+    ["* /api", "* /api", "GET /api/agents"],
+    ["* /api/*path", "* /api/*path", "GET /api/agents"],
+    ["* /", "* /", "GET /api/agents"],
+  ])("is a note without a rule: %s", (about, ...keys) => {
+    const report = audit(table, keys);
+    expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
+    expect(onlyFinding(report, "route_unmapped").hint).toMatch(
+      /^If it is middleware in front of other routes, there is nothing to do\. Otherwise add to scopeMappings: /,
+    );
+    expect(report.orThrow({ warnings: true })).toBe(report);
+  });
+
+  it.each([
+    ["no route below it", ["* /api", "GET /apis"], {}],
+    ["any token is enough for it", ["* /api", "GET /api/agents"], { fate: "open" }],
+    ["it has one method", ["GET /api", "GET /api/agents"], {}],
+  ] as const)("is an error if %s", (_, keys, given) => {
+    expect(found(table, keys, given)).toContain(`error route_unmapped ${keys[0]}`);
+  });
+});
+
+describe("a rule that lets everyone in at every path", () => {
+  it.each([
+    ["GET /{*path}", "public"],
+    ["GET /*path", "public"],
+    ["* /{*path}", "optional"],
+  ] as const)("is an error: %s, %s", (key, requirement) => {
+    const report = audit({ [key]: requirement, "GET /api/a": [] }, ["GET /api/a", "GET /api/b", key]);
+    expect(report.ok).toBe(false);
+    const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
+    expect([severity, rule.key]).toEqual(["error", key]);
+    expect(message).toContain("a route that is forgotten in the table is open");
+    expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
+  });
+
+  it("is accepted if the audit is told that it is meant", () => {
+    const table: ScopeMappings = { "GET /{*path}": "public", "GET /api/{*path}": ["api:use"] };
+    const options = { publicCatchAll: ["GET /{*path}"] };
+    expect(found(table, ["GET /{*path}", "GET /api/{*path}"], { options })).toEqual([]);
+  });
+
+  it.each([
+    ["GET /assets/*path", "public"],
+    ["GET /", "public"],
+    ["OPTIONS /{*path}", "public"],
+    ["GET /{*path}", []],
+  ] as const)("is not %s, %j", (key, requirement) => {
+    expect(found({ [key]: requirement }, [key])).toEqual([]);
+  });
+
+  it("must be in the table to be accepted", () => {
+    const options = { publicCatchAll: ["GET /*rest"] };
+    expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
+      'audit received "GET /*rest" as `publicCatchAll`, which is not a public or optional rule for every path.',
+    );
+  });
+});
+
+describe("orThrow", () => {
+  const report = audit({ "PUT /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
+
+  it("returns a report that has warnings only", () => {
+    expect(report.findings.map(aboutOf)).toEqual(["warning route_weaker PUT /a"]);
+    expect(report.orThrow()).toBe(report);
+    expect(report.orThrow({ warnings: false })).toBe(report);
+  });
+
+  it("throws for warnings as well if it is told to", () => {
+    expect(() => report.orThrow({ warnings: true })).toThrow(new AuditError(report.text));
+    const clean = audit({ "GET /a": [] }, ["GET /a"]);
+    expect(clean.orThrow({ warnings: true })).toBe(clean);
   });
 });

@@ -1,0 +1,45 @@
+/** Rules that let everyone in at every path, so that a route that is forgotten in the table is open and not refused. */
+import { type CompiledRule } from "../policy/rule.ts";
+import { alternativesOf } from "./coverage.ts";
+import { type AuditFinding } from "./report.ts";
+import { strengthOf } from "./weakness.ts";
+
+/** What an audit is to accept. */
+export interface AuditOptions {
+  /**
+   * Keys of rules that are `"public"` or `"optional"` for every path on purpose, such as `["GET /{*path}"]` for a
+   * single-page application. Default: none, so that such a rule is an error.
+   */
+  readonly publicCatchAll?: readonly string[];
+}
+
+/** @throws TypeError for a key that is no such rule: after a rule is renamed, its old key must not accept another one */
+export function findCatchAlls(
+  rules: readonly CompiledRule[],
+  { publicCatchAll: meant = [] }: AuditOptions,
+): readonly AuditFinding[] {
+  const found = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
+  const [unknown] = meant.filter((key) => found.every((rule) => rule.key !== key));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `audit received ${JSON.stringify(unknown)} as \`publicCatchAll\`, which is not a public or optional rule for every path. Write the key of such a rule, or remove it.`,
+    );
+  return found
+    .filter(({ key }) => !meant.includes(key))
+    .map((rule) => {
+      const { key, method } = rule;
+      return Object.freeze({
+        kind: "public_catch_all",
+        severity: "error",
+        rule,
+        message: `\`${key}\` lets everyone in at every path without a rule of its own: a route that is forgotten in the table is open.`,
+        hint: `Close the paths of your API: add to scopeMappings ${JSON.stringify(`${method} /api/{*path}`)}: ["resource:action"]. If the rule is meant, write server.audit(routes, { publicCatchAll: [${JSON.stringify(key)}] }).`,
+      });
+    });
+}
+
+/** Without OPTIONS: CORS middleware and frameworks answer it for every path, and no handler of a route runs. */
+const isOpenEverywhere = (compiled: CompiledRule): boolean =>
+  strengthOf(compiled) < 2 &&
+  compiled.rule.method !== "OPTIONS" &&
+  alternativesOf(compiled).some(([first]) => first?.kind === "wildcard");
