@@ -18,14 +18,14 @@ import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
-/** Whether a request may go on, with what this was based on, so that the route that runs can be checked later. */
+/** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
 export interface Verdict {
   readonly isAllowed: boolean;
   readonly principal: Principal | undefined;
   readonly governing: Governing;
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
-  /** Describes the decision. For an allowed request this takes as long as deciding it, and few programs ask for it. */
+  /** Describes the decision. If allowed, this takes as long as deciding it, and few programs ask for it. */
   readonly decision: () => Decision;
 }
 
@@ -54,17 +54,17 @@ export class Pipeline {
   }
 
   /**
-   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one. With
-   * `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
+   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
+   * With `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
     return this.#proceed(this.#findGoverning(request, isRouteChecked), request);
   }
 
   /**
-   * Decides an allowed request again at a route that is about to run and is written as these patterns. The caller stays
-   * the principal that the guard verified; where it read no token, because the path is public, the credential counts
-   * that the request had then.
+   * Decides an allowed request again at a route that is about to run and is written as these patterns. The
+   * caller stays the principal that the guard verified; where it read no token, because the path is public,
+   * the credential counts that the request had then.
    */
   decideRoute(
     verdict: Verdict,

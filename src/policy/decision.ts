@@ -21,7 +21,7 @@ export interface DecisionFacts {
   readonly rule?: Rule;
   /** Every rule that the request had to satisfy: that of its path, and that of the route that runs. */
   readonly rules: readonly Rule[];
-  /** The caller; absent where no token was read or accepted. For a revoked token, the caller it was issued to. */
+  /** The caller; absent if no token was read or accepted. Of a revoked token, the caller it was issued to. */
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
@@ -47,13 +47,13 @@ export interface Refused extends DecisionFacts {
   readonly reason: RefusalReason;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
-  /** The claim that is missing or wrong, when the rejection is `claims`. For logs; never part of the response. */
+  /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`, or why the path is ambiguous. For logs; never part of the response. */
+  /** What failed behind `keys_unavailable`, or why a path is ambiguous. For logs; never in the response. */
   readonly cause?: unknown;
 }
 
-/** The one result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
+/** The result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never thrown. */
 export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);

@@ -6,7 +6,7 @@ import { parseRoutePattern, readAt } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
-/** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
+/** The rules a request must satisfy together, or why the table refuses it before anyone reads a token. */
 export type Governing =
   | {
       readonly kind: "rules";
@@ -64,10 +64,7 @@ export class Table {
     return { kind: "rules", matches, isExact: false, path };
   }
 
-  /**
-   * The rules of a request at a route that is written as these patterns: a route that is mounted in several ways has
-   * several. `found` are the rules of the path.
-   */
+  /** The rules of a request at a route with these patterns (one per mount). `found` are those of the path. */
   forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
     if (!patterns) return ambiguous("The route was matched for another request.");
