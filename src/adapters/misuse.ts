@@ -14,8 +14,8 @@ const FRAMEWORKS = {
 export type Framework = keyof typeof FRAMEWORKS;
 
 /**
- * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with its own
- * objects, and would continue without a guard.
+ * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with
+ * its own objects, and would continue without a guard.
  */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
@@ -51,7 +51,7 @@ function describe(found: Framework | undefined, adapter: Framework): string {
     : `${name}: import it from the adapter of this one, "scopegate/${found}", and write ${line}.`;
 }
 
-/** Fails for an object that is not the adapter's own: without a verdict, it would look like a request of nobody. */
+/** Fails for an object of another framework: without a verdict, it would look like a request of nobody. */
 export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown): asserts raw is object {
   const found = recognize([given]);
   // Express's request is Node's.

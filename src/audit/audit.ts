@@ -60,17 +60,16 @@ export function auditRoutes(
 
 const BELOW = { kind: "wildcard", name: "rest" } as const;
 
-/** Whether other routes have longer paths that begin with the path of this one, or are covered by its wildcard. */
-const hasRoutesBelow = (coverage: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
-  coverage.alternatives.some((path) =>
-    all.some(
-      (other) =>
-        other !== coverage &&
-        other.alternatives.some((longer) => covers(path, longer) || covers([...path, BELOW], longer)),
-    ),
-  );
+/** Whether other routes have longer paths that begin with the path of this one, without its wildcard. */
+const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
+  alternatives.some((path) => {
+    const below = [...path.slice(0, path.at(-1)?.kind === "wildcard" ? -1 : undefined), BELOW];
+    return all.some(
+      (other) => other.route.method !== "*" && other.alternatives.some((longer) => covers(below, longer)),
+    );
+  });
 
-/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
+/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS before the guard. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");

@@ -1,4 +1,4 @@
-/** Rules that let everyone in at every path, so that a route that is forgotten in the table is open and not refused. */
+/** Rules that let everyone in at every path: with one, a route that is forgotten in the table is open. */
 import { type CompiledRule } from "../policy/rule.ts";
 import { alternativesOf } from "./coverage.ts";
 import { type AuditFinding } from "./report.ts";
@@ -7,13 +7,13 @@ import { strengthOf } from "./weakness.ts";
 /** What an audit is to accept. */
 export interface AuditOptions {
   /**
-   * Keys of rules that are `"public"` or `"optional"` for every path on purpose, such as `["GET /{*path}"]` for a
-   * single-page application. Default: none, so that such a rule is an error.
+   * Keys of rules that are `"public"` or `"optional"` for every path on purpose. For a single-page application:
+   * `["GET /{*path}"]`. Default: none, so that such a rule is an error.
    */
   readonly publicCatchAll?: readonly string[];
 }
 
-/** @throws TypeError for a key that is no such rule: after a rule is renamed, its old key must not accept another one */
+/** @throws TypeError for a key that is no such rule: an exception must not outlive its rule */
 export function findCatchAlls(
   rules: readonly CompiledRule[],
   { publicCatchAll: meant = [] }: AuditOptions,
@@ -38,7 +38,7 @@ export function findCatchAlls(
     });
 }
 
-/** Without OPTIONS: CORS middleware and frameworks answer it for every path, and no handler of a route runs. */
+/** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */
 const isOpenEverywhere = (compiled: CompiledRule): boolean =>
   strengthOf(compiled) < 2 &&
   compiled.rule.method !== "OPTIONS" &&

@@ -47,13 +47,14 @@ export type AuditFinding = AuditRemark &
 /**
  * What an audit found, as data and as text.
  *
- * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules cover only in
- *   part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect` does not run in front of
- *   (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), and a rule that lets everyone in at every
- * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which no
- *   guard was found (`guard_missing`).
- * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for OPTIONS, or
- *   for every method in front of other routes.
+ * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
+ *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
+ *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`),
+ *   and a rule that lets everyone in at every path (`public_catch_all`).
+ * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which
+ *   no guard was found (`guard_missing`).
+ * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
+ *   OPTIONS, or for every method in front of other routes.
  *
  * @example
  * ```ts
@@ -77,8 +78,8 @@ export interface AuditReport {
   /** For a terminal: the summary, and every finding with its fix. */
   readonly text: string;
   /**
-   * Returns the report when it is `ok`, so that one line is enough in a test or at boot. With `warnings: true`, warnings
-   * throw as well. Default: `false`.
+   * Returns the report when it is `ok`, so that one line is enough in a test or at boot. With
+   * `warnings: true`, warnings throw as well. Default: `false`.
    * @throws AuditError whose message is `text`
    */
   readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport;

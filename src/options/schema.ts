@@ -13,7 +13,7 @@ type Path = readonly (string | number)[];
 
 export const UNKNOWN_HINT = "Remove it, or check its name in the table of options.";
 
-/** Reports every option that is unknown or has the wrong shape. Values are not coerced, and not quoted if they may be secret. */
+/** Reports each unknown option and wrong shape. Coerces no value, and quotes none that may be secret. */
 export function checkShape(options: unknown, report: Report): void {
   const { error } = optionsSchema.safeParse(options);
   for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);

@@ -6,7 +6,7 @@ import { parseRoutePattern, readAt } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
-/** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
+/** The rules a request must satisfy together, or why the table refuses it before anyone reads a token. */
 export type Governing =
   | {
       readonly kind: "rules";
@@ -16,8 +16,10 @@ export type Governing =
       readonly isExact: boolean;
       readonly path: Path;
     }
-  | { readonly kind: "unmapped"; readonly path: Path }
-  | { readonly kind: "ambiguous"; readonly cause: string };
+  | { readonly kind: "unmapped"; readonly matches: readonly []; readonly isExact: true; readonly path: Path }
+  | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
+
+const NONE: readonly [] = [];
 
 /** More rules than this for one spelling of a path is an attack, not a request. */
 const MAX_RULES = 8;
@@ -53,7 +55,7 @@ export class Table {
 
   #forPath(method: string, path: Path): Governing {
     const { leaf: narrowest, isExact } = findPathRule(this.#tree, method, path);
-    if (!narrowest) return { kind: "unmapped", path };
+    if (!narrowest) return { kind: "unmapped", matches: NONE, isExact: true, path };
     if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
     if (!isMapped) return ambiguous("Only a router that decodes the path finds a rule for it.");
@@ -64,16 +66,12 @@ export class Table {
     return { kind: "rules", matches, isExact: false, path };
   }
 
-  /**
-   * The rules of a request at a route that is written as these patterns: a route that is mounted in several ways has
-   * several. `found` are the rules of the path.
-   */
+  /** The rules of a request at a route with these patterns (one per mount). `found` are those of the path. */
   forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
     if (!patterns) return ambiguous("The route was matched for another request.");
     if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0] ?? "")) return found;
-    const { path } = found;
-    const { matches, isExact } = found.kind === "rules" ? found : { matches: [], isExact: true };
+    const { path, matches, isExact } = found;
     const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
     const readable = routes.flat();
     const fitting = readable.flatMap(({ segments, leaf }) => {
@@ -125,6 +123,6 @@ export class Table {
   }
 }
 
-const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", cause });
+const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", matches: NONE, cause });
 
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

@@ -6,7 +6,7 @@ import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 export interface Refusal {
   /** 400, 401, 403 or 503. */
   readonly status: number;
-  /** All headers of the response. Add `WWW-Authenticate` to one that is set already, and replace the others. */
+  /** All headers of the response. Add `WWW-Authenticate` to one that is set already; replace the others. */
   readonly headers: Readonly<Record<string, string>>;
   /** Send it as JSON. */
   readonly body: Problem;
@@ -21,8 +21,8 @@ export interface ChallengeRules {
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Creates the function that returns the response for a refusal. Responses that depend only on the reason are created once,
- * so that many invalid tokens cost little.
+ * Creates the function that returns the response for a refusal. Responses that depend only on the reason are
+ * created once, so that many invalid tokens cost little.
  */
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
   const cache = new Map<string, Refusal>();

@@ -26,7 +26,7 @@ export interface RejectedJwt {
 /** The parts of a token, or why it is rejected before any key is used. */
 export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedJwt;
 
-/** The tokens of one key share a header, so that parsed headers are cached. An attacker can send many long headers. */
+/** Tokens of one key share a header, so parsed headers are cached. An attacker can send many long headers. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
@@ -92,8 +92,8 @@ export function readJsonSegment(segment: string): Readonly<Record<string, unknow
 }
 
 /**
- * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and about which
- * of two properties with the same name counts (RFC 8725 section 2.4).
+ * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and
+ * about which of two properties with the same name counts (RFC 8725 section 2.4).
  */
 export const isOnlyReading = (value: object, json: Buffer): boolean =>
   json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
