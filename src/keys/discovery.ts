@@ -35,8 +35,8 @@ export async function discoverJwksUri(
 }
 
 /**
- * The URLs where metadata may be. A URL with `/.well-known/` is the document. For an issuer, OpenID Connect
- * appends to its path (section 4), and RFC 8414 inserts before it (section 3.1; section 5 for both names).
+ * The URLs to try: a URL that has `/.well-known/` itself. For an issuer, OpenID Connect puts that part behind
+ * its path (section 4), and RFC 8414 in front of its path (section 3.1; section 5 for both names).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {
   const { origin, pathname } = new URL(metadataUrl);

@@ -78,7 +78,7 @@ function namesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** The hint for a name that other libraries, or other parts of the options, have for an option. */
+/** The hint for an option's name in another library, or in another part of the options. */
 function findAlias(path: Path, name: string): string | undefined {
   const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
@@ -94,7 +94,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
   aud: "Write `audience`, or `serviceId` for the whole server.",
   iss: "Write `issuer`.",
-  // Options of the server that an issuer does not have.
+  // Options of the server, which have other names in an issuer.
   algorithm: "Write `algorithms: [algorithm]`.",
   serviceId: "Write `audience`.",
 };

@@ -9,7 +9,7 @@ import {
 } from "../route-list.ts";
 import { isRouter, type KoaRouter } from "./context.ts";
 
-/** The part of a Koa application (2 and 3) whose routes are listed. */
+/** What `routesOf` reads of a Koa application (2 and 3). */
 export interface KoaApplication {
   /** What was given to `app.use`, in order. */
   readonly middleware: readonly unknown[];
@@ -62,7 +62,7 @@ export function routesOf(
   return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
 }
 
-/** A router, and where its application has `protect`: `undefined` if it guards the router, or if unknown. */
+/** A router, and why `protect` does not guard it: `undefined` if it does, or for routers listed alone. */
 interface UsedRouter {
   readonly router: KoaRouter;
   readonly place: UnguardedRoute | undefined;
@@ -92,11 +92,11 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   );
 }
 
-/** In an application without a guard of its own. */
+/** The place of a router in an application without a guard of its own. */
 const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
   stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
-/** A layer without methods is a middleware, not a route. */
+/** A layer without methods, which is a middleware, yields none. */
 const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
   router.stack.flatMap(({ path, methods, stack }) => {
     const unguarded = place && describeUnguarded(place, stack);
