@@ -14,7 +14,7 @@ export { type KeyFetch } from "./keys/fetch-json.ts";
 export { type KeySource } from "./keys/key-source.ts";
 export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./keys/remote-source.ts";
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
-export { type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+export { type DecisionEvent, type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
 export { type TrustedIssuer } from "./options/trusted-issuer.ts";
 export { type AuditOptions } from "./audit/catch-all.ts";
 export { type AuditedRoute, type AuditFinding, type AuditRemark, type AuditReport } from "./audit/report.ts";

@@ -1,4 +1,5 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
+import { type Observer } from "./observer.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
 import {
   allow,
@@ -10,8 +11,7 @@ import {
   rulesOf,
 } from "./policy/decision.ts";
 import { type Governing, Table } from "./policy/table.ts";
-import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
-import { notify } from "./runtime/notify.ts";
+import { type AccessRequest, ownProperty, requireString } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
@@ -44,11 +44,13 @@ export class Pipeline {
   readonly #rules: PipelineRules;
   readonly #identify: Identifier;
   readonly #table: Table;
+  readonly observer: Observer;
 
-  constructor(rules: PipelineRules, identify: Identifier) {
+  constructor(rules: PipelineRules, identify: Identifier, observer: Observer) {
     this.#rules = rules;
     this.#identify = identify;
     this.#table = new Table(rules.tree);
+    this.observer = observer;
     this.needsRule = rules.authorization && rules.unmappedRoutes === "deny";
   }
 
@@ -57,6 +59,7 @@ export class Pipeline {
    * With `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
+    this.observer.start(request);
     return this.#proceed(this.#findGoverning(request, isRouteChecked), request);
   }
 
@@ -76,6 +79,7 @@ export class Pipeline {
     if (governing === verdict.governing) return verdict;
     const request = isSame ? verdict.request : { ...verdict.request, method, target };
     const { principal } = verdict;
+    this.observer.start(request);
     return principal ? this.#concludeKnown(principal, governing, request) : this.#proceed(governing, request);
   }
 
@@ -85,13 +89,6 @@ export class Pipeline {
     const refused = this.#refuseByTable(governing);
     if (refused) return refused;
     return principal ? this.#decideKnown(governing, principal) : decideAnonymous(governing);
-  }
-
-  /** Reports a decision to `onDecision`. */
-  observe(decision: Decision, request: AccessRequest): Decision {
-    const { onDecision } = this.#rules;
-    if (onDecision) notify(onDecision, decision, withoutCredentials(request));
-    return decision;
   }
 
   #findGoverning(request: AccessRequest, isRouteChecked: boolean): Governing {
@@ -169,7 +166,7 @@ export class Pipeline {
   }
 
   #conclude(decision: Decision, governing: Governing, request: AccessRequest): Verdict {
-    this.observe(decision, request);
+    this.observer.observe(decision, request);
     const { allowed: isAllowed, principal } = decision;
     return { isAllowed, principal, governing, request, decision: () => decision };
   }

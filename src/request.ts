@@ -18,6 +18,8 @@ export interface AccessRequest {
   readonly matchedPattern?: string | undefined;
   /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
+  /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */
+  readonly source?: object | undefined;
 }
 
 /** A path that every router divides into the same segments. */
@@ -98,8 +100,10 @@ export function originForm(target: string): string | undefined {
 const encodeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
 
 /** The request as hooks see it: without credentials, and without its target's query and user information. */
-export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, "authorization" | "cookie"> {
-  const { authorization, cookie, ...observed } = request;
+export function withoutCredentials(
+  request: AccessRequest,
+): Omit<AccessRequest, "authorization" | "cookie" | "source"> {
+  const { authorization, cookie, source, ...observed } = request;
   return { ...observed, target: pathOf(originForm(request.target) ?? "").replace(/#.*/s, "") };
 }
 

@@ -5,6 +5,7 @@ import { type AuditReport } from "./audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
+import { Observer } from "./observer.ts";
 import { attachPipeline, Pipeline } from "./pipeline.ts";
 import { type Decision, type Refused } from "./policy/decision.ts";
 import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
@@ -95,14 +96,15 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = resolved.tokenCache && new TokenCache<Principal>(resolved.tokenCache, resolved.now);
   const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
-  const pipeline = new Pipeline(resolved, identify);
+  const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
 
   const server: ResourceServer = {
     routes: Object.freeze(rules.map(({ rule }) => rule)),
     check: async (request) => (await pipeline.decide(request, false)).decision(),
     checkScopes(decision, scopes, request) {
+      pipeline.observer.start(request);
       const decided = decideRouteScopes(decision, scopes, request.params, authorization ? scopeRules : null);
-      return pipeline.observe(decided, request);
+      return pipeline.observer.observe(decided, request);
     },
     async authenticate(token) {
       const identified = await identify(token);

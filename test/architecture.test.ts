@@ -16,7 +16,7 @@ const ROOMS = [
   ["policy/"],
   ["audit/", "response/"],
   ["options/"],
-  ["pipeline.ts", "resource-server.ts"],
+  ["refusal-log.ts", "observer.ts", "pipeline.ts", "resource-server.ts"],
   ["adapters/"],
   ["index.ts"],
   // After the main entry, so that the main entry cannot import it.
@@ -48,7 +48,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "testing/key-server.ts",
   ],
   "node:stream": ["adapters/node/upgrade-socket.ts"],
-  "node:util": ["keys/import-key.ts", "options/key-source-shape.ts", "options/schema.ts"],
+  "node:util": ["keys/import-key.ts", "options/key-source-shape.ts", "options/schema.ts", "refusal-log.ts"],
 };
 
 const files = readdirSync(SRC, { recursive: true, encoding: "utf8" }).filter((file) => file.endsWith(".ts"));

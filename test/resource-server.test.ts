@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   type Decision,
   KeysUnavailableError,
+  type DecisionEvent,
   type ObservedRequest,
   type Principal,
   type Refused,
@@ -534,6 +535,23 @@ describe("onDecision", () => {
     }
   });
 
+  it("receives the time, the duration and the object that stands for the request, which no log shows", async () => {
+    const onDecision = vi.fn();
+    const observed = create({ onDecision, now: () => 1_700_000_000_000 });
+    const source = { secret: "token" };
+    const decision = await check(observed, "GET /items/7", { authorization: await bearer(), source });
+    observed.checkScopes(decision, ["items:read"], { method: "GET", target: "/items/7", source });
+    expect(onDecision).toHaveBeenCalledTimes(2);
+    for (const [, request, event] of onDecision.mock.calls as [Decision, ObservedRequest, DecisionEvent][]) {
+      expect(event.source).toBe(source);
+      expect(event).toEqual({ at: 1_700_000_000_000, durationMs: expect.any(Number) as number });
+      expect(event.durationMs).toBeGreaterThan(0);
+      expect(event.durationMs).toBeLessThan(60_000);
+      expect(inspect([request, event])).not.toContain("secret");
+      expect(JSON.stringify([request, event])).not.toContain("secret");
+    }
+  });
+
   it("receives the pattern and the parameters that the framework matched", async () => {
     const onDecision = vi.fn();
     const matched = { matchedPattern: "/items/:key", params: { key: "7" } };
@@ -716,7 +734,7 @@ describe("checkScopes", () => {
     const asked = { ...request, target: "/signed-in?token=x", authorization, cookie: "a=b" };
     const decision = observed.checkScopes(allowed, ["extra:use"], asked);
     expect(decision).toMatchObject({ allowed: false, reason: "scope_insufficient", missing: ["extra:use"] });
-    expect(onDecision.mock.calls).toEqual([[decision, request]]);
+    expect(onDecision.mock.calls).toEqual([[decision, request, expect.anything()]]);
   });
 
   it("refuses a caller without a token on an optional route", async () => {

@@ -20,6 +20,7 @@ export const readProperty = <Target extends object, Name extends keyof Target>(
 /** A request as strings, with the credentials of Node's request. */
 export function toAccessRequest(
   raw: NodeRequest,
+  source: object,
   method: string,
   target: string,
   matchedPattern?: string,
@@ -28,6 +29,7 @@ export function toAccessRequest(
   const headers = readProperty(raw, "headers");
   const field = ownField(headers, "authorization");
   return {
+    source,
     method,
     target,
     matchedPattern,

@@ -7,8 +7,8 @@ import { strengthOf } from "./weakness.ts";
 /** What an audit is to accept. */
 export interface AuditOptions {
   /**
-   * Keys of rules that are `"public"` or `"optional"` for every path on purpose. For a single-page application:
-   * `["GET /{*path}"]`. Default: none, so that such a rule is an error.
+   * Keys of rules that are `"public"` or `"optional"` for every path on purpose. For a single-page
+   * application: `["GET /{*path}"]`. Default: none, so that such a rule is an error.
    */
   readonly publicCatchAll?: readonly string[];
 }

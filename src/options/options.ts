@@ -11,7 +11,20 @@ import { type TokenCacheRules } from "../token/token-cache.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie">;
+export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "source">;
+
+/** When a decision was made, how long it took, and for which request of the framework. */
+export interface DecisionEvent {
+  /** When it was made, by the option `now`: milliseconds since the epoch. */
+  readonly at: number;
+  /** How long it took, in milliseconds, with fractions. Includes waiting for keys and `isRevoked`. */
+  readonly durationMs: number;
+  /**
+   * The object that the framework passes to handlers: the request, in Koa the context. For `check`, the
+   * `source` that it was given. It holds the token, so it is not enumerable: a log of the event lacks it.
+   */
+  readonly source?: object;
+}
 
 /** The options of a resource server. All are validated at construction; unknown options are errors. */
 export interface ResourceServerOptions extends Partial<TrustedIssuer> {
@@ -67,8 +80,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * anything but a boolean, or takes more than five seconds. Default: none.
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
-  /** Called with every decision, but never with a token. It cannot delay or fail a request. Default: none. */
-  readonly onDecision?: (decision: Decision, request: ObservedRequest) => void;
+  /**
+   * Called with every decision, without the token unless it reads `event.source`. It cannot delay or fail a
+   * request. Default: none.
+   */
+  readonly onDecision?: (decision: Decision, request: ObservedRequest, event: DecisionEvent) => void;
   /** Called when keys load, change or fail; delays no request. Default: failures become process warnings. */
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */

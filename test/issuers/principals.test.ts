@@ -1,6 +1,12 @@
 /** Principals, scopes and hooks work the same for every issuer and name the issuer. */
 import { describe, expect, it } from "vitest";
-import { type Decision, type ObservedRequest, type Principal, type ResourceServerOptions } from "scopegate";
+import {
+  type Decision,
+  type DecisionEvent,
+  type ObservedRequest,
+  type Principal,
+  type ResourceServerOptions,
+} from "scopegate";
 import { createServer, verdictOf } from "../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";
 
@@ -120,7 +126,7 @@ describe("isRevoked", () => {
 
 describe("onDecision", () => {
   it("receives the issuer of the principal, and no principal for a token that no issuer signed", async () => {
-    const told: (readonly [Decision, ObservedRequest])[] = [];
+    const told: (readonly [Decision, ObservedRequest, DecisionEvent])[] = [];
     const server = serverOf({ onDecision: (...decided) => told.push(decided) });
     const good = SIGNERS.map((signer) => tokenOf(signer, ["agents:read"]));
     const bad = [

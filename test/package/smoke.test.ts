@@ -185,6 +185,19 @@ describe("the package in plain JavaScript", () => {
     expect(licenses.match(/Permission is hereby granted/g)).toHaveLength(bundled.length);
   });
 
+  it("prints one line for each refusal with NODE_DEBUG=scopegate, and none without", () => {
+    const code = `import { createResourceServer } from "scopegate";
+      const server = createResourceServer({ serviceId: "a", verificationKeys: ["k".repeat(32)], algorithm: "HS256" });
+      await server.check({ method: "GET", target: "/agents?token=secret" });
+      await server.check({ method: "GET", target: "/agents", authorization: "Bearer secret" });`;
+    expect(run(project, "debug.mjs", code)).toBe("");
+    const lines = run(project, "debug.mjs", code, { NODE_DEBUG: "scopegate" }).split("\n");
+    expect(lines.map((line) => line.replace(/^SCOPEGATE \d+: /, ""))).toEqual([
+      '"GET /agents" credential_missing; rule "GET /agents"',
+      '"GET /agents" token_rejected, malformed; rule "GET /agents"',
+    ]);
+  });
+
   it("serves requests from the CommonJS build, as tools do that cannot require an ECMAScript module", async () => {
     const code = `const express = require("express");
       const { ConfigurationError, createResourceServer } = require("./node_modules/scopegate/dist/index.cjs");

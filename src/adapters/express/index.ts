@@ -55,7 +55,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     watchRoutes(request);
     settle(
       () => {
-        const seen = toAccessRequest(request, readMethod(request), readTarget(request));
+        const seen = toAccessRequest(request, request, readMethod(request), readTarget(request));
         return guard(server, request, seen, true, readProperty(request, "app"));
       },
       (refusal) => send(response, refusal),

@@ -94,7 +94,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
     const params = request.params as AccessRequest["params"];
     settle(
-      () => guard(server, raw, toAccessRequest(raw, method, request.url, pattern, params), hasRouters),
+      () =>
+        guard(server, raw, toAccessRequest(raw, request, method, request.url, pattern, params), hasRouters),
       (refusal) => send(reply, refusal),
       done,
     );

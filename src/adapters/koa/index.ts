@@ -51,7 +51,12 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
     if ((context.request as { readonly body?: unknown } | undefined)?.body !== undefined)
       warnOfBody(context.req);
     watchRouters(context);
-    const request = toAccessRequest(context.req, context.method.toUpperCase(), readTarget(context).target);
+    const request = toAccessRequest(
+      context.req,
+      context,
+      context.method.toUpperCase(),
+      readTarget(context).target,
+    );
     return proceed(context, guard(server, context.req, request, true), next);
   };
   return withRole("guard", protecting as KoaMiddleware);

@@ -166,7 +166,7 @@ export function principalOf(request: object): Principal | undefined {
 }
 
 const check = async (server: ResourceServer, request: NodeServerRequest): Promise<Refusal | undefined> =>
-  guard(server, request, toAccessRequest(request, request.method ?? "", request.url ?? ""), false);
+  guard(server, request, toAccessRequest(request, request, request.method ?? "", request.url ?? ""), false);
 
 const ignore = (): void => undefined;
 

@@ -1,0 +1,94 @@
+import { describe, expect, it, vi } from "vitest";
+import { type Refused } from "scopegate";
+import { refuse } from "../src/policy/decision.ts";
+import { createRefusalLog } from "../src/refusal-log.ts";
+import { createServer, issuer } from "./support/resource-servers.ts";
+
+const token = {
+  algorithms: ["RS256", "ES256"],
+  issuer: "https://login.example/",
+  audience: ["agents-prod"],
+  requiredClaims: [],
+  tokenTypes: ["at+jwt", null],
+  clockToleranceSeconds: 0,
+  maxTokenAgeSeconds: undefined,
+  now: Date.now,
+} as const;
+
+function lineFor(refused: Refused, issuers: Parameters<typeof createRefusalLog>[0] = [{ token }]): string {
+  const log = Object.assign(vi.fn(), { enabled: true });
+  createRefusalLog(issuers, log)(refused, () => ({ method: "GET", target: "/a" }));
+  expect(log.mock.calls).toHaveLength(1);
+  expect(log.mock.calls[0]?.[0]).toBe("%s");
+  return String(log.mock.calls[0]?.[1]);
+}
+
+describe("the log for development", () => {
+  it.each<readonly [string, Refused]>([
+    ['"GET /a" route_unmapped', refuse("route_unmapped")],
+    ['"GET /a" token_rejected, expired', refuse("token_rejected", [], { rejection: "expired" })],
+    [
+      '"GET /a" token_rejected, claims, tenant',
+      refuse("token_rejected", [], { rejection: "claims", claim: "tenant" }),
+    ],
+    [
+      '"GET /a" token_rejected, audience; expected aud: agents-prod',
+      refuse("token_rejected", [], { rejection: "audience" }),
+    ],
+    [
+      '"GET /a" token_rejected, issuer; expected iss: https://login.example/',
+      refuse("token_rejected", [], { rejection: "issuer" }),
+    ],
+    [
+      '"GET /a" token_rejected, algorithm; expected alg: RS256, ES256',
+      refuse("token_rejected", [], { rejection: "algorithm" }),
+    ],
+    [
+      '"GET /a" token_rejected, type; expected typ: at+jwt, none',
+      refuse("token_rejected", [], { rejection: "type" }),
+    ],
+    [
+      '"GET /a" keys_unavailable; cause: "line\\nbreak"',
+      refuse("keys_unavailable", [], { cause: new Error("line\nbreak") }),
+    ],
+    [
+      '"GET /a" request_ambiguous; cause: "slash"',
+      refuse("request_ambiguous", undefined, { cause: "slash" }),
+    ],
+  ])("writes %s", (line, refused) => {
+    expect(lineFor(refused)).toBe(line);
+  });
+
+  it("writes what several issuers expect, and leaves out what one does not check", () => {
+    const other = { ...token, issuer: undefined, audience: undefined };
+    const second = { ...token, issuer: "https://other.example/", audience: ["agents-prod", "b"] };
+    const issuers = [token, other, second].map((one) => ({ token: one }));
+    const lines = (["audience", "issuer"] as const).map((rejection) =>
+      lineFor(refuse("token_rejected", [], { rejection }), issuers),
+    );
+    expect(lines).toEqual([
+      '"GET /a" token_rejected, audience; expected aud: agents-prod, b',
+      '"GET /a" token_rejected, issuer; expected iss: https://login.example/, https://other.example/',
+    ]);
+  });
+
+  it("writes the rule, and the scopes that are expected and granted", async () => {
+    const server = createServer({ scopeMappings: { "GET /a": ["a:read", "b:read"] } });
+    for (const [scopes, granted] of [
+      [["a:read"], "a:read"],
+      [[], "none"],
+    ] as const) {
+      const authorization = `Bearer ${await issuer.token({ scopes })}`;
+      const decision = await server.check({ method: "GET", target: "/a", authorization });
+      expect(lineFor(decision as Refused)).toBe(
+        `"GET /a" scope_insufficient; rule "GET /a"; expected scopes: a:read, b:read; granted: ${granted}`,
+      );
+    }
+  });
+
+  it("writes nothing unless it is switched on", () => {
+    const log = Object.assign(vi.fn(), { enabled: false });
+    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target: "/a" }));
+    expect(log).not.toHaveBeenCalled();
+  });
+});
