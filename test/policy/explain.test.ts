@@ -105,7 +105,9 @@ describe("explainDecision", () => {
   });
 
   it("shows the cause of an ambiguous request", () => {
-    const decision = refuse("request_ambiguous", [], { cause: "The route does not match the request any more." });
+    const decision = refuse("request_ambiguous", [], {
+      cause: "The route does not match the request any more.",
+    });
     expect(saysOf(decision, "decision")).toEqual([
       "refused: request_ambiguous. The route does not match the request any more.",
     ]);
