@@ -83,8 +83,8 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   if (!cookie.includes(name)) return MISSING;
   const values = cookie.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
-    const hasName = separator >= 0 && pair.slice(0, separator).trim() === name;
-    return hasName ? [pair.slice(separator + 1).trim()] : [];
+    const hasName = separator >= 0 && trimBlanks(pair.slice(0, separator)) === name;
+    return hasName ? [trimBlanks(pair.slice(separator + 1))] : [];
   });
   const [token = "", ...others] = values;
   if (others.length > 0) return MALFORMED;
@@ -92,3 +92,17 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   if (token === "") return MISSING;
   return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
 }
+
+/**
+ * Removes spaces and tabs only (RFC 6265bis section 5.6): `trim` also removes a raw byte A0, with which a sibling domain
+ * could set a cookie that passes for one with the prefix `__Host-`.
+ */
+function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (isBlank(text[start])) start += 1;
+  while (end > start && isBlank(text[end - 1])) end -= 1;
+  return text.slice(start, end);
+}
+
+const isBlank = (char: string | undefined): boolean => char === " " || char === "\t";

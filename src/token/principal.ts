@@ -63,6 +63,8 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
   if (!isOptionalString(issuer)) return invalid("iss");
   if (!isOptionalString(tokenId)) return invalid("jti");
+  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) is worth nothing without a proof of that key.
+  if (claimAt(claims, "cnf") !== undefined) return invalid("cnf");
   const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (date !== undefined) return invalid(date);
 

@@ -163,6 +163,23 @@ describe("readCredential with a cookie", () => {
     expect(read({ cookie: 'access_token="a.b.c"' }, COOKIE)).toEqual(token('"a.b.c"'));
   });
 
+  it.each(["\u00a0", "\u00a0 ", "\ufeff", "\v", "\f", "\u2028"])(
+    "ignores a cookie whose name has %j in front of it or behind it",
+    (space) => {
+      const sources = [{ cookie: "__Host-token" }];
+      expect(read({ cookie: `${space}__Host-token=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `__Host-token${space}=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `${space}__Host-token=a.b.c; __Host-token=d.e.f` }, sources)).toEqual(
+        token("d.e.f"),
+      );
+    },
+  );
+
+  it("removes spaces and tabs around the name and the value, and nothing else", () => {
+    expect(read({ cookie: "a=b;\t access_token \t=\t a.b.c \t" }, COOKIE)).toEqual(token("a.b.c"));
+    expect(read({ cookie: "access_token=\u00a0a.b.c\u00a0" }, COOKIE)).toEqual(token("\u00a0a.b.c\u00a0"));
+  });
+
   it("ignores the cookie if it is not configured", () => {
     expect(read({ cookie: "access_token=a.b.c" })).toEqual(MISSING);
     expect(read({ cookie: "access_token=d.e.f", authorization: "Bearer a.b.c" })).toEqual(token("a.b.c"));
