@@ -4,6 +4,7 @@ import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
   optionsSchema,
+  SCOPE_SOURCE_NAMES,
   type ShapeIssue,
   TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
@@ -74,6 +75,7 @@ const valueAt = (options: unknown, path: readonly PropertyKey[]): unknown =>
 
 function namesAt(path: Path): readonly string[] {
   if (path.at(-1) === "keys") return KEY_SOURCE_NAMES;
+  if (path.includes("scopeSources")) return SCOPE_SOURCE_NAMES;
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }

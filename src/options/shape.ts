@@ -47,6 +47,18 @@ const algorithms = values.nonEmptyArray(
 );
 const AUDIENCE = "Write the expected `aud`, or an array of at least one.";
 
+const scopeSource = {
+  claim: values.claim,
+  required: z.optional(values.flag),
+  map: z.optional(
+    values.table(
+      values.texts("Write an array of scopes."),
+      'Write an object that maps a role to an array of scopes: { Support: ["sessions:read"] }.',
+    ),
+  ),
+};
+const SCOPE_SOURCES = "Write an array of at least one { claim, required, map }.";
+
 /** The options of a server that each issuer can override. */
 const tokens = {
   audience: z.union([values.text(AUDIENCE), values.nonEmptyArray(values.text(AUDIENCE), AUDIENCE)], {
@@ -54,6 +66,7 @@ const tokens = {
   }),
   verifyAudience: values.flag,
   scopesClaim: values.claim,
+  scopeSources: values.nonEmptyArray(z.strictObject(scopeSource, { error: SCOPE_SOURCES }), SCOPE_SOURCES),
   userIdClaim: values.claim,
   sessionIdClaim: values.claim,
   requiredClaims: values.texts("Write an array of claim names."),
@@ -126,6 +139,7 @@ export function isPlainObject(value: unknown): boolean {
 export const OPTION_NAMES = Object.keys(shape);
 export const JSON_OPTION_NAMES = Object.keys(jsonOptions);
 export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
+export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** A shape error of zod. */

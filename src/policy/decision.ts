@@ -25,7 +25,7 @@ export interface DecisionFacts {
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
-  /** The scopes of the token, as the token lists them. */
+  /** The scopes that the token grants. */
   readonly granted: readonly string[];
   /** The required scopes that no granted scope covers. Empty for an `anyOf` that is satisfied. */
   readonly missing: readonly string[];
@@ -49,7 +49,10 @@ export interface Refused extends DecisionFacts {
   readonly rejection?: Rejection;
   /** The claim that is missing or wrong, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`, or why the path is ambiguous. For logs; never part of the response. */
+  /**
+   * What failed behind `keys_unavailable`, why the path is ambiguous, or why the claim is not found. For logs; never part
+   * of the response.
+   */
   readonly cause?: unknown;
 }
 

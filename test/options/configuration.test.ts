@@ -36,6 +36,14 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["admin_scope", "adminScope", null],
   ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
   ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
+  [
+    "scope_sources",
+    "scopeSources",
+    [
+      { claim: "scp", required: false },
+      { claim: "roles", map: { any_of: ["a:b"] } },
+    ],
+  ],
   ["user_id_claim", "userIdClaim", "uid"],
   ["session_id_claim", "sessionIdClaim", "sid"],
   ["required_claims", "requiredClaims", ["exp"]],
