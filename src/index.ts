@@ -38,5 +38,6 @@ export { createResourceServer, type ResourceServer } from "./resource-server.ts"
 export { type Problem } from "./response/problem.ts";
 export { type Refusal } from "./response/refusal.ts";
 export { type Satisfaction, type SatisfiedBy } from "./scopes/scope.ts";
+export { type ClaimedToken } from "./token/claimed.ts";
 export { type TokenSource } from "./token/credential.ts";
 export { type TokenCacheRules } from "./token/token-cache.ts";

@@ -55,8 +55,14 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
   /** The maximum size of a token, in bytes. A larger token is rejected before it is parsed. Default: `16384`. */
   readonly maxTokenBytes?: number;
-  /** Where a request may carry its token. A request with several is refused. Default: `[{ header: "authorization" }]`. */
+  /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
+  /**
+   * For a request with a token in several of `tokenSources`: `"refuse"` refuses it, because the next hop may read another
+   * token (RFC 6750 section 2), `"first"` takes the first of `tokenSources` that is present. Two `Authorization` headers, and
+   * two cookies of one name, are always refused. Default: `"refuse"`.
+   */
+  readonly multipleCredentials?: "refuse" | "first";
   /**
    * The limits of the cache of verified tokens; `false` for no cache. A token is never cached after its `exp`, or after its
    * key was withdrawn; scopes and `isRevoked` are checked each time. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
@@ -88,5 +94,6 @@ export const DEFAULTS = {
   adminScope: "platform:admin",
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
+  multipleCredentials: "refuse",
   tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
 } as const satisfies ResourceServerOptions;

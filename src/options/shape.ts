@@ -113,6 +113,7 @@ const jsonOptions = {
   maxTokenBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
   tokenCache,
   tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
+  multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values
     .printable(METADATA_URL)

@@ -1,6 +1,7 @@
 import { type Rejection } from "../errors.ts";
 import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { type ClaimedToken } from "../token/claimed.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
@@ -50,10 +51,12 @@ export interface Refused extends DecisionFacts {
   /** The claim that is missing or wrong, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
   /**
-   * What failed behind `keys_unavailable`, why the path is ambiguous, or why the claim is not found. For logs; never part
-   * of the response.
+   * What failed behind `keys_unavailable`, or in one sentence: why the path is ambiguous, the credential malformed or the
+   * claim not found. For logs; never part of the response.
    */
   readonly cause?: unknown;
+  /** The unverified `alg`, `kid` and `iss` of a rejected token. For logs; never part of the response. */
+  readonly claimed?: ClaimedToken;
 }
 
 /** The one result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
@@ -61,7 +64,7 @@ export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">;
+type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause" | "claimed">;
 
 /** Refuses a request for a reason other than scopes. */
 export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {

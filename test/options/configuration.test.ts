@@ -52,6 +52,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
   ["max_token_bytes", "maxTokenBytes", 4096],
   ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["multiple_credentials", "multipleCredentials", "first"],
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],

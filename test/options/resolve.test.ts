@@ -320,6 +320,7 @@ describe("omitted options", () => {
       clockToleranceSeconds: 0,
       maxTokenBytes: 16_384,
       tokenSources: [{ header: "authorization" }],
+      multipleCredentials: "refuse",
       tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
     });
     const server = createResourceServer(REQUIRED);
