@@ -65,7 +65,8 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly multipleCredentials?: "refuse" | "first";
   /**
    * The limits of the cache of verified tokens; `false` for no cache. A token is never cached after its `exp`, or after its
-   * key was withdrawn; scopes and `isRevoked` are checked each time. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
+   * key was withdrawn; scopes and `isRevoked` are checked each time. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60,
+   * maxBytes: 67_108_864 }`, which is 64 MiB.
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
@@ -95,5 +96,5 @@ export const DEFAULTS = {
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
   multipleCredentials: "refuse",
-  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
+  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
 } as const satisfies ResourceServerOptions;

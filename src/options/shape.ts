@@ -35,9 +35,10 @@ const tokenSource = z.union(
 const cacheRules = {
   maxEntries: values.integerFrom(1, 1_000_000, "Write a whole number from 1 to 1000000."),
   maxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
+  maxBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
 };
 const tokenCache = z.union([z.literal(false), z.partial(z.strictObject(cacheRules))], {
-  error: "Write false, or { maxEntries, maxAgeSeconds }.",
+  error: "Write false, or { maxEntries, maxAgeSeconds, maxBytes }.",
 });
 
 const issuer = values.text("Write the `iss` of the tokens, exactly.");

@@ -1,5 +1,6 @@
 import { type GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
-import { scopeSetOf } from "../scopes/scope-sets.ts";
+import { estimateBytes } from "../runtime/estimate-bytes.ts";
+import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
 import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
@@ -104,6 +105,13 @@ export function createPrincipal(
     claims,
   });
 }
+
+/** The principal itself, and what a cache needs for its entry. */
+const PRINCIPAL_BYTES = 800;
+
+/** Estimates how much memory a principal keeps. Its scopes may be shared with other principals, and count for each. */
+export const principalBytes = ({ claims, scopes, audience }: Principal): number =>
+  PRINCIPAL_BYTES + estimateBytes([claims, scopes, audience]) + setBytesOf(scopes);
 
 /** Handlers of concurrent requests may share one principal, so that none may change a claim. */
 function freezePrincipal(principal: Principal): Principal {

@@ -75,8 +75,10 @@ describe("parseConfiguration", () => {
   });
 
   it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
-    const json = { token_cache: { max_entries: 5, max_age_seconds: 6 } };
-    expect(parseConfiguration(json)).toEqual({ tokenCache: { maxEntries: 5, maxAgeSeconds: 6 } });
+    const json = { token_cache: { max_entries: 5, max_age_seconds: 6, max_bytes: 7 } };
+    expect(parseConfiguration(json)).toEqual({
+      tokenCache: { maxEntries: 5, maxAgeSeconds: 6, maxBytes: 7 },
+    });
     expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
       { code: "option_unknown", path: ["token_cache", "max_entrys"], hint: "Did you mean `max_entries`?" },
     ]);
