@@ -61,7 +61,7 @@ export function createJwksFileResolver(
     for (let reads = 0; reads < MAX_READS; reads += 1) {
       const next = versionOf(file);
       if (next === version) return keys;
-      await (reading ??= read(next).finally(() => (reading = undefined)));
+      await withinLimit((reading ??= read(next).finally(() => (reading = undefined))), file);
     }
     throw new Error("The key file changes faster than it can be read.");
   };
