@@ -49,7 +49,8 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
   const text = input
     .replaceAll("\\n", "\n")
     .replace(/^\uFEFF/, "")
-    .trim();
+    .trim()
+    .replace(/^(["'])(.*)\1$/s, "$2");
   if (text.startsWith("{")) {
     const jwk = attempt(() => JSON.parse(text) as JsonWebKey);
     if (!jwk) return invalid("starts like a JWK but is not valid JSON.");
@@ -60,12 +61,28 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
   if (text.includes("PRIVATE KEY-----")) return PRIVATE;
   if (text.split("-----BEGIN ").length > 2)
     return invalid("contains several PEM blocks.", "Pass each key as a separate entry.");
-  const key = attempt(() => createPublicKey(text));
+  const decoded = Buffer.from(text, "base64").toString("latin1");
+  if (decoded.startsWith("-----BEGIN ")) return importString(decoded, algorithms);
+  const key = attempt(() => createPublicKey(withLineBreaks(text)));
   if (key) return importKeyObject(key, algorithms);
   return invalid(
     "is neither a valid PEM nor a valid JWK.",
     "Pass the contents of a PEM file with its BEGIN and END lines, not its path. For a shared secret, set `algorithm` to HS256.",
   );
+}
+
+/** A PEM whose line breaks an environment variable or a YAML file removed, replaced by spaces or escaped. */
+function withLineBreaks(text: string): string {
+  const [begin, label] = /-----BEGIN ([A-Z\d ]{1,40})-----/.exec(text) ?? [];
+  const start = text.indexOf(begin ?? "") + (begin ?? "").length;
+  const end = text.indexOf(`-----END ${label}-----`, start);
+  if (label === undefined || end < 0) return text;
+  const lines =
+    text
+      .slice(start, end)
+      .replace(/[\s\\]/g, "")
+      .match(/.{1,64}/g) ?? [];
+  return [begin, ...lines, `-----END ${label}-----`, ""].join("\n");
 }
 
 function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {

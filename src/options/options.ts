@@ -80,7 +80,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */
   readonly realm?: string;
-  /** The `resource_metadata` of challenges: an https URL (RFC 9728 section 5.1). Default: none. */
+  /** The `resource_metadata` of challenges: an https URL, or http on this machine (RFC 9728 section 5.1). Default: none. */
   readonly resourceMetadataUrl?: string;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;

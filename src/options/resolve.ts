@@ -12,7 +12,8 @@ import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
 import { checkShape } from "./schema.ts";
-import { isPlainObject, OPTION_NAMES } from "./shape.ts";
+import { OPTION_NAMES } from "./shape.ts";
+import { isPlainObject } from "./values.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
 export interface ResolvedOptions extends CredentialRules {

@@ -1,5 +1,6 @@
 /** The shape of every option. `resolve.ts` checks which options can be combined. */
 import * as z from "zod/mini";
+import { isSecureUrl } from "../keys/secure-url.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
 import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
@@ -86,11 +87,11 @@ const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
 
 const PLAIN = "Write a plain object: { issuer, keys, algorithms }. Inherited properties would be ignored.";
 const issuers = values.nonEmptyArray(
-  z.pipe(z.custom(isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
+  z.pipe(z.custom(values.isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
-const METADATA_URL = "Write an absolute https URL.";
+const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 
 /** The options that JSON can represent. */
 const jsonOptions = {
@@ -116,9 +117,10 @@ const jsonOptions = {
   tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
   multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   realm: values.printable("Write printable ASCII."),
-  resourceMetadataUrl: values
-    .printable(METADATA_URL)
-    .check(z.refine((url) => url.startsWith("https://") && URL.canParse(url), { error: METADATA_URL })),
+  resourceMetadataUrl: values.secureUrl.check(
+    // Any other character cannot be in a header, or is removed when the URL is read.
+    z.refine((url) => !isSecureUrl(url) || /^https?:\/\/[\x21-\x7e]+$/.test(url), { error: METADATA_URL }),
+  ),
 };
 
 const shape = {
@@ -130,13 +132,6 @@ const shape = {
 } satisfies Record<keyof ResourceServerOptions, z.core.$ZodType>;
 
 export const optionsSchema = z.partial(z.strictObject(shape, { error: "Write an object of options." }));
-
-/** Properties of a class would be ignored without an error, for example an `isRevoked` method. */
-export function isPlainObject(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
 
 export const OPTION_NAMES = Object.keys(shape);
 export const JSON_OPTION_NAMES = Object.keys(jsonOptions);

@@ -339,6 +339,48 @@ async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown
   ];
 }
 
+describe("a PEM that lost its line breaks", () => {
+  const escaped = pem.replaceAll("\n", "\\n");
+  it.each([
+    ["in one line", pem.replaceAll("\n", "")],
+    ["with spaces for line breaks", pem.replaceAll("\n", " ")],
+    ["indented", pem.replaceAll("\n", "\n    ")],
+    ["in double quotes", `"${pem}"`],
+    ["in single quotes", `'${pem.trim()}'`],
+    ["as JSON", JSON.stringify(pem)],
+    ["with line breaks that are escaped twice", pem.replaceAll("\n", "\\\\n")],
+    ["with escaped line breaks, in quotes", `"${escaped}"`],
+    ["in base64", Buffer.from(pem).toString("base64")],
+    [
+      "in base64 with line breaks",
+      `${Buffer.from(pem)
+        .toString("base64")
+        .match(/.{1,76}/g)
+        ?.join("\n")}\n`,
+    ],
+  ])("is read: %s", async (_, form) => {
+    expect(await verdictOf(createServer({ verificationKeys: [form] }), await issuer.token())).toBe(
+      "accepted",
+    );
+  });
+
+  it("is still rejected if it is a private key", () => {
+    const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    for (const form of [secret.replaceAll("\n", ""), `"${secret}"`, Buffer.from(secret).toString("base64")])
+      expect(mistakeIn(form).code).toBe("key_private");
+  });
+
+  it.each([
+    "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN PUBLIC KEY----------END PUBLIC KEY-----",
+    "'\"",
+    '""',
+    "AAAA",
+  ])("is rejected if it contains no key: %s", (pem) => {
+    expect(mistakeIn(pem).code).toBe("key_invalid");
+  });
+});
+
 describe("an RSA key", () => {
   it.each([512, 1024, 2040, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
     for (const form of await formsOf(rsaJwk(bits, 65_537))) {

@@ -147,7 +147,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [table({ "PSOT /x": [] }), "route_method_unknown", at("PSOT /x"), "Did you mean `POST`?"],
   [table({ "ALL /x": [] }), "route_method_unknown", at("ALL /x"), "`* /x`"],
   [table({ "GET x": [] }), "route_pattern_invalid", at("GET x"), "from `/` on"],
-  [table({ "GET *": [] }), "route_pattern_invalid", at("GET *"), "/*wildcard"],
+  [table({ "GET *": [] }), "route_pattern_invalid", at("GET *"), "/{*path}"],
   [table({ "GET /x/*": [] }), "route_pattern_invalid", at("GET /x/*"), "/x/*path"],
   [table({ "GET /x/:id?": [] }), "route_pattern_invalid", at("GET /x/:id?"), "{/:id}"],
   [table({ "GET /x/:id(\\d+)": [] }), "route_pattern_invalid", at("GET /x/:id(\\d+)"), "/x/:id`"],

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KeysUnavailableError } from "scopegate";
+import { type Decision, KeysUnavailableError } from "scopegate";
 import { type KeyMaterial, type KeyResolver } from "../../src/keys/verification-key.ts";
 import { withinLimit } from "../../src/runtime/time-limit.ts";
 import { type TokenRules } from "../../src/token/verifier.ts";
@@ -91,10 +91,10 @@ describe("one promise for many calls, which never settles", () => {
   it("gets one reaction from `isRevoked` and `onDecision`", async () => {
     const revoked = createCounting();
     const observed = createCounting();
+    const onDecision: (decision: Decision) => unknown = () => observed.promise;
     const server = createServer({
       isRevoked: () => revoked.promise,
-      // A function that returns a promise is allowed where the type says `void`.
-      onDecision: (() => observed.promise) as () => unknown as () => void,
+      onDecision,
     });
     const request = { method: "GET", target: "/agents", authorization: `Bearer ${await issuer.token()}` };
     await server.check({ method: "GET", target: "/agents" });
