@@ -23,7 +23,7 @@ export function importKey(input: VerificationKeyInput, algorithms: readonly Algo
   return importJwk(input, algorithms);
 }
 
-/** Imports a JWK for those algorithms that its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
+/** Imports a JWK for the algorithms its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
     return invalid("is not a JWK: it has no `kty`.");
@@ -121,7 +121,10 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
   return alg === undefined || alg === algorithm;
 }
 
-/** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and exponents for which RSA is no permutation. */
+/**
+ * Rejects RSA keys with forgeable signatures: short or ROCA moduli, and exponents for which RSA is no
+ * permutation.
+ */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048) {

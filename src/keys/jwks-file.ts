@@ -15,9 +15,9 @@ import {
 } from "./verification-key.ts";
 
 /**
- * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn from the file
- * is rejected with the next token. If the file cannot be read or contains no JWK Set, the previous keys stay in use. A set
- * without keys withdraws all of them.
+ * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn
+ * from the file is rejected with the next token. If the file cannot be read or contains no JWK Set, the
+ * previous keys stay in use. A set without keys withdraws all of them.
  */
 export function createJwksFileResolver(
   file: string,
@@ -78,8 +78,8 @@ const MAX_READS = 10;
 const MISSING = "missing";
 
 /**
- * Changes with every write and every replacement of the file, also behind a symbolic link. Anything but a regular file
- * counts as missing, because reading a pipe would block until someone writes to it.
+ * Changes with every write and every replacement of the file, also behind a symbolic link. Anything but a
+ * regular file counts as missing, because reading a pipe would block until someone writes to it.
  */
 function versionOf(file: string): string {
   const stats = attempt(() => statSync(file, { bigint: true }));

@@ -71,8 +71,8 @@ export interface RemoteJwks {
 const MAX_KEYS = 100;
 
 /**
- * Imports a published JWK Set. A bad key does not affect the others. A key that is in `known` stays the same object, so
- * that a cached token remains valid.
+ * Imports a published JWK Set. A bad key does not affect the others. A key that is in `known` stays the same
+ * object, so that a cached token remains valid.
  */
 export function importRemoteJwks(
   set: JsonWebKeySet,
@@ -108,7 +108,7 @@ export function importRemoteJwks(
   return { keys, problems };
 }
 
-/** Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read it. */
+/** Imports a key of a published set. A secret in it is a mistake whatever its `use`: everyone can read it. */
 function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
   if (kty === "oct") return invalid("is a symmetric key, which must not be published.");

@@ -8,11 +8,11 @@ import { type KeyQuery, type KeyResolver, selectKeys, type VerificationKey } fro
 export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
-  /** How long no request is sent after the source failed or did not have a requested key. Default: `30_000`. */
+  /** How long no request is sent after the source failed or lacked a requested key. Default: `30_000`. */
   readonly cooldownMs: number;
   /**
-   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
-   * source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
+   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, while
+   * the source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
    */
   readonly maxAgeMs: number;
   /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
@@ -28,15 +28,14 @@ interface RemoteRules extends RemoteTiming {
   readonly emit: (event: Pick<KeyEvent, "type" | "message">) => void;
 }
 
-/** A set is refreshed after this fraction of `maxAgeMs`, so that the new set arrives before the old one expires. */
+/** A set is refreshed after this fraction of `maxAgeMs`, so that a new one arrives before it expires. */
 const REFRESH_AT = 0.75;
 /** The shortest delay of the background timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
 
 /**
- * The keys of a remote JWK Set. At most one fetch runs at a time. Fresh keys are used without waiting. Expired keys are
- * used only while the source fails, and only for `staleMs`. Without usable keys `find` throws: an outage says nothing
- * about a token.
+ * The keys of a remote JWK Set, one fetch at a time. Fresh keys are used at once, expired ones only while the
+ * source fails, for `staleMs`. Without usable keys `find` throws: an outage says nothing about a token.
  */
 export class RemoteKeys implements KeyResolver {
   readonly #rules: RemoteRules;
@@ -46,7 +45,7 @@ export class RemoteKeys implements KeyResolver {
   #loadedAt: number | undefined;
   /** Why the last fetch failed; `undefined` if it succeeded. */
   #error: Error | undefined;
-  /** Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys valid. */
+  /** Whether the source itself failed: closing sets `#error` too, but must not make expired keys valid. */
   #isDown = false;
   /** When the source last failed or did not have a requested key. */
   #cooldownStart: number | undefined;
@@ -98,7 +97,7 @@ export class RemoteKeys implements KeyResolver {
     return this.#list;
   }
 
-  /** The usable keys for a token. They are final unless a newer set could contain a key with the `kid` of the token. */
+  /** The usable keys for a token. They are final unless a newer set could contain a key with its `kid`. */
   #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
     const all = this.#usableKeys();
     if (!all) return undefined;
@@ -119,7 +118,7 @@ export class RemoteKeys implements KeyResolver {
     return found.keys;
   }
 
-  /** Never rejects: a failure is stored in `#error`. Starts in a later microtask, because the clock and hooks may call back. */
+  /** Never rejects, but sets `#error`. Starts in a later microtask: the clock and hooks may call back. */
   #fetch(): Promise<void> {
     return (this.#fetching ??= Promise.resolve()
       .then(() => this.#load())
@@ -169,7 +168,7 @@ export class RemoteKeys implements KeyResolver {
   #fail(error: unknown): void {
     const { source, now, emit } = this.#rules;
     this.#error = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
-    // The cooldown counts from the end, so that a request that waited for a timeout does not start another one.
+    // The cooldown counts from the end, so that a request that waited for a timeout does not start another.
     this.#cooldownStart = attempt(now) ?? this.#cooldownStart;
     if (this.#closing.signal.aborted) return;
     this.#isDown = true;

@@ -12,8 +12,8 @@ import { type KeyResolver } from "./verification-key.ts";
 /** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
-   * Replaces the global `fetch`, for example to use a proxy or a private certificate authority. It must support
-   * `redirect: "manual"`. The limits on time and size apply to it as well.
+   * Replaces the global `fetch`, for example to use a proxy or a private certificate authority. It must
+   * support `redirect: "manual"`. The limits on time and size apply to it as well.
    */
   readonly fetch?: KeyFetch;
 }
@@ -25,9 +25,9 @@ export interface JwksUriSource extends RemoteOptions {
 }
 
 /**
- * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). With `true` the URL of the metadata is
- * derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other URL replaces `issuer` in the
- * derivation. The metadata must always name the configured issuer.
+ * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). With `true` the URL of
+ * the metadata is derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other
+ * URL replaces `issuer` in the derivation. The metadata must always name the configured issuer.
  */
 export interface DiscoverySource extends RemoteOptions {
   /** Where to find the metadata. */

@@ -3,7 +3,7 @@ import { type ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm, isSymmetric } from "./algorithm.ts";
 
-/** The properties of a JSON Web Key (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
+/** The properties of a JWK (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
   /** The key type. Required; checked at construction. */
   readonly kty?: string | undefined;
@@ -51,7 +51,7 @@ export const mistake = (code: KeyMistake["code"], message: string, hint: string)
   mistake: { code, message, hint },
 });
 
-/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: with those, the sender would choose. */
+/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: the sender would choose. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
@@ -69,10 +69,7 @@ export interface KeyResolver {
   close(): void;
 }
 
-/**
- * The keys that may have signed a token: they support its algorithm and have its `kid`. Keys without a `kid` are tried
- * only if no key has the `kid` of the token.
- */
+/** The keys that may have signed a token: with its algorithm and `kid`, or without `kid` if no key has it. */
 export function selectKeys(
   keys: readonly VerificationKey[],
   { algorithm, kid }: KeyQuery,
@@ -84,8 +81,8 @@ export function selectKeys(
 }
 
 /**
- * Returns the mistake of keys in which two secrets have one `kid`. Both would be tried, so that a secret that was replaced
- * under its `kid` could still sign tokens.
+ * Returns the mistake of keys in which two secrets have one `kid`. Both would be tried, so that a secret that
+ * was replaced under its `kid` could still sign tokens.
  */
 export function findRepeatedSecret(keys: readonly VerificationKey[]): KeyMistake | undefined {
   const kids = keys

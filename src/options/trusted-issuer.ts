@@ -4,31 +4,31 @@ import { type ClaimPath } from "../token/claim-path.ts";
 import { type ScopeSource } from "../token/scope-sources.ts";
 
 /**
- * One of several issuers, with its own keys and algorithms: they never verify a token of another issuer. An option that an
- * issuer omits has the value of the server's option of the same name. `undefined` is a configuration error.
+ * One of several issuers, with its own keys and algorithms, which never verify a token of another issuer. An
+ * omitted option has the value of the server's option of the same name. `undefined` is a configuration error.
  */
 export interface TrustedIssuer {
   /** The `iss` of its tokens, compared exactly. Every issuer can be listed only once. */
   readonly issuer: string;
   /** Where its keys come from. */
   readonly keys: KeySource;
-  /** The algorithms that it signs with (RFC 8725 section 3.1). Required, because a key does not determine them. */
+  /** The algorithms it signs with (RFC 8725 section 3.1). Required, as a key does not determine them. */
   readonly algorithms: readonly Algorithm[];
   /** The expected `aud`; one of an array is enough. */
   readonly audience?: string | readonly string[];
   /**
-   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the issuer created
-   * for other services. Default: `true`.
+   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the
+   * issuer created for other services. Default: `true`.
    */
   readonly verifyAudience?: boolean;
   /**
-   * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of one nested claim.
-   * Short for `scopeSources: [{ claim }]`. Default: `"scopes"`.
+   * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of
+   * one nested claim. Short for `scopeSources: [{ claim }]`. Default: `"scopes"`.
    */
   readonly scopesClaim?: ClaimPath;
   /**
-   * Several claims with scopes, or claims with roles that `map` turns into scopes. A token is granted the scopes of all of
-   * them. Cannot be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
+   * Several claims with scopes, or claims with roles that `map` turns into scopes. A token is granted the
+   * scopes of all of them. Cannot be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
    */
   readonly scopeSources?: readonly ScopeSource[];
   /** The claim for `principal.userId`. Default: `"sub"`. */

@@ -8,8 +8,8 @@ interface Entry<Key, Value> {
 }
 
 /**
- * A map that holds at most `maxEntries` entries, of at most `maxWeight` in total. A full map replaces entries that were not
- * read recently (the CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
+ * A map that holds at most `maxEntries` entries, of at most `maxWeight` in total. A full map replaces entries
+ * that were not read recently (the CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
  */
 export class BoundedMap<Key, Value> {
   readonly #maxEntries: number;
@@ -64,7 +64,10 @@ export class BoundedMap<Key, Value> {
     this.#weight -= entry.weight;
   }
 
-  /** Deletes at most `most` entries from the oldest on, up to the first that `isStale` keeps, and returns how many. */
+  /**
+   * Deletes at most `most` entries from the oldest on, up to the first that `isStale` keeps, and returns how
+   * many.
+   */
   deleteOldest(isStale: (value: Value) => boolean, most: number): number {
     let deleted = 0;
     for (const { key, value } of this.#entries.values()) {

@@ -9,7 +9,10 @@ const STRING = 32;
 /** Two bytes for each character: one is enough only if no character of the string needs more. */
 const CHARACTER = 2;
 
-/** Estimates how much memory a JSON value needs: never much less, and usually more. Without recursion, as values may be deep. */
+/**
+ * Estimates how much memory a JSON value needs: never much less, and usually more. Without recursion, as
+ * values may be deep.
+ */
 export function estimateBytes(root: unknown): number {
   let bytes = 0;
   const pending: unknown[] = [root];

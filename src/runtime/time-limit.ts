@@ -6,7 +6,10 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** Those that wait for a promise. They share one reaction, because a promise keeps its reactions until it settles. */
+/**
+ * Those that wait for a promise. They share one reaction, because a promise keeps its reactions until it
+ * settles.
+ */
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
 /** Calls a waiter when a promise settles, unless the returned function is called before. */
@@ -32,8 +35,9 @@ function observe(promise: object): Set<Waiter> {
 }
 
 /**
- * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes too long, so
- * that no request hangs. The work itself continues, its result is ignored, and it keeps nothing of the request.
+ * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes
+ * too long, so that no request hangs. The work itself continues, its result is ignored, and it keeps nothing
+ * of the request.
  */
 export async function withinLimit<T>(
   result: T | PromiseLike<T>,

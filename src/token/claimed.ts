@@ -1,8 +1,8 @@
 import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
- * What a rejected token says of itself. Nothing of it is verified: anyone can write it. Each value is cut to 200 characters,
- * and control characters are replaced by `?`.
+ * What a rejected token says of itself. Nothing of it is verified: anyone can write it. Each value is cut to
+ * 200 characters, and control characters are replaced by `?`.
  */
 export interface ClaimedToken {
   /** The `alg` of the header. */

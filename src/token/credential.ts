@@ -1,9 +1,9 @@
 import { type AccessRequest, ownProperty } from "../request.ts";
 
-/** Where a request may carry its token. Never the query string, which ends up in logs (RFC 6750 section 5.3). */
+/** Where a request may carry its token. Never in the query, which ends up in logs (RFC 6750 section 5.3). */
 export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
 
-/** The credential of a request. `missing` includes the schemes of other servers; `malformed` includes several tokens. */
+/** A request's credential. `missing` includes other servers' schemes; `malformed` includes several tokens. */
 export type Credential =
   | { readonly kind: "token"; readonly token: string; readonly source: "header" | "cookie" }
   | { readonly kind: "missing" }
@@ -40,8 +40,9 @@ export interface CredentialRules {
 }
 
 /**
- * Reads the credential of a request. Several are malformed even if one is valid, unless the first of the sources counts:
- * the next hop may read a different one (RFC 6750 section 2). The length is checked before the whole field is read.
+ * Reads the credential of a request. Several are malformed even if one is valid, unless the first of the
+ * sources counts: the next hop may read a different one (RFC 6750 section 2). The length is checked before
+ * the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -87,13 +88,13 @@ function readField(field: string, maxTokenBytes: number): Credential {
 }
 
 /**
- * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every character is
- * slower than finding a cached token, and an accepted token always has the right syntax.
+ * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
+ * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
 export const isMalformed = ({ token, source }: Extract<Credential, { kind: "token" }>): boolean =>
   source === "header" && !TOKEN.test(token);
 
-/** A second cookie of the same name (RFC 6265 section 4.2.1) may come from an attacker on a sibling domain. */
+/** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
   if (cookie === undefined) return MISSING;
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
@@ -116,8 +117,8 @@ const withoutQuotes = (value: string): string =>
   value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
 
 /**
- * Removes spaces and tabs only (RFC 6265bis section 5.6): `trim` also removes a raw byte A0, with which a sibling domain
- * could set a cookie that passes for one with the prefix `__Host-`.
+ * Removes spaces and tabs only (RFC 6265bis section 5.6): `trim` also removes a raw byte A0, with which a
+ * sibling domain could set a cookie that passes for one with the prefix `__Host-`.
  */
 function trimBlanks(text: string): string {
   let start = 0;

@@ -32,7 +32,7 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
   has(scope: string): boolean;
-  /** Returns the ids for which `resource:<id>:action` is granted, or `"all"`. Use it to filter the result of a `filtered` route. */
+  /** The ids with `resource:<id>:action` granted, or `"all"`, to filter the result of a `filtered` route. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
@@ -40,15 +40,14 @@ export interface Principal {
 export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
   scopeSetOf(principal.scopes, rules).granted;
 
-/** A principal, or the name of a claim that is missing or has the wrong type, and why if that is not obvious. */
+/**
+ * A principal, or the name of a claim that is missing or has the wrong type, and why if that is not obvious.
+ */
 export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
 
-/**
- * Reads a principal from the claims of a verified token. It freezes the claims, and replaces their array of scopes by an
- * equal array that principals share.
- */
+/** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
   const read = readScopes(claims, rules.scopeSources);
   const audience = readAudience(claimAt(claims, "aud"));
@@ -63,7 +62,8 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
   if (!isOptionalString(issuer)) return invalid("iss");
   if (!isOptionalString(tokenId)) return invalid("jti");
-  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) is worth nothing without a proof of that key.
+  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) is worth nothing without a proof of that
+  // key.
   if (claimAt(claims, "cnf") !== undefined) return invalid("cnf");
   const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (date !== undefined) return invalid(date);
@@ -109,7 +109,10 @@ export function createPrincipal(
 /** The principal itself, and what a cache needs for its entry. */
 const PRINCIPAL_BYTES = 800;
 
-/** Estimates how much memory a principal keeps. Its scopes may be shared with other principals, and count for each. */
+/**
+ * Estimates how much memory a principal keeps. Its scopes may be shared with other principals, and count for
+ * each.
+ */
 export const principalBytes = ({ claims, scopes, audience }: Principal): number =>
   PRINCIPAL_BYTES + estimateBytes([claims, scopes, audience]) + setBytesOf(scopes);
 

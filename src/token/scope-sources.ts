@@ -7,8 +7,8 @@ export interface ScopeSource {
   /** Whether a token without the claim is rejected. Default: `true`; `false` with `authorization: false`. */
   readonly required?: boolean;
   /**
-   * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants nothing.
-   * Default: the values are scopes.
+   * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants
+   * nothing. Default: the values are scopes.
    */
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
@@ -54,6 +54,9 @@ function invalid(claim: ClaimPath, isList: boolean): ReadScopes {
   return { kind: "invalid", claim: name, cause };
 }
 
-/** Reports whether a path leads nowhere because it lists several claims: `["scp", "roles"]` for `scp` and `roles`. */
+/**
+ * Reports whether a path leads nowhere because it lists several claims: `["scp", "roles"]` for `scp` and
+ * `roles`.
+ */
 const isListOfClaims = (claims: Readonly<Record<string, unknown>>, path: ClaimPath): boolean =>
   typeof path !== "string" && path.length > 1 && path.every((name) => Object.hasOwn(claims, name));

@@ -20,7 +20,10 @@ export interface Acceptance {
   readonly endsAt: number;
 }
 
-/** How often in `maxAgeSeconds` old entries are deleted, and how many at once at most, so that no request waits for long. */
+/**
+ * How often in `maxAgeSeconds` old entries are deleted, and how many at once at most, so that no request
+ * waits for long.
+ */
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
@@ -30,8 +33,8 @@ interface Entry<Value> extends Acceptance {
 }
 
 /**
- * Caches accepted tokens. An entry is valid until the token expires or its key is withdrawn, and not if the clock was set
- * back. The cache key is the SHA-256 of the whole token, signature included: no part of a token is kept in memory.
+ * Caches accepted tokens. An entry is valid until the token expires, its key is withdrawn or the clock is set
+ * back. Its key is the SHA-256 of the whole token, signature included: no part of a token is in memory.
  */
 export class TokenCache<Value> {
   readonly #entries: BoundedMap<string, Entry<Value>>;
@@ -62,10 +65,10 @@ export class TokenCache<Value> {
   }
 
   get(digest: string): Value | undefined {
-    const now = this.#now();
-    if (now >= this.#nextSweep) this.#sweep(now);
     const entry = this.#entries.get(digest);
     if (!entry) return undefined;
+    const now = this.#now();
+    this.#sweep(now);
     const isFresh = now >= entry.since && now < entry.since + this.#maxAgeMs && now < entry.endsAt;
     if (isFresh && entry.keys.holds(entry.key)) return entry.value;
     this.#entries.delete(digest);
@@ -73,12 +76,18 @@ export class TokenCache<Value> {
   }
 
   set(digest: string, value: Value, { keys, key, endsAt }: Acceptance): void {
-    const entry = { value, keys, key, endsAt, since: this.#now() };
+    const now = this.#now();
+    this.#sweep(now);
+    const entry = { value, keys, key, endsAt, since: now };
     this.#entries.set(digest, entry, this.#sizeOf(value));
   }
 
-  /** Deletes entries past their age. The map lists entries by age, because a token that is set again moves to the end. */
+  /**
+   * Deletes entries past their age. The map lists entries by age, because a token that is set again moves to
+   * the end.
+   */
   #sweep(now: number): void {
+    if (now < this.#nextSweep) return;
     const swept = this.#entries.deleteOldest(({ since }) => now >= since + this.#maxAgeMs, MAX_SWEPT);
     if (swept < MAX_SWEPT) this.#nextSweep = now + this.#maxAgeMs / SWEEPS;
   }
