@@ -15,7 +15,7 @@ import { notify } from "./runtime/notify.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/claimed.ts";
-import { type Credential, isMalformed, readCredential, WRONG_SYNTAX } from "./token/credential.ts";
+import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
 /** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
@@ -29,23 +29,11 @@ export interface Verdict {
   readonly decision: () => Decision;
 }
 
-type Token = Extract<Credential, { kind: "token" }>;
-type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
-
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
-type PipelineRules = Pick<
-  ResolvedOptions,
-  | "tree"
-  | "tokenSources"
-  | "maxTokenBytes"
-  | "multipleCredentials"
-  | "authorization"
-  | "unmappedRoutes"
-  | "scopeRules"
-  | "onDecision"
->;
+type Unused = "issuers" | "rules" | "tokenCache" | "now" | "challenge" | "isRevoked";
+type PipelineRules = Omit<ResolvedOptions, Unused>;
 
 export class Pipeline {
   /** Whether a path without a rule is refused. */

@@ -50,10 +50,7 @@ export interface Refused extends DecisionFacts {
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /**
-   * What failed behind `keys_unavailable`, or in one sentence: why the path is ambiguous, the credential
-   * malformed or the claim not found. For logs; never part of the response.
-   */
+  /** What failed behind `keys_unavailable`, or a sentence that explains the reason. For logs only. */
   readonly cause?: unknown;
   /** The unverified `alg`, `kid` and `iss` of a rejected token. For logs; never part of the response. */
   readonly claimed?: ClaimedToken;

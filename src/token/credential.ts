@@ -10,6 +10,9 @@ export type Credential =
   | { readonly kind: "malformed"; readonly cause: string }
   | { readonly kind: "too_large" };
 
+export type Token = Extract<Credential, { kind: "token" }>;
+export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
+
 const MISSING: Credential = { kind: "missing" };
 const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
 const SEVERAL_SOURCES = malformed("The request carries a token in several places.");
@@ -91,8 +94,7 @@ function readField(field: string, maxTokenBytes: number): Credential {
  * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
  * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
-export const isMalformed = ({ token, source }: Extract<Credential, { kind: "token" }>): boolean =>
-  source === "header" && !TOKEN.test(token);
+export const isMalformed = ({ token, source }: Token): boolean => source === "header" && !TOKEN.test(token);
 
 /** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
