@@ -47,7 +47,7 @@ function createServer(maxEntries: number) {
     serviceId: AUDIENCE,
     algorithm: "HS256",
     verificationKeys: [signer.text],
-    tokenCache: { maxEntries, maxAgeSeconds: 3_600 },
+    tokenCache: { maxEntries, maxAgeSeconds: 3_600, maxBytes: 1e10 },
     scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
   });
 }

@@ -14,7 +14,8 @@ import { type Governing, Table } from "./policy/table.ts";
 import { type AccessRequest, ownProperty, requireString } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
-import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
+import { readClaimed } from "./token/claimed.ts";
+import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
 /** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
@@ -28,15 +29,11 @@ export interface Verdict {
   readonly decision: () => Decision;
 }
 
-type Token = Extract<Credential, { kind: "token" }>;
-
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
-type PipelineRules = Pick<
-  ResolvedOptions,
-  "tree" | "tokenSources" | "maxTokenBytes" | "authorization" | "unmappedRoutes" | "scopeRules" | "onDecision"
->;
+type Unused = "issuers" | "rules" | "tokenCache" | "now" | "challenge" | "isRevoked";
+type PipelineRules = Omit<ResolvedOptions, Unused>;
 
 export class Pipeline {
   /** Whether a path without a rule is refused. */
@@ -106,9 +103,9 @@ export class Pipeline {
     if (matches.length > 0 && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
       return this.#conclude(allow(rulesOf(matches)), governing, request);
 
-    const credential = readCredential(request, this.#rules.tokenSources, this.#rules.maxTokenBytes);
+    const credential = readCredential(request, this.#rules);
     if (credential.kind === "missing") return this.#conclude(decideAnonymous(governing), governing, request);
-    if (credential.kind !== "token") return this.#refuseCredential(credential.kind, governing, request);
+    if (credential.kind !== "token") return this.#refuseCredential(credential, governing, request);
 
     const identified = this.#identify(credential.token);
     return isPending(identified)
@@ -128,16 +125,18 @@ export class Pipeline {
   ): Verdict {
     if (identified.kind === "identified")
       return this.#concludeKnown(identified.principal, governing, request);
-    if (isMalformed(credential)) return this.#refuseCredential("malformed", governing, request);
+    if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
     const { reason, ...facts } = identified.refusal;
-    return this.#conclude(refuse(reason, rulesOf(governing.matches), facts), governing, request);
+    const claimed = reason === "token_rejected" ? readClaimed(credential.token) : undefined;
+    const allFacts = { ...facts, ...(claimed && { claimed }) };
+    return this.#conclude(refuse(reason, rulesOf(governing.matches), allFacts), governing, request);
   }
 
-  #refuseCredential(kind: "malformed" | "too_large", governing: Governing, request: AccessRequest): Verdict {
+  #refuseCredential(found: Unusable, governing: Governing, request: AccessRequest): Verdict {
     const rules = rulesOf(governing.matches);
     const decision =
-      kind === "malformed"
-        ? refuse("credential_malformed", rules)
+      found.kind === "malformed"
+        ? refuse("credential_malformed", rules, { cause: found.cause })
         : refuse("token_rejected", rules, { rejection: "too_large" });
     return this.#conclude(decision, governing, request);
   }

@@ -15,7 +15,7 @@ import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberAudience } from "./token/issuers.ts";
-import { createPrincipal, type Principal } from "./token/principal.ts";
+import { createPrincipal, type Principal, principalBytes } from "./token/principal.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
 /** Decides for every request who calls and whether they may: a resource server (RFC 6749 section 1.1). */
@@ -94,7 +94,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const resolved = resolveOptions(options);
   const { issuers, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
-  const cache = resolved.tokenCache && new TokenCache<Principal>(resolved.tokenCache, resolved.now);
+  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalBytes);
   const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
 

@@ -171,8 +171,7 @@ describe("check", () => {
     const cookie = `access_token=${token}`;
     expect(await check(both, "GET /signed-in", { cookie })).toMatchObject({ allowed: true });
     expect(await check(both, "GET /signed-in", { cookie: `access_token="${token}"` })).toMatchObject({
-      reason: "token_rejected",
-      rejection: "malformed",
+      allowed: true,
     });
     expect(await check(both, "GET /signed-in", { cookie, authorization: `Bearer ${token}` })).toMatchObject({
       reason: "credential_malformed",
@@ -306,10 +305,24 @@ describe("check", () => {
     },
   );
 
-  it("still requires the scopes claim with `authorization: false`", async () => {
+  it("needs no scopes claim with `authorization: false`, but one of the right type", async () => {
     const open = create({ authorization: false });
     const authorization = await bearer([], { scopes: undefined });
-    expect(await check(open, "GET /items/7", { authorization })).toMatchObject({ rejection: "claims" });
+    expect(await check(open, "GET /items/7", { authorization })).toMatchObject({
+      allowed: true,
+      principal: { userId: "user-1", scopes: [] },
+    });
+    for (const options of [
+      { authorization: false, scopesClaim: "scp" },
+      { authorization: false, scopeSources: [{ claim: "scp" }] },
+    ])
+      expect(await check(create(options), "GET /items/7", { authorization })).toMatchObject({
+        allowed: true,
+      });
+    const wrong = await bearer([], { scopes: 5 });
+    expect(await check(open, "GET /items/7", { authorization: wrong })).toMatchObject({ claim: "scopes" });
+    const required = create({ authorization: false, scopeSources: [{ claim: "scopes", required: true }] });
+    expect(await check(required, "GET /items/7", { authorization })).toMatchObject({ claim: "scopes" });
   });
 
   it("decides each of many concurrent requests for its own caller", async () => {

@@ -5,6 +5,7 @@ import { withinLimit } from "../runtime/time-limit.ts";
 import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
 import {
+  findRepeatedSecret,
   importMaterial,
   type JsonWebKeySet,
   type KeyMistake,
@@ -44,6 +45,11 @@ export function createJwksFileResolver(
       return;
     }
     const imported = importJwks(parsed.set, algorithms);
+    const repeated = findRepeatedSecret(imported.keys);
+    if (repeated) {
+      onKeyEvent({ type: "failed", source: file, message: `The file ${repeated.message}` });
+      return;
+    }
     keys = imported.keys;
     onKeyEvent({ type: "rotated", source: file });
     if (imported.leaks.length > 0)
@@ -55,7 +61,7 @@ export function createJwksFileResolver(
     for (let reads = 0; reads < MAX_READS; reads += 1) {
       const next = versionOf(file);
       if (next === version) return keys;
-      await (reading ??= read(next).finally(() => (reading = undefined)));
+      await withinLimit((reading ??= read(next).finally(() => (reading = undefined))), file);
     }
     throw new Error("The key file changes faster than it can be read.");
   };

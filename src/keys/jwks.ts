@@ -2,6 +2,7 @@ import { attempt, type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { importJwk, invalid } from "./import-key.ts";
 import {
+  findRepeatedSecret,
   type ImportedKey,
   type JsonWebKey,
   type JsonWebKeySet,
@@ -44,7 +45,9 @@ export function requireJwks(
       hint: "Pass the JWK Set of the issuer, and set `algorithm` to the algorithm that the issuer signs with.",
     });
   }
-  return keys.length === 0 || leaks.length > 0 ? undefined : keys;
+  const repeated = findRepeatedSecret(keys);
+  if (repeated) report({ ...repeated, path: [...path, "keys"] });
+  return keys.length === 0 || leaks.length > 0 || repeated ? undefined : keys;
 }
 
 /** Parses a JWK Set; returns `undefined` if the string is not one. */

@@ -6,6 +6,7 @@ import { requireJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
 import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
 import {
+  findRepeatedSecret,
   importMaterial,
   type JsonWebKeySet,
   type KeyResolver,
@@ -63,5 +64,7 @@ function importKeys(
     report({ ...imported.mistake, path: [...path, index] });
     return [];
   });
-  return keys.length < inputs.length ? undefined : keys;
+  const repeated = findRepeatedSecret(keys);
+  if (repeated) report({ ...repeated, path });
+  return keys.length < inputs.length || repeated ? undefined : keys;
 }

@@ -1,7 +1,7 @@
 import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type Algorithm } from "./algorithm.ts";
+import { type Algorithm, isSymmetric } from "./algorithm.ts";
 
 /** The properties of a JWK (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
@@ -79,6 +79,23 @@ export function selectKeys(
   const named = supported.filter((key) => key.kid === kid);
   return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
 }
+
+/**
+ * Returns the mistake of keys in which two secrets have one `kid`. Both would be tried, so that a secret that
+ * was replaced under its `kid` could still sign tokens.
+ */
+export function findRepeatedSecret(keys: readonly VerificationKey[]): KeyMistake | undefined {
+  const kids = keys
+    .filter(({ kid, algorithms }) => kid !== undefined && [...algorithms].some(isSymmetric))
+    .map(({ kid }) => kid);
+  return new Set(kids).size < kids.length ? REPEATED_SECRET : undefined;
+}
+
+const REPEATED_SECRET: KeyMistake = {
+  code: "key_invalid",
+  message: "contains two secrets with the same `kid`.",
+  hint: "Give each secret a `kid` of its own, and remove the secret that is no longer used.",
+};
 
 /** Returns a key in the form that jose accepts. Throws when the import takes too long. */
 export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMaterial | Promise<KeyMaterial> {

@@ -92,8 +92,11 @@ function mapProperties(
   return Object.fromEntries(entries.filter((entry) => entry !== undefined));
 }
 
-/** Route keys and scopes are the same in JSON, so that only the names of options are converted. */
+/** An option of an issuer, and a property of it: `issuers[0].keys.jwks_uri`. */
+const ISSUER_PATH = 4;
+
+/** Route keys, roles and scopes are the same in JSON, so that only the names of options are converted. */
 function toJsonPath(path: Path): Path {
-  const named = path[0] === "keys" || path[0] === "issuers" ? path.length : 1;
+  const named = path[0] === "keys" ? path.length : path[0] === "issuers" ? ISSUER_PATH : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }

@@ -68,11 +68,18 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
   /** The maximum size of a token in bytes. A larger one is rejected before it is parsed. Default: `16384`. */
   readonly maxTokenBytes?: number;
-  /** Where a request may carry its token; several are refused. Default: `[{ header: "authorization" }]`. */
+  /** Where a request may carry its token. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
   /**
-   * The cache of verified tokens; `false` for none. No token is kept past its `exp` or its key's withdrawal;
-   * scopes and `isRevoked` are always checked. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
+   * For a request with a token in several of `tokenSources`: `"refuse"` refuses it, because the next hop may
+   * read another token (RFC 6750 section 2), `"first"` takes the first of `tokenSources` that is present. Two
+   * `Authorization` headers, and two cookies of one name, are always refused. Default: `"refuse"`.
+   */
+  readonly multipleCredentials?: "refuse" | "first";
+  /**
+   * The limits of the cache of verified tokens; `false` for no cache. A token is never cached after its
+   * `exp`, or after its key was withdrawn; scopes and `isRevoked` are checked each time. Default:
+   * `{ maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 67_108_864 }`, which is 64 MiB.
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
@@ -89,7 +96,10 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */
   readonly realm?: string;
-  /** The `resource_metadata` of challenges: an https URL (RFC 9728 section 5.1). Default: none. */
+  /**
+   * The `resource_metadata` of challenges: an https URL, or http on this machine (RFC 9728 section 5.1).
+   * Default: none.
+   */
   readonly resourceMetadataUrl?: string;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
@@ -104,5 +114,6 @@ export const DEFAULTS = {
   adminScope: "platform:admin",
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
-  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
+  multipleCredentials: "refuse",
+  tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
 } as const satisfies ResourceServerOptions;

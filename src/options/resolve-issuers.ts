@@ -5,6 +5,7 @@ import { notify } from "../runtime/notify.ts";
 import { type IssuerConfiguration } from "../token/issuers.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { resolveKeySource } from "./resolve-keys.ts";
+import { resolveScopeSources } from "./resolve-scope-sources.ts";
 import { conflict, resolveAlgorithms, resolveAudience } from "./resolve-token.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 
@@ -44,7 +45,8 @@ export function resolveIssuers(options: ResourceServerOptions, when: When, repor
       const resolved = when([`issuers.${index}`], () => {
         // An entry with its own `audience` is checked for it even if the server sets `verifyAudience: false`.
         const audience = entry.audience === undefined ? {} : { verifyAudience: true };
-        return resolveIssuer({ ...shared, ...audience, ...entry }, ["issuers", index], whenBoth, report);
+        const settings = { ...withoutOverridden(shared, entry), ...audience, ...entry };
+        return resolveIssuer(settings, ["issuers", index], whenBoth, report);
       });
       return resolved ?? [];
     });
@@ -75,13 +77,25 @@ function resolveIssuer(
     };
     return resolveKeySource(source, context, report);
   });
-  if (!algorithms || !keys) return [];
+  const scopeSources = when(["scopesClaim", "scopeSources"], () =>
+    resolveScopeSources(options, path, report),
+  );
+  if (!algorithms || !keys || !scopeSources) return [];
 
-  const { scopesClaim, userIdClaim, sessionIdClaim, ...settings } = { ...DEFAULTS, ...options };
+  const { userIdClaim, sessionIdClaim, ...settings } = { ...DEFAULTS, ...options };
   const { tokenTypes, clockToleranceSeconds, maxTokenAgeSeconds, requiredClaims = [] } = settings;
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
   const token = { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times };
-  return [{ keys, token, principal: { scopesClaim, userIdClaim, sessionIdClaim } }];
+  return [{ keys, token, principal: { scopeSources, userIdClaim, sessionIdClaim } }];
+}
+
+/** The options of the server, without the scope claims if the issuer names its own. */
+function withoutOverridden(
+  { scopesClaim, scopeSources, ...others }: ResourceServerOptions,
+  entry: TrustedIssuer,
+): ResourceServerOptions {
+  if (entry.scopesClaim !== undefined || entry.scopeSources !== undefined) return others;
+  return { ...others, ...(scopesClaim && { scopesClaim }), ...(scopeSources && { scopeSources }) };
 }
 
 function findSource(options: ResourceServerOptions, report: Report): KeySource | undefined {

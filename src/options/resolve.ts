@@ -7,18 +7,17 @@ import { type RuleTree } from "../policy/rule-tree.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
-import { type TokenSource } from "../token/credential.ts";
+import { type CredentialRules } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
 import { checkShape } from "./schema.ts";
-import { isPlainObject, OPTION_NAMES } from "./shape.ts";
+import { OPTION_NAMES } from "./shape.ts";
+import { isPlainObject } from "./values.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
-export interface ResolvedOptions {
+export interface ResolvedOptions extends CredentialRules {
   readonly issuers: ResolvedIssuers;
-  readonly tokenSources: readonly TokenSource[];
-  readonly maxTokenBytes: number;
   readonly tokenCache: TokenCacheRules | undefined;
   readonly now: () => number;
   readonly scopeRules: ScopeRules;
@@ -67,6 +66,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     issuers,
     tokenSources: [...settings.tokenSources],
     maxTokenBytes: settings.maxTokenBytes,
+    multipleCredentials: settings.multipleCredentials,
     tokenCache:
       settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
     now: options.now ?? Date.now,
@@ -113,7 +113,7 @@ function wellShaped(
 }
 
 /** With the same source twice, every request would have two credentials. */
-function reportRepeated(sources: readonly TokenSource[], report: Report): void {
+function reportRepeated(sources: CredentialRules["tokenSources"], report: Report): void {
   if (new Set(sources.map((source) => JSON.stringify(source))).size === sources.length) return;
   report({
     code: "option_invalid",

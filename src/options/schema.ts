@@ -4,6 +4,7 @@ import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
   optionsSchema,
+  SCOPE_SOURCE_NAMES,
   type ShapeIssue,
   TOKEN_CACHE_NAMES,
   TRUSTED_ISSUER_NAMES,
@@ -74,6 +75,7 @@ const valueAt = (options: unknown, path: readonly PropertyKey[]): unknown =>
 
 function namesAt(path: Path): readonly string[] {
   if (path.at(-1) === "keys") return KEY_SOURCE_NAMES;
+  if (path.includes("scopeSources")) return SCOPE_SOURCE_NAMES;
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
@@ -84,6 +86,9 @@ function findAlias(path: Path, name: string): string | undefined {
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }
 
+const OPTIONAL =
+  'Write "optional" for the routes that need no token: `scopeMappings: { "GET /news": "optional" }`.';
+
 const ALIASES: Readonly<Record<string, string>> = {
   ...Object.fromEntries(KEY_SOURCES.map((name) => [name, `Write \`keys: { ${name} }\`.`])),
   key: "Write `keys: { verificationKeys: [key] }`.",
@@ -92,6 +97,14 @@ const ALIASES: Readonly<Record<string, string>> = {
   jwksUrl: "Write `keys: { jwksUri }`.",
   jwks_uri: "Write `keys: { jwksUri }`.",
   issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
+  issuerBaseUrl: "Write `issuer` and `keys: { discovery: true }`.",
+  tokenSigningAlg: "Write `algorithms: [tokenSigningAlg]`.",
+  clockTolerance: "Write `clockToleranceSeconds`, in seconds.",
+  maxTokenAge: "Write `maxTokenAgeSeconds`, in seconds.",
+  getToken: 'Write `tokenSources`, such as [{ header: "authorization" }, { cookie: "access_token" }].',
+  ...Object.fromEntries(
+    ["credentialsRequired", "authRequired", "passthrough"].map((name) => [name, OPTIONAL]),
+  ),
   aud: "Write `audience`, or `serviceId` for the whole server.",
   iss: "Write `issuer`.",
   // Options of the server, which have other names in an issuer.

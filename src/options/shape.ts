@@ -1,5 +1,6 @@
 /** The shape of every option. `resolve.ts` checks which options can be combined. */
 import * as z from "zod/mini";
+import { isSecureUrl } from "../keys/secure-url.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
 import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
@@ -35,9 +36,10 @@ const tokenSource = z.union(
 const cacheRules = {
   maxEntries: values.integerFrom(1, 1_000_000, "Write a whole number from 1 to 1000000."),
   maxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
+  maxBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
 };
 const tokenCache = z.union([z.literal(false), z.partial(z.strictObject(cacheRules))], {
-  error: "Write false, or { maxEntries, maxAgeSeconds }.",
+  error: "Write false, or { maxEntries, maxAgeSeconds, maxBytes }.",
 });
 
 const issuer = values.text("Write the `iss` of the tokens, exactly.");
@@ -47,6 +49,18 @@ const algorithms = values.nonEmptyArray(
 );
 const AUDIENCE = "Write the expected `aud`, or an array of at least one.";
 
+const scopeSource = {
+  claim: values.claim,
+  required: z.optional(values.flag),
+  map: z.optional(
+    values.table(
+      values.texts("Write an array of scopes."),
+      'Write an object that maps a role to an array of scopes: { Support: ["sessions:read"] }.',
+    ),
+  ),
+};
+const SCOPE_SOURCES = "Write an array of at least one { claim, required, map }.";
+
 /** The options of a server that each issuer can override. */
 const tokens = {
   audience: z.union([values.text(AUDIENCE), values.nonEmptyArray(values.text(AUDIENCE), AUDIENCE)], {
@@ -54,6 +68,7 @@ const tokens = {
   }),
   verifyAudience: values.flag,
   scopesClaim: values.claim,
+  scopeSources: values.nonEmptyArray(z.strictObject(scopeSource, { error: SCOPE_SOURCES }), SCOPE_SOURCES),
   userIdClaim: values.claim,
   sessionIdClaim: values.claim,
   requiredClaims: values.texts("Write an array of claim names."),
@@ -72,11 +87,11 @@ const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
 
 const PLAIN = "Write a plain object: { issuer, keys, algorithms }. Inherited properties would be ignored.";
 const issuers = values.nonEmptyArray(
-  z.pipe(z.custom(isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
+  z.pipe(z.custom(values.isPlainObject, { error: PLAIN }), z.strictObject(trustedIssuer)),
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
-const METADATA_URL = "Write an absolute https URL.";
+const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 
 /** The options that JSON can represent. */
 const jsonOptions = {
@@ -100,10 +115,12 @@ const jsonOptions = {
   maxTokenBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
   tokenCache,
   tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
+  multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   realm: values.printable("Write printable ASCII."),
-  resourceMetadataUrl: values
-    .printable(METADATA_URL)
-    .check(z.refine((url) => url.startsWith("https://") && URL.canParse(url), { error: METADATA_URL })),
+  resourceMetadataUrl: values.secureUrl.check(
+    // Any other character cannot be in a header, or is removed when the URL is read.
+    z.refine((url) => !isSecureUrl(url) || /^https?:\/\/[\x21-\x7e]+$/.test(url), { error: METADATA_URL }),
+  ),
 };
 
 const shape = {
@@ -116,16 +133,10 @@ const shape = {
 
 export const optionsSchema = z.partial(z.strictObject(shape, { error: "Write an object of options." }));
 
-/** Properties of a class would be ignored without an error, for example an `isRevoked` method. */
-export function isPlainObject(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === null || Object.getPrototypeOf(prototype) === null;
-}
-
 export const OPTION_NAMES = Object.keys(shape);
 export const JSON_OPTION_NAMES = Object.keys(jsonOptions);
 export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
+export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** A shape error of zod. */

@@ -1,6 +1,7 @@
 import { type Algorithm } from "../keys/algorithm.ts";
 import { type KeySource } from "../keys/key-source.ts";
-import { type ClaimPath } from "../token/principal.ts";
+import { type ClaimPath } from "../token/claim-path.ts";
+import { type ScopeSource } from "../token/scope-sources.ts";
 
 /**
  * One of several issuers, with its own keys and algorithms, which never verify a token of another issuer. An
@@ -20,8 +21,16 @@ export interface TrustedIssuer {
    * issuer created for other services. Default: `true`.
    */
   readonly verifyAudience?: boolean;
-  /** The claim with the scopes: an array of strings, or one space-delimited string. Default: `"scopes"`. */
+  /**
+   * The claim with the scopes: an array of strings, or one space-delimited string. An array is the path of
+   * one nested claim. Short for `scopeSources: [{ claim }]`. Default: `"scopes"`.
+   */
   readonly scopesClaim?: ClaimPath;
+  /**
+   * Several claims with scopes, or claims with roles that `map` turns into scopes. A token is granted the
+   * scopes of all of them. Cannot be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
+   */
+  readonly scopeSources?: readonly ScopeSource[];
   /** The claim for `principal.userId`. Default: `"sub"`. */
   readonly userIdClaim?: ClaimPath;
   /** The claim for `principal.sessionId`. Default: `"session_id"`. */

@@ -13,7 +13,10 @@ export const printable = (expected: string) =>
 export const texts = (expected: string) => z.array(text(expected), { error: expected });
 export const nonEmptyArray = (element: Type, expected: string) =>
   z.array(element, { error: expected }).check(z.minLength(1, { error: expected }));
-export const table = (value: Type, expected: string) => z.record(z.string(), value, { error: expected });
+export const table = (value: Type, expected: string) => {
+  const error = `${expected} Inherited and hidden properties are not read.`;
+  return z.pipe(z.custom(isTable, { error }), z.record(z.string(), value, { error: expected }));
+};
 export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>
   z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
@@ -54,3 +57,15 @@ export const algorithm = z.enum(ALGORITHMS, {
 
 const CLAIM = 'Write a claim name, or a path as an array: ["realm_access", "roles"].';
 export const claim = z.union([text(CLAIM), nonEmptyArray(text(CLAIM), CLAIM)], { error: CLAIM });
+
+/** Properties of a class would be ignored without an error, for example an `isRevoked` method. */
+export function isPlainObject(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** An object whose properties are all read: for another one, a rule would be missing without an error. */
+const isTable = (value: unknown): boolean =>
+  isPlainObject(value) &&
+  Object.getOwnPropertyNames(value).every((name) => Object.prototype.propertyIsEnumerable.call(value, name));

@@ -1,4 +1,4 @@
-import { type Report } from "../errors.ts";
+import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { identityOf, type Alternative } from "./pattern.ts";
 import { compileRequirement, type Requirement, type ScopeMappings } from "./requirement.ts";
 import { parseRouteKey } from "./route-key.ts";
@@ -42,17 +42,23 @@ function compileTable(option: Option, mappings: ScopeMappings, source: RuleSourc
     const rule = { ...describe(own), pattern, requirement: compiled };
     const identities = pattern.alternatives.map((alternative) => routeOf(rule, alternative));
     const twin = identities.map((identity) => routes.get(identity)).find((known) => known !== undefined);
-    if (twin) {
-      report({
-        code: "route_duplicate",
-        path,
-        message: `is the same route as \`${twin.rule.key}\`.`,
-        hint: "Keep one of the two: parameter names, letter case, a trailing slash and optional groups do not make another route.",
-      });
-    }
+    if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
     for (const identity of identities) routes.set(identity, rule);
   }
   return routes;
+}
+
+function describeTwins(rule: CompiledRule, twin: CompiledRule): Pick<ConfigurationIssue, "message" | "hint"> {
+  const grouped = [rule, twin].find(({ pattern }) => pattern.alternatives.length > 1);
+  if (!grouped)
+    return {
+      message: `is the same route as \`${twin.rule.key}\`.`,
+      hint: "Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
+    };
+  return {
+    message: `has a path in common with \`${twin.rule.key}\`: \`${grouped.rule.key}\` also matches without its optional group.`,
+    hint: "Keep one of the two, or write the route without braces, such as `/*path` instead of `/{*path}`.",
+  };
 }
 
 function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {

@@ -1,6 +1,7 @@
 import { type Rejection } from "../errors.ts";
 import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { type ClaimedToken } from "../token/claimed.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
@@ -25,7 +26,7 @@ export interface DecisionFacts {
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
-  /** The scopes of the token, as the token lists them. */
+  /** The scopes that the token grants. */
   readonly granted: readonly string[];
   /** The required scopes that no granted scope covers. Empty for an `anyOf` that is satisfied. */
   readonly missing: readonly string[];
@@ -49,8 +50,10 @@ export interface Refused extends DecisionFacts {
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`, or why a path is ambiguous. For logs; never in the response. */
+  /** What failed behind `keys_unavailable`, or a sentence that explains the reason. For logs only. */
   readonly cause?: unknown;
+  /** The unverified `alg`, `kid` and `iss` of a rejected token. For logs; never part of the response. */
+  readonly claimed?: ClaimedToken;
 }
 
 /** The result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never thrown. */
@@ -77,7 +80,7 @@ const factsOf = (
   satisfied: Object.freeze(satisfied),
 });
 
-type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">;
+type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause" | "claimed">;
 
 /** Refuses a request for a reason other than scopes. */
 export const refuse = (

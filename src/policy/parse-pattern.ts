@@ -58,6 +58,11 @@ function certainNames(segment: PatternSegment): readonly string[] {
 function parseTokens(source: string): { readonly tokens: readonly Token[] } | PatternMistake {
   const tokens = tokensOf(source);
   if (tokens) return { tokens };
+  if (source === "*")
+    return invalid(
+      "does not start with a slash.",
+      "Write `/{*path}` for every path, or `/*path` for every path but `/`.",
+    );
   const spelling = findSpelling(source, (candidate) => tokensOf(candidate) !== undefined);
   return invalid(
     "is not a pattern of path-to-regexp.",

@@ -1,30 +1,39 @@
 interface Entry<Key, Value> {
   readonly key: Key;
-  value: Value;
+  readonly value: Value;
   /** Whether the entry was read since the hand last passed it. */
   isUsed: boolean;
   readonly slot: number;
+  readonly weight: number;
 }
 
 /**
- * A map that holds at most `maxEntries` entries. A full map replaces an entry that was not read recently (the
- * CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
+ * A map that holds at most `maxEntries` entries, of at most `maxWeight` in total. A full map replaces entries
+ * that were not read recently (the CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
  */
 export class BoundedMap<Key, Value> {
   readonly #maxEntries: number;
+  readonly #maxWeight: number;
   readonly #entries = new Map<Key, Entry<Key, Value>>();
   readonly #slots: (Entry<Key, Value> | undefined)[] = [];
   readonly #freeSlots: number[] = [];
   /** The slot whose entry is the next candidate for replacement. */
   #hand = 0;
+  #weight = 0;
 
   /** `maxEntries` is an integer of at least 1. */
-  constructor(maxEntries: number) {
+  constructor(maxEntries: number, maxWeight = Infinity) {
     this.#maxEntries = maxEntries;
+    this.#maxWeight = maxWeight;
   }
 
   get size(): number {
     return this.#entries.size;
+  }
+
+  /** The total weight of all entries. */
+  get weight(): number {
+    return this.#weight;
   }
 
   get(key: Key): Value | undefined {
@@ -34,17 +43,16 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
-  set(key: Key, value: Value): void {
-    const known = this.#entries.get(key);
-    if (known) {
-      known.value = value;
-      return;
-    }
-    const isFull = this.#entries.size >= this.#maxEntries;
-    const slot = isFull ? this.#evict() : (this.#freeSlots.pop() ?? this.#slots.length);
-    const entry = { key, value, isUsed: false, slot };
+  /** An entry that is heavier than the whole map may be is not stored. */
+  set(key: Key, value: Value, weight = 0): void {
+    this.delete(key);
+    if (weight > this.#maxWeight) return;
+    while (this.#entries.size >= this.#maxEntries || this.#weight + weight > this.#maxWeight) this.#evict();
+    const slot = this.#freeSlots.pop() ?? this.#slots.length;
+    const entry = { key, value, isUsed: false, slot, weight };
     this.#slots[slot] = entry;
     this.#entries.set(key, entry);
+    this.#weight += weight;
   }
 
   delete(key: Key): void {
@@ -53,20 +61,33 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
     this.#slots[entry.slot] = undefined;
     this.#freeSlots.push(entry.slot);
+    this.#weight -= entry.weight;
   }
 
-  /** Removes the first entry that was not read since the hand last passed it, and returns its slot. */
-  #evict(): number {
+  /**
+   * Deletes at most `most` entries from the oldest on, up to the first that `isStale` keeps, and returns how
+   * many.
+   */
+  deleteOldest(isStale: (value: Value) => boolean, most: number): number {
+    let deleted = 0;
+    for (const { key, value } of this.#entries.values()) {
+      if (deleted >= most || !isStale(value)) break;
+      this.delete(key);
+      deleted += 1;
+    }
+    return deleted;
+  }
+
+  /** Removes the first entry that was not read since the hand last passed it. The map is not empty. */
+  #evict(): void {
     for (;;) {
-      const slot = this.#hand;
-      // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- a full map has no empty slot
-      const entry = this.#slots[slot]!;
-      this.#hand = (slot + 1) % this.#maxEntries;
-      if (!entry.isUsed) {
-        this.#entries.delete(entry.key);
-        return slot;
+      const entry = this.#slots[this.#hand];
+      this.#hand = (this.#hand + 1) % this.#slots.length;
+      if (entry?.isUsed === false) {
+        this.delete(entry.key);
+        return;
       }
-      entry.isUsed = false;
+      if (entry) entry.isUsed = false;
     }
   }
 }

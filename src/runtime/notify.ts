@@ -1,4 +1,9 @@
 const failedHooks = new WeakSet();
+/**
+ * The promises that hooks returned. A hook may return one promise for every event, which would keep a
+ * reaction for each.
+ */
+const observed = new WeakSet();
 
 /**
  * Calls a hook whose result is ignored: an exception or rejection must not change the outcome of a request.
@@ -10,8 +15,10 @@ export function notify<Values extends unknown[]>(
 ): void {
   try {
     const result = hook(...values);
+    if (typeof result !== "object" || result === null || observed.has(result)) return;
+    observed.add(result);
     // Also catches promises of another realm or library: an unhandled rejection would end the process.
-    if (typeof result === "object") Promise.resolve(result).catch(() => warnOnce(hook));
+    Promise.resolve(result).catch(() => warnOnce(hook));
   } catch {
     warnOnce(hook);
   }

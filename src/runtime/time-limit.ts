@@ -1,21 +1,60 @@
 const DEFAULT_LIMIT_MS = 5_000;
 
+/** What to do when a promise settles. */
+interface Waiter {
+  readonly resolve: (value: unknown) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * Those that wait for a promise. They share one reaction, because a promise keeps its reactions until it
+ * settles.
+ */
+const waitersOf = new WeakMap<object, Set<Waiter>>();
+
+/** Calls a waiter when a promise settles, unless the returned function is called before. */
+function wait(promise: object, waiter: Waiter): () => void {
+  const waiters = waitersOf.get(promise) ?? observe(promise);
+  waiters.add(waiter);
+  return () => waiters.delete(waiter);
+}
+
+function observe(promise: object): Set<Waiter> {
+  const waiters = new Set<Waiter>();
+  waitersOf.set(promise, waiters);
+  const settle = (call: (waiter: Waiter) => void): void => {
+    waitersOf.delete(promise);
+    for (const waiter of waiters) call(waiter);
+  };
+  // Also for promises of another realm or library.
+  Promise.resolve(promise).then(
+    (value: unknown) => settle(({ resolve }) => resolve(value)),
+    (reason: unknown) => settle(({ reject }) => reject(reason)),
+  );
+  return waiters;
+}
+
 /**
  * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes
- * too long, so that no request hangs. The work itself continues, and its result is ignored.
+ * too long, so that no request hangs. The work itself continues, its result is ignored, and it keeps nothing
+ * of the request.
  */
 export async function withinLimit<T>(
   result: T | PromiseLike<T>,
   subject: string,
   limitMs = DEFAULT_LIMIT_MS,
 ): Promise<T> {
+  if ((typeof result !== "object" && typeof result !== "function") || result === null) return result;
   let timer: NodeJS.Timeout | undefined;
-  const limit = new Promise<never>((_, reject) => {
-    // Unreferenced, so that the timer does not keep the process alive.
-    timer = setTimeout(() => reject(new Error(`${subject} timed out after ${limitMs} ms.`)), limitMs).unref();
-  });
   try {
-    return await Promise.race([result, limit]);
+    return await new Promise<T>((resolve, reject) => {
+      const forget = wait(result, { resolve: resolve as Waiter["resolve"], reject });
+      timer = setTimeout(() => {
+        forget();
+        reject(new Error(`${subject} timed out after ${limitMs} ms.`));
+        // Unreferenced, so that the timer does not keep the process alive.
+      }, limitMs).unref();
+    });
   } finally {
     clearTimeout(timer);
   }

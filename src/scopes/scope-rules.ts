@@ -8,7 +8,7 @@ export function resolveScopeRules(
   report: Report,
 ): ScopeRules {
   const isValid = (path: readonly string[], scope: string): boolean => {
-    const mistake = findMistake(scope);
+    const mistake = findScopeMistake(scope);
     if (mistake) report({ code: "scope_invalid", path, ...mistake });
     return !mistake;
   };
@@ -28,7 +28,10 @@ export function resolveScopeRules(
   return { adminScope, implied };
 }
 
-function findMistake(scope: string): { readonly message: string; readonly hint: string } | undefined {
+/** Why no token can be granted a scope. */
+export function findScopeMistake(
+  scope: string,
+): { readonly message: string; readonly hint: string } | undefined {
   if (!isScopeToken(scope))
     return {
       message: `${JSON.stringify(scope)} is not a scope.`,

@@ -11,6 +11,10 @@ export interface ScopeSet {
 
 /** Most services have few roles. A set that was evicted is built again. */
 const MAX_SETS = 1_000;
+const MAX_SETS_BYTES = 4 * 1024 * 1024;
+
+/** What a stored grant needs at most, in bytes, if its resource and its action occur nowhere else. */
+const GRANT_BYTES = 640;
 
 /** The sets of one resource server. */
 interface KnownSets {
@@ -26,7 +30,7 @@ const setsByScopes = new WeakMap<readonly string[], ScopeSet>();
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
   const own = setsByScopes.get(scopes);
   if (own?.granted.rules === rules) return own;
-  const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS) };
+  const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS, MAX_SETS_BYTES) };
   knownByRules.set(rules, known);
   if (known.latest && isEqual(known.latest.scopes, scopes)) return known.latest;
   // JSON, not a separator: a scope of a token may be any string, and two arrays must not share a key. Of a
@@ -34,10 +38,14 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   const key = JSON.stringify([...scopes]);
   const interned = known.sets.get(key);
   const set = interned ?? createScopeSet(scopes, rules);
-  if (!interned) known.sets.set(key, set);
+  if (!interned) known.sets.set(key, set, 2 * key.length + setBytesOf(set.scopes));
   known.latest = set;
   return set;
 }
+
+/** Estimates the memory of the set of an array that `scopeSetOf` returned, without the scopes themselves. */
+export const setBytesOf = (scopes: readonly string[]): number =>
+  GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);
 
 function createScopeSet(given: readonly string[], rules: ScopeRules): ScopeSet {
   const granted = new GrantedScopes(given, rules);

@@ -67,6 +67,7 @@ export class GrantedScopes {
   readonly #resources = new Map<string, Map<string, ActionGrants>>();
   readonly #opaque = new Map<string, Grant>();
   #admin: string | undefined;
+  #count = 0;
 
   constructor(scopes: Iterable<string>, rules: ScopeRules) {
     this.rules = rules;
@@ -74,6 +75,11 @@ export class GrantedScopes {
     for (const scope of granted) this.#add(scope, { granted: scope, implied: false });
     // Last, so that a scope of the token itself is reported in preference to an implied one.
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
+  }
+
+  /** How many grants are stored at most: every scope, and every scope that it implies. */
+  get count(): number {
+    return this.#count;
   }
 
   /** Whether a grant covers a required scope, given as parts. */
@@ -132,6 +138,7 @@ export class GrantedScopes {
   #add(scope: string, grant: Grant): void {
     const parts = splitScope(scope);
     if (!isScopeToken(scope) || parts.includes("")) return;
+    this.#count += 1;
     if (scope === this.rules.adminScope && !grant.implied) this.#admin ??= grant.granted;
     const structure = structureOf(parts);
     if (!structure) {

@@ -1,5 +1,5 @@
 import { type TrustedIssuer } from "../options/trusted-issuer.ts";
-import { type ClaimPath } from "../token/principal.ts";
+import { type ClaimPath } from "../token/claim-path.ts";
 import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
 import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
 

@@ -62,7 +62,7 @@ async function verifyToken(token: string, issuers: Issuers): Promise<Identified>
   if (verification.kind === "unavailable") return unavailable(verification.cause);
   if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
   const result = readPrincipal(verification.claims, verifier.principal);
-  if (result.kind === "invalid") return reject("claims", result.claim);
+  if (result.kind === "invalid") return reject("claims", result.claim, result.cause);
   const { key, endsAt } = verification;
   return {
     kind: "identified",
@@ -115,9 +115,14 @@ async function checkRevocation(
   }
 }
 
-const reject = (rejection: Rejection, claim?: string): Identified => ({
+const reject = (rejection: Rejection, claim?: string, cause?: string): Identified => ({
   kind: "refused",
-  refusal: { reason: "token_rejected", rejection, ...(claim !== undefined && { claim }) },
+  refusal: {
+    reason: "token_rejected",
+    rejection,
+    ...(claim !== undefined && { claim }),
+    ...(cause !== undefined && { cause }),
+  },
 });
 
 const unavailable = (cause: unknown): Identified => ({

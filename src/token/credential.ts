@@ -7,11 +7,22 @@ export type TokenSource = { readonly header: "authorization" } | { readonly cook
 export type Credential =
   | { readonly kind: "token"; readonly token: string; readonly source: "header" | "cookie" }
   | { readonly kind: "missing" }
-  | { readonly kind: "malformed" }
+  | { readonly kind: "malformed"; readonly cause: string }
   | { readonly kind: "too_large" };
 
+export type Token = Extract<Credential, { kind: "token" }>;
+export type Unusable = Extract<Credential, { kind: "malformed" | "too_large" }>;
+
 const MISSING: Credential = { kind: "missing" };
-const MALFORMED: Credential = { kind: "malformed" };
+const malformed = (cause: string) => ({ kind: "malformed", cause }) as const;
+const SEVERAL_SOURCES = malformed("The request carries a token in several places.");
+const SEVERAL_FIELDS = malformed("The request has several Authorization headers.");
+const SEVERAL_COOKIES = malformed("The request has several cookies with the name of the token.");
+const NO_SCHEME = malformed("The Authorization header has no scheme in front of the credential.");
+const NO_TOKEN = malformed("The Authorization header has the scheme Bearer without a token.");
+
+/** For a token in the header for which `isMalformed` returns `true`. */
+export const WRONG_SYNTAX = malformed("The bearer token has a character that RFC 6750 does not allow.");
 const TOO_LARGE: Credential = { kind: "too_large" };
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
@@ -24,23 +35,31 @@ const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
 /** The cookies that a user agent may send besides the token: 50 of 4096 bytes (RFC 6265 section 6.1). */
 const MAX_COOKIE_BYTES = 50 * 4096;
 
+/** Where the token of a request is, and what to do about several. */
+export interface CredentialRules {
+  readonly tokenSources: readonly TokenSource[];
+  readonly maxTokenBytes: number;
+  readonly multipleCredentials: "refuse" | "first";
+}
+
 /**
- * Reads the credential of a request. Several are malformed even if one is valid: the next hop may read a
- * different one (RFC 6750 section 2). The length is checked before the whole field is read.
+ * Reads the credential of a request. Several are malformed even if one is valid, unless the first of the
+ * sources counts: the next hop may read a different one (RFC 6750 section 2). The length is checked before
+ * the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
-  sources: readonly TokenSource[],
-  maxTokenBytes: number,
+  { tokenSources, maxTokenBytes, multipleCredentials }: CredentialRules,
 ): Credential {
   let found = MISSING;
-  for (const source of sources) {
+  for (const source of tokenSources) {
     const credential =
       "cookie" in source
         ? readCookie(ownProperty(request, "cookie"), source.cookie, maxTokenBytes)
         : readAuthorization(ownProperty(request, "authorization"), maxTokenBytes);
     if (credential.kind === "missing") continue;
-    if (found.kind !== "missing") return MALFORMED;
+    if (multipleCredentials === "first") return credential;
+    if (found.kind !== "missing") return SEVERAL_SOURCES;
     found = credential;
   }
   return found;
@@ -53,27 +72,29 @@ function readAuthorization(
   if (typeof fields === "string") return readField(fields, maxTokenBytes);
   const [field, ...others] = fields ?? [];
   // Even with different schemes: the next hop may read the other field.
-  if (others.length > 0) return MALFORMED;
+  if (others.length > 0) return SEVERAL_FIELDS;
   return field === undefined ? MISSING : readField(field, maxTokenBytes);
 }
 
 /** Another scheme than Bearer is not a credential for this server (RFC 6750 section 3.1). */
 function readField(field: string, maxTokenBytes: number): Credential {
   const isBearer = field.slice(0, BEARER.length).toLowerCase() === BEARER;
-  if (!isBearer) return OTHER_SCHEME.test(field) ? MISSING : MALFORMED;
+  if (!isBearer) {
+    if (OTHER_SCHEME.test(field)) return MISSING;
+    return field.toLowerCase() === BEARER.trimEnd() ? NO_TOKEN : NO_SCHEME;
+  }
   if (field.length - BEARER.length > maxTokenBytes) return TOO_LARGE;
   let start = BEARER.length;
   while (field[start] === " ") start += 1;
   const token = field.slice(start);
-  return token === "" ? MALFORMED : { kind: "token", token, source: "header" };
+  return token === "" ? NO_TOKEN : { kind: "token", token, source: "header" };
 }
 
 /**
  * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
  * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
-export const isMalformed = ({ token, source }: Extract<Credential, { kind: "token" }>): boolean =>
-  source === "header" && !TOKEN.test(token);
+export const isMalformed = ({ token, source }: Token): boolean => source === "header" && !TOKEN.test(token);
 
 /** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
@@ -83,12 +104,30 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   if (!cookie.includes(name)) return MISSING;
   const values = cookie.split(";").flatMap((pair) => {
     const separator = pair.indexOf("=");
-    const hasName = separator >= 0 && pair.slice(0, separator).trim() === name;
-    return hasName ? [pair.slice(separator + 1).trim()] : [];
+    const hasName = separator >= 0 && trimBlanks(pair.slice(0, separator)) === name;
+    return hasName ? [withoutQuotes(trimBlanks(pair.slice(separator + 1)))] : [];
   });
   const [token = "", ...others] = values;
-  if (others.length > 0) return MALFORMED;
+  if (others.length > 0) return SEVERAL_COOKIES;
   // Applications clear a cookie by setting it to an empty value.
   if (token === "") return MISSING;
   return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
 }
+
+/** A cookie value may be in double quotes (RFC 6265 section 4.1.1). */
+const withoutQuotes = (value: string): string =>
+  value.length > 1 && value.startsWith('"') && value.endsWith('"') ? value.slice(1, -1) : value;
+
+/**
+ * Removes spaces and tabs only (RFC 6265bis section 5.6): `trim` also removes a raw byte A0, with which a
+ * sibling domain could set a cookie that passes for one with the prefix `__Host-`.
+ */
+function trimBlanks(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (isBlank(text[start])) start += 1;
+  while (end > start && isBlank(text[end - 1])) end -= 1;
+  return text.slice(start, end);
+}
+
+const isBlank = (char: string | undefined): boolean => char === " " || char === "\t";

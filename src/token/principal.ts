@@ -1,12 +1,12 @@
 import { type GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
-import { scopeSetOf } from "../scopes/scope-sets.ts";
-
-/** A claim's name, or the path to it through nested objects: `["realm_access", "roles"]`. */
-export type ClaimPath = string | readonly string[];
+import { estimateBytes } from "../runtime/estimate-bytes.ts";
+import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
+import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
+import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
 /** The claims that a principal is read from, and the scope hierarchy. */
 export interface PrincipalRules {
-  readonly scopesClaim: ClaimPath;
+  readonly scopeSources: readonly ScopeSource[];
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;
@@ -18,7 +18,7 @@ export interface Principal {
   readonly userId?: string;
   /** The `session_id` claim, or the claim of the option `sessionIdClaim`. */
   readonly sessionId?: string;
-  /** The scopes as the token lists them. Use `has` to check what they cover. */
+  /** The scopes that the token grants. Use `has` to check what they cover. */
   readonly scopes: readonly string[];
   /** The `aud` claim as an array; empty if the token has none. */
   readonly audience: readonly string[];
@@ -40,32 +40,37 @@ export interface Principal {
 export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
   scopeSetOf(principal.scopes, rules).granted;
 
-/** A principal, or the name of a claim that is missing or has the wrong type. */
+/**
+ * A principal, or the name of a claim that is missing or has the wrong type, and why if that is not obvious.
+ */
 export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
-  | { readonly kind: "invalid"; readonly claim: string };
+  | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
 
 /** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
-  const scopes = readScopes(claimAt(claims, rules.scopesClaim));
+  const read = readScopes(claims, rules.scopeSources);
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = claimAt(claims, rules.userIdClaim);
   const sessionId = claimAt(claims, rules.sessionIdClaim);
   const issuer = claimAt(claims, "iss");
   const tokenId = claimAt(claims, "jti");
   const expiresAt = claimAt(claims, "exp");
-  if (!scopes) return invalid(nameOf(rules.scopesClaim));
+  if (read.kind === "invalid") return read;
   if (!audience) return invalid("aud");
   if (!isOptionalString(userId)) return invalid(nameOf(rules.userIdClaim));
   if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
   if (!isOptionalString(issuer)) return invalid("iss");
   if (!isOptionalString(tokenId)) return invalid("jti");
+  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) is worth nothing without a proof of that
+  // key.
+  if (claimAt(claims, "cnf") !== undefined) return invalid("cnf");
   const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
   if (date !== undefined) return invalid(date);
 
-  const set = scopeSetOf(scopes, rules.scopeRules);
-  const { scopesClaim } = rules;
-  if (typeof scopesClaim === "string" && claims[scopesClaim] === scopes) claims[scopesClaim] = set.scopes;
+  const set = scopeSetOf(read.scopes, rules.scopeRules);
+  const shared = rules.scopeSources[0]?.claim;
+  if (typeof shared === "string" && claims[shared] === read.scopes) claims[shared] = set.scopes;
   const { has, resourceIds } = set;
   // Assigned one by one, because an object literal with spreads is slow and every token creates one.
   const principal: Writable<Principal> = { has, resourceIds, scopes: set.scopes, audience, claims };
@@ -82,8 +87,6 @@ const NO_AUDIENCE: readonly string[] = Object.freeze([]);
 const DATES = ["exp", "nbf", "iat"] as const;
 
 const invalid = (claim: string): ReadPrincipal => ({ kind: "invalid", claim });
-
-const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
 
 type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
 
@@ -103,27 +106,20 @@ export function createPrincipal(
   });
 }
 
+/** The principal itself, and what a cache needs for its entry. */
+const PRINCIPAL_BYTES = 800;
+
+/**
+ * Estimates how much memory a principal keeps. Its scopes may be shared with other principals, and count for
+ * each.
+ */
+export const principalBytes = ({ claims, scopes, audience }: Principal): number =>
+  PRINCIPAL_BYTES + estimateBytes([claims, scopes, audience]) + setBytesOf(scopes);
+
 /** Handlers of concurrent requests may share one principal, so that none may change a claim. */
 function freezePrincipal(principal: Principal): Principal {
   deepFreeze(principal.claims, principal.scopes);
   return Object.freeze(principal);
-}
-
-/** Finds a claim by name or path. Own properties only, so that a polluted prototype grants nothing. */
-function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPath): unknown {
-  if (typeof path === "string") return Object.hasOwn(claims, path) ? claims[path] : undefined;
-  let value: unknown = claims;
-  for (const name of path) {
-    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[name];
-  }
-  return value;
-}
-
-/** An array of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
-function readScopes(value: unknown): readonly string[] | undefined {
-  if (typeof value === "string") return value.split(" ").filter((scope) => scope !== "");
-  return isStringArray(value) ? value : undefined;
 }
 
 /** RFC 7519 section 4.1.3: one string, or an array of strings. */

@@ -317,8 +317,7 @@ describe("an HMAC secret", () => {
 });
 
 /** An RSA key with arbitrary numbers; the tests do not sign with it. */
-const rsaJwk = (modulusBits: number, exponent: number) => {
-  const modulus = (1n << BigInt(modulusBits - 1)) | 1n;
+const rsaJwk = (modulusBits: number, exponent: number, modulus = (1n << BigInt(modulusBits - 1)) | 1n) => {
   const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
   return {
     kty: "RSA",
@@ -339,6 +338,48 @@ async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown
     await importCryptoKey(key, "RS256"),
   ];
 }
+
+describe("a PEM that lost its line breaks", () => {
+  const escaped = pem.replaceAll("\n", "\\n");
+  it.each([
+    ["in one line", pem.replaceAll("\n", "")],
+    ["with spaces for line breaks", pem.replaceAll("\n", " ")],
+    ["indented", pem.replaceAll("\n", "\n    ")],
+    ["in double quotes", `"${pem}"`],
+    ["in single quotes", `'${pem.trim()}'`],
+    ["as JSON", JSON.stringify(pem)],
+    ["with line breaks that are escaped twice", pem.replaceAll("\n", "\\\\n")],
+    ["with escaped line breaks, in quotes", `"${escaped}"`],
+    ["in base64", Buffer.from(pem).toString("base64")],
+    [
+      "in base64 with line breaks",
+      `${Buffer.from(pem)
+        .toString("base64")
+        .match(/.{1,76}/g)
+        ?.join("\n")}\n`,
+    ],
+  ])("is read: %s", async (_, form) => {
+    expect(await verdictOf(createServer({ verificationKeys: [form] }), await issuer.token())).toBe(
+      "accepted",
+    );
+  });
+
+  it("is still rejected if it is a private key", () => {
+    const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    for (const form of [secret.replaceAll("\n", ""), `"${secret}"`, Buffer.from(secret).toString("base64")])
+      expect(mistakeIn(form).code).toBe("key_private");
+  });
+
+  it.each([
+    "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN PUBLIC KEY----------END PUBLIC KEY-----",
+    "'\"",
+    '""',
+    "AAAA",
+  ])("is rejected if it contains no key: %s", (pem) => {
+    expect(mistakeIn(pem).code).toBe("key_invalid");
+  });
+});
 
 describe("an RSA key", () => {
   it.each([512, 1024, 2040, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
@@ -371,6 +412,42 @@ describe("an RSA key", () => {
       expect(() => createServer(options)).not.toThrow();
     }
   });
+
+  /** The odd primes up to 167, and a number of 2048 bits with this remainder modulo all of them. */
+  const product = [...Array(168).keys()]
+    .filter(
+      (number) => number > 2 && [2, 3, 5, 7, 11].every((prime) => number === prime || number % prime > 0),
+    )
+    .reduce((total, prime) => total * BigInt(prime), 1n);
+  const withRemainder = (remainder: bigint) => {
+    const multiple = ((1n << 2047n) / product + 1n) * product;
+    return (multiple + remainder) % 2n === 1n ? multiple + remainder : multiple + product + remainder;
+  };
+
+  it.each([0n, 1n, 2n, 1_000_003n])(
+    "rejects a modulus that is 65537 ** %i modulo the small primes (CVE-2017-15361)",
+    async (exponent) => {
+      for (const form of await formsOf(rsaJwk(2048, 65_537, withRemainder(65_537n ** (exponent % 97n)))))
+        expect(mistakeIn(form)).toMatchObject({
+          code: "key_weak",
+          hint: expect.stringContaining("CVE-2017-15361") as string,
+        });
+    },
+  );
+
+  it.each([11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n])(
+    "accepts a modulus that is no power of 65537 modulo the prime %i alone",
+    (prime) => {
+      const powers = new Set(
+        [...Array(Number(prime)).keys()].map((power) => 65_537n ** BigInt(power) % prime),
+      );
+      let remainder = 1n;
+      // Every other prime divides the added number.
+      while (powers.has(remainder % prime)) remainder += product / prime;
+      const key = rsaJwk(2048, 65_537, withRemainder(remainder));
+      expect(() => createServer({ algorithm: "RS256", verificationKeys: [key] })).not.toThrow();
+    },
+  );
 
   it("rejects weak keys for PS* as well", () => {
     expect(mistakeIn(rsaJwk(1024, 65_537), { algorithm: "PS256" }).code).toBe("key_weak");

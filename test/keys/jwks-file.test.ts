@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type KeyEvent, type ResourceServerOptions } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
 import { createIssuer } from "../support/issuer.ts";
-import { configurationErrorOf, createServer, issuesOf, verdictOf } from "../support/resource-servers.ts";
+import { configurationErrorOf, createServer, issuesOf, NOW, verdictOf } from "../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
 const second = createIssuer({ kid: "second" });
@@ -253,6 +254,40 @@ describe("a JWK Set in a file", () => {
   it("accepts indented JSON with unknown properties", async () => {
     write(`\n ${JSON.stringify({ keys: [first.publicJwk], issuer: "x" }, null, 2)}\n`);
     expect(await verdictOf(create(), await first.token())).toBe("accepted");
+  });
+});
+
+describe("a JWK Set in a file with two secrets of one kid", () => {
+  const secret = (kid: string, letter: string) => ({
+    kty: "oct",
+    kid,
+    k: Buffer.alloc(32, letter).toString("base64url"),
+  });
+  const sign = (letter: string) =>
+    createTestIssuer({
+      algorithm: "HS256",
+      audience: "agents-prod",
+      signingKey: letter.repeat(32),
+      kid: "first",
+      now: () => NOW * 1000,
+    });
+
+  it("is a configuration error", () => {
+    write(setOf(secret("first", "a"), secret("first", "b")));
+    expect(
+      issuesOf({ serviceId: "agents-prod", algorithm: "HS256", keys: { jwksFile: file } }),
+    ).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile", "keys"] }]);
+  });
+
+  it("is a failed reading later, so that the previous keys stay in use", async () => {
+    write(setOf(secret("first", "a")));
+    const server = create({ algorithm: "HS256" });
+    write(setOf(secret("first", "a"), secret("first", "b")));
+    expect(await verdictOf(server, await sign("b").token())).toBe("signature");
+    expect(await verdictOf(server, await sign("a").token())).toBe("accepted");
+    expect(events).toEqual([
+      { type: "failed", source: file, message: "The file contains two secrets with the same `kid`." },
+    ]);
   });
 });
 

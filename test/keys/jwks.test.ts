@@ -105,6 +105,28 @@ describe("a JWK Set", () => {
     expect(issuesWith([first.publicJwk], { algorithm: "HS256" })).toMatchObject([{ code: "key_unusable" }]);
   });
 
+  it("rejects two secrets with one kid, in every source, because a replaced secret would stay in use", () => {
+    const secret = (kid: string | undefined, letter: string) => ({
+      kty: "oct",
+      k: Buffer.alloc(32, letter).toString("base64url"),
+      ...(kid !== undefined && { kid }),
+    });
+    const repeated = [secret("first", "a"), secret("second", "b"), secret("first", "c")];
+    const options = { serviceId: "agents-prod", algorithm: "HS256" } as const;
+    const issue = { code: "key_invalid", message: "contains two secrets with the same `kid`." };
+    expect(issuesOf({ ...options, keys: { jwks: { keys: repeated } } })).toMatchObject([
+      { ...issue, path: ["keys", "jwks", "keys"] },
+    ]);
+    expect(issuesOf({ ...options, verificationKeys: repeated })).toMatchObject([
+      { ...issue, path: ["verificationKeys"] },
+    ]);
+    for (const keys of [
+      [secret("a", "a"), secret("b", "a")],
+      [secret(undefined, "a"), secret(undefined, "b")],
+    ])
+      expect(() => createServer({ algorithm: "HS256", keys: { jwks: { keys } } })).not.toThrow();
+  });
+
   it("copies the set, so that later changes have no effect", async () => {
     const keys = [{ ...first.publicJwk }];
     const server = createServer({ keys: { jwks: { keys } } });

@@ -36,6 +36,14 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["admin_scope", "adminScope", null],
   ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
   ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
+  [
+    "scope_sources",
+    "scopeSources",
+    [
+      { claim: "scp", required: false },
+      { claim: "roles", map: { any_of: ["a:b"] } },
+    ],
+  ],
   ["user_id_claim", "userIdClaim", "uid"],
   ["session_id_claim", "sessionIdClaim", "sid"],
   ["required_claims", "requiredClaims", ["exp"]],
@@ -44,6 +52,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
   ["max_token_bytes", "maxTokenBytes", 4096],
   ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["multiple_credentials", "multipleCredentials", "first"],
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
@@ -66,8 +75,10 @@ describe("parseConfiguration", () => {
   });
 
   it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
-    const json = { token_cache: { max_entries: 5, max_age_seconds: 6 } };
-    expect(parseConfiguration(json)).toEqual({ tokenCache: { maxEntries: 5, maxAgeSeconds: 6 } });
+    const json = { token_cache: { max_entries: 5, max_age_seconds: 6, max_bytes: 7 } };
+    expect(parseConfiguration(json)).toEqual({
+      tokenCache: { maxEntries: 5, maxAgeSeconds: 6, maxBytes: 7 },
+    });
     expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
       { code: "option_unknown", path: ["token_cache", "max_entrys"], hint: "Did you mean `max_entries`?" },
     ]);

@@ -14,6 +14,7 @@ const members: readonly (readonly [string, string, unknown])[] = [
   ["audience", "audience", ["agents", "agents-prod"]],
   ["verify_audience", "verifyAudience", false],
   ["scopes_claim", "scopesClaim", ["realm_access", "scopes_claim"]],
+  ["scope_sources", "scopeSources", [{ claim: "scope_sources", map: { scope_sources: ["a:b"] } }]],
   ["user_id_claim", "userIdClaim", "user_id"],
   ["session_id_claim", "sessionIdClaim", ["session_id"]],
   ["required_claims", "requiredClaims", ["exp", "required_claims"]],

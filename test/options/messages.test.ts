@@ -88,6 +88,61 @@ describe("the message of a configuration error", () => {
     expect(message.split("\n")).toHaveLength(1);
   });
 
+  it.each(["http://localhost:3000/meta", "http://127.0.0.1:3000/meta", "http://[::1]/meta"])(
+    "is absent for a URL of this machine with http, in every option: %s",
+    (url) => {
+      expect(messageFor({ resourceMetadataUrl: url })).toBe("");
+      expect(messageFor({}, { keys: { jwksUri: url } })).toBe("");
+      expect(messageFor({ issuer: url }, { keys: { discovery: url } })).toBe("");
+    },
+  );
+
+  it.each([
+    ["clockTolerance", "`clockToleranceSeconds`, in seconds"],
+    ["maxTokenAge", "`maxTokenAgeSeconds`, in seconds"],
+    ["getToken", "`tokenSources`"],
+    ["credentialsRequired", '"optional" for the routes'],
+    ["authRequired", '"optional" for the routes'],
+    ["passthrough", '"optional" for the routes'],
+    ["tokenSigningAlg", "`algorithms: [tokenSigningAlg]`"],
+    ["issuerBaseUrl", "`issuer` and `keys: { discovery: true }`"],
+  ])("answers the option %s of another library with the option of this one", (name, expected) => {
+    const message = messageFor({ [name]: 1 });
+    expect(message).toContain(`received unknown option \`${name}\`. Write`);
+    expect(message).toContain(expected);
+    expect(message.split("\n")).toHaveLength(1);
+  });
+
+  it("explains what an optional group has in common with another rule", () => {
+    const message = messageFor({ scopeMappings: { "GET /": [], "GET /{*path}": [] } });
+    expect(message).toContain("has a path in common with `GET /`: `GET /{*path}` also matches without");
+    expect(message).toContain("`/*path` instead of `/{*path}`");
+    expect(messageFor({ scopeMappings: { "GET /": [], "GET /*path": [] } })).toBe("");
+  });
+
+  it.each<[string, object]>([
+    ["inherited", Object.create({ "GET /x": ["a:b"] }) as object],
+    ["partly inherited", Object.assign(Object.create({ "GET /x": ["a:b"] }) as object, { "GET /y": [] })],
+    ["hidden", Object.defineProperty({}, "GET /x", { value: ["a:b"], enumerable: false })],
+    [
+      "in a class",
+      new (class {
+        "GET /x" = ["a:b"];
+      })(),
+    ],
+    ["in a Map", new Map([["GET /x", ["a:b"]]])],
+  ])("reports a table whose rules are %s, because they would be missing", (_, table) => {
+    for (const option of ["scopeMappings", "defaultScopeMappings", "impliedScopes"])
+      expect(messageFor({ [option]: table })).toMatch(
+        new RegExp(`^${option}: cannot be this object.*Inherited and hidden properties are not read`),
+      );
+  });
+
+  it("is absent for a table without a prototype, and for an empty one", () => {
+    const bare = Object.assign(Object.create(null) as object, { "GET /x": ["a:b"] });
+    expect(messageFor({ scopeMappings: bare, impliedScopes: {} })).toBe("");
+  });
+
   it("reports an empty URL once", () => {
     const message = messageFor({}, { keys: { jwksUri: "" } });
     expect(message).toBe(

@@ -147,7 +147,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [table({ "PSOT /x": [] }), "route_method_unknown", at("PSOT /x"), "Did you mean `POST`?"],
   [table({ "ALL /x": [] }), "route_method_unknown", at("ALL /x"), "`* /x`"],
   [table({ "GET x": [] }), "route_pattern_invalid", at("GET x"), "from `/` on"],
-  [table({ "GET *": [] }), "route_pattern_invalid", at("GET *"), "/*wildcard"],
+  [table({ "GET *": [] }), "route_pattern_invalid", at("GET *"), "/{*path}"],
   [table({ "GET /x/*": [] }), "route_pattern_invalid", at("GET /x/*"), "/x/*path"],
   [table({ "GET /x/:id?": [] }), "route_pattern_invalid", at("GET /x/:id?"), "{/:id}"],
   [table({ "GET /x/:id(\\d+)": [] }), "route_pattern_invalid", at("GET /x/:id(\\d+)"), "/x/:id`"],
@@ -320,7 +320,8 @@ describe("omitted options", () => {
       clockToleranceSeconds: 0,
       maxTokenBytes: 16_384,
       tokenSources: [{ header: "authorization" }],
-      tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60 },
+      multipleCredentials: "refuse",
+      tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
     });
     const server = createResourceServer(REQUIRED);
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");

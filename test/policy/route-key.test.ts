@@ -76,7 +76,7 @@ describe("a route key", () => {
 
   it.each([
     ["GET agents", "route_pattern_invalid", "from `/` on"],
-    ["GET *", "route_pattern_invalid", "`/*wildcard`"],
+    ["GET *", "route_pattern_invalid", "Write `/{*path}` for every path"],
     ["GET /files/*", "route_pattern_invalid", "`/files/*path`"],
     ["GET /agents/:id?", "route_pattern_invalid", "`/agents{/:id}`"],
     ["GET /agents/:id(\\d+)", "route_pattern_invalid", "`/agents/:id`"],

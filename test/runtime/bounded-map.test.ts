@@ -104,4 +104,35 @@ describe("BoundedMap", () => {
     expect(map.size).toBe(3);
     expect(map.get("newest")).toBe(5);
   });
+
+  it.each([1, 4, 10])("never weighs more than %i, and holds only what was set last", (maxWeight) => {
+    const key = fc.integer({ min: 0, max: 6 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(ACTION, key, fc.nat({ max: 12 })), { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, number>(4, maxWeight);
+        const weights = new Map<number, number>();
+        for (const [action, key, weight] of actions) {
+          if (action === "set") map.set(key, weight, weight);
+          if (action === "set") weights.set(key, weight);
+          if (action === "delete") map.delete(key);
+          if (action === "get") map.get(key);
+          if (action === "set") expect(map.get(key)).toBe(weight > maxWeight ? undefined : weight);
+          const held = [...weights].filter(([key, weight]) => map.get(key) === weight);
+          expect(held).toHaveLength(map.size);
+          expect(held.reduce((total, [, weight]) => total + weight, 0)).toBe(map.weight);
+          expect(map.weight).toBeLessThanOrEqual(maxWeight);
+          expect(map.size).toBeLessThanOrEqual(4);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("deletes the oldest entries, up to a number and up to the first that is kept", () => {
+    const map = filledMap(6);
+    expect(map.deleteOldest((value) => value < 4, 3)).toBe(3);
+    expect(map.deleteOldest((value) => value < 4, 3)).toBe(1);
+    expect(map.deleteOldest((value) => value === 5, 3)).toBe(0);
+    expect([map.size, map.get("key 3"), map.get("key 4")]).toEqual([2, undefined, 4]);
+  });
 });

@@ -45,6 +45,21 @@ describe("notify", () => {
     expect(await unhandledRejections(() => notify(reject))).toEqual([]);
   });
 
+  it("adds one reaction to a promise that a hook returns for every event", async () => {
+    const promise = new Promise(() => undefined);
+    const then = vi.spyOn(promise, "then");
+    const caught = vi.spyOn(promise, "catch");
+    for (let event = 0; event < 100_000; event += 1) notify(() => promise);
+    expect([then.mock.calls.length, caught.mock.calls.length]).toEqual([1, 1]);
+    const failed = Promise.reject(new Error("The log is away."));
+    vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    expect(
+      await unhandledRejections(() => {
+        for (let event = 0; event < 3; event += 1) notify(() => failed);
+      }),
+    ).toEqual([]);
+  });
+
   it("warns once about a hook that fails, without its values or its error", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const hooks: readonly ((told: string) => unknown)[] = [

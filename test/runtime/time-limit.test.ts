@@ -2,8 +2,10 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { KeysUnavailableError } from "scopegate";
+import { type Decision, KeysUnavailableError } from "scopegate";
 import { type KeyMaterial, type KeyResolver } from "../../src/keys/verification-key.ts";
 import { withinLimit } from "../../src/runtime/time-limit.ts";
 import { type TokenRules } from "../../src/token/verifier.ts";
@@ -43,6 +45,81 @@ describe("withinLimit", () => {
       },
     });
     await expect(withinLimit(odd as PromiseLike<unknown>, "The source")).rejects.toThrow("odd");
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+/** A promise that never settles and counts its reactions. */
+function createCounting(): { readonly promise: Promise<boolean>; readonly reactions: () => number } {
+  let reactions = 0;
+  const promise = new Promise<boolean>(() => undefined);
+  const then = promise.then.bind(promise);
+  void Object.defineProperty(promise, "then", {
+    value: (...parameters: Parameters<typeof then>) => {
+      reactions += 1;
+      return then(...parameters);
+    },
+  });
+  return { promise, reactions: () => reactions };
+}
+
+describe("one promise for many calls, which never settles", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  it("gets one reaction from withinLimit, and keeps nothing after the time limit", async () => {
+    const { promise, reactions } = createCounting();
+    const kept: WeakRef<object>[] = [];
+    let failed = 0;
+    for (let batch = 0; batch < 200; batch += 1) {
+      for (let call = 0; call < 100; call += 1) {
+        const request = { call };
+        if (call === 0) kept.push(new WeakRef(request));
+        void withinLimit(promise, "The source").catch(() => void (failed += request.call >= 0 ? 1 : 0));
+      }
+      await vi.advanceTimersByTimeAsync(5_000);
+    }
+    expect([failed, reactions()]).toEqual([20_000, 1]);
+    setFlagsFromString("--expose-gc");
+    const collectGarbage = runInNewContext("gc") as () => void;
+    await new Promise(setImmediate);
+    collectGarbage();
+    expect(kept.filter((request) => request.deref())).toEqual([]);
+    expect(promise).toBeInstanceOf(Promise);
+  });
+
+  it("gets one reaction from `isRevoked` and `onDecision`", async () => {
+    const revoked = createCounting();
+    const observed = createCounting();
+    const onDecision: (decision: Decision) => unknown = () => observed.promise;
+    const server = createServer({
+      isRevoked: () => revoked.promise,
+      onDecision,
+    });
+    const request = { method: "GET", target: "/agents", authorization: `Bearer ${await issuer.token()}` };
+    await server.check({ method: "GET", target: "/agents" });
+    for (let round = 0; round < 3; round += 1) {
+      const decisions = [...Array(50).keys()].map(() => server.check(request));
+      while (vi.getTimerCount() < 50) await new Promise(setImmediate);
+      await vi.advanceTimersByTimeAsync(5_000);
+      for (const decision of await Promise.all(decisions))
+        expect(decision).toMatchObject({ reason: "keys_unavailable" });
+    }
+    expect([revoked.reactions(), observed.reactions()]).toEqual([1, 1]);
+  });
+
+  it("answers every call if it settles after all", async () => {
+    let resolve: (value: number) => void = () => undefined;
+    const promise = new Promise<number>((settle) => (resolve = settle));
+    const calls = [1, 2, 3].map(() => withinLimit(promise, "The source"));
+    resolve(7);
+    expect(await Promise.all([...calls, withinLimit(promise, "The source")])).toEqual([7, 7, 7, 7]);
+    let reject: (reason: Error) => void = () => undefined;
+    const failing = new Promise<number>((_, settle) => (reject = settle));
+    const failures = [1, 2].map(() => withinLimit(failing, "The source"));
+    reject(new Error("no"));
+    for (const failure of failures) await expect(failure).rejects.toThrow("no");
+    await expect(withinLimit(failing, "The source")).rejects.toThrow("no");
     expect(vi.getTimerCount()).toBe(0);
   });
 });

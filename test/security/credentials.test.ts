@@ -19,8 +19,11 @@ describe("readCredential, given a credential over the size limit", () => {
   const read = (request: object) =>
     readCredential(
       { method: "GET", target: "/", ...request },
-      [{ header: "authorization" }, { cookie: "access_token" }],
-      16_384,
+      {
+        tokenSources: [{ header: "authorization" }, { cookie: "access_token" }],
+        maxTokenBytes: 16_384,
+        multipleCredentials: "refuse",
+      },
     );
 
   it("is read in the header only at the first seven characters, for its scheme", () => {

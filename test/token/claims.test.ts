@@ -102,6 +102,22 @@ describe.each(["sub", "session_id", "iss", "jti"])("the claim %s", (name) => {
   });
 });
 
+describe("the cnf claim", () => {
+  it.each<readonly [string, unknown]>([
+    ["RFC 7800", { jwk: { kty: "EC" } }],
+    ["RFC 8705", { "x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2" }],
+    ["RFC 9449", { jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }],
+    ["an empty object", {}],
+    ["null", null],
+    ["a string", "jkt"],
+  ])("rejects a token that is bound to a key, sent as a bearer token: %s", async (_, cnf) => {
+    const server = createServer();
+    const authorization = `Bearer ${await issuer.token({ cnf })}`;
+    const decision = await server.check({ method: "GET", target: "/agents", authorization });
+    expect(decision).toMatchObject({ reason: "token_rejected", rejection: "claims", claim: "cnf" });
+  });
+});
+
 describe("the aud claim, with verifyAudience false", () => {
   it.each<readonly [unknown]>([[5], [null], [{}], [["a", 5]], [[null]], [[["a"]]]])(
     "rejects %j, which is neither a string nor an array of strings",

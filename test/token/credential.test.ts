@@ -9,8 +9,14 @@ const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
 const BOTH: readonly TokenSource[] = [...HEADER, ...COOKIE];
 
 /** As for a request whose token was rejected. */
-function read(request: Partial<AccessRequest>, sources = HEADER): object {
-  const credential = readCredential({ method: "GET", target: "/agents", ...request }, sources, 16_384);
+function read(
+  request: Partial<AccessRequest>,
+  tokenSources = HEADER,
+  multipleCredentials: "refuse" | "first" = "refuse",
+): object {
+  const rules = { tokenSources, maxTokenBytes: 16_384, multipleCredentials };
+  const credential = readCredential({ method: "GET", target: "/agents", ...request }, rules);
+  if (credential.kind === "malformed") return MALFORMED;
   if (credential.kind !== "token") return credential;
   return isMalformed(credential) ? MALFORMED : token(credential.token);
 }
@@ -159,8 +165,37 @@ describe("readCredential with a cookie", () => {
     },
   );
 
-  it("keeps quotation marks, which are part of a cookie value (RFC 6265 section 4.1.1)", () => {
-    expect(read({ cookie: 'access_token="a.b.c"' }, COOKIE)).toEqual(token('"a.b.c"'));
+  it.each([
+    ['access_token="a.b.c"', "a.b.c"],
+    ['access_token="a.b.c"; theme="dark"', "a.b.c"],
+    ['access_token= "a.b.c" ', "a.b.c"],
+    ['access_token="a.b.c', '"a.b.c'],
+    ['access_token=a.b.c"', 'a.b.c"'],
+    ['access_token="', '"'],
+    ['access_token=""a.b.c""', '"a.b.c"'],
+  ])("reads the value between double quotes (RFC 6265 section 4.1.1): %s", (cookie, text) => {
+    expect(read({ cookie }, COOKIE)).toEqual(token(text));
+  });
+
+  it("returns missing for double quotes without a value", () => {
+    expect(read({ cookie: 'access_token=""' }, COOKIE)).toEqual(MISSING);
+  });
+
+  it.each(["\u00a0", "\u00a0 ", "\ufeff", "\v", "\f", "\u2028"])(
+    "ignores a cookie whose name has %j in front of it or behind it",
+    (space) => {
+      const sources = [{ cookie: "__Host-token" }];
+      expect(read({ cookie: `${space}__Host-token=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `__Host-token${space}=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `${space}__Host-token=a.b.c; __Host-token=d.e.f` }, sources)).toEqual(
+        token("d.e.f"),
+      );
+    },
+  );
+
+  it("removes spaces and tabs around the name and the value, and nothing else", () => {
+    expect(read({ cookie: "a=b;\t access_token \t=\t a.b.c \t" }, COOKIE)).toEqual(token("a.b.c"));
+    expect(read({ cookie: "access_token=\u00a0a.b.c\u00a0" }, COOKIE)).toEqual(token("\u00a0a.b.c\u00a0"));
   });
 
   it("ignores the cookie if it is not configured", () => {
@@ -236,6 +271,30 @@ describe("readCredential with the header and a cookie configured", () => {
     const sources = [{ cookie: "a" }, { cookie: "b" }];
     expect(read({ cookie: "a=a.b.c; b=d.e.f" }, sources)).toEqual(MALFORMED);
     expect(read({ cookie: "b=d.e.f" }, sources)).toEqual(token("d.e.f"));
+  });
+});
+
+describe("readCredential with several credentials of which the first counts", () => {
+  const first = (request: Partial<AccessRequest>, sources = BOTH) => read(request, sources, "first");
+  const both = { authorization: "Bearer a.b.c", cookie: "access_token=d.e.f" };
+
+  it("returns the token of the first source that is present", () => {
+    expect(first(both)).toEqual(token("a.b.c"));
+    expect(first(both, [...COOKIE, ...HEADER])).toEqual(token("d.e.f"));
+    expect(first({ cookie: both.cookie })).toEqual(token("d.e.f"));
+    expect(first({ ...both, authorization: "Basic dXNlcjpwYXNz" })).toEqual(token("d.e.f"));
+    expect(first({ ...both, cookie: "access_token=" }, [...COOKIE, ...HEADER])).toEqual(token("a.b.c"));
+    expect(first({})).toEqual(MISSING);
+  });
+
+  it("does not go on to the next source if the first is malformed or too large", () => {
+    expect(first({ ...both, authorization: "Bearer" })).toEqual(MALFORMED);
+    expect(first({ ...both, authorization: `Bearer ${"a".repeat(16_385)}` })).toEqual({ kind: "too_large" });
+  });
+
+  it("still returns malformed for several headers, and for several cookies of one name", () => {
+    expect(first({ authorization: ["Bearer a.b.c", "Bearer a.b.c"] })).toEqual(MALFORMED);
+    expect(first({ cookie: "access_token=a; access_token=b" })).toEqual(MALFORMED);
   });
 });
 

@@ -10,7 +10,7 @@ import {
 import { changeable, PROPERTY, scopeRulesOf } from "../support/policy.ts";
 
 const RULES: PrincipalRules = {
-  scopesClaim: "scopes",
+  scopeSources: [{ claim: "scopes" }],
   userIdClaim: "sub",
   sessionIdClaim: "session_id",
   scopeRules: scopeRulesOf({ "agents:write": ["agents:read"] }),
@@ -137,7 +137,7 @@ describe("readPrincipal", () => {
 
   it("reads a claim by its path through nested objects", () => {
     const rules = {
-      scopesClaim: ["realm_access", "roles"],
+      scopeSources: [{ claim: ["realm_access", "roles"] }],
       userIdClaim: ["user", "id"],
       sessionIdClaim: "sid",
     };
@@ -162,12 +162,16 @@ describe("readPrincipal", () => {
     [{ "realm_access.roles": ["agents:read"] }],
     [{ realm_access: { roles: null } }],
   ])("rejects %j, which has no scopes at realm_access, roles", (claims) => {
-    expect(wrongClaim(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("realm_access.roles");
+    expect(wrongClaim(claims, { scopeSources: [{ claim: ["realm_access", "roles"] }] })).toBe(
+      "realm_access.roles",
+    );
   });
 
   it("reads a claim name with a dot or a slash as one name", () => {
     const name = "https://example.com/scopes.v1";
-    expect(principalOf({ [name]: "agents:read" }, { scopesClaim: name }).scopes).toEqual(["agents:read"]);
+    expect(principalOf({ [name]: "agents:read" }, { scopeSources: [{ claim: name }] }).scopes).toEqual([
+      "agents:read",
+    ]);
   });
 
   it("ignores inherited properties: a polluted prototype sets no scope and no user", () => {
@@ -177,7 +181,7 @@ describe("readPrincipal", () => {
     expect(
       wrongClaim(
         { realm_access: polluted({}, { roles: ["platform:admin"] }) },
-        { scopesClaim: ["realm_access", "roles"] },
+        { scopeSources: [{ claim: ["realm_access", "roles"] }] },
       ),
     ).toBe("realm_access.roles");
     const named = principalOf(polluted({ scopes: [] }, { sub: "root", session_id: "s", aud: "x", exp: 1 }));

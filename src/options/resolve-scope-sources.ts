@@ -1,0 +1,28 @@
+import { type Report } from "../errors.ts";
+import { findScopeMistake } from "../scopes/scope-rules.ts";
+import { type ScopeSource } from "../token/scope-sources.ts";
+import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { conflict } from "./resolve-token.ts";
+
+/** The claims that grant scopes. Without scope checks, a token needs none of them. */
+export function resolveScopeSources(
+  options: Pick<ResourceServerOptions, "scopesClaim" | "scopeSources" | "authorization">,
+  path: readonly (string | number)[],
+  report: Report,
+): readonly ScopeSource[] {
+  const { scopesClaim, scopeSources } = options;
+  const { authorization } = { ...DEFAULTS, ...options };
+  if (scopesClaim !== undefined && scopeSources) {
+    const issue = conflict("scopesClaim", "scopeSources", "Write the claim as one of `scopeSources`.");
+    report({ ...issue, path: [...path, "scopesClaim"] });
+  }
+  for (const [index, { map = {} }] of (scopeSources ?? []).entries())
+    for (const [role, scopes] of Object.entries(map))
+      for (const scope of scopes) {
+        const mistake = findScopeMistake(scope);
+        const place = [...path, "scopeSources", index, "map", role];
+        if (mistake) report({ code: "scope_invalid", path: place, ...mistake });
+      }
+  const sources = scopeSources ?? [{ claim: scopesClaim ?? DEFAULTS.scopesClaim }];
+  return sources.map((source) => ({ ...source, required: source.required ?? authorization }));
+}

@@ -1,0 +1,29 @@
+import { readJsonSegment } from "./jwt-parts.ts";
+
+/**
+ * What a rejected token says of itself. Nothing of it is verified: anyone can write it. Each value is cut to
+ * 200 characters, and control characters are replaced by `?`.
+ */
+export interface ClaimedToken {
+  /** The `alg` of the header. */
+  readonly alg?: string;
+  /** The `kid` of the header. */
+  readonly kid?: string;
+  /** The `iss` claim. */
+  readonly iss?: string;
+}
+
+const MAX_LENGTH = 200;
+
+/** Reads what a token says of itself; `undefined` if it says nothing that can be read. */
+export function readClaimed(token: string): ClaimedToken | undefined {
+  const [header = "", payload = ""] = token.split(".", 2);
+  const { alg, kid } = { ...readJsonSegment(header) };
+  const { iss } = { ...readJsonSegment(payload) };
+  const found = Object.entries({ alg, kid, iss }).filter(([, value]) => typeof value === "string");
+  if (found.length === 0) return undefined;
+  return Object.freeze(Object.fromEntries(found.map(([name, value]) => [name, clean(value as string)])));
+}
+
+/** The unverified strings may be written to a log, where a line break would begin another entry. */
+const clean = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");

@@ -1,0 +1,62 @@
+import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
+
+/** A claim that grants scopes. */
+export interface ScopeSource {
+  /** The claim: an array of strings, or one space-delimited string. */
+  readonly claim: ClaimPath;
+  /** Whether a token without the claim is rejected. Default: `true`; `false` with `authorization: false`. */
+  readonly required?: boolean;
+  /**
+   * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants
+   * nothing. Default: the values are scopes.
+   */
+  readonly map?: Readonly<Record<string, readonly string[]>>;
+}
+
+/** The scopes of a token, or the claim that is missing or has the wrong type. */
+export type ReadScopes =
+  | { readonly kind: "scopes"; readonly scopes: readonly string[] }
+  | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
+
+/** Reads the scopes of all sources, each scope once. */
+export function readScopes(
+  claims: Readonly<Record<string, unknown>>,
+  sources: readonly ScopeSource[],
+): ReadScopes {
+  const granted: (readonly string[])[] = [];
+  for (const { claim, required = true, map } of sources) {
+    const value = claimAt(claims, claim);
+    if (value === undefined && !required) continue;
+    const values = readStrings(value);
+    if (!values) return invalid(claim, value === undefined && isListOfClaims(claims, claim));
+    granted.push(map ? scopesOf(values, map) : values);
+  }
+  const [only] = granted;
+  // The array of the token itself, so that the principal can share it.
+  return { kind: "scopes", scopes: only && granted.length === 1 ? only : [...new Set(granted.flat())] };
+}
+
+const scopesOf = (roles: readonly string[], map: NonNullable<ScopeSource["map"]>): readonly string[] => [
+  ...new Set(roles.flatMap((role) => (Object.hasOwn(map, role) ? (map[role] ?? []) : []))),
+];
+
+/** An array of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
+function readStrings(value: unknown): readonly string[] | undefined {
+  if (typeof value === "string") return value.split(" ").filter((scope) => scope !== "");
+  return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
+}
+
+function invalid(claim: ClaimPath, isList: boolean): ReadScopes {
+  const name = nameOf(claim);
+  if (!isList) return { kind: "invalid", claim: name };
+  const cause =
+    "The array is the path of one nested claim, but the token has a claim of each name. Write `scopeSources` for several claims.";
+  return { kind: "invalid", claim: name, cause };
+}
+
+/**
+ * Reports whether a path leads nowhere because it lists several claims: `["scp", "roles"]` for `scp` and
+ * `roles`.
+ */
+const isListOfClaims = (claims: Readonly<Record<string, unknown>>, path: ClaimPath): boolean =>
+  typeof path !== "string" && path.length > 1 && path.every((name) => Object.hasOwn(claims, name));
