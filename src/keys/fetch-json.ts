@@ -1,4 +1,5 @@
 import { attempt } from "../errors.ts";
+import { MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
 
 /** The part of `fetch` that key sources use. Pass a function of your own, for example, to use a proxy. */
@@ -24,8 +25,6 @@ export class FetchError extends Error {
   }
 }
 
-/** Far larger than any key set. Counted after decompression, so that a compressed response cannot exhaust memory. */
-const MAX_BYTES = 512 * 1024;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 

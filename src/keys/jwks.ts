@@ -9,6 +9,9 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
+/** The maximum size of a JWK Set in bytes: far larger than any key set. */
+export const MAX_BYTES = 512 * 1024;
+
 /** The usable keys of a JWK Set, and the indexes of private keys, which must not be in it. */
 export interface ImportedJwks {
   readonly keys: readonly VerificationKey[];

@@ -3,6 +3,7 @@ import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
+import { httpGet } from "./http-get.ts";
 import { importRemoteJwks, isJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
 import { RemoteKeys, type RemoteTiming } from "./remote-keys.ts";
@@ -12,8 +13,9 @@ import { type KeyResolver } from "./verification-key.ts";
 /** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
-   * Replaces the global `fetch`, for example to use a proxy or a private certificate authority. It must support
-   * `redirect: "manual"`. The limits on time and size apply to it as well.
+   * Sends the requests, for example through a proxy or to a private certificate authority. It must support
+   * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with `node:https`:
+   * with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the process.
    */
   readonly fetch?: KeyFetch;
 }
@@ -36,8 +38,11 @@ export interface DiscoverySource extends RemoteOptions {
 
 const DEFAULTS = { timeoutMs: 5_000, cooldownMs: 30_000, maxAgeMs: 600_000, staleMs: 3_600_000 };
 
-/** Looks up the global on every call, so that it can be instrumented or replaced later. */
-const globalFetch: KeyFetch = (url, init) => globalThis.fetch(url, init);
+const platformFetch = globalThis.fetch;
+
+/** Uses the global `fetch` only if the program has replaced it, for example in its tests. */
+const defaultFetch: KeyFetch = (url, init) =>
+  globalThis.fetch === platformFetch ? httpGet(url, init) : globalThis.fetch(url, init);
 
 /** Creates the resolver of a remote set. Nothing is fetched before the first look-up. */
 export function createRemoteResolver(
@@ -50,7 +55,7 @@ export function createRemoteResolver(
   if (mistakes.length > 0) return undefined;
 
   const { algorithms, issuer = "", now, onKeyEvent } = context;
-  const { fetch = globalFetch, ...timing } = source;
+  const { fetch = defaultFetch, ...timing } = source;
   const url = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
   const shownUrl = displayUrl(url);
   return new RemoteKeys({
