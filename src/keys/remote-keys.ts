@@ -73,8 +73,6 @@ export class RemoteKeys implements KeyResolver {
     const isFresh = this.#loadedAt !== undefined && this.#since(this.#loadedAt) < this.#rules.maxAgeMs;
     if (this.#error || !isFresh) await this.#fetch();
     if (this.#error) throw this.#error;
-    if (this.#list.length === 0)
-      throw new Error(`${this.#rules.source} has no usable keys. ${this.#problems}`);
   }
 
   close(): void {
@@ -148,11 +146,13 @@ export class RemoteKeys implements KeyResolver {
   }
 
   #accept({ keys, problems }: RemoteJwks, loadedAt: number): void {
-    const { emit } = this.#rules;
+    const { source, emit } = this.#rules;
+    const message = problems.join(" ");
+    // Without this, a mistake of the issuer would reject every token.
+    if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
     const isRotated =
       this.#loadedAt !== undefined &&
       (keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk)));
-    const message = problems.join(" ");
     const isNewProblem = message !== "" && message !== this.#problems;
     this.#keys = keys;
     this.#list = [...keys.values()];

@@ -153,11 +153,11 @@ describe("the fetch for an unknown kid", () => {
     expect(asked()).toBe(2);
   });
 
-  it.each([undefined, "first"])("sends a request for any kid when the set is empty: %j", async (kid) => {
+  it.each([undefined, "first"])("sends one request per cooldown when the set is empty: %j", async (kid) => {
     publish();
     const { verdict, pass } = createRemote({ jwksUri });
     const token = await first.token({}, { kid });
-    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("key");
+    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("unavailable");
     pass(COOLDOWN);
     issuer.answer("/jwks", behave.status(500));
     for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("unavailable");
