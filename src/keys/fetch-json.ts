@@ -1,5 +1,5 @@
 import { attempt } from "../errors.ts";
-import { MAX_BYTES } from "./jwks.ts";
+import { decodeText, MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
 
 /** The part of `fetch` that key sources use. Pass a function of your own, for example, to use a proxy. */
@@ -98,7 +98,7 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
     }
     // After an abort the text is incomplete, but it may still parse as JSON.
     signal.throwIfAborted();
-    return Buffer.concat(chunks).toString("utf8");
+    return decodeText(Buffer.concat(chunks));
   } finally {
     signal.removeEventListener("abort", cancel);
     cancel();

@@ -3,9 +3,9 @@ import { type Algorithm } from "./algorithm.ts";
 /** Something that happened to a key source after construction. For logs and alerts; it is never sent to a client. */
 export interface KeyEvent {
   /**
-   * `fetched`: a remote set was fetched. `rotated`: the keys in use have changed. `failed`: the source, or a part of it,
-   * cannot be used. The previous keys stay in use; remote keys only for a limited time. `stale`: keys older than
-   * `maxAgeMs` are in use because their source fails.
+   * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed. `failed`: the
+   * source, or a part of it, cannot be used. `stale`: the last good keys are in use because their source fails; they are
+   * used for `staleMs` at most.
    */
   readonly type: "fetched" | "rotated" | "failed" | "stale";
   /** The path of the file, or the URL without its query. */

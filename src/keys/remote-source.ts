@@ -4,9 +4,9 @@ import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { httpGet } from "./http-get.ts";
-import { importRemoteJwks, isJwks } from "./jwks.ts";
+import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
-import { RemoteKeys, type RemoteTiming } from "./remote-keys.ts";
+import { LoadedKeys, type RemoteTiming } from "./loaded-keys.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
 import { type KeyResolver } from "./verification-key.ts";
 
@@ -58,17 +58,18 @@ export function createRemoteResolver(
   const { fetch = defaultFetch, ...timing } = source;
   const url = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
   const shownUrl = displayUrl(url);
-  return new RemoteKeys({
+  return new LoadedKeys({
     ...DEFAULTS,
     ...timing,
     source: shownUrl,
     now: () => readClock(now).getTime(),
     emit: (event) => onKeyEvent({ ...event, source: shownUrl }),
     load: async (known, signal) => {
+      if (signal.aborted) throw new Error(`${shownUrl} cannot be fetched: the resource server is closed.`);
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
       if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
-      return importRemoteJwks(set, algorithms, known);
+      return importLoadedJwks(set, algorithms, known, importPublished);
     },
   });
 }

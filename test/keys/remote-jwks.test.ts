@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type JsonWebKeySet, type KeyFetch } from "scopegate";
-import { importRemoteJwks } from "../../src/keys/jwks.ts";
+import { importLoadedJwks, importPublished } from "../../src/keys/jwks.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf } from "../support/remote-keys.ts";
 
@@ -10,7 +10,7 @@ const elliptic = createIssuer({ algorithm: "ES256", kid: "elliptic" });
 const NONE = new Map<never, never>();
 
 const importKeys = (...keys: readonly unknown[]) =>
-  importRemoteJwks({ keys } as JsonWebKeySet, ["RS256"], NONE);
+  importLoadedJwks({ keys } as JsonWebKeySet, ["RS256"], NONE, importPublished);
 
 const without = (jwk: object, name: string) => ({ ...jwk, [name]: undefined });
 /** Nested as deeply as half a megabyte allows. */
@@ -97,7 +97,12 @@ describe("a published set", () => {
   it("keeps unchanged keys as the same objects", () => {
     const known = importKeys(first.publicJwk, second.publicJwk).keys;
     const changed = { ...second.publicJwk, n: first.publicJwk["n" as never] as string };
-    const { keys } = importRemoteJwks({ keys: [changed, { ...first.publicJwk }] }, ["RS256"], known);
+    const { keys } = importLoadedJwks(
+      { keys: [changed, { ...first.publicJwk }] },
+      ["RS256"],
+      known,
+      importPublished,
+    );
     const [one, other] = [...keys.values()];
     expect(other).toBe(known.get(JSON.stringify(first.publicJwk)));
     expect([...known.values()]).not.toContain(one);

@@ -1,0 +1,93 @@
+import { attempt } from "../errors.ts";
+
+/** How long keys are used, and when their source is read again, in milliseconds. */
+interface AgeRules {
+  readonly cooldownMs: number;
+  /** `Infinity` for a source that shows each change at once: its keys are fresh until the source fails. */
+  readonly maxAgeMs: number;
+  readonly staleMs: number;
+  readonly now: () => number;
+}
+
+/** Whether keys can be used: `stale` keys are older than `maxAgeMs`, and are used because their source fails. */
+export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
+
+/** Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones expire. */
+const REFRESH_AT = 0.75;
+/** The shortest delay of a timer, even if the options set shorter times. */
+const MIN_DELAY_MS = 1_000;
+
+/** The age of the keys of one source, and its failures. */
+export class KeyAge {
+  readonly #rules: AgeRules;
+  /** When the keys were requested; `undefined` before the first success. */
+  #loadedAt: number | undefined;
+  #maxAgeMs: number;
+  /** Why the last attempt failed; `undefined` if it succeeded. */
+  #error: Error | undefined;
+  /** Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys valid. */
+  #isDown = false;
+  /** When the source last failed or did not have a requested key. */
+  #cooldownStart: number | undefined;
+
+  constructor(rules: AgeRules) {
+    this.#rules = rules;
+    this.#maxAgeMs = rules.maxAgeMs;
+  }
+
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  succeed(loadedAt: number): void {
+    this.#loadedAt = loadedAt;
+    this.#maxAgeMs = this.#rules.maxAgeMs;
+    this.#error = undefined;
+    this.#isDown = false;
+  }
+
+  fail(error: Error, isClosed: boolean): void {
+    this.#error = error;
+    this.startCooldown();
+    if (isClosed) return;
+    this.#isDown = true;
+    if (this.#loadedAt === undefined || this.#maxAgeMs !== Infinity) return;
+    this.#loadedAt = this.#cooldownStart;
+    this.#maxAgeMs = 0;
+  }
+
+  state(): KeyState {
+    if (this.#loadedAt === undefined) return this.#error ? "unavailable" : "not loaded";
+    const age = this.#since(this.#loadedAt);
+    if (age < this.#maxAgeMs) return "fresh";
+    // An age of NaN is not less than anything.
+    return this.#isDown && age < this.#maxAgeMs + this.#rules.staleMs ? "stale" : "unavailable";
+  }
+
+  /** Whether loaded keys should be refreshed now. */
+  isDue(): boolean {
+    if (this.#loadedAt === undefined || (this.#error && !this.isCooledDown())) return false;
+    return this.#since(this.#loadedAt) >= this.#maxAgeMs * REFRESH_AT;
+  }
+
+  /** The delay until the keys should be refreshed without a request; `undefined` for never. */
+  delay(): number | undefined {
+    const { cooldownMs, maxAgeMs } = this.#rules;
+    const delay = this.#error ? cooldownMs : maxAgeMs * REFRESH_AT;
+    return delay === Infinity ? undefined : Math.max(delay, MIN_DELAY_MS);
+  }
+
+  /** Whether a token may cause another attempt. */
+  isCooledDown(): boolean {
+    return this.#cooldownStart === undefined || this.#since(this.#cooldownStart) >= this.#rules.cooldownMs;
+  }
+
+  startCooldown(): void {
+    this.#cooldownStart = attempt(this.#rules.now) ?? this.#cooldownStart;
+  }
+
+  /** Absolute, because a clock that is set back must not keep withdrawn keys valid for longer. */
+  #since(time: number): number {
+    return Math.abs(this.#rules.now() - time);
+  }
+}
