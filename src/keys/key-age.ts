@@ -14,6 +14,8 @@ export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
 
 /** Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones expire. */
 const REFRESH_AT = 0.75;
+/** Timers are shortened by up to this fraction at random, so that servers that started together do not fetch together. */
+const JITTER = 0.2;
 /** The shortest delay of a timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
 
@@ -29,6 +31,8 @@ export class KeyAge {
   #isDown = false;
   /** When the source last failed or did not have a requested key. */
   #cooldownStart: number | undefined;
+  /** The number of failures since the last success. */
+  #failures = 0;
 
   constructor(rules: AgeRules) {
     this.#rules = rules;
@@ -44,6 +48,7 @@ export class KeyAge {
     this.#maxAgeMs = this.#rules.maxAgeMs;
     this.#error = undefined;
     this.#isDown = false;
+    this.#failures = 0;
   }
 
   fail(error: Error, isClosed: boolean): void {
@@ -51,6 +56,7 @@ export class KeyAge {
     this.startCooldown();
     if (isClosed) return;
     this.#isDown = true;
+    this.#failures += 1;
     if (this.#loadedAt === undefined || this.#maxAgeMs !== Infinity) return;
     this.#loadedAt = this.#cooldownStart;
     this.#maxAgeMs = 0;
@@ -72,18 +78,32 @@ export class KeyAge {
 
   /** The delay until the keys should be refreshed without a request; `undefined` for never. */
   delay(): number | undefined {
-    const { cooldownMs, maxAgeMs } = this.#rules;
-    const delay = this.#error ? cooldownMs : maxAgeMs * REFRESH_AT;
-    return delay === Infinity ? undefined : Math.max(delay, MIN_DELAY_MS);
+    const delay = this.#error ? this.#cooldownMs() : this.#rules.maxAgeMs * REFRESH_AT;
+    if (delay === Infinity) return undefined;
+    return Math.max(delay * (1 - JITTER * Math.random()), MIN_DELAY_MS);
   }
 
   /** Whether a token may cause another attempt. */
   isCooledDown(): boolean {
-    return this.#cooldownStart === undefined || this.#since(this.#cooldownStart) >= this.#rules.cooldownMs;
+    return this.#remainingCooldownMs() <= 0;
+  }
+
+  retryAfterSeconds(): number {
+    return Math.max(Math.ceil(this.#remainingCooldownMs() / 1000), 1);
   }
 
   startCooldown(): void {
     this.#cooldownStart = attempt(this.#rules.now) ?? this.#cooldownStart;
+  }
+
+  /** Doubles with each failure, so that a short outage ends soon. */
+  #cooldownMs(): number {
+    const { cooldownMs } = this.#rules;
+    return this.#failures > 0 ? Math.min(MIN_DELAY_MS * 2 ** (this.#failures - 1), cooldownMs) : cooldownMs;
+  }
+
+  #remainingCooldownMs(): number {
+    return this.#cooldownStart === undefined ? 0 : this.#cooldownMs() - this.#since(this.#cooldownStart);
   }
 
   /** Absolute, because a clock that is set back must not keep withdrawn keys valid for longer. */

@@ -14,7 +14,10 @@ import {
 export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
-  /** How long no request is sent after the source failed or did not have a requested key. Default: `30_000`. */
+  /**
+   * How long no request is sent for a token after the source did not have its key. After a failure, the first delay is one
+   * second, and each failure doubles it up to this time. Default: `30_000`.
+   */
   readonly cooldownMs: number;
   /**
    * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
@@ -63,6 +66,24 @@ export class LoadedKeys implements KeyResolver {
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
     const found = this.#select(query);
     return found?.isFinal ? found.keys : this.#findAfterLoad(query);
+  }
+
+  async findNewer(query: KeyQuery): Promise<readonly VerificationKey[]> {
+    const known = this.#list;
+    try {
+      if (!this.#loading && (this.#rules.isChanged || !this.#age.isCooledDown())) return [];
+      await this.#load();
+      this.#age.startCooldown();
+      const found = this.#select(query)?.keys ?? [];
+      return found.filter((key) => !known.includes(key));
+    } catch {
+      // The clock failed.
+      return [];
+    }
+  }
+
+  retryAfterSeconds(): number {
+    return this.#age.retryAfterSeconds();
   }
 
   holds(key: VerificationKey): boolean {

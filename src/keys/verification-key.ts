@@ -61,6 +61,13 @@ export interface KeyQuery {
 export interface KeyResolver {
   /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /**
+   * Finds keys that replaced the ones found before, when none of them matched a signature. Does not throw: without newer
+   * keys, the earlier ones decide.
+   */
+  findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
+  /** In how many seconds keys that are unavailable may be available, at least 1. */
+  retryAfterSeconds?(): number;
   /** Returns whether a key found earlier is still in use; `false` if that is unknown without waiting. */
   holds(key: VerificationKey): boolean;
   /** Loads and imports all keys. */

@@ -51,6 +51,8 @@ export interface Refused extends DecisionFacts {
   readonly claim?: string;
   /** What failed behind `keys_unavailable`, or why the path is ambiguous. For logs; never part of the response. */
   readonly cause?: unknown;
+  /** The `Retry-After` of `keys_unavailable`: in how many seconds the keys are fetched again, at least 1. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** The one result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
@@ -58,7 +60,7 @@ export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause">;
+type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause" | "retryAfterSeconds">;
 
 /** Refuses a request for a reason other than scopes. */
 export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {

@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -7,8 +8,6 @@ import { type KeyEvent, type ResourceServerOptions } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { STALE } from "../support/remote-keys.ts";
 import { configurationErrorOf, createServer, issuesOf, NOW, verdictOf } from "../support/resource-servers.ts";
-
-vi.mock("node:fs/promises", { spy: true });
 
 const first = createIssuer({ kid: "first" });
 const second = createIssuer({ kid: "second" });
@@ -184,9 +183,16 @@ describe("a JWK Set in a file", () => {
   });
 
   describe("when no descriptor is free while a new file is read", () => {
-    const exhaust = () =>
-      vi.mocked(readFile).mockRejectedValue(Object.assign(new Error("canary"), { code: "EMFILE" }));
-    const recover = () => vi.mocked(readFile).mockReset();
+    const exhaust = () => {
+      vi.spyOn(promises, "readFile").mockRejectedValue(
+        Object.assign(new Error("canary"), { code: "EMFILE" }),
+      );
+      syncBuiltinESMExports();
+    };
+    const recover = () => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    };
     afterEach(recover);
 
     it("reads the file again with a token after five seconds, and reports each failure", async () => {
@@ -231,7 +237,6 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await first.token())).toBe("accepted");
     expect(events).toMatchObject([
       { type: "fetched", source: file },
-      { type: "rotated", source: file },
       { type: "failed", source: file, message: "keys[1] is a private key." },
     ]);
   });

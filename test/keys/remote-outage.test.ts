@@ -7,6 +7,7 @@ import {
   createRemote,
   MAX_AGE,
   REFRESH,
+  RETRY,
   setOf,
   type Signers,
   STALE,
@@ -156,12 +157,12 @@ describe("a remote set whose issuer is down", () => {
 });
 
 describe("an issuer that was never available", () => {
-  it("makes tokens unavailable, with one request per cooldown", async () => {
+  it("makes tokens unavailable, with one request per cooldown of a second", async () => {
     await issuer.stop();
     const { verdict, pass, types } = createRemote({ jwksUri });
     for (const kid of ["first", "unknown", undefined])
       expect(await verdict(await first.token({}, { kid }))).toBe("unavailable");
-    pass(COOLDOWN - 1);
+    pass(RETRY - 1);
     expect(await verdict(await first.token())).toBe("unavailable");
     expect(types()).toEqual(["failed"]);
     await issuer.start();
@@ -176,10 +177,10 @@ describe("an issuer that was never available", () => {
     const { verdict, pass } = createRemote({ jwksUri });
     const waiting = verdict(await first.token());
     await issuer.whenAsked("/jwks", 1);
-    pass(COOLDOWN);
+    pass(RETRY);
     gate.release();
     expect(await waiting).toBe("unavailable");
-    pass(COOLDOWN - 1);
+    pass(RETRY - 1);
     expect(await verdict(await first.token())).toBe("unavailable");
     expect(asked()).toBe(1);
   });
