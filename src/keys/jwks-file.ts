@@ -5,7 +5,8 @@ import { readClock } from "../runtime/clock.ts";
 import { importJwk } from "./import-key.ts";
 import { importLoadedJwks, type LoadedJwks, MAX_BYTES, parseJwks, requireJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
-import { LoadedKeys, type RemoteTiming } from "./loaded-keys.ts";
+import { type RemoteTiming } from "./key-age.ts";
+import { LoadedKeys } from "./loaded-keys.ts";
 import { type JsonWebKeySet, type KeyMistake, type KeyResolver } from "./verification-key.ts";
 
 /** The path of a file that contains a JWK Set of at most 512 KiB. The file is read again when it changes. */
@@ -49,7 +50,7 @@ export function createJwksFileResolver(
     source: file,
     first: importSet(parsed.set, new Map()),
     now: () => readClock(now).getTime(),
-    emit: (event) => onKeyEvent({ ...event, source: file }),
+    emit: onKeyEvent,
     isChanged: () => versionOf(statOf(file)) !== version,
     load: async (known) => {
       for (let reads = 0; reads < MAX_READS; reads += 1) {

@@ -1,16 +1,28 @@
 import { attempt } from "../errors.ts";
+import { type KeyState } from "./key-event.ts";
 
-/** How long keys are used, and when their source is read again, in milliseconds. */
-interface AgeRules {
+/** When a remote set is fetched and how long it is used, in milliseconds. */
+export interface RemoteTiming {
+  /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
+  readonly timeoutMs: number;
+  /**
+   * How long no request is sent for a token after the source did not have its key. After a failure, the first delay is one
+   * second, and each failure doubles it up to this time. Default: `30_000`.
+   */
   readonly cooldownMs: number;
-  /** `Infinity` for a source that shows each change at once: its keys are fresh until the source fails. */
+  /**
+   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
+   * source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
+   */
   readonly maxAgeMs: number;
+  /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
   readonly staleMs: number;
-  readonly now: () => number;
 }
 
-/** Whether keys can be used: `stale` keys are older than `maxAgeMs`, and are used because their source fails. */
-export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
+/** `maxAgeMs` is `Infinity` for a source that shows each change at once: its keys are fresh until the source fails. */
+interface AgeRules extends Omit<RemoteTiming, "timeoutMs"> {
+  readonly now: () => number;
+}
 
 /** Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones expire. */
 const REFRESH_AT = 0.75;
@@ -60,6 +72,12 @@ export class KeyAge {
     if (this.#loadedAt === undefined || this.#maxAgeMs !== Infinity) return;
     this.#loadedAt = this.#cooldownStart;
     this.#maxAgeMs = 0;
+  }
+
+  /** Until when the keys can be used while their source fails, in milliseconds since the epoch. */
+  staleUntil(): number | undefined {
+    if (!this.#isDown || this.#loadedAt === undefined) return undefined;
+    return this.#loadedAt + this.#maxAgeMs + this.#rules.staleMs;
   }
 
   state(): KeyState {

@@ -8,6 +8,7 @@ import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "
 import {
   importMaterial,
   type JsonWebKeySet,
+  keyIdsOf,
   type KeyResolver,
   selectKeys,
   type VerificationKey,
@@ -41,6 +42,12 @@ export function createKeyResolver(
       find: (query) => selectKeys(keys, query),
       holds: (key) => keys.includes(key),
       ready: () => importMaterial(keys),
+      refresh: () => importMaterial(keys),
+      status: () => ({
+        source: "jwks" in source ? "jwks" : "verificationKeys",
+        state: "fresh",
+        keyIds: keyIdsOf(keys),
+      }),
       close: () => undefined,
     }
   );

@@ -1,32 +1,16 @@
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type LoadedJwks } from "./jwks.ts";
-import { KeyAge } from "./key-age.ts";
-import { type KeyEvent } from "./key-event.ts";
+import { KeyAge, type RemoteTiming } from "./key-age.ts";
+import { type KeyLoadReason, type KeySourceContext, type KeySourceStatus } from "./key-event.ts";
+import { KeyReport } from "./key-report.ts";
 import {
   importMaterial,
+  keyIdsOf,
   type KeyQuery,
   type KeyResolver,
   selectKeys,
   type VerificationKey,
 } from "./verification-key.ts";
-
-/** When a remote set is fetched and how long it is used, in milliseconds. */
-export interface RemoteTiming {
-  /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
-  readonly timeoutMs: number;
-  /**
-   * How long no request is sent for a token after the source did not have its key. After a failure, the first delay is one
-   * second, and each failure doubles it up to this time. Default: `30_000`.
-   */
-  readonly cooldownMs: number;
-  /**
-   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
-   * source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
-   */
-  readonly maxAgeMs: number;
-  /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
-  readonly staleMs: number;
-}
 
 interface LoadRules extends RemoteTiming {
   /** The file or URL of the source as messages show it. */
@@ -38,7 +22,7 @@ interface LoadRules extends RemoteTiming {
   /** The set, if it is loaded already. */
   readonly first?: LoadedJwks;
   readonly now: () => number;
-  readonly emit: (event: Pick<KeyEvent, "type" | "message">) => void;
+  readonly emit: KeySourceContext["onKeyEvent"];
 }
 
 /**
@@ -53,14 +37,16 @@ export class LoadedKeys implements KeyResolver {
   #list: readonly VerificationKey[] = [];
   #loading: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #hasReportedStale = false;
-  #problems = "";
+  readonly #report: KeyReport;
   readonly #closing = new AbortController();
 
   constructor(rules: LoadRules) {
     this.#rules = rules;
     this.#age = new KeyAge(rules);
-    if (rules.first) this.#use(rules.first.keys, 0);
+    this.#report = new KeyReport(rules, this.#age, () => keyIdsOf(this.#list));
+    if (!rules.first) return;
+    this.#use(rules.first.keys, 0);
+    this.#report.recordSuccess();
   }
 
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
@@ -72,7 +58,7 @@ export class LoadedKeys implements KeyResolver {
     const known = this.#list;
     try {
       if (!this.#loading && (this.#rules.isChanged || !this.#age.isCooledDown())) return [];
-      await this.#load();
+      await this.#load("bad_signature");
       this.#age.startCooldown();
       const found = this.#select(query)?.keys ?? [];
       return found.filter((key) => !known.includes(key));
@@ -91,14 +77,28 @@ export class LoadedKeys implements KeyResolver {
   }
 
   async ready(): Promise<void> {
-    if (this.#age.error || this.#age.state() !== "fresh" || this.#isChanged()) await this.#load();
-    if (this.#age.error) throw this.#age.error;
-    await importMaterial(this.#list);
+    if (this.#age.error || this.#age.state() !== "fresh" || this.#isChanged()) await this.#load("requested");
+    await this.#requireKeys();
+  }
+
+  async refresh(): Promise<void> {
+    await this.#loading;
+    await this.#load("requested");
+    await this.#requireKeys();
+  }
+
+  status(): KeySourceStatus {
+    return this.#report.status();
   }
 
   close(): void {
     clearTimeout(this.#timer);
     this.#closing.abort();
+  }
+
+  async #requireKeys(): Promise<void> {
+    if (this.#age.error) throw this.#age.error;
+    await importMaterial(this.#list);
   }
 
   #isChanged(): boolean {
@@ -108,12 +108,9 @@ export class LoadedKeys implements KeyResolver {
   /** The keys that can be used without waiting. Starts a background refresh when one is due. */
   #usableKeys(): readonly VerificationKey[] | undefined {
     if (this.#isChanged()) return undefined;
-    if (this.#age.isDue()) void this.#load();
+    if (this.#age.isDue()) void this.#load(this.#age.error ? "retry" : "age");
     const state = this.#age.state();
-    if (state === "stale" && !this.#hasReportedStale) {
-      this.#hasReportedStale = true;
-      this.#rules.emit({ type: "stale", message: this.#age.error?.message ?? "" });
-    }
+    this.#report.observe(state);
     return state === "fresh" || state === "stale" ? this.#list : undefined;
   }
 
@@ -129,7 +126,9 @@ export class LoadedKeys implements KeyResolver {
   }
 
   async #findAfterLoad(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    if (this.#loading || this.#isChanged() || this.#age.isCooledDown()) await this.#load();
+    const isChanged = this.#isChanged();
+    if (this.#loading || isChanged || this.#age.isCooledDown())
+      await this.#load(isChanged ? "changed" : this.#list.length > 0 ? "unknown_kid" : "first_use");
     const found = this.#select(query);
     if (found?.isFinal) return found.keys;
     const { error } = this.#age;
@@ -141,9 +140,12 @@ export class LoadedKeys implements KeyResolver {
   }
 
   /** Never rejects: a failure is stored in `#age`. Starts in a later microtask, because the clock and hooks may call back. */
-  #load(): Promise<void> {
+  #load(reason: KeyLoadReason): Promise<void> {
     return (this.#loading ??= Promise.resolve()
-      .then(() => this.#read())
+      .then(() => {
+        this.#report.reason = reason;
+        return this.#read();
+      })
       .finally(() => (this.#loading = undefined)));
   }
 
@@ -159,7 +161,10 @@ export class LoadedKeys implements KeyResolver {
       const requestedAt = now();
       this.#accept(await withinLimit(load(this.#keys, request.signal), source, timeoutMs), requestedAt);
     } catch (error) {
-      this.#fail(error instanceof Error ? error : new Error(`${source} failed.`, { cause: error }));
+      const failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
+      const isClosed = this.#closing.signal.aborted;
+      this.#age.fail(failure, isClosed);
+      if (!isClosed) this.#report.fail(failure);
     }
     this.#closing.signal.removeEventListener("abort", abort);
     // Stops reading a response that came too late.
@@ -168,19 +173,14 @@ export class LoadedKeys implements KeyResolver {
   }
 
   #accept({ keys, problems }: LoadedJwks, loadedAt: number): void {
-    const { source, emit } = this.#rules;
+    const { source } = this.#rules;
     const message = problems.join(" ");
     // Without this, a mistake of the issuer would reject every token.
     if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
     const isFirst = this.#list.length === 0;
     const isRotated = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));
-    const isNewProblem = message !== "" && message !== this.#problems;
     this.#use(keys, loadedAt);
-    this.#hasReportedStale = false;
-    this.#problems = message;
-    emit({ type: "fetched" });
-    if (isRotated && !isFirst) emit({ type: "rotated" });
-    if (isNewProblem) emit({ type: "failed", message });
+    this.#report.succeed(isRotated && !isFirst, message);
   }
 
   #use(keys: LoadedJwks["keys"], loadedAt: number): void {
@@ -189,16 +189,10 @@ export class LoadedKeys implements KeyResolver {
     this.#age.succeed(loadedAt);
   }
 
-  #fail(error: Error): void {
-    const isClosed = this.#closing.signal.aborted;
-    this.#age.fail(error, isClosed);
-    if (!isClosed) this.#rules.emit({ type: "failed", message: error.message });
-  }
-
   /** Keeps the keys fresh without requests, and notices when the source works again. */
   #schedule(): void {
     const delay = this.#age.delay();
     if (this.#closing.signal.aborted || delay === undefined) return;
-    this.#timer = setTimeout(() => void this.#load(), delay).unref();
+    this.#timer = setTimeout(() => void this.#load(this.#age.error ? "retry" : "age"), delay).unref();
   }
 }

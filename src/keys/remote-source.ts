@@ -6,7 +6,8 @@ import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { httpGet } from "./http-get.ts";
 import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
-import { LoadedKeys, type RemoteTiming } from "./loaded-keys.ts";
+import { type RemoteTiming } from "./key-age.ts";
+import { LoadedKeys } from "./loaded-keys.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
 import { type KeyResolver } from "./verification-key.ts";
 
@@ -63,7 +64,7 @@ export function createRemoteResolver(
     ...timing,
     source: shownUrl,
     now: () => readClock(now).getTime(),
-    emit: (event) => onKeyEvent({ ...event, source: shownUrl }),
+    emit: onKeyEvent,
     load: async (known, signal) => {
       if (signal.aborted) throw new Error(`${shownUrl} cannot be fetched: the resource server is closed.`);
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);

@@ -2,6 +2,7 @@ import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm } from "./algorithm.ts";
+import { type KeySourceStatus } from "./key-event.ts";
 
 /** The properties of a JSON Web Key (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
@@ -72,6 +73,9 @@ export interface KeyResolver {
   holds(key: VerificationKey): boolean;
   /** Loads and imports all keys. */
   ready(): Promise<void>;
+  /** Loads all keys again, by a request that starts after this call. */
+  refresh(): Promise<void>;
+  status(): KeySourceStatus;
   /** Stops background work. */
   close(): void;
 }
@@ -89,6 +93,10 @@ export function selectKeys(
   const named = supported.filter((key) => key.kid === kid);
   return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
 }
+
+/** The `kid`s of keys, for operators. */
+export const keyIdsOf = (keys: readonly VerificationKey[]): readonly string[] =>
+  keys.flatMap(({ kid }) => kid ?? []);
 
 /** Returns a key in the form that jose accepts. Throws when the import takes too long. */
 export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMaterial | Promise<KeyMaterial> {

@@ -128,7 +128,7 @@ describe("the problems of a published set", () => {
       pass(MAX_AGE);
     }
     const secret = "keys[1] is a symmetric key, which must not be published.";
-    expect(events.filter(({ type }) => type === "failed")).toEqual([
+    expect(events.filter(({ type }) => type === "failed")).toMatchObject([
       failed(secret),
       failed(`${secret} keys[2] is not a JWK: it has no \`kty\`.`),
       failed(secret),
@@ -142,7 +142,7 @@ describe("the problems of a published set", () => {
     );
     const { verdict, events } = remoteOf(() => ({ keys: jwks }));
     expect(await verdict(await first.token())).toBe("accepted");
-    const shown = JSON.stringify(events);
+    const shown = JSON.stringify(events.map(({ message }) => message));
     expect(shown).toContain("is a private key.");
     const parts = ["n", "e", "d", "p", "q", "dp", "dq", "qi", "k", "x", "y", "kid", "pub"];
     const material = jwks.flatMap((jwk) =>

@@ -33,7 +33,7 @@ describe("a remote JWK Set", () => {
     const { verdict, events } = createRemote({ jwksUri });
     for (const { token } of [first, second, first]) expect(await verdict(await token())).toBe("accepted");
     expect(asked()).toBe(1);
-    expect(events).toEqual([{ type: "fetched", source: jwksUri }]);
+    expect(events).toMatchObject([{ type: "fetched", source: jwksUri }]);
   });
 
   it("sends no request at construction or for a token that is rejected without keys", async () => {
@@ -55,7 +55,7 @@ describe("a remote JWK Set", () => {
     const { verdict, events } = createRemote({ jwksUri: `${jwksUri}?key=canary` }, named);
     expect(await verdict(await first.token({ iss: named.issuer }))).toBe("accepted");
     expect(seen).toEqual(["GET", undefined, undefined, "application/json, application/jwk-set+json"]);
-    expect(events).toEqual([{ type: "fetched", source: jwksUri, ...named }]);
+    expect(events).toMatchObject([{ type: "fetched", source: jwksUri, ...named }]);
   });
 });
 

@@ -137,7 +137,7 @@ describe("onKeyEvent", () => {
     writeFileSync(file, JSON.stringify({ keys: [issuer.publicJwk] }));
     const server = createServer({ keys: { jwksFile: file }, onKeyEvent: onKeyEvent });
     expect((await check(server)).allowed).toBe(true);
-    writeFileSync(next, JSON.stringify({ keys: [createIssuer().publicJwk] }));
+    writeFileSync(next, JSON.stringify({ keys: [createIssuer({ kid: "other" }).publicJwk] }));
     renameSync(next, file);
     expect(await check(server)).toMatchObject({ rejection: "signature" });
     rmSync(file);
