@@ -54,8 +54,8 @@ export interface ConfigurationIssue {
 export type Report = (issue: ConfigurationIssue) => void;
 
 /**
- * Makes `instanceof` work for errors from another copy of this package, because a project may load two versions or bundle
- * one. Subclasses keep the usual check of the prototype.
+ * Makes `instanceof` work for errors from another copy of this package, because a project may load two
+ * versions or bundle one. Subclasses keep the usual check of the prototype.
  */
 function brand(constructor: abstract new (...values: never[]) => Error, name: string): void {
   const mark = Symbol.for(`scopegate.${name}`);
@@ -107,9 +107,8 @@ export class TokenRejectedError extends Error {
 }
 
 /**
- * Thrown by `authenticate` when a token cannot be checked because its keys are unavailable or `isRevoked` failed. Also
- * thrown by `ready`, with a message that lists every failed source and why. `cause` is for logs and is never sent to a
- * client.
+ * Thrown by `authenticate` when a token's keys are unavailable or `isRevoked` failed, and by `ready`, with a
+ * message that lists every failed source and why. `cause` is for logs and is never sent to a client.
  */
 export class KeysUnavailableError extends Error {
   static {
@@ -146,7 +145,7 @@ export function suggest(word: string, known: readonly string[], otherwise: strin
   return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
 }
 
-/** Returns the result of `run`, or `undefined` if it throws. For platform functions that throw on invalid input. */
+/** The result of `run`, or `undefined` if it throws: for platform functions that throw on invalid input. */
 export function attempt<T>(run: () => T): T | undefined {
   try {
     return run();

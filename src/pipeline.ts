@@ -9,7 +9,6 @@ import {
   type Refused,
   rulesOf,
 } from "./policy/decision.ts";
-import { type RuleMatch } from "./policy/rule.ts";
 import { type Governing, Table } from "./policy/table.ts";
 import { type AccessRequest, ownProperty, requireString, withoutCredentials } from "./request.ts";
 import { notify } from "./runtime/notify.ts";
@@ -18,14 +17,14 @@ import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { type Credential, isMalformed, readCredential } from "./token/credential.ts";
 import { type Principal } from "./token/principal.ts";
 
-/** Whether a request may go on, with what this was based on, so that the route that runs can be checked later. */
+/** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
 export interface Verdict {
   readonly isAllowed: boolean;
   readonly principal: Principal | undefined;
   readonly governing: Governing;
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
-  /** Describes the decision. For an allowed request this takes as long as deciding it, and few programs ask for it. */
+  /** Describes the decision. If allowed, this takes as long as deciding it, and few programs ask for it. */
   readonly decision: () => Decision;
 }
 
@@ -54,17 +53,17 @@ export class Pipeline {
   }
 
   /**
-   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one. With
-   * `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
+   * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
+   * With `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
     return this.#proceed(this.#findGoverning(request, isRouteChecked), request);
   }
 
   /**
-   * Decides an allowed request again at a route that is about to run and is written as these patterns. The caller stays
-   * the principal that the guard verified; where it read no token, because the path is public, the credential counts
-   * that the request had then.
+   * Decides an allowed request again at a route that is about to run and is written as these patterns. The
+   * caller stays the principal that the guard verified; where it read no token, because the path is public,
+   * the credential counts that the request had then.
    */
   decideRoute(
     verdict: Verdict,
@@ -77,11 +76,7 @@ export class Pipeline {
     if (governing === verdict.governing) return verdict;
     const request = isSame ? verdict.request : { ...verdict.request, method, target };
     const { principal } = verdict;
-    if (!principal) return this.#proceed(governing, request);
-    const refused = this.#refuseByTable(governing);
-    return refused
-      ? this.#conclude(refused, governing, request)
-      : this.#concludeKnown(principal, governing, request);
+    return principal ? this.#concludeKnown(principal, governing, request) : this.#proceed(governing, request);
   }
 
   /** Decides for a known caller, or for one without a token. Verifies nothing and calls no hook. */
@@ -110,7 +105,7 @@ export class Pipeline {
   #proceed(governing: Governing, request: AccessRequest): PendingVerdict {
     const refused = this.#refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
-    const matches = matchesOf(governing);
+    const { matches } = governing;
     if (matches.length > 0 && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
       return this.#conclude(allow(rulesOf(matches)), governing, request);
 
@@ -138,11 +133,11 @@ export class Pipeline {
       return this.#concludeKnown(identified.principal, governing, request);
     if (isMalformed(credential)) return this.#refuseCredential("malformed", governing, request);
     const { reason, ...facts } = identified.refusal;
-    return this.#conclude(refuse(reason, rulesOf(matchesOf(governing)), facts), governing, request);
+    return this.#conclude(refuse(reason, rulesOf(governing.matches), facts), governing, request);
   }
 
   #refuseCredential(kind: "malformed" | "too_large", governing: Governing, request: AccessRequest): Verdict {
-    const rules = rulesOf(matchesOf(governing));
+    const rules = rulesOf(governing.matches);
     const decision =
       kind === "malformed"
         ? refuse("credential_malformed", rules)
@@ -157,16 +152,18 @@ export class Pipeline {
   }
 
   #decideKnown(governing: Governing, principal: Principal): Decision {
-    const matches = matchesOf(governing);
+    const { matches } = governing;
     return this.#rules.authorization
       ? decideByRules(matches, principal, this.#rules.scopeRules)
       : allow(rulesOf(matches), principal);
   }
 
   #concludeKnown(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
+    const refused = this.#refuseByTable(governing);
+    if (refused) return this.#conclude(refused, governing, request);
     const { onDecision, authorization, scopeRules } = this.#rules;
     const decision = () => this.#decideKnown(governing, principal);
-    const isAllowed = !authorization || areSatisfied(matchesOf(governing), principal, scopeRules);
+    const isAllowed = !authorization || areSatisfied(governing.matches, principal, scopeRules);
     if (!isAllowed || onDecision) return this.#conclude(decision(), governing, request);
     return { isAllowed, principal, governing, request, decision };
   }
@@ -178,14 +175,9 @@ export class Pipeline {
   }
 }
 
-const NO_MATCHES: readonly RuleMatch[] = [];
-
-const matchesOf = (governing: Governing): readonly RuleMatch[] =>
-  governing.kind === "rules" ? governing.matches : NO_MATCHES;
-
 /** Without a token, a request may go on where every rule is public or optional. */
 function decideAnonymous(governing: Governing): Decision {
-  const matches = matchesOf(governing);
+  const { matches } = governing;
   const isOpen = matches.every(({ compiled: { requirement } }) =>
     ["public", "optional"].includes(requirement.kind),
   );

@@ -12,8 +12,8 @@ export interface AccessRequest {
   /** The value of the `Cookie` header. */
   readonly cookie?: string | undefined;
   /**
-   * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule that
-   * covers this route must be satisfied too. Without it, a path that is not spelled as the table spells it is refused.
+   * The whole pattern of the route that the framework's router matched, in path-to-regexp's syntax. The rule
+   * of this route must be satisfied too. Without it, a path not spelled as in the table is refused.
    */
   readonly matchedPattern?: string | undefined;
   /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
@@ -26,7 +26,7 @@ export interface Path {
   readonly text: string;
   /** Where the last segment ends: the length of `text` without its trailing slash, 0 for `/`. */
   readonly end: number;
-  /** Whether the path has neither upper-case letters nor percent-encoding, so that it has only one spelling. */
+  /** Whether the path has neither upper-case letters nor percent-encoding, and so only one spelling. */
   readonly isPlain: boolean;
 }
 
@@ -37,9 +37,9 @@ const MAX_PATH_LENGTH = 8_192;
 const PLAIN_PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{|}]+)+\/?$/;
 
 /**
- * The same with upper-case letters and percent-encoding (RFC 3986 section 3.3). Not allowed, because routers disagree
- * about them: `;`, backslashes, raw non-ASCII characters, encoded slashes, backslashes and control characters, and dot
- * segments whose dots are encoded.
+ * The same with upper-case letters and percent-encoding (RFC 3986 section 3.3). Not allowed, because routers
+ * disagree about them: `;`, backslashes, raw non-ASCII characters, encoded slashes, backslashes and control
+ * characters, and dot segments whose dots are encoded.
  */
 const READABLE_PATH =
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w\-.~!$&'()*+,=:@"<>[\]^`{|}]|%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e]|[89a-f][\da-f]))+)+\/?$/i;
@@ -47,7 +47,7 @@ const READABLE_PATH =
 /** RFC 9112 section 3.2.2. Parsers disagree about where the path begins behind any looser authority. */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
-/** Node's legacy URL parser, which routers use for the absolute form only, percent-encodes these characters. */
+/** Routers use Node's legacy URL parser for the absolute form only; it percent-encodes these characters. */
 const ENCODED_IN_URLS = /[{}|^`<>"']/g;
 
 /** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
@@ -85,7 +85,7 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** The path and query of an origin-form or absolute-form target as routers see them; `undefined` for other forms. */
+/** Path and query of an origin-form or absolute-form target as routers see them; `undefined` for others. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
@@ -97,13 +97,13 @@ export function originForm(target: string): string | undefined {
 
 const encodeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
 
-/** The request as hooks see it: without credentials, and without the query and user information of its target. */
+/** The request as hooks see it: without credentials, and without its target's query and user information. */
 export function withoutCredentials(request: AccessRequest): Omit<AccessRequest, "authorization" | "cookie"> {
   const { authorization, cookie, ...observed } = request;
   return { ...observed, target: pathOf(originForm(request.target) ?? "").replace(/#.*/s, "") };
 }
 
-/** An optional property of a request. Only its own: a polluted prototype must not name a route or a credential. */
+/** An optional property of a request. Only its own: a polluted prototype must name no route or credential. */
 export const ownProperty = <Name extends keyof AccessRequest>(
   request: AccessRequest,
   name: Name,

@@ -17,7 +17,7 @@ import { createIssuers, rememberAudience } from "./token/issuers.ts";
 import { createPrincipal, type Principal } from "./token/principal.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
-/** Decides for every request who is calling and whether they may call: a resource server (RFC 6749 section 1.1). */
+/** Decides for every request who calls and whether they may: a resource server (RFC 6749 section 1.1). */
 export interface ResourceServer {
   /**
    * Decides one request. It never throws for anything that a client sent: a refusal is a value.
@@ -31,8 +31,8 @@ export interface ResourceServer {
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Decides by the table alone, for a caller who is already known. A path that is not spelled as the table spells it is
-   * refused. It verifies no token and calls no hook.
+   * Decides by the table alone, for a caller who is already known. A path that is not spelled as the table
+   * spells it is refused. It verifies no token and calls no hook.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
   /**
@@ -41,49 +41,50 @@ export interface ResourceServer {
    */
   explain(query: ExplainQuery): Explanation;
   /**
-   * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not see what is
-   * answered without a route, such as static files and upgrades. Whether `protect` runs in front of a route is a part of
-   * the list. A pattern that cannot be read is a finding.
+   * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not
+   * see what is answered without a route, such as static files and upgrades. Whether `protect` runs in front
+   * of a route is a part of the list. A pattern that cannot be read is a finding.
    * @throws TypeError for anything but an array of `{ method, pattern }`
    */
   audit(routes: Iterable<ListedRoute>): AuditReport;
   /**
-   * Returns the response for a refusal: status, headers, and the body to send as JSON. Do not change it: requests share it.
+   * The response for a refusal: status, headers and the body to send as JSON. Do not change it: it is shared.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
   /**
-   * Decides whether the caller of an allowed request also holds all of these scopes, and calls `onDecision`;
-   * `requireScopes` of the adapters uses it. `<name>` stands for a property of `request.params`. A refused decision is
-   * returned unchanged.
+   * Decides whether an allowed caller also holds all of these scopes, and calls `onDecision`; `requireScopes`
+   * of the adapters uses it. `<name>` is a property of `request.params`. A refusal is returned unchanged.
    * @throws ConfigurationError for a scope that no token can be granted
-   * @throws Error on a public route, where no token is read, and for a parameter that the request does not have
+   * @throws Error on a public route, where no token is read, and for a parameter that the request lacks
    */
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
-   * Loads and imports all keys now, so that a service fails at boot and not on its first request. Remote key sets that
-   * are fresh are not fetched again.
+   * Loads and imports all keys now, so that a service fails at boot. Fresh remote key sets are not refetched.
    * @throws KeysUnavailableError that names every source that failed, and why
    */
   ready(): Promise<void>;
-  /** The state of each key source at this moment, one entry for each, with its issuer. Times are `Date`s. Reads no source. */
+  /**
+   * The state of each key source at this moment, one entry for each, with its issuer. Times are `Date`s.
+   * Reads no source.
+   */
   readonly keys: readonly KeySourceStatus[];
   /**
-   * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they are fresh.
-   * The last good keys of a source that fails stay in use for `staleMs`.
+   * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
+   * are fresh. The last good keys of a source that fails stay in use for `staleMs`.
    * @throws KeysUnavailableError that names every source that failed, and why
    */
   refreshKeys(): Promise<void>;
-  /** Stops background work: remote key sets are not refreshed any more. Without it, the process can still exit. */
+  /** Stops background work: remote key sets are refreshed no more. Without it, the process can still exit. */
   close(): Promise<void>;
 }
 
 /**
  * Creates a resource server from its options. The adapters protect an application with it.
  *
- * It issues no tokens. Keys given as strings are imported here, HMAC secrets by `ready()` or the first request.
+ * It issues no tokens. Keys in strings are imported here, HMAC secrets by `ready()` or the first request.
  *
  * @throws ConfigurationError that lists every mistake in the options
  * @example

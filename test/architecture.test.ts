@@ -186,7 +186,22 @@ describe("the architecture", () => {
     const sorted = lengths.map(([, lines]) => lines).sort((a, b) => a - b);
     expect(sorted[Math.floor(sorted.length / 2)]).toBeLessThan(100);
   });
+
+  it("has no comment longer than 110 columns, except in the code of an example", () => {
+    const long = [...sources].flatMap(([file, source]) =>
+      commentLinesOf(source)
+        .filter((line) => line.length > 110)
+        .map((line) => `${file}: ${line.trim()}`),
+    );
+    expect(long).toEqual([]);
+  });
 });
+
+/** The lines that hold a comment only. Not the code of examples, which readers copy as it is. */
+function commentLinesOf(source: ts.SourceFile): readonly string[] {
+  const text = source.text.replaceAll(/^ *\* ```[^]*?^ *\* ```$/gm, "");
+  return text.split("\n").filter((line) => /^ *(?:\/\/|\/?\*)/.test(line));
+}
 
 function identifiersOf(source: ts.SourceFile): readonly string[] {
   const names: string[] = [];

@@ -866,9 +866,9 @@ describe("explain", () => {
       "/:section/:id",
       "No rule covers the route, and the path is not spelled as the table spells it.",
     ],
-    ["/items/7", "/items", "The path does not fit the route that is said to match it."],
+    ["/items/7", "/items", "The path does not fit the route that the router chose."],
     ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
-    ["/%69tems/7", "/items/:id", "Only a router that decodes the path finds a rule for it."],
+    ["/%69tems/7", "/items/:id", "The path matches a rule only after it is decoded."],
     ["/a//b", undefined, "The target can be read in more than one way."],
   ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
     const query = { method: "GET", path, ...(matchedPattern !== undefined && { matchedPattern }) };

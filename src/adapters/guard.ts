@@ -1,4 +1,4 @@
-/** What every adapter shares: the verdict about a request, kept for the routes and handlers behind the guard. */
+/** What every adapter shares: the verdict on a request, kept for the routes and handlers behind the guard. */
 import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
 import { pipelineOf, type Verdict } from "../pipeline.ts";
@@ -19,7 +19,7 @@ interface Guarded {
   verdict: Verdict | undefined;
 }
 
-/** Where Node's request keeps the verdicts. The requests of frameworks change when an application is mounted. */
+/** Where Node's request keeps the verdicts. A framework's request changes when an application is mounted. */
 const KEPT = Symbol("scopegate");
 
 /** Closed, so that logging a request does not print its caller or credential. */
@@ -69,10 +69,7 @@ export function guard(
 /** Whether a guard has seen the request. */
 export const isGuarded = (raw: object): boolean => Kept.of(raw) !== undefined;
 
-/**
- * An object that adapters can keep notes in, once a guard has seen the request. A new property of Express's request costs
- * V8 a new hidden class every time.
- */
+/** Adapters' notes on a guarded request: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
 /** The applications that the guards of a request run in. */
@@ -80,9 +77,9 @@ export const guardedApplications = (raw: object): readonly (object | undefined)[
   (Kept.of(raw) ?? []).map(({ application }) => application);
 
 /**
- * Decides a request again at a route that is about to run, for each guard that it passed: the route may have another rule
- * than the path, and a middleware may have changed the request. Without patterns, the route does not match the request any
- * more, and the request is refused.
+ * Decides a request again at a route that is about to run, for each guard that it passed: the route may have
+ * another rule than the path, and a middleware may have changed the request. Without patterns, the route does
+ * not match the request any more, and the request is refused.
  */
 export function guardRoute(
   raw: object,
@@ -112,7 +109,7 @@ function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
   return verdict.isAllowed ? undefined : refusalOf(verdict, guarded.server);
 }
 
-/** `refuse` throws if the decision is not a refusal after all, so that a mistake here cannot let a request pass. */
+/** `refuse` throws if the decision is no refusal after all, so that a mistake here lets no request pass. */
 const refusalOf = ({ decision }: Verdict, server: ResourceServer): Refusal =>
   server.refuse(decision() as Refused);
 

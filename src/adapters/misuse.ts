@@ -14,8 +14,8 @@ const FRAMEWORKS = {
 type Framework = keyof typeof FRAMEWORKS;
 
 /**
- * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with its own
- * objects, and would continue without a guard.
+ * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with
+ * its own objects, and would continue without a guard.
  */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;

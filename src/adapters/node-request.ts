@@ -5,12 +5,12 @@ import { type AccessRequest } from "../request.ts";
 /** The part of Node's own request that is read. */
 export type NodeRequest = Pick<IncomingMessage, "headers"> & Partial<Pick<IncomingMessage, "rawHeaders">>;
 
-/** The part of a request of `node:http`, `node:https` or the compatibility layer of `node:http2` that is read. */
+/** The part of a request of `node:http`, `node:https` or `node:http2`'s compatibility layer that is read. */
 export type NodeServerRequest = NodeRequest & Pick<IncomingMessage, "method" | "url">;
 
 /**
- * Reads a property of a request. Express gives every request another prototype, and V8 then another hidden class: an
- * ordinary access misses all inline caches and takes several times as long.
+ * Reads a property of a request. Express gives every request another prototype, and V8 then another hidden
+ * class: an ordinary access misses all inline caches and takes several times as long.
  */
 export const readProperty = <Target extends object, Name extends keyof Target>(
   target: Target,

@@ -2,7 +2,7 @@ import { type ServerResponse } from "node:http";
 import { type Refusal } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
-/** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` have in common. */
+/** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` share. */
 export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "headersSent"> {
   /** Sets one header field. */
   setHeader(name: string, value: string): unknown;

@@ -1,8 +1,8 @@
-/** Marks the middleware that `protect` and `requireScopes` make, so that a list of routes shows where they stand. */
+/** Marks the middleware of `protect` and `requireScopes`, so that a list of routes shows where they stand. */
 
 type Role = "guard" | "scope check";
 
-/** Enumerable and a string, because tracing packages copy only such properties to the functions that they wrap with. */
+/** Enumerable and a string: tracing packages copy only such properties to the functions they wrap with. */
 const ROLE = "scopegateRole";
 
 export function withRole<Middleware extends object>(role: Role, middleware: Middleware): Middleware {

@@ -17,7 +17,7 @@ const EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 export const isEveryMethod = (methods: readonly string[]): boolean =>
   EVERY.every((method) => methods.includes(method));
 
-/** Registrations as an audit reads routes: `*` for a handler of every method, and no HEAD route next to a GET route. */
+/** Registrations as an audit reads routes: `*` for a handler of every method, and no HEAD next to a GET. */
 export function listRoutes(registrations: readonly Registration[]): readonly ListedRoute[] {
   const routes = registrations.flatMap(({ methods, pattern, unguarded }) =>
     (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
@@ -28,7 +28,7 @@ export function listRoutes(registrations: readonly Registration[]): readonly Lis
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
 }
 
-/** A pattern with each of its optional groups written out; one that cannot be read stays, and the audit reports it. */
+/** A pattern with its optional groups written out; an unreadable one stays, and the audit reports it. */
 export function writeOut(pattern: string): readonly string[] {
   const parsed = parseRoutePattern(pattern);
   return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
@@ -52,7 +52,7 @@ const UNKNOWN: UnguardedPlace = Object.freeze({
   isUncertain: true,
 });
 
-/** Where a route is that `protect` does not run in front of; `unknown` where the application has no guard at all. */
+/** Where a route is that `protect` does not run before; `unknown` if the application has no guard at all. */
 export type UnguardedRoute = keyof typeof PLACES | "unknown";
 
 export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {

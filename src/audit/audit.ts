@@ -55,7 +55,7 @@ export function auditRoutes(
   return createAuditReport(coverages.map(toAuditedRoute), findings);
 }
 
-/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS in front of the guard. */
+/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS before the guard. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");

@@ -31,7 +31,7 @@ export interface RouteCoverage {
   readonly alternatives: readonly (readonly PatternSegment[])[];
   /** The methods that reach the route, as far as some rule names them; `*` stands for all others. */
   readonly methods: readonly string[];
-  /** The rule that covers the whole route, or its first alternative where each has its own; absent where one has none. */
+  /** The rule of the whole route, or of its first alternative if each has its own; absent if one has none. */
   readonly rule: CompiledRule | undefined;
   /** Every rule that applies to some request of the route, if no narrower one does. */
   readonly touching: readonly CompiledRule[];
@@ -66,7 +66,7 @@ export function createRouteCoverage(
   return { route, alternatives, methods, rule, touching, deciding };
 }
 
-/** OPTIONS reaches every path, whatever methods its routes have: the framework or CORS middleware answers it. */
+/** OPTIONS reaches every path, whatever its routes' methods: the framework or CORS middleware answers it. */
 export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: RouteCoverage): boolean {
   if (compiled.rule.method !== "OPTIONS") return touching.includes(compiled);
   return alternatives.some((alternative) => overlapsWith(compiled, alternative));
@@ -76,7 +76,7 @@ export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: 
 export const alternativesOf = ({ pattern }: CompiledRule): readonly (readonly PatternSegment[])[] =>
   pattern.alternatives.map(({ segments }) => segments);
 
-/** The place of a rule in the order in which a method asks for rules; negative where it does not ask for it. */
+/** The place of a rule in the order in which a method asks for rules; negative if it does not ask for it. */
 export const rankOf = ({ rule }: CompiledRule, method: string): number =>
   methodsAsked(method).indexOf(rule.method);
 

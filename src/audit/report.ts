@@ -47,11 +47,11 @@ export type AuditFinding = AuditRemark &
 /**
  * What an audit found, as data and as text.
  *
- * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules cover only in
- *   part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect` does not run in front of
- *   (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`).
- * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which no
- *   guard was found (`guard_missing`).
+ * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
+ *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
+ *   does not run in front of (`route_unguarded`), and a custom rule that no route reaches (`rule_unreached`).
+ * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which
+ *   no guard was found (`guard_missing`).
  * - Notes: a default rule that no route reaches, and an OPTIONS route without a rule.
  *
  * @example

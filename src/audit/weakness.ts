@@ -21,7 +21,7 @@ const READING = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Without POST: a login posts to a path that only members may read. */
 const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
 
-/** How much a rule requires: nothing, an optional token, a token, scopes. Scopes are not compared with each other. */
+/** How much a rule requires: nothing, an optional token, a token, scopes. No two scopes are compared. */
 export function strengthOf({ requirement }: CompiledRule): number {
   if (requirement.kind === "public") return 0;
   if (requirement.kind === "optional") return 1;
@@ -32,8 +32,8 @@ export function strengthOf({ requirement }: CompiledRule): number {
  * Finds the weakness of a route that has a rule. The first case that applies counts:
  *
  * - `outranked`: a rule with a narrower path requires more, but an exact method comes before its `*`.
- * - `borrowed`: the route has no rule of its own, and another method of its pattern has a stronger one. For a route that
- *   reads, only methods that read count: reading is often freer than writing.
+ * - `borrowed`: the route has no rule of its own, and another method of its pattern has a stronger one. For a
+ *   route that reads, only methods that read count: reading is often freer than writing.
  * - `changes`: PUT, PATCH or DELETE requires less than GET on the same pattern.
  */
 export function findWeakness(

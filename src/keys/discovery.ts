@@ -2,8 +2,8 @@ import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { isLocalUrl, isLoopbackUrl, isSecureUrl } from "./secure-url.ts";
 
 /**
- * Finds the URL of an issuer's JWK Set in the issuer's metadata (OpenID Connect Discovery 1.0, RFC 8414). Rejects metadata
- * that names another issuer, so that one issuer cannot publish the keys of another (RFC 8414 section 3.3).
+ * Finds the URL of an issuer's JWK Set in its metadata (OpenID Connect Discovery 1.0, RFC 8414). Rejects
+ * metadata that names another issuer, so that no issuer can publish another's keys (RFC 8414 section 3.3).
  *
  * @throws FetchError
  */
@@ -35,8 +35,8 @@ export async function discoverJwksUri(
 }
 
 /**
- * The URLs where metadata may be. A URL with a `/.well-known/` part is the document itself. For an issuer, OpenID Connect
- * appends to its path (section 4), and RFC 8414 inserts before its path (section 3.1, and section 5 for both names).
+ * The URLs to try: a URL that has `/.well-known/` itself. For an issuer, OpenID Connect puts that part behind
+ * its path (section 4), and RFC 8414 in front of its path (section 3.1; section 5 for both names).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {
   const { origin, pathname } = new URL(metadataUrl);
@@ -50,7 +50,7 @@ function candidateUrls(metadataUrl: string): readonly string[] {
   return [...new Set(candidates)].map((candidate) => origin + candidate);
 }
 
-/** Fetches the first document that exists. Only a response that means "not here" leads to the next URL; an outage does not. */
+/** Fetches the first document that exists. Only "not here" leads to the next URL; an outage does not. */
 async function fetchMetadata(
   urls: readonly string[],
   fetch: KeyFetch,
@@ -71,7 +71,7 @@ async function fetchMetadata(
 
 const NOT_HERE: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 405, 410]);
 
-/** Quotes a string as printable ASCII: an issuer must not inject terminal escapes or look-alike characters into a log. */
+/** Quotes a string as printable ASCII: no issuer may inject terminal escapes or look-alikes into a log. */
 const quote = (value: string): string =>
   JSON.stringify(value.slice(0, 200)).replaceAll(
     /[^ -~]/g,

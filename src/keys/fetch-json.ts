@@ -13,7 +13,7 @@ export type KeyFetch = (
   },
 ) => Promise<Response>;
 
-/** Why a document could not be fetched. The message quotes no part of the response, so that it can be logged. */
+/** Why a document could not be fetched. The message quotes no part of the response: it can be logged. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   /** The status of the response, if there was one other than 200. */
@@ -29,8 +29,8 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Fetches a JSON document of at most 512 KiB. Follows up to three redirects within the origin: another origin was not
- * configured and could be inside the network. Sends no credentials, and no request once the signal is aborted.
+ * Fetches a JSON document of at most 512 KiB. Follows up to three redirects within the origin: another was
+ * not configured and could be inside the network. Sends no credentials, and no request once aborted.
  *
  * @throws FetchError whatever the `fetch` does
  */

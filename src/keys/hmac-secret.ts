@@ -40,8 +40,8 @@ function importOnce(key: KeyObject): VerificationKey["material"] {
 }
 
 /**
- * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain or in base64. Anyone who
- * knows the public key could sign tokens with such a secret (RFC 8725 section 2.1).
+ * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain or in base64.
+ * Anyone who knows the public key could sign tokens with such a secret (RFC 8725 section 2.1).
  */
 const isPublicKey = (secret: Buffer): boolean =>
   [secret, Buffer.from(secret.toString("latin1"), "base64")].some(

@@ -22,7 +22,7 @@ export function importKey(input: VerificationKeyInput, algorithms: readonly Algo
   return importJwk(input, algorithms);
 }
 
-/** Imports a JWK for those algorithms that its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
+/** Imports a JWK for the algorithms its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
     return invalid("is not a JWK: it has no `kty`.");
@@ -103,7 +103,7 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
   return alg === undefined || alg === algorithm;
 }
 
-/** Rejects RSA keys with forgeable signatures: short moduli, and exponents for which RSA is no one-way permutation. */
+/** Rejects RSA keys open to forgery: short moduli, and exponents for which RSA is no one-way permutation. */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048) {

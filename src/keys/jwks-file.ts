@@ -14,8 +14,8 @@ export interface JwksFileSource {
   /** The path. A relative path starts at the working directory. */
   readonly jwksFile: string;
   /**
-   * How much longer the last good keys are used, in milliseconds, while the file cannot be read or contains no usable key.
-   * Default: `3_600_000`, one hour.
+   * How much longer the last good keys are used, in milliseconds, while the file cannot be read or contains
+   * no usable key. Default: `3_600_000`, one hour.
    */
   readonly staleMs?: number;
 }
@@ -24,8 +24,8 @@ export interface JwksFileSource {
 const TIMING: RemoteTiming = { timeoutMs: 5_000, cooldownMs: 5_000, maxAgeMs: Infinity, staleMs: 3_600_000 };
 
 /**
- * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn from the file
- * is rejected with the next token.
+ * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn
+ * from the file is rejected with the next token.
  */
 export function createJwksFileResolver(
   { jwksFile: file, ...timing }: JwksFileSource,

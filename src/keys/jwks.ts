@@ -74,8 +74,8 @@ export interface LoadedJwks {
 const MAX_KEYS = 100;
 
 /**
- * Imports a JWK Set that was loaded after construction. A bad key does not affect the others. A key that is in `known` stays the same object, so
- * that a cached token remains valid.
+ * Imports a JWK Set that was loaded after construction. A bad key does not affect the others. A key that is
+ * in `known` stays the same object, so that a cached token remains valid.
  */
 export function importLoadedJwks(
   set: JsonWebKeySet,
@@ -112,7 +112,10 @@ export function importLoadedJwks(
   return { keys, problems };
 }
 
-/** Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read it. */
+/**
+ * Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read
+ * it.
+ */
 export function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
   if (kty === "oct") return invalid("is a symmetric key, which must not be published.");

@@ -6,27 +6,37 @@ export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
   /**
-   * How long no request is sent for a token after the source did not have its key. After a failure, the first delay is one
-   * second, and each failure doubles it up to this time. Default: `30_000`.
+   * How long no request is sent for a token after the source did not have its key. After a failure, the first
+   * delay is one second, and each failure doubles it up to this time. Default: `30_000`.
    */
   readonly cooldownMs: number;
   /**
-   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as long as the
-   * source responds. Keys are refreshed in the background before that. Default: `600_000`, ten minutes.
+   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as
+   * long as the source responds. Keys are refreshed in the background before that. Default: `600_000`, ten
+   * minutes.
    */
   readonly maxAgeMs: number;
   /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
   readonly staleMs: number;
 }
 
-/** `maxAgeMs` is `Infinity` for a source that shows each change at once: its keys are fresh until the source fails. */
+/**
+ * `maxAgeMs` is `Infinity` for a source that shows each change at once: its keys are fresh until the source
+ * fails.
+ */
 interface AgeRules extends Omit<RemoteTiming, "timeoutMs"> {
   readonly now: () => number;
 }
 
-/** Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones expire. */
+/**
+ * Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones
+ * expire.
+ */
 const REFRESH_AT = 0.75;
-/** Timers are shortened by up to this fraction at random, so that servers that started together do not fetch together. */
+/**
+ * Timers are shortened by up to this fraction at random, so that servers that started together do not fetch
+ * together.
+ */
 const JITTER = 0.2;
 /** The shortest delay of a timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
@@ -39,7 +49,10 @@ export class KeyAge {
   #maxAgeMs: number;
   /** Why the last attempt failed; `undefined` if it succeeded. */
   #error: Error | undefined;
-  /** Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys valid. */
+  /**
+   * Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys
+   * valid.
+   */
   #isDown = false;
   /** When the source last failed or did not have a requested key. */
   #cooldownStart: number | undefined;

@@ -1,8 +1,9 @@
 import { type Algorithm } from "./algorithm.ts";
 
 /**
- * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because the source
- * fails. `unavailable`: there are no usable keys, and tokens are refused with 503. `not loaded`: not read yet.
+ * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because
+ * the source fails. `unavailable`: there are no usable keys, and tokens are refused with 503. `not loaded`:
+ * not read yet.
  */
 export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
 
@@ -10,7 +11,9 @@ export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
 export interface KeySourceStatus {
   /** The issuer of these keys, if the options name one. */
   readonly issuer?: string;
-  /** The path of the file, the URL without its query, or `verificationKeys` or `jwks` for keys in the options. */
+  /**
+   * The path of the file, the URL without its query, or `verificationKeys` or `jwks` for keys in the options.
+   */
   readonly source: string;
   /** Whether the keys can be used. */
   readonly state: KeyState;
@@ -28,12 +31,16 @@ export interface KeySourceStatus {
 export type KeyLoadReason =
   "first_use" | "age" | "retry" | "changed" | "unknown_kid" | "bad_signature" | "requested";
 
-/** Something that happened to a key source after construction. For logs and alerts; it is never sent to a client. */
+/**
+ * Something that happened to a key source after construction. For logs and alerts; it is never sent to a
+ * client.
+ */
 export interface KeyEvent {
   /**
-   * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed. `failed`: the
-   * source, or a part of it, cannot be used. `stale`: from now on the last good keys are in use because their source
-   * fails, until `staleUntil` at most. `stale_ended`: the source works again, or, with a `message`, the keys are too old.
+   * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed.
+   * `failed`: the source, or a part of it, cannot be used. `stale`: from now on the last good keys are in use
+   * because their source fails, until `staleUntil` at most. `stale_ended`: the source works again, or, with a
+   * `message`, the keys are too old.
    */
   readonly type: "fetched" | "rotated" | "failed" | "stale" | "stale_ended";
   /** The path of the file, or the URL without its query. */
@@ -45,9 +52,9 @@ export interface KeyEvent {
   /** When it happened, by the clock of the server. */
   readonly time: Date;
   /**
-   * Why the source was last read. `first_use`: no keys were loaded. `age`: the keys were old. `retry`: the last attempt had
-   * failed. `changed`: the file has changed. `unknown_kid`, `bad_signature`: a token was not signed by a known key.
-   * `requested`: `ready` or `refreshKeys` was called.
+   * Why the source was last read. `first_use`: no keys were loaded. `age`: the keys were old. `retry`: the
+   * last attempt had failed. `changed`: the file has changed. `unknown_kid`, `bad_signature`: a token was not
+   * signed by a known key. `requested`: `ready` or `refreshKeys` was called.
    */
   readonly reason: KeyLoadReason;
   /** The `kid`s of the keys in use. */

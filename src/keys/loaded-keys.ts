@@ -26,9 +26,8 @@ interface LoadRules extends RemoteTiming {
 }
 
 /**
- * The keys of a JWK Set that changes. At most one load runs at a time. Fresh keys are used without waiting. Expired keys
- * are used only while the source fails, and only for `staleMs`. Without usable keys `find` throws: an outage says nothing
- * about a token.
+ * The keys of a JWK Set that changes, one load at a time. Fresh keys are used at once, others only while
+ * the source fails, for `staleMs`. Without usable keys `find` throws: an outage says nothing about a token.
  */
 export class LoadedKeys implements KeyResolver {
   readonly #rules: LoadRules;
@@ -114,7 +113,7 @@ export class LoadedKeys implements KeyResolver {
     return state === "fresh" || state === "stale" ? this.#list : undefined;
   }
 
-  /** The usable keys for a token. They are final unless newer keys could include one with the `kid` of the token. */
+  /** The usable keys for a token. They are final unless a newer set could contain a key with its `kid`. */
   #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
     const all = this.#usableKeys();
     if (!all) return undefined;
@@ -139,7 +138,7 @@ export class LoadedKeys implements KeyResolver {
     return found.keys;
   }
 
-  /** Never rejects: a failure is stored in `#age`. Starts in a later microtask, because the clock and hooks may call back. */
+  /** Never rejects, but sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */
   #load(reason: KeyLoadReason): Promise<void> {
     return (this.#loading ??= Promise.resolve()
       .then(() => {

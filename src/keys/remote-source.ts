@@ -15,8 +15,9 @@ import { type KeyResolver } from "./verification-key.ts";
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
    * Sends the requests, for example through a proxy or to a private certificate authority. It must support
-   * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with `node:https`:
-   * with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the process.
+   * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with
+   * `node:https`: with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the
+   * process.
    */
   readonly fetch?: KeyFetch;
 }
@@ -28,9 +29,9 @@ export interface JwksUriSource extends RemoteOptions {
 }
 
 /**
- * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). With `true` the URL of the metadata is
- * derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other URL replaces `issuer` in the
- * derivation. The metadata must always name the configured issuer.
+ * The set that the issuer's metadata names (OpenID Connect Discovery 1.0, RFC 8414). With `true` the URL of
+ * the metadata is derived from `issuer`. A URL with a `/.well-known/` part is the metadata itself; any other
+ * URL replaces `issuer` in the derivation. The metadata must always name the configured issuer.
  */
 export interface DiscoverySource extends RemoteOptions {
   /** Where to find the metadata. */

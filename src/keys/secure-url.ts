@@ -1,6 +1,6 @@
 /**
- * Returns whether keys may be fetched from a URL: https, or http on this machine, because anyone on the network path could
- * replace keys sent over plain http. Credentials in a URL are refused: they end up in logs, and `fetch` rejects them.
+ * Whether keys may be fetched from a URL: https, or http on this machine, because anyone on the path could
+ * replace keys sent over http. Credentials in it are refused: they end up in logs, and `fetch` rejects them.
  */
 export function isSecureUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
@@ -15,8 +15,8 @@ export function isLoopbackUrl(url: string): boolean {
 }
 
 /**
- * Returns whether a URL addresses this machine in any spelling: as an IPv4-mapped IPv6 address, as the unspecified
- * address, or as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
+ * Whether a URL addresses this machine in any spelling: as IPv4-mapped IPv6, as the unspecified address, or
+ * as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
  */
 export function isLocalUrl(url: string): boolean {
   const { hostname } = new URL(url);

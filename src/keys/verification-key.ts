@@ -4,7 +4,7 @@ import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { type KeySourceStatus } from "./key-event.ts";
 
-/** The properties of a JSON Web Key (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
+/** The properties of a JWK (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
   /** The key type. Required; checked at construction. */
   readonly kty?: string | undefined;
@@ -52,7 +52,7 @@ export const mistake = (code: KeyMistake["code"], message: string, hint: string)
   mistake: { code, message, hint },
 });
 
-/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: with those, the sender would choose. */
+/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: the sender would choose. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
@@ -63,8 +63,8 @@ export interface KeyResolver {
   /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
   /**
-   * Finds keys that replaced the ones found before, when none of them matched a signature. Does not throw: without newer
-   * keys, the earlier ones decide.
+   * Finds keys that replaced the ones found before, when none of them matched a signature. Does not throw:
+   * without newer keys, the earlier ones decide.
    */
   findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
   /** In how many seconds keys that are unavailable may be available, at least 1. */
@@ -80,10 +80,7 @@ export interface KeyResolver {
   close(): void;
 }
 
-/**
- * The keys that may have signed a token: they support its algorithm and have its `kid`. Keys without a `kid` are tried
- * only if no key has the `kid` of the token.
- */
+/** The keys that may have signed a token: with its algorithm and `kid`, or without `kid` if no key has it. */
 export function selectKeys(
   keys: readonly VerificationKey[],
   { algorithm, kid }: KeyQuery,

@@ -19,9 +19,9 @@ const ISSUER = byJsonName(TRUSTED_ISSUER_NAMES);
 const TOKEN_CACHE = byJsonName(TOKEN_CACHE_NAMES);
 
 /**
- * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the snake_case form
- * of every other option that JSON can represent) to options for `createResourceServer`. It reads no files and no environment
- * variables, and adds no defaults.
+ * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the
+ * snake_case form of every other option that JSON can represent) to options for `createResourceServer`. It
+ * reads no files and no environment variables, and adds no defaults.
  *
  * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
@@ -45,7 +45,7 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
   return options as ResourceServerOptions;
 }
 
-/** Renames the properties of an object, and of the objects in it. Unknown properties are reported and dropped. */
+/** Renames the properties of an object and of the objects in it. Reports and drops unknown properties. */
 function rename(value: unknown, names: Names, path: Path, report: Report): unknown {
   return mapProperties(value, (name, property) => {
     const option = names.get(name);

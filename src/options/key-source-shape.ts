@@ -1,4 +1,4 @@
-/** The shape of a key source. Accepts the properties of all kinds together, so that a misspelled one is named in the error. */
+/** The shape of a key source. Accepts the properties of all kinds, so that errors name a misspelled one. */
 import { types } from "node:util";
 import * as z from "zod/mini";
 import { isJwks } from "../keys/jwks.ts";

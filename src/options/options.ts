@@ -10,25 +10,25 @@ import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
 
-/** The request that a hook receives: without a credential, and without the query, in which clients may send tokens. */
+/** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
 export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie">;
 
 /** The options of a resource server. All are validated at construction; unknown options are errors. */
 export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /**
-   * The keys that verify signatures; short for `keys: { verificationKeys }`. With an asymmetric algorithm, a string is a PEM
-   * (SPKI, PKCS#1 or X.509; a literal `\n` is read as a line break) or a JWK as JSON. With HS*, it is the secret. Each key is
-   * tried, unless the `kid` of the token names one.
+   * The keys that verify signatures; short for `keys: { verificationKeys }`. With an asymmetric algorithm, a
+   * string is a PEM (SPKI, PKCS#1 or X.509; a literal `\n` is read as a line break) or a JWK as JSON. With
+   * HS*, it is the secret. Each key is tried, unless the `kid` of the token names one.
    */
   readonly verificationKeys?: readonly VerificationKeyInput[];
   /**
-   * Where the keys come from: `{ jwksUri }`, `{ discovery: true }`, `{ jwksFile }`, `{ jwks }` or `{ verificationKeys }`.
-   * Cannot be combined with `verificationKeys`.
+   * Where the keys come from: `{ jwksUri }`, `{ discovery: true }`, `{ jwksFile }`, `{ jwks }` or
+   * `{ verificationKeys }`. Cannot be combined with `verificationKeys`.
    */
   readonly keys?: KeySource;
   /**
-   * Several issuers, each with its own keys and algorithms. Replaces `issuer`, `keys` and `algorithm`. The `iss` of a token
-   * selects the issuer; a token with any other `iss` is rejected.
+   * Several issuers, each with its own keys and algorithms. Replaces `issuer`, `keys` and `algorithm`. The
+   * `iss` of a token selects the issuer; a token with any other `iss` is rejected.
    */
   readonly issuers?: readonly TrustedIssuer[];
   /** The accepted signature algorithm (RFC 8725 section 3.1). Default: `"RS256"`. */
@@ -47,29 +47,29 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly scopeMappings?: ScopeMappings;
   /** The default table; `{}` for none. Default: the exported `defaultScopeMappings`. */
   readonly defaultScopeMappings?: ScopeMappings;
-  /** For routes without a rule: `"deny"` refuses them, `"authenticated"` requires a valid token. Default: `"deny"`. */
+  /** Routes without a rule: `"deny"` refuses, `"authenticated"` requires a valid token. Default: `"deny"`. */
   readonly unmappedRoutes?: "deny" | "authenticated";
   /** The scope that implies every scope; `null` for none. Default: `"platform:admin"`. */
   readonly adminScope?: string | null;
-  /** The scopes that each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
+  /** The scopes each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
   readonly impliedScopes?: Readonly<Record<string, readonly string[]>>;
-  /** The maximum size of a token, in bytes. A larger token is rejected before it is parsed. Default: `16384`. */
+  /** The maximum size of a token in bytes. A larger one is rejected before it is parsed. Default: `16384`. */
   readonly maxTokenBytes?: number;
-  /** Where a request may carry its token. A request with several is refused. Default: `[{ header: "authorization" }]`. */
+  /** Where a request may carry its token; several are refused. Default: `[{ header: "authorization" }]`. */
   readonly tokenSources?: readonly TokenSource[];
   /**
-   * The limits of the cache of verified tokens; `false` for no cache. A token is never cached after its `exp`, or after its
-   * key was withdrawn; scopes and `isRevoked` are checked each time. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
+   * The cache of verified tokens; `false` for none. No token is kept past its `exp` or its key's withdrawal;
+   * scopes and `isRevoked` are always checked. Default: `{ maxEntries: 10_000, maxAgeSeconds: 60 }`.
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
-   * Called for every verified token; `true` rejects it. The request is refused with 503 if it throws, returns anything but a
-   * boolean, or takes more than five seconds. Default: none.
+   * Called for every verified token; `true` rejects it. The request is refused with 503 if it throws, returns
+   * anything but a boolean, or takes more than five seconds. Default: none.
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /** Called with every decision, but never with a token. It cannot delay or fail a request. Default: none. */
   readonly onDecision?: (decision: Decision, request: ObservedRequest) => void;
-  /** Called when keys are loaded, change or fail. It cannot delay a request. Default: failures become process warnings. */
+  /** Called when keys load, change or fail; delays no request. Default: failures become process warnings. */
   readonly onKeyEvent?: (event: KeyEvent) => void;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */
   readonly realm?: string;

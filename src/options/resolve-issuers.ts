@@ -26,7 +26,7 @@ type WhenOptions = <T>(names: readonly OptionName[], resolve: () => T) => T | un
 
 type Path = readonly (string | number)[];
 
-/** Resolves all issuers. An issuer with a mistake is reported and omitted; construction then fails as a whole. */
+/** Resolves all issuers. One with a mistake is reported and omitted; construction then fails as a whole. */
 export function resolveIssuers(options: ResourceServerOptions, when: When, report: Report): ResolvedIssuers {
   const { issuers } = options;
   if (!issuers) return { configurations: resolveIssuer(options, [], when, report), selectByIssuer: false };
@@ -42,7 +42,7 @@ export function resolveIssuers(options: ResourceServerOptions, when: When, repor
       const whenBoth: WhenOptions = (names, resolve) =>
         when([...names, ...names.map((name) => `issuers.${index}.${name}` as const)], resolve);
       const resolved = when([`issuers.${index}`], () => {
-        // An entry with its own `audience` is checked for it, even if the server sets `verifyAudience: false`.
+        // An entry with its own `audience` is checked for it even if the server sets `verifyAudience: false`.
         const audience = entry.audience === undefined ? {} : { verifyAudience: true };
         return resolveIssuer({ ...shared, ...audience, ...entry }, ["issuers", index], whenBoth, report);
       });

@@ -46,7 +46,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   for (const name of NARROWING)
     if (Object.hasOwn(given, name) && given[name] === undefined) report(undefinedValue(name));
 
-  // Checks that depend on an option with the wrong shape are skipped: they would report the same mistake again.
+  // Checks that depend on an option of the wrong shape are skipped: they would report the mistake again.
   const invalid = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
   const when: When = (names, resolve) => (names.some((name) => invalid.has(name)) ? undefined : resolve());
 

@@ -13,7 +13,7 @@ type Path = readonly (string | number)[];
 
 export const UNKNOWN_HINT = "Remove it, or check its name in the table of options.";
 
-/** Reports every option that is unknown or has the wrong shape. Values are not coerced, and not quoted if they may be secret. */
+/** Reports each unknown option and wrong shape. Coerces no value, and quotes none that may be secret. */
 export function checkShape(options: unknown, report: Report): void {
   const { error } = optionsSchema.safeParse(options);
   for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);
@@ -78,7 +78,7 @@ function namesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** The hint for a name that other libraries, or other parts of the options, have for an option. */
+/** The hint for an option's name in another library, or in another part of the options. */
 function findAlias(path: Path, name: string): string | undefined {
   const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
@@ -94,7 +94,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
   aud: "Write `audience`, or `serviceId` for the whole server.",
   iss: "Write `issuer`.",
-  // Options of the server that an issuer does not have.
+  // Options of the server, which have other names in an issuer.
   algorithm: "Write `algorithms: [algorithm]`.",
   serviceId: "Write `audience`.",
 };

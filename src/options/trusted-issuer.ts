@@ -3,21 +3,21 @@ import { type KeySource } from "../keys/key-source.ts";
 import { type ClaimPath } from "../token/principal.ts";
 
 /**
- * One of several issuers, with its own keys and algorithms: they never verify a token of another issuer. An option that an
- * issuer omits has the value of the server's option of the same name. `undefined` is a configuration error.
+ * One of several issuers, with its own keys and algorithms, which never verify a token of another issuer. An
+ * omitted option has the value of the server's option of the same name. `undefined` is a configuration error.
  */
 export interface TrustedIssuer {
   /** The `iss` of its tokens, compared exactly. Every issuer can be listed only once. */
   readonly issuer: string;
   /** Where its keys come from. */
   readonly keys: KeySource;
-  /** The algorithms that it signs with (RFC 8725 section 3.1). Required, because a key does not determine them. */
+  /** The algorithms it signs with (RFC 8725 section 3.1). Required, as a key does not determine them. */
   readonly algorithms: readonly Algorithm[];
   /** The expected `aud`; one of an array is enough. */
   readonly audience?: string | readonly string[];
   /**
-   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the issuer created
-   * for other services. Default: `true`.
+   * Whether `aud` must name this service (RFC 7519 section 4.1.3). `false` also accepts the tokens that the
+   * issuer created for other services. Default: `true`.
    */
   readonly verifyAudience?: boolean;
   /** The claim with the scopes: an array of strings, or one space-delimited string. Default: `"scopes"`. */

@@ -17,8 +17,8 @@ type Routes = Map<string, CompiledRule>;
 type Option = "defaultScopeMappings" | "scopeMappings";
 
 /**
- * Compiles the default and the custom table into one. A custom rule replaces a default rule for each route that they
- * have in common. Parameter names, letter case and a trailing slash do not make another route.
+ * Compiles the default and the custom table into one. A custom rule replaces a default rule for each route
+ * that they have in common. Parameter names, letter case and a trailing slash do not make another route.
  */
 export function compileRules(defaults: ScopeMappings, customs: ScopeMappings, report: Report): CompiledTable {
   const base = compileTable("defaultScopeMappings", defaults, "default", report);

@@ -21,7 +21,7 @@ export interface DecisionFacts {
   readonly rule?: Rule;
   /** Every rule that the request had to satisfy: that of its path, and that of the route that runs. */
   readonly rules: readonly Rule[];
-  /** The caller; absent where no token was read or accepted. For a revoked token, the caller it was issued to. */
+  /** The caller; absent if no token was read or accepted. Of a revoked token, the caller it was issued to. */
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
@@ -47,43 +47,50 @@ export interface Refused extends DecisionFacts {
   readonly reason: RefusalReason;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
-  /** The claim that is missing or wrong, when the rejection is `claims`. For logs; never part of the response. */
+  /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */
   readonly claim?: string;
-  /** What failed behind `keys_unavailable`, or why the path is ambiguous. For logs; never part of the response. */
+  /** What failed behind `keys_unavailable`, or why a path is ambiguous. For logs; never in the response. */
   readonly cause?: unknown;
   /** The `Retry-After` of `keys_unavailable`: in how many seconds the keys are fetched again, at least 1. */
   readonly retryAfterSeconds?: number;
 }
 
-/** The one result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never an exception. */
+/** The result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never thrown. */
 export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
+type Lists = Pick<DecisionFacts, "required" | "missing" | "satisfied">;
+
+const NO_LISTS: Lists = { required: NOTHING, missing: NOTHING, satisfied: NOTHING };
+
+const factsOf = (
+  rules: readonly Rule[],
+  principal?: Principal,
+  { required, missing, satisfied } = NO_LISTS,
+  rule = rules[0],
+): DecisionFacts => ({
+  ...(rule && { rule }),
+  rules,
+  ...(principal && { principal }),
+  required: Object.freeze(required),
+  granted: principal?.scopes ?? NOTHING,
+  missing: Object.freeze(missing),
+  satisfied: Object.freeze(satisfied),
+});
+
 type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause" | "retryAfterSeconds">;
 
 /** Refuses a request for a reason other than scopes. */
-export function refuse(reason: RefusalReason, rules = NO_RULES, facts: RefusalFacts = {}): Refused {
-  const [rule] = rules;
-  return Object.freeze({
-    ...facts,
-    allowed: false,
-    reason,
-    ...(rule && { rule }),
-    rules,
-    required: NOTHING,
-    granted: facts.principal?.scopes ?? NOTHING,
-    missing: NOTHING,
-    satisfied: NOTHING,
-  });
-}
-
-const NO_RULES: readonly Rule[] = NOTHING;
+export const refuse = (
+  reason: RefusalReason,
+  rules: readonly Rule[] = NOTHING,
+  facts: RefusalFacts = {},
+): Refused => Object.freeze({ ...facts, allowed: false, reason, ...factsOf(rules, facts.principal) });
 
 /** Allows a request whose rules require no scope. */
-export function allow(rules = NO_RULES, principal?: Principal): Allowed {
-  return conclude(rules, principal, NOTHING, NOTHING);
-}
+export const allow = (rules: readonly Rule[] = NOTHING, principal?: Principal): Allowed =>
+  Object.freeze({ allowed: true, ...factsOf(rules, principal) });
 
 /** Whether the scopes of a principal satisfy every rule. */
 export function areSatisfied(
@@ -152,77 +159,41 @@ interface Weighed {
   readonly isMet: boolean;
 }
 
-const MET: Weighed = { required: NOTHING, satisfied: NOTHING, isMet: true };
-
 function weigh(
   requirement: CompiledRequirement,
   match: Pick<RuleMatch, "parameter">,
   granted: GrantedScopes,
 ): Weighed {
-  if (requirement.kind === "public" || requirement.kind === "optional") return MET;
+  const weighed = { required: [] as string[], satisfied: [] as Satisfaction[] };
+  const add = (required: string, found: Satisfaction | undefined): void => {
+    weighed.required.push(required);
+    if (found) weighed.satisfied.push(found);
+  };
   if (requirement.kind === "filtered") {
     const { resource, action, scope } = requirement;
-    const found = granted.findSome(resource, action, scope.text);
-    return { required: [scope.text], satisfied: found ? [found] : NOTHING, isMet: found !== undefined };
+    add(scope.text, granted.findSome(resource, action, scope.text));
+  } else if ("scopes" in requirement) {
+    for (const { parts, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
+      add(text, granted.find(parts, text));
   }
-  const required: string[] = [];
-  const satisfied: Satisfaction[] = [];
-  for (const scope of requirement.scopes) {
-    const { parts, text } = bindScope(scope, match.parameter);
-    const found = granted.find(parts, text);
-    if (found) satisfied.push(found);
-    required.push(text);
-  }
-  return { required, satisfied, isMet: isMet(requirement, match, granted) };
+  return { ...weighed, isMet: isMet(requirement, match, granted) };
 }
 
 function decide(rules: readonly Rule[], principal: Principal, weighed: readonly Weighed[]): Decision {
-  const [first = MET] = weighed;
-  const isAllowed = weighed.every(({ isMet }) => isMet);
-  const required = weighed.length === 1 ? first.required : union(weighed.map((one) => one.required));
-  const satisfied = weighed.length === 1 ? first.satisfied : weighed.flatMap((one) => one.satisfied);
-  if (isAllowed) return conclude(rules, principal, required, satisfied);
+  const required = unique(weighed.flatMap((one) => one.required));
+  const satisfied = weighed.flatMap((one) => one.satisfied);
+  const failed = weighed.findIndex(({ isMet }) => !isMet);
+  if (failed < 0)
+    return Object.freeze({
+      allowed: true,
+      ...factsOf(rules, principal, { required, missing: NOTHING, satisfied }),
+    });
   const missing = weighed.flatMap((one) =>
     one.isMet ? [] : one.required.filter((scope) => !one.satisfied.some((by) => by.required === scope)),
   );
-  const failed = rules[weighed.findIndex(({ isMet }) => !isMet)] ?? rules[0];
-  return Object.freeze({
-    allowed: false,
-    reason: "scope_insufficient",
-    ...(failed && { rule: failed }),
-    rules,
-    principal,
-    required: Object.freeze(required),
-    granted: principal.scopes,
-    missing: Object.freeze([...new Set(missing)]),
-    satisfied: Object.freeze(satisfied),
-  });
+  const lists = { required, missing: unique(missing), satisfied };
+  const facts = factsOf(rules, principal, lists, rules[failed]);
+  return Object.freeze({ allowed: false, reason: "scope_insufficient", ...facts });
 }
 
-const union = (lists: readonly (readonly string[])[]): readonly string[] => [...new Set(lists.flat())];
-
-/** Without spreads for the usual request: they cost more than the rest of a decision. */
-function conclude(
-  rules: readonly Rule[],
-  principal: Principal | undefined,
-  required: readonly string[],
-  satisfied: readonly Satisfaction[],
-): Allowed {
-  const [rule] = rules;
-  Object.freeze(required);
-  Object.freeze(satisfied);
-  const granted = principal?.scopes ?? NOTHING;
-  if (rule && principal)
-    return Object.freeze({
-      allowed: true,
-      rule,
-      rules,
-      principal,
-      required,
-      granted,
-      missing: NOTHING,
-      satisfied,
-    });
-  const known = { ...(rule && { rule }), ...(principal && { principal }) };
-  return Object.freeze({ allowed: true, ...known, rules, required, granted, missing: NOTHING, satisfied });
-}
+const unique = (list: readonly string[]): readonly string[] => [...new Set(list)];

@@ -1,7 +1,7 @@
 import { type ScopeMappings } from "./requirement.ts";
 
 /**
- * The table that a server starts from when `defaultScopeMappings` is not given: agents, teams, sessions and the
+ * The table that a server starts from without `defaultScopeMappings`: agents, teams, sessions and the
  * knowledge configuration. Custom mappings are added to it; one for the same route replaces the entry here.
  *
  * @example

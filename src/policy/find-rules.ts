@@ -1,4 +1,4 @@
-/** The three questions that the tree answers: the rule of a path, the rules of all its readings, the rule of a route. */
+/** Three questions to the tree: the rule of a path, the rules of all its readings, the rule of a route. */
 import { type Path } from "../request.ts";
 import { type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { endsAsWritten, type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
@@ -17,7 +17,7 @@ interface Walk {
   isExact: boolean;
 }
 
-/** The narrowest rule for a path: the exact method before `*`, then static, mixed, parameter, wildcard from the left. */
+/** A path's narrowest rule: the method before `*`, then static, mixed, parameter, wildcard from the left. */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
   const walk: Walk = { path, method, leaf: undefined, isExact: true };
   for (const asked of tree.methodsFor(method)) {
@@ -63,7 +63,7 @@ function findByText(node: TreeNode, start: number, end: number, walk: Walk): Lea
   return undefined;
 }
 
-/** A wildcard takes at least the segment that ends at `firstEnd`, and as few more as the rest of a pattern allows. */
+/** A wildcard takes the segment that ends at `firstEnd`, and as few more as the rest of a pattern allows. */
 function findBehindWildcard(
   { node, lengths }: NonNullable<TreeNode["wildcard"]>,
   firstEnd: number,
@@ -86,8 +86,8 @@ export interface Readings {
 }
 
 /**
- * Collects the rules that routers may apply to a path that is not spelled as the table spells it. At each segment a
- * router may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
+ * Collects the rules that routers may apply to a path not spelled as in the table. At each segment a router
+ * may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
   const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };

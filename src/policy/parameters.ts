@@ -44,7 +44,7 @@ function readersOfMixed(
   return [[key.name, read]];
 }
 
-/** What a wildcard takes; empty where the path ends with a slash, which only some routers count as a part of it. */
+/** What a wildcard takes; empty if the path ends in a slash, which only some routers count as part of it. */
 const restReader =
   (index: number, behind: number): ParameterReader =>
   (path) => {

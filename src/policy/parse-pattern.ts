@@ -47,7 +47,7 @@ export function parsePattern(source: string): Pattern | PatternMistake {
 
 export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern => "alternatives" in parsed;
 
-/** Routers divide a segment with several parameters at different places, so a scope cannot depend on one of them. */
+/** Routers divide a segment with several parameters at different places, so no scope can depend on one. */
 function certainNames(segment: PatternSegment): readonly string[] {
   if (segment.kind === "static") return [];
   if (segment.kind !== "mixed") return [segment.name];

@@ -1,6 +1,6 @@
 /** The pattern syntax of other routers and tools, translated to the syntax of the table. */
 
-/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask; here they would be a group and a text. */
+/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask; here they are a group and a text. */
 const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
 
 const REWRITES: readonly ((source: string) => string)[] = [
@@ -23,9 +23,9 @@ export function findSpelling(source: string, isPattern: (candidate: string) => b
 }
 
 /**
- * Translates a pattern from the syntax of path-to-regexp before version 8 (Express 4, older Koa routers). Regular
- * expressions that cannot match a slash are left out, so that the result matches at least the same paths. A pattern that
- * cannot be translated stays invalid.
+ * Translates a pattern from the syntax of path-to-regexp before version 8 (Express 4, older Koa routers).
+ * Regular expressions that cannot match a slash are left out, so that the result matches at least the same
+ * paths. A pattern that cannot be translated stays invalid.
  */
 export const modernize = (source: string): string =>
   source

@@ -23,7 +23,7 @@ export interface Pattern {
   readonly parameters: ReadonlySet<string>;
 }
 
-/** The same for two alternatives that are one route: parameter names, letter case and encoding make no difference. */
+/** The same for alternatives that are one route: parameter names, letter case and encoding do not count. */
 export const identityOf = (segments: readonly PatternSegment[]): string =>
   segments.map((segment) => `/${segmentIdentity(segment)}`).join("");
 

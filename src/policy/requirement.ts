@@ -7,8 +7,8 @@ import { splitScope } from "../scopes/scope.ts";
  *
  * - an array of scopes: all of them; `[]` requires a valid token and no scope
  * - `{ anyOf }`: at least one of them
- * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters its result
- *   by `principal.resourceIds(resource, action)`
+ * - `{ filtered }`: a `resource:action`, granted for all ids *or for at least one*; the handler then filters
+ *   its result by `principal.resourceIds(resource, action)`
  * - `"optional"`: nothing, but a token that is sent must be valid
  * - `"public"`: nothing, and no token is read
  *

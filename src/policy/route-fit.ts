@@ -15,8 +15,8 @@ export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
 }
 
 /**
- * The path as a router reads it that takes it for one of the route; `undefined` where none does. Behind a trailing slash
- * Fastify takes an empty parameter or wildcard.
+ * The path as a router reads it that takes it for one of the route; `undefined` where none does. Behind a
+ * trailing slash Fastify takes an empty parameter or wildcard.
  */
 export function readAt(route: readonly PatternSegment[], path: Path): Path | undefined {
   if (fitOfReading(route, path)) return path;
@@ -54,7 +54,7 @@ function fitOfSegment(segment: PatternSegment, text: string): Fit {
   }
 }
 
-/** The pattern of a route in today's syntax, or in that of path-to-regexp before version 8; `undefined` for any other. */
+/** A route's pattern in today's syntax, or that of path-to-regexp before version 8; else `undefined`. */
 export function parseRoutePattern(source: string): Pattern | undefined {
   const current = parsePattern(source);
   const pattern = isPattern(current) ? current : parsePattern(modernize(source));

@@ -7,8 +7,7 @@ import { allow, decideByScopes, type Decision, refuse } from "./decision.ts";
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
- * Decides whether the caller of an allowed request holds the scopes that one route adds. Without scope rules, scopes
- * are not checked.
+ * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, none is checked.
  * @throws Error for a route that could never let anyone in
  */
 export function decideRouteScopes(

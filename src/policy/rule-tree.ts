@@ -1,7 +1,4 @@
-/**
- * The table as one tree of segments. Static texts are keyed by their loosest spelling, so that one look-up finds a text
- * however a path spells it.
- */
+/** The table as a tree of segments. One look-up by loosest spelling finds a static text in any spelling. */
 import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
@@ -161,7 +158,7 @@ function descend(
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** The order must not depend on the order of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
+/** The order must not depend on that of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
 const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
 
 const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;

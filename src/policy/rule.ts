@@ -19,7 +19,7 @@ export interface Rule {
   readonly source: RuleSource;
 }
 
-/** The effective table: the defaults and the custom entries, each rule with its source, in the order of writing. */
+/** The effective table: default and custom entries, each rule with its source, in the order of writing. */
 export type RouteTable = readonly Rule[];
 
 /** A rule with its pattern and requirement compiled. */

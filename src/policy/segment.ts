@@ -4,17 +4,14 @@ import { attempt } from "../errors.ts";
 /** Text, or a parameter between two texts. */
 export type SegmentPart = string | { readonly type: "param" | "wildcard"; readonly name: string };
 
-/**
- * How a segment spells the text of a pattern: exactly, in another letter case, or so that only a router that decodes
- * percent-encoding reads it as that text.
- */
+/** How a segment spells a pattern's text: exactly, in other letter case, or only for routers that decode. */
 export type Spelling = "exact" | "case" | "decoded";
 
 /** A segment as a handler sees it. Invalid percent-encoding is kept as it is. */
 export const decodeSegment = (segment: string): string =>
   segment.includes("%") ? (attempt(() => decodeURIComponent(segment)) ?? segment) : segment;
 
-/** One letter case for everything that any router compares as equal: both steps are needed, as in `ſ` and the Kelvin sign. */
+/** One letter case for all that any router compares as equal: `ſ` and the Kelvin sign need both steps. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
 /** The loosest spelling: decoded, and in one letter case. */
@@ -26,7 +23,7 @@ export function spellingOf(segment: string, text: string): Spelling {
   return foldCase(segment) === foldCase(text) ? "case" : "decoded";
 }
 
-/** How a segment spells the texts of a mixed segment; `undefined` where it does not match. Linear in the segment. */
+/** How a segment spells a mixed segment's texts; `undefined` if it does not match. Linear in the segment. */
 export function spellingOfMixed(segment: string, parts: readonly SegmentPart[]): Spelling | undefined {
   if (matches(segment, parts, (text) => text)) return "exact";
   if (matches(foldCase(segment), parts, foldCase)) return "case";

@@ -6,30 +6,32 @@ import { parseRoutePattern, readAt } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
-/** The rules that a request must satisfy together, or why the table refuses it before anyone reads a token. */
+/** The rules a request must satisfy together, or why the table refuses it before anyone reads a token. */
 export type Governing =
   | {
       readonly kind: "rules";
       /** The narrowest first; empty for an unmapped path. */
       readonly matches: readonly LeafMatch[];
-      /** Whether no router can read the path as the path of another rule. */
+      /** Whether every router reads the path as that of the same rule. */
       readonly isExact: boolean;
       readonly path: Path;
     }
-  | { readonly kind: "unmapped"; readonly path: Path }
-  | { readonly kind: "ambiguous"; readonly cause: string };
+  | { readonly kind: "unmapped"; readonly matches: readonly []; readonly isExact: true; readonly path: Path }
+  | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
+
+const NONE: readonly [] = [];
 
 /** More rules than this for one spelling of a path is an attack, not a request. */
 const MAX_RULES = 8;
 
-/** A framework has as many patterns as routes; a caller that invents them must not fill the memory. */
+/** A framework has few patterns; a program that invents them must not fill the memory. */
 const MAX_ROUTES = 10_000;
 
 /** One alternative of a route, with the narrowest rule that covers all of it. */
 interface CoveredAlternative {
   readonly segments: readonly PatternSegment[];
   readonly leaf: Leaf | undefined;
-  /** Whether the rule's pattern is the route's, so that an exact path of the rule fits the route. */
+  /** Whether rule and route have the same pattern: an exact path of the rule fits the route too. */
   readonly isOwn: boolean;
 }
 
@@ -42,7 +44,7 @@ export class Table {
     this.#tree = tree;
   }
 
-  /** The rules of a target. Where no route will be checked, only an exact path is certain. */
+  /** The rules of a target. If no route will be checked, an inexact path is refused. */
   forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
     const path = readPath(target);
     if (!path) return ambiguous("The target can be read in more than one way.");
@@ -53,10 +55,10 @@ export class Table {
 
   #forPath(method: string, path: Path): Governing {
     const { leaf: narrowest, isExact } = findPathRule(this.#tree, method, path);
-    if (!narrowest) return { kind: "unmapped", path };
+    if (!narrowest) return { kind: "unmapped", matches: NONE, isExact: true, path };
     if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
-    if (!isMapped) return ambiguous("Only a router that decodes the path finds a rule for it.");
+    if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
     const matches = [...leaves].map((leaf) => matchOf(leaf, path));
     if (matches.every(({ compiled }) => isOpen(compiled)))
@@ -64,16 +66,12 @@ export class Table {
     return { kind: "rules", matches, isExact: false, path };
   }
 
-  /**
-   * The rules of a request at a route that is written as these patterns: a route that is mounted in several ways has
-   * several. `found` are the rules of the path.
-   */
+  /** Adds the rules of a route, which has one pattern per mount, to `found`, the rules of the path. */
   forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
-    if (!patterns) return ambiguous("The route was matched for another request.");
+    if (!patterns) return ambiguous("The route does not match the request any more.");
     if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0] ?? "")) return found;
-    const { path } = found;
-    const { matches, isExact } = found.kind === "rules" ? found : { matches: [], isExact: true };
+    const { path, matches, isExact } = found;
     const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
     const readable = routes.flat();
     const fitting = readable.flatMap(({ segments, leaf }) => {
@@ -81,14 +79,14 @@ export class Table {
       return read ? [{ leaf, read }] : [];
     });
     if (readable.length > 0 && fitting.length === 0)
-      return ambiguous("The path does not fit the route that is said to match it.");
+      return ambiguous("The path does not fit the route that the router chose.");
     const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
     for (const { leaf, read } of fitting) {
       if (!leaf) continue;
-      // With an empty last segment, the path may be that of a narrower rule than the route's.
+      // Read with an empty last segment, the path may reach a narrower rule than the route's.
       const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
       for (const one of [leaf, ...readings])
         if (!matches.some(({ compiled }) => compiled === one.compiled))
@@ -98,14 +96,14 @@ export class Table {
     return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
   }
 
-  /** Whether a route is written as the narrowest rule of an exact path, which is the usual request. */
+  /** The usual request: an exact path, and a route with the same pattern as its narrowest rule. */
   #isRouteOf(found: Governing, method: string, pattern: string): boolean {
     const [route, other] = this.#alternatives(method, pattern);
     if (found.kind !== "rules" || !found.isExact || !route || other) return false;
     return route.isOwn && route.leaf === found.matches[0]?.leaf;
   }
 
-  /** None for a pattern that cannot be read, such as the text of a regular expression: no rule covers it. */
+  /** The alternatives of a route; none if its pattern cannot be read, such as a regular expression. */
   #alternatives(method: string, pattern: string): readonly CoveredAlternative[] {
     const known = this.#routes.get(pattern)?.get(method);
     if (known) return known;
@@ -125,6 +123,6 @@ export class Table {
   }
 }
 
-const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", cause });
+const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", matches: NONE, cause });
 
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

@@ -1,6 +1,6 @@
 import { type Refused } from "../policy/decision.ts";
 
-/** The body of a refusal (RFC 9457). Its wording is fixed: it contains no input of the client and no error message. */
+/** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
 export interface Problem {
   /** Always `about:blank`; use `code` to distinguish the problems. */
   readonly type: "about:blank";

@@ -22,8 +22,8 @@ export interface ChallengeRules {
 const RETRY_AFTER_SECONDS = 5;
 
 /**
- * Creates the function that returns the response for a refusal. Responses that depend only on the reason are created once,
- * so that many invalid tokens cost little.
+ * Creates the function that returns the response for a refusal. Responses that depend only on the reason are
+ * created once, so that many invalid tokens cost little.
  */
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
   const cache = new Map<string, Refusal>();

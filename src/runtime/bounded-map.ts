@@ -7,8 +7,8 @@ interface Entry<Key, Value> {
 }
 
 /**
- * A map that holds at most `maxEntries` entries. A full map replaces an entry that was not read recently (the CLOCK
- * algorithm): a read only sets a flag, so that a hit moves nothing.
+ * A map that holds at most `maxEntries` entries. A full map replaces an entry that was not read recently (the
+ * CLOCK algorithm): a read only sets a flag, so that a hit moves nothing.
  */
 export class BoundedMap<Key, Value> {
   readonly #maxEntries: number;
@@ -59,7 +59,7 @@ export class BoundedMap<Key, Value> {
   #evict(): number {
     for (;;) {
       const slot = this.#hand;
-      // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- every slot of a full map has an entry
+      // eslint-disable-next-line @typescript-eslint/no-non-null-assertion -- a full map has no empty slot
       const entry = this.#slots[slot]!;
       this.#hand = (slot + 1) % this.#maxEntries;
       if (!entry.isUsed) {

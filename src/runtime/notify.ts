@@ -1,8 +1,8 @@
 const failedHooks = new WeakSet();
 
 /**
- * Calls a hook whose result is ignored: an exception or rejection must not change the outcome of a request. The first
- * failure of a hook becomes a process warning, so that a broken log does not go unnoticed.
+ * Calls a hook whose result is ignored: an exception or rejection must not change the outcome of a request.
+ * The first failure of a hook becomes a process warning, so that a broken log does not go unnoticed.
  */
 export function notify<Values extends unknown[]>(
   hook: (...values: Values) => unknown,

@@ -5,7 +5,7 @@ export type Pending<T> = T | Promise<T>;
 export const isPending = <T>(value: Pending<T>): value is Promise<T> =>
   typeof value === "object" && value !== null && "then" in value;
 
-/** Continues at once with a value that is known: a promise would cost as much as the check of a remembered token. */
+/** Continues at once with a known value: a promise would cost as much as the check of a remembered token. */
 export const chain = <T, Context, Result>(
   value: Pending<T>,
   next: (value: T, context: Context) => Pending<Result>,
@@ -13,8 +13,8 @@ export const chain = <T, Context, Result>(
 ): Pending<Result> => (isPending(value) ? value.then((known) => next(known, context)) : next(value, context));
 
 /**
- * Runs a check in front of a handler: calls `next()` if it returns `undefined`, `refuse` with any other value, and
- * `next(error)` if it fails. Returns what they return.
+ * Runs a check in front of a handler: calls `next()` if it returns `undefined`, `refuse` with any other
+ * value, and `next(error)` if it fails. Returns what they return.
  */
 export function settle<Refusal extends object>(
   check: () => Pending<Refusal | undefined>,

@@ -1,8 +1,8 @@
 const DEFAULT_LIMIT_MS = 5_000;
 
 /**
- * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes too long, so
- * that no request hangs. The work itself continues, and its result is ignored.
+ * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes
+ * too long, so that no request hangs. The work itself continues, and its result is ignored.
  */
 export async function withinLimit<T>(
   result: T | PromiseLike<T>,

@@ -1,6 +1,6 @@
 /**
- * Makes a property an accessor that reports each assignment, also in objects that inherit it. The value is kept in the
- * object that `placeOf` returns at that time, or in the owner itself.
+ * Makes a property an accessor that reports each assignment, also in objects that inherit it. The value is
+ * kept in the object that `placeOf` returns at that time, or in the owner itself.
  */
 export function watchProperty<Owner extends object>(
   holder: Owner,

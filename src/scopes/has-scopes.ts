@@ -12,8 +12,8 @@ export interface HasScopesOptions {
 }
 
 /**
- * Reports whether granted scopes cover a required scope, all scopes of an array, or any scope of `{ anyOf }`. Use it in code
- * that checks scopes itself; the rules are those of the scope table. It verifies no token and fills in no `<parameter>`.
+ * Whether granted scopes cover a required scope, all of an array, or any of `{ anyOf }`, by the rules of the
+ * scope table. For code that checks scopes itself: it verifies no token and fills in no `<parameter>`.
  *
  * @throws ConfigurationError if no token can be granted a required scope, or if the options are invalid
  * @example

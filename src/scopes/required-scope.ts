@@ -73,8 +73,8 @@ function hintFor(text: unknown, path: readonly (string | number)[]): string {
 }
 
 /**
- * Fills in the route parameters of one request. `parts` keeps a value that no granted scope can contain (an empty one, or
- * one with a colon), so that only a grant for every id covers it.
+ * Fills in the route parameters of one request. `parts` keeps a value that no granted scope can contain (an
+ * empty one, or one with a colon), so that only a grant for every id covers it.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
   const parts = bindParts(scope, parameter);

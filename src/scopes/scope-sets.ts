@@ -29,8 +29,8 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS) };
   knownByRules.set(rules, known);
   if (known.latest && isEqual(known.latest.scopes, scopes)) return known.latest;
-  // JSON, not a separator: a scope of a token may be any string, and two arrays must not share a key. Of a copy, because a
-  // `Set` from untyped code would always become `{}`.
+  // JSON, not a separator: a scope of a token may be any string, and two arrays must not share a key. Of a
+  // copy, because a `Set` from untyped code would always become `{}`.
   const key = JSON.stringify([...scopes]);
   const interned = known.sets.get(key);
   const set = interned ?? createScopeSet(scopes, rules);

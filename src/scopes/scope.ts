@@ -1,6 +1,6 @@
 /**
  * The grammar of scopes, and which scope covers which. A scope is a scope-token (RFC 6749 section 3.3).
- * `resource:action` and `resource:<id>:action` have structure; every other scope is opaque and covers only itself.
+ * `resource:action` and `resource:<id>:action` have structure; any other is opaque and covers only itself.
  */
 
 /** How a granted scope satisfied a required scope. */
@@ -58,10 +58,7 @@ function structureOf(parts: readonly string[]): Structure | undefined {
     : { resource, id: second, action: third };
 }
 
-/**
- * Reports whether a string can be one part of a granted scope. An id with a colon cannot: joined into a scope, it would
- * be parsed as several parts.
- */
+/** Whether a string can be one part of a granted scope. An id with a colon would be read as several parts. */
 export const isScopePart = (value: string): boolean => isScopeToken(value) && !value.includes(":");
 
 /** The scopes of one token, indexed by structure: scopes are never joined into a string and parsed again. */
@@ -154,7 +151,7 @@ export class GrantedScopes {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
         this.#add(implied, { granted: scope, implied: true });
-        // A hierarchy applied to an id must not grant admin because the result is spelled like the admin scope.
+        // A hierarchy applied to an id must not grant admin because the result looks like the admin scope.
         const isNamed = this.rules.implied.get(reached)?.includes(implied);
         if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
       }

@@ -40,8 +40,8 @@ export interface AccessCell {
 }
 
 /**
- * Checks every route for every caller, and shows the decisions as a table: `allowed`, or the status and reason of the
- * refusal. By default it checks all rules of the server, so that a snapshot also shows new rules.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, or a refusal's status
+ * and reason. By default it checks all rules of the server, so that a snapshot shows new ones too.
  *
  * Callers are those of `check`. It does not know which routes the application has; `server.audit` does.
  *
@@ -111,7 +111,7 @@ type Column = readonly string[];
 
 const GAP = "  ";
 
-/** Renders columns side by side. Columns that exceed the width continue below, with the first column repeated. */
+/** Renders columns side by side. Those that exceed the width continue below, with the first one repeated. */
 function renderTable(first: Column, columns: readonly Column[], width: number): string {
   const widthOf = (column: Column): number => Math.max(...column.map(({ length }) => length));
   const blocks: Column[][] = [];

@@ -15,12 +15,12 @@ export interface TestRequest {
 /**
  * Decides a request `"METHOD /path"` without HTTP. A refusal is returned, not thrown.
  *
- * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and `onDecision` are not
- * called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the token. The path is not normalized, and
- * nothing that a framework does before the guard is taken into account.
+ * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and
+ * `onDecision` are not called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the
+ * token. The path is not normalized, and nothing that a framework does before the guard counts.
  *
  * @throws ConfigurationError for an invalid route, an unknown option, and scopes that grant nothing
- * @throws Error for scopes on a path that no rule covers, and if the server rejects a valid token of a test issuer
+ * @throws Error for scopes on a path without a rule, and if the server rejects a valid token of a test issuer
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -103,7 +103,7 @@ function decideByScopes(
   return server.authorize(Object.freeze(principal), method, target);
 }
 
-/** A test that expects a refusal would pass for the wrong reason if the server rejects every token of the issuer. */
+/** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */
 function requireAccepted(decision: Decision, server: ResourceServer): void {
   if (decision.allowed) return;
   const { reason, rejection = "", claim = "" } = decision;

@@ -1,4 +1,4 @@
-/** Rejects mistakes in a test, with the fix: a test with a misspelled option could pass for the wrong reason. */
+/** Rejects mistakes in a test, with the fix: one with a misspelled option could pass for a wrong reason. */
 import { ConfigurationError, type ConfigurationIssueCode, suggest } from "../errors.ts";
 import { isScopeToken, splitScope } from "../scopes/scope.ts";
 
@@ -12,7 +12,7 @@ export function mistake(
   return new ConfigurationError([{ code, path, message, hint }]);
 }
 
-/** @throws ConfigurationError unless `options` is an object with no other properties than `names`, separated by commas */
+/** @throws ConfigurationError unless `options` is an object with no keys but the comma-separated `names` */
 export function requireOptions(call: string, options: unknown, names: string): void {
   if (typeof options !== "object" || options === null || Array.isArray(options))
     throw mistake([call], "must be an object.", `Its properties are ${names}.`);

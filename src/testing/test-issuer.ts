@@ -57,7 +57,7 @@ export interface TestIssuer {
   readonly key: TestKey;
   /** The published keys as a JWK Set. With HS*, it contains the secrets. */
   readonly jwks: JsonWebKeySet;
-  /** The options for `createResourceServer({ ...others, ...issuer.resourceServerOptions })`, with the current keys. */
+  /** Options of `createResourceServer({ ...others, ...issuer.resourceServerOptions })`, with current keys. */
   readonly resourceServerOptions: TestTrustOptions;
   /** An entry for the option `issuers`, with the current keys. */
   readonly trustedIssuer: TrustedIssuer;
@@ -82,8 +82,8 @@ const NAMES = `algorithm, issuer, audience, kid, signingKey, ${CLAIM_OPTIONS.joi
 const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };
 
 /**
- * Creates an issuer in memory with its own key. It signs valid and invalid tokens, and provides the options for a resource
- * server that accepts them.
+ * Creates an issuer in memory with its own key. It signs valid and invalid tokens, and provides the options
+ * for a resource server that accepts them.
  *
  * @throws ConfigurationError for an unknown option, algorithm or key
  * @example

@@ -97,7 +97,7 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
   };
 }
 
-/** A failed check is not a revoked token: the request is refused as unavailable, so that a client keeps its token. */
+/** A failed check is no revocation: the request is refused as unavailable, so a client keeps its token. */
 async function checkRevocation(
   answer: Identified | Promise<Identified>,
   isRevoked: RevocationCheck,

@@ -1,9 +1,9 @@
 import { type AccessRequest, ownProperty } from "../request.ts";
 
-/** Where a request may carry its token. Never the query string, which ends up in logs (RFC 6750 section 5.3). */
+/** Where a request may carry its token. Never in the query, which ends up in logs (RFC 6750 section 5.3). */
 export type TokenSource = { readonly header: "authorization" } | { readonly cookie: string };
 
-/** The credential of a request. `missing` includes the schemes of other servers; `malformed` includes several tokens. */
+/** A request's credential. `missing` includes other servers' schemes; `malformed` includes several tokens. */
 export type Credential =
   | { readonly kind: "token"; readonly token: string; readonly source: "header" | "cookie" }
   | { readonly kind: "missing" }
@@ -25,8 +25,8 @@ const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
 const MAX_COOKIE_BYTES = 50 * 4096;
 
 /**
- * Reads the credential of a request. Several are malformed even if one is valid: the next hop may read a different one
- * (RFC 6750 section 2). The length is checked before the whole field is read.
+ * Reads the credential of a request. Several are malformed even if one is valid: the next hop may read a
+ * different one (RFC 6750 section 2). The length is checked before the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -69,13 +69,13 @@ function readField(field: string, maxTokenBytes: number): Credential {
 }
 
 /**
- * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every character is
- * slower than finding a cached token, and an accepted token always has the right syntax.
+ * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
+ * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
 export const isMalformed = ({ token, source }: Extract<Credential, { kind: "token" }>): boolean =>
   source === "header" && !TOKEN.test(token);
 
-/** A second cookie of the same name (RFC 6265 section 4.2.1) may come from an attacker on a sibling domain. */
+/** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {
   if (cookie === undefined) return MISSING;
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;

@@ -44,8 +44,8 @@ export function rememberAudience(server: object, issuers: readonly IssuerConfigu
 }
 
 /**
- * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer. That issuer's
- * verifier then checks the whole token, including `iss`, so that its keys cannot sign tokens of another issuer.
+ * Combines the configured issuers. With `selectByIssuer`, the unverified `iss` of a token selects an issuer,
+ * whose verifier checks the whole token, including `iss`, so that its keys cannot sign tokens of another.
  */
 export function createIssuers(
   configurations: readonly IssuerConfiguration[],

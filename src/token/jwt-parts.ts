@@ -26,7 +26,7 @@ export interface RejectedJwt {
 /** The parts of a token, or why it is rejected before any key is used. */
 export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedJwt;
 
-/** The tokens of one key share a header, so that parsed headers are cached. An attacker can send many long headers. */
+/** Tokens of one key share a header, so headers are cached: few and short ones, as attackers send many. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
@@ -81,7 +81,7 @@ function readHeader(segment: string): JoseHeader | undefined {
   return header;
 }
 
-/** A slice of a string keeps the whole string in memory: here the token. */
+/** Copies a slice of a token: the slice would keep the whole token in memory. */
 const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString("latin1");
 
 /** Parses the JSON object of a segment; `undefined` if another parser might read a different object. */
@@ -92,8 +92,8 @@ export function readJsonSegment(segment: string): Readonly<Record<string, unknow
 }
 
 /**
- * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and about which
- * of two properties with the same name counts (RFC 8725 section 2.4).
+ * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and
+ * about which of two properties with the same name counts (RFC 8725 section 2.4).
  */
 export const isOnlyReading = (value: object, json: Buffer): boolean =>
   json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
@@ -108,7 +108,7 @@ function isCanonicalBase64Url(segment: string): boolean {
 
 /** Counts the properties before parsing: each has one colon outside of a string. */
 function countColons(json: Buffer): number {
-  // Reading the length of a buffer is as slow as reading a byte.
+  // Read once: reading the length of a buffer takes as long as reading a byte.
   const { length } = json;
   let colons = 0;
   for (let index = 0; index < length; index += 1) {

@@ -32,7 +32,7 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
   has(scope: string): boolean;
-  /** Returns the ids for which `resource:<id>:action` is granted, or `"all"`. Use it to filter the result of a `filtered` route. */
+  /** The ids with `resource:<id>:action` granted, or `"all"`, to filter the result of a `filtered` route. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
@@ -45,10 +45,7 @@ export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | { readonly kind: "invalid"; readonly claim: string };
 
-/**
- * Reads a principal from the claims of a verified token. It freezes the claims, and replaces their array of scopes by an
- * equal array that principals share.
- */
+/** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
   const scopes = readScopes(claimAt(claims, rules.scopesClaim));
   const audience = readAudience(claimAt(claims, "aud"));

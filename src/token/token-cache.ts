@@ -24,8 +24,8 @@ interface Entry<Value> extends Acceptance {
 }
 
 /**
- * Caches accepted tokens. An entry is valid until the token expires or its key is withdrawn, and not if the clock was set
- * back. The cache key is the SHA-256 of the whole token, signature included: no part of a token is kept in memory.
+ * Caches accepted tokens. An entry is valid until the token expires, its key is withdrawn or the clock is set
+ * back. Its key is the SHA-256 of the whole token, signature included: no part of a token is in memory.
  */
 export class TokenCache<Value> {
   readonly #entries: BoundedMap<string, Entry<Value>>;

@@ -62,7 +62,7 @@ interface Rejected {
 /** Verifies one token. */
 export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 
-/** Creates the verifier for the tokens of one issuer. jose checks the signature and the registered claims (RFC 7515, RFC 7519). */
+/** Creates the verifier for one issuer. jose checks the signature and registered claims (RFC 7515, 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
   const options: JWTVerifyOptions = {
@@ -140,7 +140,7 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
   return { kind: "rejected", rejection: "claims", claim };
 }
 
-/** Ignores the clock tolerance: a token within the tolerance is verified again instead of read from the cache. */
+/** Ignores the clock tolerance: a token within it is verified again instead of read from the cache. */
 function endOf({ exp, iat }: Readonly<Record<string, unknown>>, maxTokenAgeSeconds = Infinity): number {
   const seconds = (value: unknown): number => (typeof value === "number" ? value : Infinity);
   return Math.min(seconds(exp), seconds(iat) + maxTokenAgeSeconds) * 1000;

@@ -118,7 +118,7 @@ describe.each([...applications, nodeApplication])(
       expect(await verdict(token)).toBe(503);
       advance(cooldownMs);
       expect(await verdict(token)).toBe(200);
-      expect(events().map(({ type }) => type)).toEqual(["failed", "fetched"]);
+      expect(events().map(({ type }) => type)).toEqual(["stale_ended", "failed", "fetched"]);
     });
 
     it("fails ready() while the provider is down, and serves once it is up", async () => {

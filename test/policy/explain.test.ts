@@ -105,9 +105,11 @@ describe("explainDecision", () => {
   });
 
   it("shows the cause of an ambiguous request", () => {
-    const decision = refuse("request_ambiguous", [], { cause: "The route was matched for another request." });
+    const decision = refuse("request_ambiguous", [], {
+      cause: "The route does not match the request any more.",
+    });
     expect(saysOf(decision, "decision")).toEqual([
-      "refused: request_ambiguous. The route was matched for another request.",
+      "refused: request_ambiguous. The route does not match the request any more.",
     ]);
   });
 

@@ -29,10 +29,10 @@ const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: stri
 };
 
 const UNREADABLE = "The target can be read in more than one way.";
-const DECODED_ONLY = "Only a router that decodes the path finds a rule for it.";
+const DECODED_ONLY = "The path matches a rule only after it is decoded.";
 const TOO_MANY = "More than 8 rules may apply to the path.";
 const OPEN = "The rule needs no token, and the path is not spelled as the table spells it.";
-const MISFIT = "The path does not fit the route that is said to match it.";
+const MISFIT = "The path does not fit the route that the router chose.";
 const UNCOVERED = "No rule covers the route, and the path is not spelled as the table spells it.";
 const UNCHECKED = "The path is not spelled as the table spells it.";
 
@@ -65,7 +65,7 @@ describe("forTarget", () => {
     "refuses the inexact path %s where no route will be checked",
     (target) => {
       const found = AGENTS.forTarget("GET", target, false);
-      expect(found).toEqual({ kind: "ambiguous", cause: UNCHECKED });
+      expect(found).toMatchObject({ kind: "ambiguous", cause: UNCHECKED });
       expect(AGENTS.forTarget("GET", target, true)).toMatchObject({ kind: "rules", isExact: false });
     },
   );

@@ -97,6 +97,7 @@ export const DOCUMENTED: readonly string[] = [
   "more segments: route_unmapped",
   "odd absolute form: credential_missing",
   "odd absolute form: route_unmapped",
+  "odd absolute form: scope_insufficient",
   "semicolon parameter: route_unmapped",
   "several at once: route_unmapped",
   "absolute form: request_ambiguous",

@@ -21,13 +21,13 @@ export { routesOf } from "./list-routes.ts";
 export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./request.ts";
 
 /**
- * Protects everything behind it: write `app.use(protect(server))` in front of the routes, or use it in a mounted router,
- * whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
+ * Protects everything behind it: write `app.use(protect(server))` before the routes, or use it in a mounted
+ * router, whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
  *
- * Each route behind the guard is checked again before it runs, because Express runs the first route that matches, not the
- * route of the narrowest rule. A handler given to `app.use(path, handler)` is not a route: the rule of the
- * path decides alone. A spread copy of a request (`{ ...request }`) loses its prototype, so that routes that no other
- * request has reached are not checked for it.
+ * Each route behind the guard is checked again before it runs, because Express runs the first route that
+ * matches, not the route of the narrowest rule. A handler given to `app.use(path, handler)` is not a route:
+ * the rule of the path decides alone. A spread copy of a request (`{ ...request }`) loses its prototype, so
+ * that routes that no other request has reached are not checked for it.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -65,8 +65,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
 }
 
 /**
- * Requires scopes for one route, on top of its rule; `<name>` stands for a parameter of the route. Needs `protect` in
- * front of it.
+ * Requires scopes for one route on top of its rule; `<name>` is a route parameter. Needs `protect` before it.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {

@@ -17,14 +17,14 @@ import {
 } from "./router.ts";
 
 /**
- * Lists the routes of an Express application (4 and 5) for `server.audit`, including those of nested routers. Optional
- * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit reports a path
- * that is a regular expression as unreadable, and so a mount that Express does not report (5.0 to 5.2).
+ * Lists the routes of an Express application (4 and 5) for `server.audit`, nested routers included. Optional
+ * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit
+ * reports as unreadable regular expressions, and mounts that Express does not report (5.0 to 5.2).
  *
- * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard, every route is
- * marked, and the audit warns.
+ * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard,
+ * every route is marked, and the audit warns.
  *
- * Express hides mounted applications: pass them as well. Handlers given to `app.use(path, handler)` are not routes.
+ * Express hides mounted applications: pass them too. Handlers of `app.use(path, handler)` are not routes.
  *
  * @throws TypeError for anything but applications and routers, and when a mounted application is not named
  * @example
@@ -79,7 +79,7 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
   }
 }
 
-/** Everything in the order in which a request reaches it. `left` are the known applications that it has not reached. */
+/** Everything in the order in which a request reaches it. `left` are the known applications not reached. */
 function* visitAll(
   app: ExpressApplication,
   named: Applications,
@@ -102,7 +102,7 @@ function* visitAll(
 const isMountedAt = (app: ExpressApplication, { mounts }: Visited): boolean =>
   !mounts || (mountPathsOf(app) ?? []).every((path) => mounts.some((mount) => mount.endsWith(path)));
 
-/** `guards` are the paths of each guard, in the order in which a request reaches them; the route is at `index`. */
+/** `guards` are the paths of each guard in the order that a request reaches them; the route is at `index`. */
 function findUnguarded(
   route: ExpressRoute,
   pattern: string,
@@ -129,7 +129,7 @@ function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
 const pathsOf = (pattern: string): Paths =>
   parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
 
-/** Whether every path of a route passes a guard: a guard at `/agents/:id` does not see requests for `/agents`. */
+/** Whether every path of a route passes a guard: one at `/agents/:id` does not see requests for `/agents`. */
 const isCovered = (guarded: Paths, pattern: string): boolean =>
   guarded.length > 0 &&
   pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));

@@ -4,8 +4,8 @@ import { type NodeRequest, readProperty } from "../node-request.ts";
 import { type NodeResponse } from "../node-response.ts";
 
 /**
- * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that declares its type would
- * replace the type that a route infers from its path.
+ * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that declares its
+ * type would replace the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
   /** The method as it was sent, or as an earlier middleware has set it. */
@@ -25,7 +25,7 @@ export interface ExpressRequest extends NodeRequest {
 /** The part of Express's response that a refusal is written to. */
 export type ExpressResponse = NodeResponse;
 
-/** A middleware, typed by what it uses: it fits both major versions and does not change the types of route parameters. */
+/** A middleware typed by what it uses: fits both major versions and keeps the types of route parameters. */
 export type ExpressMiddleware = (request: ExpressRequest, response: ExpressResponse, next: Next) => void;
 
 type Next = (error?: unknown) => void;
@@ -33,7 +33,7 @@ type Next = (error?: unknown) => void;
 /** The method in the letter case in which Express compares it. */
 export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();
 
-/** The whole path as the routers see it: with the mount prefix, and as an earlier middleware has rewritten it. */
+/** The whole path as the routers see it: with the mount prefix, and as earlier middleware rewrote it. */
 export function readTarget(request: ExpressRequest): string {
   const url = readProperty(request, "url");
   const originalUrl = readProperty(request, "originalUrl") as string | undefined;

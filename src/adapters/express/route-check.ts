@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. Express assigns `request.route` before the handlers of a route, and gives no other
- * sign. An accessor on the prototype of all requests notices it and puts the check in front of each handler, once.
+ * The check at the route that runs. Its only sign: Express assigns `request.route` before its handlers. An
+ * accessor on the prototype of all requests notices it and puts the check before each handler, once.
  */
 import { settle } from "../../runtime/pending.ts";
 import { watchProperty } from "../../runtime/watch-property.ts";
@@ -28,7 +28,7 @@ export function watchRoutes(request: object): void {
   if (assigned !== undefined) Reflect.set(request, "route", assigned);
 }
 
-/** The topmost prototype that Express gives to requests, so that applications inside routers have the accessor too. */
+/** The topmost prototype that Express gives requests: applications inside routers need the accessor too. */
 function findHolder(request: object): object {
   const next = Object.getPrototypeOf(request) as object | null;
   // Node's prototypes must stay as they are: all servers of the process share them.

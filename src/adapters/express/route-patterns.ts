@@ -10,8 +10,8 @@ import { type ExpressRequest } from "./request.ts";
 import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, visit } from "./router.ts";
 
 /**
- * The patterns of a route for this request: behind each mount that Express reports and that the request can have come
- * through, and behind the mount as the request spells it.
+ * The patterns of a route for this request: behind each mount that Express reports and that the request can
+ * have come through, and behind the mount as the request spells it.
  */
 export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly string[] {
   const own = ownPatterns(route);
@@ -32,7 +32,7 @@ function ownPatterns(route: ExpressRoute): readonly string[] {
   return patterns;
 }
 
-/** Of an array of paths Express takes the first that matches; one that only some routers match does not hide the next. */
+/** Of an array Express takes the first path that matches; one that only some routers match hides no other. */
 function firstFitting(patterns: readonly string[], path: Path | undefined): readonly string[] {
   const first = patterns.findIndex((pattern) => {
     const parsed = parsePattern(pattern);
@@ -42,7 +42,7 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
   return first < 0 ? patterns : patterns.slice(0, first + 1);
 }
 
-/** The mounts that Express reports and that this request can have come through, and the mount as it was requested. */
+/** The mounts that Express reports and this request can have come through, and the mount as requested. */
 function mountsAt(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const path = readPath(baseUrl);
   // A guard may run in an application around `request.app`.

@@ -1,4 +1,4 @@
-/** Reads the tree of an Express application: its middleware, routers and routes, with the paths they are mounted at. */
+/** Reads the tree of an Express application: its middleware, routers and routes, with their mount paths. */
 import { attempt } from "../../errors.ts";
 
 /** A route with its handlers; `path` is a pattern, a regular expression, or an array of them. */
@@ -23,7 +23,7 @@ export interface Visited {
   readonly app: ExpressApplication;
   readonly handle: unknown;
   readonly route?: ExpressRoute | undefined;
-  /** The patterns of the mounts above a route, or of a middleware's own path; `undefined` where Express keeps none. */
+  /** Patterns of mounts above a route, or of a middleware's own path; `undefined` if Express keeps none. */
   readonly mounts: readonly string[] | undefined;
   /** Whether it is an application mounted by `app.use`, which Express hides. */
   readonly isHiddenApplication: boolean;
@@ -66,7 +66,7 @@ export const parentOf = (app: ExpressApplication): ExpressApplication | undefine
 export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
   toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
-/** Where an application is mounted, from its root application down. One that is mounted twice knows the last place. */
+/** Where an application is mounted, from its root down. One that is mounted twice knows the last place. */
 export function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const parent = parentOf(app);
   return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];

@@ -56,9 +56,9 @@ export interface FastifyInstance {
 export type FastifyPlugin = (instance: FastifyInstance, options: object, done: Done) => void;
 
 /**
- * Protects every route of the instance that it is registered on, and of the plugins inside it, whether they were
- * registered before or after: `app.register(protect(server))`. It runs in `onRequest`, before the body is read. The rule
- * of the path and the rule of the matched route are checked together.
+ * Protects every route of the instance that it is registered on, and of the plugins inside it, whether they
+ * were registered before or after: `app.register(protect(server))`. It runs in `onRequest`, before the body
+ * is read. The rule of the path and the rule of the matched route are checked together.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -105,8 +105,8 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
 }
 
 /**
- * Requires scopes for one route, on top of its rule, as its hook: `{ onRequest: requireScopes("agents:run") }`. `<name>`
- * stands for a parameter of the route. Needs `protect` on its instance.
+ * Requires scopes for a route on top of its rule, as its hook: `{ onRequest: requireScopes("agents:run") }`.
+ * `<name>` is a route parameter. Needs `protect` on its instance.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): FastifyHook {

@@ -25,14 +25,14 @@ export interface FastifyRoute {
 const NO_ROUTES = "(empty tree)";
 
 /**
- * Lists the routes of an instance and its plugins for `server.audit`. Call it directly after `fastify()`, before any
- * route and before a plugin is awaited, and read the list after `app.ready()`. A handler for every method is `*`, HEAD
- * next to GET is part of GET, and patterns are written as in the table (`/files/*path`). The 404 handler is not listed.
+ * Lists the routes of an instance and its plugins for `server.audit`. Call it right after `fastify()`, before
+ * any route or awaited plugin, and read the list after `app.ready()`. A handler for every method is `*`, HEAD
+ * next to GET is part of GET, and patterns are as in the table (`/files/*path`). The 404 handler is left out.
  *
- * Routes outside the plugin that `protect` is registered in are marked as unguarded. If `protect` is not registered at
- * all, every route is marked, and the audit warns.
+ * Routes outside the plugin that `protect` is registered in are marked as unguarded. If `protect` is not
+ * registered at all, every route is marked, and the audit warns.
  *
- * @throws Error when the instance already has routes, and when the list is read before the application is ready
+ * @throws Error if the instance already has routes, or if the list is read before the application is ready
  * @example
  * ```ts
  * import fastify from "fastify";
@@ -85,7 +85,7 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
 const guardedInstances = new WeakSet<object>();
 const holdingInstances = new WeakSet<object>();
 
-/** Remembers where `protect` was registered. The prototype of a plugin's instance is the instance around it. */
+/** Remembers where `protect` was registered. The prototype of a plugin's instance is the one around it. */
 export function rememberGuarded(instance: object): void {
   guardedInstances.add(instance);
   for (const one of lineOf(instance)) holdingInstances.add(one);

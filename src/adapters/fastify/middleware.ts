@@ -1,4 +1,4 @@
-/** Guards what @fastify/express and @fastify/middie run: routers of their own, in front of Fastify's route. */
+/** Guards what @fastify/express and @fastify/middie run: routers of their own, before Fastify's route. */
 import { type ResourceServer } from "../../resource-server.ts";
 import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
@@ -14,13 +14,13 @@ interface WithMiddleware {
 export function createMiddlewareGuard(server: ResourceServer) {
   const guarded = new WeakSet<object>();
   return {
-    /** Guards what is added to an instance from now on, where its middleware runs before the hook of the adapter. */
+    /** Guards what is added to an instance from now on, if its middleware runs before the adapter's hook. */
     attach(instance: object): void {
       const own: WithMiddleware = instance;
       if (own.express) guarded.add(own.express);
       own.use?.(protect(server));
     },
-    /** Guards what runs behind the hook for a request. Returns whether the instance has routers that check routes. */
+    /** Guards a request behind the hook. Returns whether the instance has routers that check routes. */
     watch(raw: object, instance: object): boolean {
       const { express, use }: WithMiddleware = instance;
       if (!use) return false;

@@ -1,9 +1,9 @@
 import { literalPattern, quoteName } from "../../policy/render-pattern.ts";
 
 /**
- * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the same paths:
- * regular expressions are left out, and the last wildcard is named `*`, as in `request.params`. No rule covers a route
- * with a wildcard behind text, because no pattern can express it.
+ * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the
+ * same paths: regular expressions are left out, and the last wildcard is named `*`, as in `request.params`.
+ * No rule covers a route with a wildcard behind text, because no pattern can express it.
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';

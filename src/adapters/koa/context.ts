@@ -54,7 +54,7 @@ export interface KoaLayer {
   readonly methods: readonly string[];
   /** Its handlers. */
   stack: readonly unknown[];
-  /** `end` is `false` where longer paths match too; with `pathAsRegExp`, the path is the source of a regular expression. */
+  /** `end` is `false` if longer paths match too; with `pathAsRegExp`, the path is the source of a RegExp. */
   readonly opts?: { readonly end?: boolean | undefined; readonly pathAsRegExp?: boolean | undefined };
 }
 
@@ -65,15 +65,15 @@ export const isRouter = (value: unknown): value is KoaRouter =>
   "stack" in value &&
   Array.isArray(value.stack);
 
-/** A middleware, typed by what it uses: it fits both major versions and does not change the type of the state. */
+/** A middleware typed by what it uses: fits both major versions and keeps the type of the state. */
 export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
 /** An empty target is refused. */
 const UNREADABLE = { target: "", prefix: "" };
 
 /**
- * Reads the whole target, and the prefix that koa-mount has removed from `path`. If the removed part is not a mount, a
- * middleware has rewritten the path inside a mount, and the target cannot be known.
+ * Reads the whole target, and the prefix that koa-mount has removed from `path`. If the removed part is not a
+ * mount, a middleware has rewritten the path inside a mount, and the target cannot be known.
  */
 export function readTarget(context: KoaContext): typeof UNREADABLE {
   const { mountPath, newRouterPath } = context;
@@ -91,7 +91,7 @@ export function readTarget(context: KoaContext): typeof UNREADABLE {
   if (path === whole) return { target: url, prefix: "" };
   const prefix = prefixOf(whole, path);
   if (prefix === undefined) return UNREADABLE;
-  // koa-mount leaves its mark when a mounted application passes the request on: then the mount is still in the path.
+  // koa-mount leaves its mark if a mounted application passes a request on: the mount is still in the path.
   const mount = mountPath.replace(/\/$/, "");
   const isMount = prefix.endsWith(mount) || `${path}/`.startsWith(`${mount}/`);
   return isMount ? { target: originalUrl, prefix } : UNREADABLE;

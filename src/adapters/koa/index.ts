@@ -17,11 +17,11 @@ export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } fr
 export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes.ts";
 
 /**
- * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers. Refusals are
- * answered; a fault is thrown to Koa.
+ * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers.
+ * Refusals are answered; a fault is thrown to Koa.
  *
- * Each route of @koa/router behind the guard is checked again before it runs. Other handlers are decided by the rule of
- * the path alone. Inside a @koa/router the guard throws, because the router may skip its middleware for a route.
+ * Each route of @koa/router behind the guard is checked again before it runs. Other handlers are decided by
+ * the rule of the path alone. Inside a @koa/router the guard throws: the router may skip it for a route.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -64,8 +64,7 @@ const INSIDE_ROUTER =
   "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.";
 
 /**
- * Requires scopes for one route, on top of its rule; `<name>` stands for a parameter of the route. Needs `protect` in
- * front of it.
+ * Requires scopes for one route on top of its rule; `<name>` is a route parameter. Needs `protect` before it.
  * @throws ConfigurationError for a scope that no token can be granted
  */
 export function requireScopes(...scopes: readonly string[]): KoaMiddleware {

@@ -9,7 +9,7 @@ import {
 } from "../route-list.ts";
 import { isRouter, type KoaRouter } from "./context.ts";
 
-/** The part of a Koa application (2 and 3) whose routes are listed. */
+/** What `routesOf` reads of a Koa application (2 and 3). */
 export interface KoaApplication {
   /** What was given to `app.use`, in order. */
   readonly middleware: readonly unknown[];
@@ -22,15 +22,15 @@ export interface RoutesOptions {
 }
 
 /**
- * Lists the routes for `server.audit`: of an application whose routers were given to `app.use(router.routes())`, or of one
- * or several routers, with those of nested routers. Optional groups are written out, a handler for every method is `*`,
- * and HEAD next to GET is part of GET. The audit reports a path that is a regular expression as unreadable.
+ * Lists the routes for `server.audit`: of an application with `app.use(router.routes())`, or of one or
+ * several routers, nested ones included. Optional groups are written out, a handler for every method is `*`,
+ * and HEAD next to GET is part of GET. The audit reports a regular expression as unreadable.
  *
- * Routes of an application that `protect` does not run in front of are marked as unguarded. A `protect` inside a router
- * guards nothing. If the application has no guard, every route is marked, and the audit warns.
+ * Routes of an application that `protect` does not run before are marked as unguarded. A `protect` in a
+ * router guards nothing. If the application has no guard, every route is marked, and the audit warns.
  *
- * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted application
- * or router with its mount path, and audit all lists as one.
+ * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted
+ * application or router with its mount path, and audit all lists as one.
  *
  * @throws TypeError for anything else, and for an application that uses no router
  * @example
@@ -62,7 +62,7 @@ export function routesOf(
   return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
 }
 
-/** A router, and where `protect` is in its application: `undefined` if it guards the router, or if that is not known. */
+/** A router, and why `protect` does not guard it: `undefined` if it does, or for routers listed alone. */
 interface UsedRouter {
   readonly router: KoaRouter;
   readonly place: UnguardedRoute | undefined;
@@ -92,11 +92,11 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   );
 }
 
-/** In an application without a guard of its own. */
+/** The place of a router in an application without a guard of its own. */
 const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
   stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
-/** A layer without methods is a middleware, not a route. */
+/** A layer without methods, which is a middleware, yields none. */
 const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
   router.stack.flatMap(({ path, methods, stack }) => {
     const unguarded = place && describeUnguarded(place, stack);

@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. @koa/router runs every route that matches, and assigns `context.router` before it
- * lines up their handlers. An accessor on the prototype of all contexts notices it and puts a check in front of them.
+ * The check at the route that runs. @koa/router assigns `context.router` before it lines up the handlers of
+ * all routes that match. An accessor on the contexts' prototype notices it and puts a check before them.
  */
 import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
@@ -39,7 +39,7 @@ const isList = (one: KoaLayer | readonly KoaLayer[]): one is readonly KoaLayer[]
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
 
-/** A router that is nested in another one copies its routes, and the checks that are bound to the old routes with them. */
+/** A router nested in another copies its routes, and with them the checks bound to the old routes. */
 function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);

@@ -14,22 +14,22 @@ export { type NodeResponse, type NodeServerRequest, type UpgradeSocket };
 /** Returns whether a request may go on; if not, it has been answered. */
 export type NodeGuard = (request: NodeServerRequest, response: NodeResponse) => Promise<boolean>;
 
-/** Returns whether a connection may be upgraded; if not, it has been answered and closed. Takes the arguments of `upgrade`. */
+/** Whether a connection may be upgraded; if not, it was answered and closed. Takes `upgrade`'s arguments. */
 export type UpgradeGuard = (
   request: NodeServerRequest,
   socket: UpgradeSocket,
   head?: Uint8Array,
 ) => Promise<boolean>;
 
-/** Returns whether the caller of a guarded request holds the scopes; if not, the request has been answered. */
+/** Whether the caller of a guarded request holds the scopes; if not, the request has been answered. */
 export type ScopeGuard = (request: NodeServerRequest, response: NodeResponse, params?: Params) => boolean;
 
 type Params = AccessRequest["params"];
 
 /**
- * Protects a request listener of Node's own servers: await the guard, and go on only if it returns `true`. It does not
- * route: a path that is not spelled as the table spells it is refused. A fault is answered with an empty 500 and a process
- * warning. A refusal that comes after the response, for example because the guard was not awaited, is a warning, once.
+ * Protects a request listener of Node's servers: await the guard, and go on only if it returns `true`. It
+ * does not route: a path not spelled as in the table is refused. A fault becomes an empty 500 and a process
+ * warning. A refusal after the response, for example because the guard was not awaited, is a warning, once.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -72,13 +72,13 @@ export function protect(server: ResourceServer): NodeGuard {
 }
 
 /**
- * Protects upgrades such as WebSockets, which no middleware of a framework sees: await the guard in the `upgrade` listener,
- * and use the socket only if it returns `true`. A WebSocket is checked by the rule of `GET`. A refusal is written to the
- * socket, which is closed when the client has read it, or after two seconds. A fault is answered with an empty 500 and a
- * process warning. If another listener uses the socket before the check is done, it is closed, with a process warning.
+ * Protects upgrades such as WebSockets, which no middleware sees: await the guard in the `upgrade` listener,
+ * and use the socket only if it returns `true`. A WebSocket has the rule of `GET`. A refusal is written to
+ * the socket, which closes once it is read or after two seconds. A fault becomes an empty 500 and a process
+ * warning. A socket used by another listener before the check is done is closed, with a process warning.
  *
- * It does not check `Origin`, the requested protocol or what is sent later: a connection outlives its token, and of h2c
- * only the first request is checked. A public rule is public for upgrades too.
+ * It does not check `Origin`, the requested protocol or what is sent later: a connection outlives its token,
+ * and of h2c only the first request is checked. A public rule is public for upgrades too.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -128,8 +128,8 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
 }
 
 /**
- * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your router found.
- * Needs the guard of `protect` in front of it.
+ * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your
+ * router found. Needs the guard of `protect` in front of it.
  *
  * @throws TypeError without a scope
  * @throws ConfigurationError for a scope that no token can be granted

@@ -20,7 +20,7 @@ export type UpgradeSocket = Pick<
 /** How long a client may take to read the response and to close, in milliseconds. */
 const LINGER_MS = 2_000;
 
-/** Writes the response, if there is one, and closes the connection, even if the client has stopped reading. */
+/** Writes the response, if any, and closes the connection, even if the client has stopped reading. */
 export function close(socket: UpgradeSocket, response: RawResponse | undefined, method: string): void {
   if (socket.destroyed) return;
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
