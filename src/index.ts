@@ -9,7 +9,7 @@ export {
   TokenRejectedError,
 } from "./errors.ts";
 export { type Algorithm } from "./keys/algorithm.ts";
-export { type KeyEvent } from "./keys/key-event.ts";
+export { type KeyEvent, type KeyLoadReason, type KeySourceStatus, type KeyState } from "./keys/key-event.ts";
 export { type KeyFetch } from "./keys/fetch-json.ts";
 export { type KeySource } from "./keys/key-source.ts";
 export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./keys/remote-source.ts";

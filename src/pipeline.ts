@@ -1,16 +1,9 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
 import { type Observer } from "./observer.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
-import {
-  allow,
-  areSatisfied,
-  decideByRules,
-  type Decision,
-  refuse,
-  type Refused,
-  rulesOf,
-} from "./policy/decision.ts";
+import { allow, decideByRules, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
 import { type Governing, Table } from "./policy/table.ts";
+import { areSatisfied } from "./policy/weigh.ts";
 import { type AccessRequest, ownProperty, requireString } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";

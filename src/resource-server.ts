@@ -3,6 +3,7 @@ import { type AuditOptions } from "./audit/catch-all.ts";
 import { type ListedRoute } from "./audit/coverage.ts";
 import { type AuditReport } from "./audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
+import { type KeySourceStatus } from "./keys/key-event.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { Observer } from "./observer.ts";
@@ -67,6 +68,17 @@ export interface ResourceServer {
    * @throws KeysUnavailableError that names every source that failed, and why
    */
   ready(): Promise<void>;
+  /**
+   * The state of each key source at this moment, one entry for each, with its issuer. Times are `Date`s.
+   * Reads no source.
+   */
+  readonly keys: readonly KeySourceStatus[];
+  /**
+   * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
+   * are fresh. The last good keys of a source that fails stay in use for `staleMs`.
+   * @throws KeysUnavailableError that names every source that failed, and why
+   */
+  refreshKeys(): Promise<void>;
   /** Stops background work: remote key sets are refreshed no more. Without it, the process can still exit. */
   close(): Promise<void>;
 }
@@ -123,6 +135,10 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open", accepted),
     refuse: createRefuser(resolved.challenge),
     ready: verifiers.ready,
+    get keys() {
+      return verifiers.status();
+    },
+    refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
       return Promise.resolve();

@@ -44,10 +44,13 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
   "node:http": [
     "adapters/node-request.ts",
     "adapters/node-response.ts",
+    "keys/http-get.ts",
     "policy/route-key.ts",
     "testing/key-server.ts",
   ],
-  "node:stream": ["adapters/node/upgrade-socket.ts"],
+  "node:https": ["keys/http-get.ts"],
+  "node:zlib": ["keys/http-get.ts"],
+  "node:stream": ["adapters/node/upgrade-socket.ts", "keys/http-get.ts"],
   "node:util": ["keys/import-key.ts", "options/key-source-shape.ts", "options/schema.ts", "refusal-log.ts"],
 };
 

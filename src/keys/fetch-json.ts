@@ -1,4 +1,5 @@
 import { attempt } from "../errors.ts";
+import { decodeText, MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
 
 /** The part of `fetch` that key sources use. Pass a function of your own, for example, to use a proxy. */
@@ -24,8 +25,6 @@ export class FetchError extends Error {
   }
 }
 
-/** Far larger than any key set. Counted decompressed, so that a compressed response cannot exhaust memory. */
-const MAX_BYTES = 512 * 1024;
 const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
@@ -99,7 +98,7 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
     }
     // After an abort the text is incomplete, but it may still parse as JSON.
     signal.throwIfAborted();
-    return Buffer.concat(chunks).toString("utf8");
+    return decodeText(Buffer.concat(chunks));
   } finally {
     signal.removeEventListener("abort", cancel);
     cancel();

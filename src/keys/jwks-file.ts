@@ -1,102 +1,105 @@
-import { readFileSync, statSync } from "node:fs";
+import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { attempt, type Report } from "../errors.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
-import { importJwks, parseJwks, requireJwks } from "./jwks.ts";
+import { readClock } from "../runtime/clock.ts";
+import { importJwk } from "./import-key.ts";
+import { importLoadedJwks, type LoadedJwks, MAX_BYTES, parseJwks, requireJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
-import {
-  findRepeatedSecret,
-  importMaterial,
-  type JsonWebKeySet,
-  type KeyMistake,
-  type KeyResolver,
-  selectKeys,
-  type VerificationKey,
-} from "./verification-key.ts";
+import { type RemoteTiming } from "./key-age.ts";
+import { LoadedKeys } from "./loaded-keys.ts";
+import { type JsonWebKeySet, type KeyMistake, type KeyResolver } from "./verification-key.ts";
+
+/** The path of a file that contains a JWK Set of at most 512 KiB. The file is read again when it changes. */
+export interface JwksFileSource {
+  /** The path. A relative path starts at the working directory. */
+  readonly jwksFile: string;
+  /**
+   * How much longer the last good keys are used, in milliseconds, while the file cannot be read or contains
+   * no usable key. Default: `3_600_000`, one hour.
+   */
+  readonly staleMs?: number;
+}
+
+/** `cooldownMs`: how often a file that cannot be read is tried again. */
+const TIMING: RemoteTiming = { timeoutMs: 5_000, cooldownMs: 5_000, maxAgeMs: Infinity, staleMs: 3_600_000 };
 
 /**
  * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn
- * from the file is rejected with the next token. If the file cannot be read or contains no JWK Set, the
- * previous keys stay in use. A set without keys withdraws all of them.
+ * from the file is rejected with the next token.
  */
 export function createJwksFileResolver(
-  file: string,
-  { algorithms, onKeyEvent, ...context }: KeySourceContext,
+  { jwksFile: file, ...timing }: JwksFileSource,
+  { algorithms, now, onKeyEvent, ...context }: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
   const path = [...context.path, "jwksFile"];
-  let version = versionOf(file);
-  const first = parseFile(file, version === MISSING ? undefined : attempt(() => readFileSync(file, "utf8")));
-  if (first.kind === "mistake") {
-    report({ ...first.mistake, path });
+  const stats = statOf(file);
+  let version = versionOf(stats);
+  const parsed = parseFile(file, stats, isReadable(stats) ? attempt(() => readFileSync(file)) : undefined);
+  if (parsed.kind === "mistake") {
+    report({ ...parsed.mistake, path });
     return undefined;
   }
-  const required = requireJwks(first.set, algorithms, path, report);
-  if (!required) return undefined;
-  let keys = required;
-  let reading: Promise<void> | undefined;
+  if (!requireJwks(parsed.set, algorithms, path, report)) return undefined;
+  const importSet = (set: JsonWebKeySet, known: LoadedJwks["keys"]) =>
+    importLoadedJwks(set, algorithms, known, importJwk);
 
-  const read = async (next: string) => {
-    const json = next === MISSING ? undefined : await readFile(file, "utf8").catch(() => undefined);
-    const parsed = parseFile(file, json);
-    version = next;
-    if (parsed.kind === "mistake") {
-      onKeyEvent({ type: "failed", source: file, message: parsed.mistake.message });
-      return;
-    }
-    const imported = importJwks(parsed.set, algorithms);
-    const repeated = findRepeatedSecret(imported.keys);
-    if (repeated) {
-      onKeyEvent({ type: "failed", source: file, message: `The file ${repeated.message}` });
-      return;
-    }
-    keys = imported.keys;
-    onKeyEvent({ type: "rotated", source: file });
-    if (imported.leaks.length > 0)
-      onKeyEvent({ type: "failed", source: file, message: "A private key in the file is ignored." });
-  };
-
-  const currentKeys = async (): Promise<readonly VerificationKey[]> => {
-    // Checks the file again after each read: a key that is withdrawn during the read must not stay in use.
-    for (let reads = 0; reads < MAX_READS; reads += 1) {
-      const next = versionOf(file);
-      if (next === version) return keys;
-      await withinLimit((reading ??= read(next).finally(() => (reading = undefined))), file);
-    }
-    throw new Error("The key file changes faster than it can be read.");
-  };
-
-  return {
-    find: async (query) => selectKeys(await withinLimit(currentKeys(), file), query),
-    holds: (key) => versionOf(file) === version && keys.includes(key),
-    ready: async () => importMaterial(await withinLimit(currentKeys(), file)),
-    close: () => undefined,
-  };
+  return new LoadedKeys({
+    ...TIMING,
+    ...timing,
+    source: file,
+    first: importSet(parsed.set, new Map()),
+    now: () => readClock(now).getTime(),
+    emit: onKeyEvent,
+    isChanged: () => versionOf(statOf(file)) !== version,
+    load: async (known) => {
+      for (let reads = 0; reads < MAX_READS; reads += 1) {
+        const before = statOf(file);
+        const bytes = isReadable(before) ? await readFile(file).catch(() => undefined) : undefined;
+        // A key that is withdrawn during the read must not stay in use.
+        if (versionOf(statOf(file)) !== versionOf(before)) continue;
+        version = versionOf(before);
+        const read = parseFile(file, before, bytes);
+        if (read.kind === "mistake") throw new Error(read.mistake.message);
+        return importSet(read.set, known);
+      }
+      throw new Error("The key file changes faster than it can be read.");
+    },
+  });
 }
 
 const MAX_READS = 10;
-const MISSING = "missing";
 
-/**
- * Changes with every write and every replacement of the file, also behind a symbolic link. Anything but a
- * regular file counts as missing, because reading a pipe would block until someone writes to it.
- */
-function versionOf(file: string): string {
+/** `undefined` for anything but a regular file: reading a pipe would block until someone writes to it. */
+function statOf(file: string): BigIntStats | undefined {
   const stats = attempt(() => statSync(file, { bigint: true }));
-  if (!stats?.isFile()) return MISSING;
-  return [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
+  return stats?.isFile() ? stats : undefined;
 }
+
+/** Changes with every write and every replacement of the file, also behind a symbolic link. */
+const versionOf = (stats: BigIntStats | undefined): string | undefined =>
+  stats && [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
+
+const isReadable = (stats: BigIntStats | undefined): boolean =>
+  stats !== undefined && stats.size <= MAX_BYTES;
 
 type ParsedFile =
   | { readonly kind: "set"; readonly set: JsonWebKeySet }
   | { readonly kind: "mistake"; readonly mistake: KeyMistake };
 
-/** `json` is the content of the file, or `undefined` if it cannot be read. */
-function parseFile(file: string, json: string | undefined): ParsedFile {
-  const set = json === undefined ? undefined : parseJwks(json);
-  if (set) return { kind: "set", set };
-  return { kind: "mistake", mistake: json === undefined ? unreadable(file) : NO_JWKS };
+/** `bytes` is the content of the file, or `undefined` if it cannot be read. */
+function parseFile(file: string, stats: BigIntStats | undefined, bytes: Buffer | undefined): ParsedFile {
+  if (stats && !isReadable(stats)) return { kind: "mistake", mistake: TOO_LARGE };
+  if (!bytes) return { kind: "mistake", mistake: unreadable(file) };
+  const set = parseJwks(bytes);
+  return set ? { kind: "set", set } : { kind: "mistake", mistake: NO_JWKS };
 }
+
+const TOO_LARGE: KeyMistake = {
+  code: "key_invalid",
+  message: `The file is larger than ${MAX_BYTES} bytes.`,
+  hint: "Pass the path of a JWK Set (RFC 7517 section 5).",
+};
 
 const NO_JWKS: KeyMistake = {
   code: "key_invalid",

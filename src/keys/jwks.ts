@@ -10,6 +10,9 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
+/** The maximum size of a JWK Set in bytes: far larger than any key set. */
+export const MAX_BYTES = 512 * 1024;
+
 /** The usable keys of a JWK Set, and the indexes of private keys, which must not be in it. */
 export interface ImportedJwks {
   readonly keys: readonly VerificationKey[];
@@ -50,19 +53,22 @@ export function requireJwks(
   return keys.length === 0 || leaks.length > 0 || repeated ? undefined : keys;
 }
 
-/** Parses a JWK Set; returns `undefined` if the string is not one. */
-export function parseJwks(json: string): JsonWebKeySet | undefined {
-  const value = attempt((): unknown => JSON.parse(json));
+/** Parses a JWK Set; returns `undefined` if the bytes are not one. */
+export function parseJwks(bytes: Uint8Array): JsonWebKeySet | undefined {
+  const value = attempt((): unknown => JSON.parse(decodeText(bytes)));
   return isJwks(value) ? value : undefined;
 }
+
+/** Decodes UTF-8 without a byte order mark, which some editors write and JSON does not allow. */
+export const decodeText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
 /** Returns whether a value has the shape of a JWK Set. Each key is checked on its own later. */
 export function isJwks(value: unknown): value is JsonWebKeySet {
   return typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys);
 }
 
-/** The usable keys of a published JWK Set, each by its JWK as JSON, and what is wrong with the others. */
-export interface RemoteJwks {
+/** The usable keys of a JWK Set, each by its JWK as JSON, and what is wrong with the others. */
+export interface LoadedJwks {
   readonly keys: ReadonlyMap<string, VerificationKey>;
   readonly problems: readonly string[];
 }
@@ -71,14 +77,15 @@ export interface RemoteJwks {
 const MAX_KEYS = 100;
 
 /**
- * Imports a published JWK Set. A bad key does not affect the others. A key that is in `known` stays the same
- * object, so that a cached token remains valid.
+ * Imports a JWK Set that was loaded after construction. A bad key does not affect the others. A key that is
+ * in `known` stays the same object, so that a cached token remains valid.
  */
-export function importRemoteJwks(
+export function importLoadedJwks(
   set: JsonWebKeySet,
   algorithms: readonly Algorithm[],
   known: ReadonlyMap<string, VerificationKey>,
-): RemoteJwks {
+  importOne: typeof importJwk,
+): LoadedJwks {
   const keys = new Map<string, VerificationKey>();
   const kids = new Set<string>();
   const problems: string[] = [];
@@ -91,7 +98,7 @@ export function importRemoteJwks(
       continue;
     }
     const knownKey = known.get(json);
-    const imported = knownKey ? ({ kind: "key", key: knownKey } as const) : importPublished(jwk, algorithms);
+    const imported = knownKey ? ({ kind: "key", key: knownKey } as const) : importOne(jwk, algorithms);
     if (imported.kind === "mistake") {
       // A key for another purpose, such as encryption, is not a problem.
       if (imported.mistake.code !== "key_unusable") addProblem(imported.mistake.message);
@@ -103,13 +110,18 @@ export function importRemoteJwks(
     if (kid !== undefined) kids.add(kid);
     keys.set(json, imported.key);
   }
+  const repeated = findRepeatedSecret([...keys.values()]);
+  if (repeated) return { keys: new Map(), problems: [...problems, `The set ${repeated.message}`] };
   if (keys.size === 0) problems.push(`There is no key for ${algorithms.join(", ")}.`);
   if (set.keys.length > MAX_KEYS) problems.push(`Only the first ${MAX_KEYS} keys are used.`);
   return { keys, problems };
 }
 
-/** Imports a key of a published set. A secret in it is a mistake whatever its `use`: everyone can read it. */
-function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
+/**
+ * Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read
+ * it.
+ */
+export function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
   if (kty === "oct") return invalid("is a symmetric key, which must not be published.");
   if (typeof kty === "string" && !["RSA", "EC", "OKP"].includes(kty)) return invalid("has an unknown `kty`.");

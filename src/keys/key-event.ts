@@ -1,19 +1,66 @@
 import { type Algorithm } from "./algorithm.ts";
 
-/** What happened to a key source after construction. For logs and alerts; it is never sent to a client. */
+/**
+ * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because
+ * the source fails. `unavailable`: there are no usable keys, and tokens are refused with 503. `not loaded`:
+ * not read yet.
+ */
+export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
+
+/** The state of a key source at one moment, for a page of operators. Contains no key material. */
+export interface KeySourceStatus {
+  /** The issuer of these keys, if the options name one. */
+  readonly issuer?: string;
+  /**
+   * The path of the file, the URL without its query, or `verificationKeys` or `jwks` for keys in the options.
+   */
+  readonly source: string;
+  /** Whether the keys can be used. */
+  readonly state: KeyState;
+  /** The `kid`s of the keys in use. Keys without a `kid` are not listed. */
+  readonly keyIds: readonly string[];
+  /** When the keys were last loaded; absent for keys in the options. */
+  readonly lastSuccess?: Date;
+  /** When loading last failed, and why. It stays after a success. */
+  readonly lastFailure?: { readonly time: Date; readonly reason: string };
+  /** Until when the last good keys are used; only while the source fails. */
+  readonly staleUntil?: Date;
+}
+
+/** Why a source was read: see `KeyEvent`. */
+export type KeyLoadReason =
+  "first_use" | "age" | "retry" | "changed" | "unknown_kid" | "bad_signature" | "requested";
+
+/**
+ * Something that happened to a key source after construction. For logs and alerts; it is never sent to a
+ * client.
+ */
 export interface KeyEvent {
   /**
-   * `fetched`: a remote set was fetched. `rotated`: the keys in use have changed. `failed`: the source, or a
-   * part of it, cannot be used. The previous keys stay in use; remote keys only for a limited time. `stale`:
-   * keys older than `maxAgeMs` are in use because their source fails.
+   * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed.
+   * `failed`: the source, or a part of it, cannot be used. `stale`: from now on the last good keys are in use
+   * because their source fails, until `staleUntil` at most. `stale_ended`: the source works again, or, with a
+   * `message`, the keys are too old.
    */
-  readonly type: "fetched" | "rotated" | "failed" | "stale";
+  readonly type: "fetched" | "rotated" | "failed" | "stale" | "stale_ended";
   /** The path of the file, or the URL without its query. */
   readonly source: string;
   /** The issuer of these keys, if the options name one. */
   readonly issuer?: string;
   /** What failed and why. Never contains key material. */
   readonly message?: string;
+  /** When it happened, by the clock of the server. */
+  readonly time: Date;
+  /**
+   * Why the source was last read. `first_use`: no keys were loaded. `age`: the keys were old. `retry`: the
+   * last attempt had failed. `changed`: the file has changed. `unknown_kid`, `bad_signature`: a token was not
+   * signed by a known key. `requested`: `ready` or `refreshKeys` was called.
+   */
+  readonly reason: KeyLoadReason;
+  /** The `kid`s of the keys in use. */
+  readonly keyIds: readonly string[];
+  /** Until when the last good keys are used; only while the source fails. */
+  readonly staleUntil?: Date;
 }
 
 /** What every key source is created with. */

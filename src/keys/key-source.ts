@@ -1,7 +1,7 @@
 import { type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
 import { importKey } from "./import-key.ts";
-import { createJwksFileResolver } from "./jwks-file.ts";
+import { createJwksFileResolver, type JwksFileSource } from "./jwks-file.ts";
 import { requireJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
 import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
@@ -9,6 +9,7 @@ import {
   findRepeatedSecret,
   importMaterial,
   type JsonWebKeySet,
+  keyIdsOf,
   type KeyResolver,
   selectKeys,
   type VerificationKey,
@@ -20,8 +21,7 @@ export type KeySource =
   | { readonly verificationKeys: readonly VerificationKeyInput[] }
   /** A JWK Set in memory (RFC 7517 section 5). Keys that do not support the algorithms are ignored. */
   | { readonly jwks: JsonWebKeySet }
-  /** The path of a file that contains a JWK Set. The file is read again when it changes. */
-  | { readonly jwksFile: string }
+  | JwksFileSource
   | JwksUriSource
   | DiscoverySource;
 
@@ -33,7 +33,7 @@ export function createKeyResolver(
 ): KeyResolver | undefined {
   const { algorithms, path } = context;
   if ("jwksUri" in source || "discovery" in source) return createRemoteResolver(source, context, report);
-  if ("jwksFile" in source) return createJwksFileResolver(source.jwksFile, context, report);
+  if ("jwksFile" in source) return createJwksFileResolver(source, context, report);
   const keys =
     "jwks" in source
       ? requireJwks(source.jwks, algorithms, [...path, "jwks"], report)
@@ -43,6 +43,12 @@ export function createKeyResolver(
       find: (query) => selectKeys(keys, query),
       holds: (key) => keys.includes(key),
       ready: () => importMaterial(keys),
+      refresh: () => importMaterial(keys),
+      status: () => ({
+        source: "jwks" in source ? "jwks" : "verificationKeys",
+        state: "fresh",
+        keyIds: keyIdsOf(keys),
+      }),
       close: () => undefined,
     }
   );

@@ -3,17 +3,21 @@ import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
-import { importRemoteJwks, isJwks } from "./jwks.ts";
+import { httpGet } from "./http-get.ts";
+import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
-import { RemoteKeys, type RemoteTiming } from "./remote-keys.ts";
+import { type RemoteTiming } from "./key-age.ts";
+import { LoadedKeys } from "./loaded-keys.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
 import { type KeyResolver } from "./verification-key.ts";
 
 /** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
-   * Replaces the global `fetch`, for example to use a proxy or a private certificate authority. It must
-   * support `redirect: "manual"`. The limits on time and size apply to it as well.
+   * Sends the requests, for example through a proxy or to a private certificate authority. It must support
+   * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with
+   * `node:https`: with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the
+   * process.
    */
   readonly fetch?: KeyFetch;
 }
@@ -36,8 +40,11 @@ export interface DiscoverySource extends RemoteOptions {
 
 const DEFAULTS = { timeoutMs: 5_000, cooldownMs: 30_000, maxAgeMs: 600_000, staleMs: 3_600_000 };
 
-/** Looks up the global on every call, so that it can be instrumented or replaced later. */
-const globalFetch: KeyFetch = (url, init) => globalThis.fetch(url, init);
+const platformFetch = globalThis.fetch;
+
+/** Uses the global `fetch` only if the program has replaced it, for example in its tests. */
+const defaultFetch: KeyFetch = (url, init) =>
+  globalThis.fetch === platformFetch ? httpGet(url, init) : globalThis.fetch(url, init);
 
 /** Creates the resolver of a remote set. Nothing is fetched before the first look-up. */
 export function createRemoteResolver(
@@ -50,20 +57,21 @@ export function createRemoteResolver(
   if (mistakes.length > 0) return undefined;
 
   const { algorithms, issuer = "", now, onKeyEvent } = context;
-  const { fetch = globalFetch, ...timing } = source;
+  const { fetch = defaultFetch, ...timing } = source;
   const url = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
   const shownUrl = displayUrl(url);
-  return new RemoteKeys({
+  return new LoadedKeys({
     ...DEFAULTS,
     ...timing,
     source: shownUrl,
     now: () => readClock(now).getTime(),
-    emit: (event) => onKeyEvent({ ...event, source: shownUrl }),
+    emit: onKeyEvent,
     load: async (known, signal) => {
+      if (signal.aborted) throw new Error(`${shownUrl} cannot be fetched: the resource server is closed.`);
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
       if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
-      return importRemoteJwks(set, algorithms, known);
+      return importLoadedJwks(set, algorithms, known, importPublished);
     },
   });
 }

@@ -2,6 +2,7 @@ import { type KeyObject, type webcrypto } from "node:crypto";
 import { type ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm, isSymmetric } from "./algorithm.ts";
+import { type KeySourceStatus } from "./key-event.ts";
 
 /** The properties of a JWK (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {
@@ -61,10 +62,20 @@ export interface KeyQuery {
 export interface KeyResolver {
   /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
+  /**
+   * Finds keys that replaced the ones found before, when none of them matched a signature. Does not throw:
+   * without newer keys, the earlier ones decide.
+   */
+  findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
+  /** In how many seconds keys that are unavailable may be available, at least 1. */
+  retryAfterSeconds?(): number;
   /** Returns whether a key found earlier is still in use; `false` if that is unknown without waiting. */
   holds(key: VerificationKey): boolean;
   /** Loads and imports all keys. */
   ready(): Promise<void>;
+  /** Loads all keys again, by a request that starts after this call. */
+  refresh(): Promise<void>;
+  status(): KeySourceStatus;
   /** Stops background work. */
   close(): void;
 }
@@ -96,6 +107,10 @@ const REPEATED_SECRET: KeyMistake = {
   message: "contains two secrets with the same `kid`.",
   hint: "Give each secret a `kid` of its own, and remove the secret that is no longer used.",
 };
+
+/** The `kid`s of keys, for operators. */
+export const keyIdsOf = (keys: readonly VerificationKey[]): readonly string[] =>
+  keys.flatMap(({ kid }) => kid ?? []);
 
 /** Returns a key in the form that jose accepts. Throws when the import takes too long. */
 export function materialOf(key: VerificationKey, algorithm: Algorithm): KeyMaterial | Promise<KeyMaterial> {

@@ -130,5 +130,5 @@ function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: R
 function warn({ type, source, message = "failed." }: KeyEvent): void {
   if (type === "failed") process.emitWarning(`Keys of ${source}: ${message}`, "ScopegateWarning");
   if (type === "stale")
-    process.emitWarning(`Keys of ${source} are older than \`maxAgeMs\`.`, "ScopegateWarning");
+    process.emitWarning(`The last good keys of ${source} are in use.`, "ScopegateWarning");
 }

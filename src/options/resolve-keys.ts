@@ -25,8 +25,9 @@ function mistakeOf(names: readonly string[], path: KeySourceContext["path"]): Co
     const message = `cannot be combined with \`${source}\`.`;
     return { code: "option_conflict", path: [...path, other], message, hint: "Use only one source of keys." };
   }
-  const unused = names.find((name) => name !== source);
-  if (unused === undefined || source === "jwksUri" || source === "discovery") return undefined;
+  if (source === "jwksUri" || source === "discovery") return undefined;
+  const unused = names.find((name) => name !== source && !(source === "jwksFile" && name === "staleMs"));
+  if (unused === undefined) return undefined;
   return {
     code: "option_conflict",
     path: [...path, unused],

@@ -1,10 +1,10 @@
 import { type Rejection } from "../errors.ts";
-import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
-import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { type RequiredScope } from "../scopes/required-scope.ts";
+import { type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimedToken } from "../token/claimed.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
-import { type CompiledRequirement } from "./requirement.ts";
 import { type Rule, type RuleMatch } from "./rule.ts";
+import { weigh, type Weighed } from "./weigh.ts";
 
 /** Why a request was refused; stable, one status each. */
 export type RefusalReason =
@@ -54,6 +54,8 @@ export interface Refused extends DecisionFacts {
   readonly cause?: unknown;
   /** The unverified `alg`, `kid` and `iss` of a rejected token. For logs; never part of the response. */
   readonly claimed?: ClaimedToken;
+  /** The `Retry-After` of `keys_unavailable`: in how many seconds the keys are fetched again, at least 1. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** The result that adapters, logs, hooks, tests and `explain` share. A refusal is a value, never thrown. */
@@ -80,7 +82,10 @@ const factsOf = (
   satisfied: Object.freeze(satisfied),
 });
 
-type RefusalFacts = Pick<Refused, "principal" | "rejection" | "claim" | "cause" | "claimed">;
+type RefusalFacts = Pick<
+  Refused,
+  "principal" | "rejection" | "claim" | "cause" | "claimed" | "retryAfterSeconds"
+>;
 
 /** Refuses a request for a reason other than scopes. */
 export const refuse = (
@@ -92,35 +97,6 @@ export const refuse = (
 /** Allows a request whose rules require no scope. */
 export const allow = (rules: readonly Rule[] = NOTHING, principal?: Principal): Allowed =>
   Object.freeze({ allowed: true, ...factsOf(rules, principal) });
-
-/** Whether the scopes of a principal satisfy every rule. */
-export function areSatisfied(
-  matches: readonly RuleMatch[],
-  principal: Principal,
-  scopeRules: ScopeRules,
-): boolean {
-  const granted = grantedScopesOf(principal, scopeRules);
-  return matches.every((match) => isMet(match.compiled.requirement, match, granted));
-}
-
-function isMet(
-  requirement: CompiledRequirement,
-  { parameter }: Pick<RuleMatch, "parameter">,
-  granted: GrantedScopes,
-): boolean {
-  const isCovered = (scope: RequiredScope): boolean => granted.covers(bindParts(scope, parameter));
-  switch (requirement.kind) {
-    case "public":
-    case "optional":
-      return true;
-    case "filtered":
-      return granted.findSome(requirement.resource, requirement.action, "") !== undefined;
-    case "allOf":
-      return requirement.scopes.every(isCovered);
-    case "anyOf":
-      return requirement.scopes.some(isCovered);
-  }
-}
 
 /** The decision by every rule for a known caller; a refusal names the scopes of all of them. */
 export function decideByRules(
@@ -151,33 +127,6 @@ export function decideByScopes(
 ): Decision {
   const granted = grantedScopesOf(facts.principal, scopeRules);
   return decide(facts.rules, facts.principal, [weigh({ kind: "allOf", scopes }, { parameter }, granted)]);
-}
-
-/** What one requirement asked for and found. */
-interface Weighed {
-  readonly required: readonly string[];
-  readonly satisfied: readonly Satisfaction[];
-  readonly isMet: boolean;
-}
-
-function weigh(
-  requirement: CompiledRequirement,
-  match: Pick<RuleMatch, "parameter">,
-  granted: GrantedScopes,
-): Weighed {
-  const weighed = { required: [] as string[], satisfied: [] as Satisfaction[] };
-  const add = (required: string, found: Satisfaction | undefined): void => {
-    weighed.required.push(required);
-    if (found) weighed.satisfied.push(found);
-  };
-  if (requirement.kind === "filtered") {
-    const { resource, action, scope } = requirement;
-    add(scope.text, granted.findSome(resource, action, scope.text));
-  } else if ("scopes" in requirement) {
-    for (const { parts, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
-      add(text, granted.find(parts, text));
-  }
-  return { ...weighed, isMet: isMet(requirement, match, granted) };
 }
 
 function decide(rules: readonly Rule[], principal: Principal, weighed: readonly Weighed[]): Decision {

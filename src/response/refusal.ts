@@ -18,6 +18,7 @@ export interface ChallengeRules {
   readonly resourceMetadataUrl: string | undefined;
 }
 
+/** Used when the decision does not say when to try again, for example because `isRevoked` failed. */
 const RETRY_AFTER_SECONDS = 5;
 
 /**
@@ -28,8 +29,10 @@ export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refu
   const cache = new Map<string, Refusal>();
   return (refused) => {
     if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
-    if (refused.reason === "scope_insufficient") return createRefusal(refused, rules);
-    const name = `${refused.reason} ${refused.rejection ?? ""}`;
+    const { reason, retryAfterSeconds } = refused;
+    if (reason === "scope_insufficient" || retryAfterSeconds !== undefined)
+      return createRefusal(refused, rules);
+    const name = `${reason} ${refused.rejection ?? ""}`;
     const known = cache.get(name);
     if (known) return known;
     const { status, headers, body } = createRefusal(refused, rules);
@@ -58,7 +61,9 @@ export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal 
       // A shared cache must not send the refusal of one caller to another.
       "Cache-Control": "no-store",
       ...(challenge && { [CHALLENGE_FIELD]: renderChallenge(challenge) }),
-      ...(refused.reason === "keys_unavailable" && { "Retry-After": String(RETRY_AFTER_SECONDS) }),
+      ...(refused.reason === "keys_unavailable" && {
+        "Retry-After": String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
+      }),
     },
     body,
   };

@@ -23,6 +23,8 @@ export interface TokenRefusal {
   readonly claim?: string;
   /** The error, for the operator's log. */
   readonly cause?: unknown;
+  /** When the keys may be available. */
+  readonly retryAfterSeconds?: number;
   /** The principal of a revoked token. */
   readonly principal?: Principal;
 }
@@ -59,7 +61,8 @@ async function verifyToken(token: string, issuers: Issuers): Promise<Identified>
   if (found.kind === "rejected") return reject(found.rejection);
   const { verifier } = found;
   const verification = await verifier.verify(read.jwt);
-  if (verification.kind === "unavailable") return unavailable(verification.cause);
+  if (verification.kind === "unavailable")
+    return unavailable(verification.cause, verification.retryAfterSeconds);
   if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
   const result = readPrincipal(verification.claims, verifier.principal);
   if (result.kind === "invalid") return reject("claims", result.claim, result.cause);
@@ -125,7 +128,7 @@ const reject = (rejection: Rejection, claim?: string, cause?: string): Identifie
   },
 });
 
-const unavailable = (cause: unknown): Identified => ({
+const unavailable = (cause: unknown, retryAfterSeconds?: number): Identified => ({
   kind: "refused",
-  refusal: { reason: "keys_unavailable", cause },
+  refusal: { reason: "keys_unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) },
 });

@@ -1,4 +1,5 @@
 import { KeysUnavailableError, type Rejection } from "../errors.ts";
+import { type KeySourceStatus } from "../keys/key-event.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
@@ -28,6 +29,8 @@ export type VerifierResult =
 export interface Issuers {
   readonly verifierFor: (jwt: JwtParts) => VerifierResult;
   readonly ready: () => Promise<void>;
+  readonly refresh: () => Promise<void>;
+  readonly status: () => readonly KeySourceStatus[];
   readonly close: () => void;
 }
 
@@ -65,15 +68,24 @@ export function createIssuers(
       const known = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
       return known ?? { kind: "rejected", rejection: "issuer" };
     },
-    ready: () => readyAll(configurations),
+    ready: () => loadAll(configurations, (keys) => keys.ready()),
+    refresh: () => loadAll(configurations, (keys) => keys.refresh()),
+    status: () =>
+      configurations.map(({ keys, token: { issuer } }) => ({
+        ...(issuer !== undefined && { issuer }),
+        ...keys.status(),
+      })),
     close: () => {
       for (const { keys } of configurations) keys.close();
     },
   };
 }
 
-async function readyAll(issuers: readonly IssuerConfiguration[]): Promise<void> {
-  const results = await Promise.allSettled(issuers.map(({ keys }) => keys.ready()));
+async function loadAll(
+  issuers: readonly IssuerConfiguration[],
+  load: (keys: KeyResolver) => Promise<void>,
+): Promise<void> {
+  const results = await Promise.allSettled(issuers.map(({ keys }) => load(keys)));
   const errors: unknown[] = [];
   const messages = ["Keys are unavailable."];
   for (const [index, result] of results.entries()) {

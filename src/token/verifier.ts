@@ -7,7 +7,7 @@ import {
 } from "jose/errors";
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { readClock } from "../runtime/clock.ts";
-import { type Rejection } from "../errors.ts";
+import { attempt, type Rejection } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import {
   type KeyMaterial,
@@ -31,7 +31,7 @@ export interface TokenRules {
   readonly now: () => number;
 }
 
-/** The result for one token. `unavailable`: the keys could not be loaded, and the token may be valid. */
+/** The result for one token. */
 export type Verification =
   | {
       readonly kind: "verified";
@@ -42,7 +42,15 @@ export type Verification =
       readonly endsAt: number;
     }
   | Rejected
-  | { readonly kind: "unavailable"; readonly cause: unknown };
+  | Unavailable;
+
+/** The keys could not be loaded: the token may be valid. */
+interface Unavailable {
+  readonly kind: "unavailable";
+  readonly cause: unknown;
+  /** When the client may try again, if the key source knows it. */
+  readonly retryAfterSeconds?: number | undefined;
+}
 
 interface Rejected {
   readonly kind: "rejected";
@@ -72,12 +80,25 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
     if (!algorithm) return reject("algorithm");
     if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
 
+    const query = { algorithm, kid };
     let found: readonly VerificationKey[];
     try {
-      found = [...(await keys.find({ algorithm, kid }))];
+      found = [...(await keys.find(query))];
     } catch (cause) {
-      return { kind: "unavailable", cause };
+      return { kind: "unavailable", cause, retryAfterSeconds: attempt(() => keys.retryAfterSeconds?.()) };
     }
+    const verification = await verifyWith(found, jwt, algorithm);
+    if (verification.kind !== "rejected" || verification.rejection !== "signature") return verification;
+    // The issuer may have given the `kid` of an old key to a new one.
+    const newer = await keys.findNewer?.(query);
+    return newer?.length ? verifyWith(newer, jwt, algorithm) : verification;
+  };
+
+  async function verifyWith(
+    found: readonly VerificationKey[],
+    jwt: JwtParts,
+    algorithm: Algorithm,
+  ): Promise<Verification> {
     // Read the clock after the keys, which may take seconds to load.
     const optionsNow = { currentDate: readClock(rules.now), ...options };
     let rejected = reject("key");
@@ -99,7 +120,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       }
     }
     return rejected;
-  };
+  }
 }
 
 /** Every error of jose is a rejection: none may become a 500 response or expose a stack trace. */

@@ -180,7 +180,7 @@ describe("other tables", () => {
     for (const kind of kinds) expect(pageOf("docs/audit.md").text).toContain(`\`${kind}\``);
     for (const by of unionOf("src/scopes/scope.ts", "SatisfiedBy"))
       expect(sectionOf(pageOf("docs/server.md"), "Principals"), by).toContain(`\`${by}\``);
-    for (const type of ["fetched", "rotated", "failed", "stale"])
+    for (const type of ["fetched", "rotated", "failed", "stale", "stale_ended"])
       expect(pageOf("docs/tokens-and-keys.md").text).toContain(`\`${type}\``);
   });
 

@@ -60,6 +60,8 @@ describe("ready", () => {
       // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
       ready: () => Promise.reject("canary"),
       close: () => undefined,
+      refresh: () => Promise.resolve(),
+      status: () => ({ source: "test", state: "fresh", keyIds: [] }),
     };
     const { issuers, scopeRules } = resolveOptions({
       serviceId: "agents-prod",

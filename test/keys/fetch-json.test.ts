@@ -122,6 +122,11 @@ describe("a fetch that resolves", () => {
     expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });
   });
 
+  it("accepts a byte order mark", async () => {
+    const fetch = answering(new Response("\uFEFF{}")) as KeyFetch;
+    expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({});
+  });
+
   it("accepts a response from another path of the same origin", async () => {
     const fetch = answering(from("https://issuer.example/moved")) as KeyFetch;
     expect(await fetchJson(URL, fetch, new AbortController().signal)).toEqual({ keys: [] });

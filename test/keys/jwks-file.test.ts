@@ -1,10 +1,13 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type KeyEvent, type ResourceServerOptions } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { createIssuer } from "../support/issuer.ts";
+import { STALE } from "../support/remote-keys.ts";
 import { configurationErrorOf, createServer, issuesOf, NOW, verdictOf } from "../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
@@ -16,6 +19,7 @@ let directory: string;
 let file: string;
 let events: KeyEvent[];
 let writes = 0;
+let time = NOW * 1000;
 
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), "jwks-"));
@@ -32,8 +36,15 @@ function write(text: string, to = file): void {
   utimesSync(to, 1_600_000_000, 1_600_000_000 + writes);
 }
 
-const create = (options: Partial<ResourceServerOptions> = {}) =>
-  createServer({ keys: { jwksFile: file }, onKeyEvent: (event) => events.push(event), ...options });
+function create(options: Partial<ResourceServerOptions> = {}) {
+  const onKeyEvent = (event: KeyEvent) => events.push(event);
+  const server = createServer({ keys: { jwksFile: file }, onKeyEvent, now: () => time, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Advances the clock of the servers, but not their timers. */
+const pass = (milliseconds: number) => void (time += milliseconds);
 
 describe("a JWK Set in a file", () => {
   it("verifies tokens with its keys", async () => {
@@ -50,7 +61,10 @@ describe("a JWK Set in a file", () => {
     write(setOf(first.publicJwk, second.publicJwk));
     expect(await verdictOf(server, await second.token())).toBe("accepted");
     expect(await verdictOf(server, await first.token())).toBe("accepted");
-    expect(events).toEqual([{ type: "rotated", source: file }]);
+    expect(events).toMatchObject([
+      { type: "fetched", source: file },
+      { type: "rotated", source: file },
+    ]);
   });
 
   it("rejects a withdrawn key with the next token", async () => {
@@ -108,7 +122,10 @@ describe("a JWK Set in a file", () => {
     const tokens = await Promise.all([...Array(20).keys()].map(() => second.token()));
     const verdicts = await Promise.all(tokens.map((token) => verdictOf(server, token)));
     expect(new Set(verdicts)).toEqual(new Set(["accepted"]));
-    expect(events).toEqual([{ type: "rotated", source: file }]);
+    expect(events).toMatchObject([
+      { type: "fetched", source: file },
+      { type: "rotated", source: file },
+    ]);
   });
 
   it.each<readonly [string, string, RegExp]>([
@@ -116,32 +133,102 @@ describe("a JWK Set in a file", () => {
     ["cut short", setOf(first.publicJwk).slice(0, -20), /JWK Set/],
     ["not a JWK Set", JSON.stringify(first.publicJwk), /JWK Set/],
     ["other JSON", '"keys"', /JWK Set/],
-  ])("keeps the previous keys when the new file is %s, and reports it once", async (_, text, message) => {
-    const server = create();
-    write(text);
-    for (let turn = 0; turn < 3; turn += 1) {
+    ["a set without a key", setOf(), /no usable keys/],
+    ["a set for another algorithm", setOf(createIssuer({ algorithm: "ES256" }).publicJwk), /no usable keys/],
+    ["a set with only a weak key", setOf({ ...first.publicJwk, e: "AQ" }), /no usable keys/],
+    ["a set with only an encryption key", setOf({ ...first.publicJwk, use: "enc" }), /no usable keys/],
+    ["too large", `${" ".repeat(2 ** 19)}${setOf(second.publicJwk)}`, /larger than 524288 bytes/],
+  ])(
+    "keeps the previous keys for staleMs when the new file is %s, and reports it",
+    async (_, text, message) => {
+      const server = create();
+      write(text);
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+        expect(await verdictOf(server, await second.token())).toBe("unavailable");
+      }
+      const failure = { source: file, message: expect.stringMatching(message) as string };
+      expect(events).toMatchObject([
+        { type: "failed", ...failure },
+        { type: "stale", ...failure },
+      ]);
+      await expect(server.ready()).rejects.toThrow(message);
+      pass(STALE);
+      expect(await verdictOf(server, await first.token())).toBe("unavailable");
+      write(setOf(second.publicJwk));
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+      expect(await verdictOf(server, await first.token())).toBe("key");
+    },
+  );
+
+  it("counts staleMs from the first failure, also after a long time without requests", async () => {
+    const server = create({ keys: { jwksFile: file, staleMs: 60_000 } });
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    pass(86_400_000);
+    rmSync(file);
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    for (let turn = 0; turn < 11; turn += 1) {
+      pass(5_000);
       expect(await verdictOf(server, await first.token())).toBe("accepted");
-      expect(await verdictOf(server, await second.token())).toBe("key");
     }
-    await Promise.all([server.ready(), verdictOf(server, await first.token())]);
-    expect(events).toEqual([
-      { type: "failed", source: file, message: expect.stringMatching(message) as string },
-    ]);
+    pass(5_000);
+    expect(await verdictOf(server, await first.token())).toBe("unavailable");
   });
 
-  it.each<readonly [string, string]>([
-    ["without a key", setOf()],
-    ["without a key for the algorithm", setOf(createIssuer({ algorithm: "ES256" }).publicJwk)],
-    ["with only a weak key", setOf({ ...first.publicJwk, e: "AQ" })],
-    ["with only an encryption key", setOf({ ...first.publicJwk, use: "enc" })],
-  ])("withdraws the previous keys when the new file is a JWK Set %s", async (_, text) => {
+  it("reads a file with a byte order mark", async () => {
+    write(`\uFEFF${setOf(first.publicJwk)}`);
     const server = create();
-    write(text);
-    expect(await verdictOf(server, await first.token())).toBe("key");
-    expect(await verdictOf(server, await first.token({}, { kid: undefined }))).toBe("key");
-    expect(events).toEqual([{ type: "rotated", source: file }]);
-    write(setOf(first.publicJwk));
     expect(await verdictOf(server, await first.token())).toBe("accepted");
+    write(`\uFEFF${setOf(second.publicJwk)}`);
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  describe("when no descriptor is free while a new file is read", () => {
+    const exhaust = () => {
+      vi.spyOn(promises, "readFile").mockRejectedValue(
+        Object.assign(new Error("canary"), { code: "EMFILE" }),
+      );
+      syncBuiltinESMExports();
+    };
+    const recover = () => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    };
+    afterEach(recover);
+
+    it("reads the file again with a token after five seconds, and reports each failure", async () => {
+      const server = create();
+      exhaust();
+      write(setOf(second.publicJwk));
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect(await verdictOf(server, await second.token())).toBe("unavailable");
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+      }
+      expect(events.map(({ type }) => type)).toEqual(["failed", "stale"]);
+      pass(5_000);
+      expect(await verdictOf(server, await second.token())).toBe("unavailable");
+      expect(events.map(({ type }) => type)).toEqual(["failed", "stale", "failed"]);
+      recover();
+      pass(5_000);
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+      expect(await verdictOf(server, await first.token())).toBe("key");
+      await server.ready();
+    });
+
+    it("reads the file again without a token", async () => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const server = create();
+      exhaust();
+      write(setOf(second.publicJwk));
+      await expect(server.ready()).rejects.toThrow("cannot be read");
+      recover();
+      const rotated = vi.waitUntil(() => events.some(({ type }) => type === "rotated"));
+      await vi.advanceTimersByTimeAsync(5_000);
+      await rotated;
+      expect(await verdictOf(server, await first.token())).toBe("key");
+      expect(vi.getTimerCount()).toBe(0);
+    });
   });
 
   it("ignores and reports a private key in the new file", async () => {
@@ -150,8 +237,8 @@ describe("a JWK Set in a file", () => {
     expect(await verdictOf(server, await second.token())).toBe("key");
     expect(await verdictOf(server, await first.token())).toBe("accepted");
     expect(events).toMatchObject([
-      { type: "rotated", source: file },
-      { type: "failed", source: file, message: expect.stringContaining("private key") as string },
+      { type: "fetched", source: file },
+      { type: "failed", source: file, message: "keys[1] is a private key." },
     ]);
   });
 
@@ -159,7 +246,7 @@ describe("a JWK Set in a file", () => {
     const server = create();
     const leaked = second.privateKey.export({ format: "jwk" });
     write(setOf(leaked));
-    await server.ready();
+    await expect(server.ready()).rejects.toThrow("private key");
     const shown = JSON.stringify(events);
     for (const secret of [leaked.d, leaked.p, leaked.n]) expect(shown).not.toContain(secret);
     expect(shown).toContain("failed");
@@ -170,11 +257,18 @@ describe("a JWK Set in a file", () => {
     rmSync(file);
     for (let turn = 0; turn < 3; turn += 1)
       expect(await verdictOf(server, await first.token())).toBe("accepted");
-    expect(events).toMatchObject([{ type: "failed", source: file }]);
+    expect(events).toMatchObject([
+      { type: "failed", source: file },
+      { type: "stale", source: file },
+    ]);
     write(setOf(second.publicJwk));
     expect(await verdictOf(server, await first.token())).toBe("key");
     expect(await verdictOf(server, await second.token())).toBe("accepted");
-    expect(events).toMatchObject([{ type: "failed" }, { type: "rotated" }]);
+    expect(events.slice(2)).toMatchObject([
+      { type: "fetched" },
+      { type: "stale_ended" },
+      { type: "rotated" },
+    ]);
   });
 
   // On Linux, this is a regular file that nobody can read, not even root.
@@ -186,7 +280,11 @@ describe("a JWK Set in a file", () => {
       renameSync(join(directory, "next"), file);
       for (let turn = 0; turn < 3; turn += 1)
         expect(await verdictOf(server, await first.token())).toBe("accepted");
-      expect(events).toMatchObject([{ type: "failed", message: `\`${file}\` cannot be read.` }]);
+      const message = `\`${file}\` cannot be read.`;
+      expect(events).toMatchObject([
+        { type: "failed", message },
+        { type: "stale", message },
+      ]);
       rmSync(file);
       write(setOf(second.publicJwk));
       expect(await verdictOf(server, await second.token())).toBe("accepted");
@@ -198,7 +296,7 @@ describe("a JWK Set in a file", () => {
     const server = create({ issuer });
     write(setOf(second.publicJwk));
     expect(await verdictOf(server, await second.token({ iss: issuer }))).toBe("accepted");
-    expect(events).toEqual([{ type: "rotated", source: file, issuer }]);
+    expect(events.at(-1)).toMatchObject({ type: "rotated", source: file, issuer });
   });
 
   it("keeps working after the server is closed", async () => {
@@ -216,7 +314,8 @@ describe("a JWK Set in a file", () => {
       await verdictOf(server, await second.token());
       await verdictOf(server, await second.token());
     }
-    expect(events.map(({ type }) => type)).toEqual(["failed", "failed", "rotated", "failed"]);
+    const types = events.map(({ type }) => type).filter((type) => !type.startsWith("stale"));
+    expect(types).toEqual(["failed", "failed", "fetched", "rotated", "failed"]);
     expect(await verdictOf(server, await second.token())).toBe("accepted");
   });
 
@@ -225,7 +324,7 @@ describe("a JWK Set in a file", () => {
     rmSync(file);
     mkdirSync(file);
     expect(await verdictOf(server, await first.token())).toBe("accepted");
-    expect(events).toMatchObject([{ type: "failed" }]);
+    expect(events).toMatchObject([{ type: "failed" }, { type: "stale" }]);
   });
 
   it("ignores an onKeyEvent that throws", async () => {
@@ -243,11 +342,11 @@ describe("a JWK Set in a file", () => {
     const server = createServer({ keys: { jwksFile: file } });
     write("{");
     expect(await verdictOf(server, await first.token())).toBe("accepted");
-    expect(warn.mock.calls).toHaveLength(1);
+    expect(warn.mock.calls).toHaveLength(2);
     expect(String(warn.mock.calls[0]?.[0])).toContain(file);
     write(setOf(second.publicJwk));
     expect(await verdictOf(server, await second.token())).toBe("accepted");
-    expect(warn.mock.calls).toHaveLength(1);
+    expect(warn.mock.calls).toHaveLength(2);
     warn.mockRestore();
   });
 
@@ -269,7 +368,7 @@ describe("a JWK Set in a file with two secrets of one kid", () => {
       audience: "agents-prod",
       signingKey: letter.repeat(32),
       kid: "first",
-      now: () => NOW * 1000,
+      now: () => time,
     });
 
   it("is a configuration error", () => {
@@ -285,8 +384,9 @@ describe("a JWK Set in a file with two secrets of one kid", () => {
     write(setOf(secret("first", "a"), secret("first", "b")));
     expect(await verdictOf(server, await sign("b").token())).toBe("signature");
     expect(await verdictOf(server, await sign("a").token())).toBe("accepted");
-    expect(events).toEqual([
-      { type: "failed", source: file, message: "The file contains two secrets with the same `kid`." },
+    expect(events).toMatchObject([
+      { type: "failed", source: file, message: expect.stringContaining("two secrets with the same `kid`") },
+      { type: "stale" },
     ]);
   });
 });
@@ -320,6 +420,17 @@ describe("a JWK Set in a file, at construction", () => {
   it("rejects a file without a JWK Set", () => {
     write("{}");
     expect(issuesWith(file)).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile"] }]);
+  });
+
+  it("rejects a file that is too large", () => {
+    write(`${" ".repeat(2 ** 19)}${setOf(first.publicJwk)}`);
+    expect(issuesWith(file)).toMatchObject([
+      {
+        code: "key_invalid",
+        path: ["keys", "jwksFile"],
+        message: "The file is larger than 524288 bytes.",
+      },
+    ]);
   });
 
   it("rejects a set without a usable key", () => {

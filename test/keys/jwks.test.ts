@@ -153,7 +153,7 @@ describe("isJwks", () => {
     "returns false for %j",
     (value) => {
       expect(isJwks(value)).toBe(false);
-      expect(parseJwks(JSON.stringify(value))).toBeUndefined();
+      expect(parseJwks(Buffer.from(JSON.stringify(value)))).toBeUndefined();
     },
   );
 
@@ -165,6 +165,6 @@ describe("isJwks", () => {
 
 describe("parseJwks", () => {
   it.each(["", "keys", "{", '{"keys":[}', "undefined"])("returns undefined for %j", (text) => {
-    expect(parseJwks(text)).toBeUndefined();
+    expect(parseJwks(Buffer.from(text))).toBeUndefined();
   });
 });

@@ -25,10 +25,15 @@ const signalOf = (call: number) => fetch.mock.calls[call]?.[1].signal;
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  // Timers are not shortened.
+  vi.spyOn(Math, "random").mockReturnValue(0);
   fetch.mockReset();
   publish(first);
 });
-afterEach(() => void vi.useRealTimers());
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
 
 const wait = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
 
@@ -45,20 +50,42 @@ describe("the background refresh of a remote set", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("retries after each cooldown while the issuer is down, and returns to the normal interval afterwards", async () => {
+  it("retries after a delay that doubles up to the cooldown, and returns to the normal interval", async () => {
     fail();
     const { server, types } = createRemote({ jwksUri, fetch });
     await expect(server.ready()).rejects.toThrow("cannot be fetched");
-    await wait(COOLDOWN - 1);
-    expect(fetch).toHaveBeenCalledTimes(1);
-    await wait(1 + COOLDOWN);
-    expect(fetch).toHaveBeenCalledTimes(3);
+    for (const [attempt, delay] of [1_000, 2_000, 4_000, 8_000, 16_000, COOLDOWN, COOLDOWN].entries()) {
+      await wait(delay - 1);
+      expect(fetch).toHaveBeenCalledTimes(attempt + 1);
+      await wait(1);
+      expect(fetch).toHaveBeenCalledTimes(attempt + 2);
+    }
     publish(first);
     await wait(COOLDOWN);
-    expect(types()).toEqual(["failed", "failed", "failed", "fetched"]);
+    expect(types().slice(-2)).toEqual(["failed", "fetched"]);
+    fail();
     await wait(REFRESH - 1);
-    expect(fetch).toHaveBeenCalledTimes(4);
+    expect(fetch).toHaveBeenCalledTimes(9);
+    await wait(1 + 1_000);
+    expect(fetch).toHaveBeenCalledTimes(11);
   });
+
+  it.each([
+    [0, REFRESH],
+    [0.5, REFRESH * 0.9],
+    [0.999_999, REFRESH * 0.8 + 1],
+  ])(
+    "starts up to a fifth earlier at random, so that servers do not fetch together: %d",
+    async (random, at) => {
+      vi.mocked(Math.random).mockReturnValue(random);
+      const { server } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      await wait(at - 2);
+      expect(fetch).toHaveBeenCalledTimes(1);
+      await wait(2);
+      expect(fetch).toHaveBeenCalledTimes(2);
+    },
+  );
 
   it.each([
     ["fails", { cooldownMs: 0 }, fail],

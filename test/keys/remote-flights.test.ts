@@ -3,7 +3,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createIssuer } from "../support/issuer.ts";
-import { COOLDOWN, createRemote, MAX_AGE, setOf, type Signers, withKid } from "../support/remote-keys.ts";
+import {
+  COOLDOWN,
+  createRemote,
+  MAX_AGE,
+  RETRY,
+  setOf,
+  type Signers,
+  withKid,
+} from "../support/remote-keys.ts";
 import { verdictOf } from "../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
@@ -84,16 +92,21 @@ describe("the fetch for an unknown kid", () => {
   });
 
   it.each([
-    ["responds", "key", () => publish(first)],
-    ["fails", "unavailable", () => issuer.answer("/jwks", behave.status(500))],
-  ])("sends one request per cooldown when the issuer %s", async (_, expected, answer) => {
+    ["cooldown when the issuer responds", "key", COOLDOWN, () => publish(first)],
+    [
+      "second after the issuer failed",
+      "unavailable",
+      RETRY,
+      () => issuer.answer("/jwks", behave.status(500)),
+    ],
+  ])("sends one request per %s", async (_, expected, cooldown, answer) => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     answer();
     pass(COOLDOWN);
     const tokens = await unknownKids(100);
     for (const token of tokens) expect(await verdict(token)).toBe(expected);
-    pass(COOLDOWN - 1);
+    pass(cooldown - 1);
     for (const token of tokens) expect(await verdict(token)).toBe(expected);
     expect(asked()).toBe(2);
     pass(1);
@@ -131,7 +144,7 @@ describe("the fetch for an unknown kid", () => {
     expect(await verdict(await second.token())).toBe("accepted");
   });
 
-  it("sends no request if no key of the set has a kid", async () => {
+  it("sends no request for a kid if no key of the set has one", async () => {
     const { kid, ...bare } = first.publicJwk;
     issuer.answer("/jwks", behave.json({ keys: [bare] }));
     const { verdict, pass } = createRemote({ jwksUri });
@@ -139,7 +152,6 @@ describe("the fetch for an unknown kid", () => {
     expect(await verdict(token)).toBe("accepted");
     pass(COOLDOWN);
     expect(await verdict(token)).toBe("accepted");
-    expect(await verdict(await second.token())).toBe("signature");
     expect(asked()).toBe(1);
   });
 
@@ -153,11 +165,11 @@ describe("the fetch for an unknown kid", () => {
     expect(asked()).toBe(2);
   });
 
-  it.each([undefined, "first"])("sends a request for any kid when the set is empty: %j", async (kid) => {
+  it.each([undefined, "first"])("sends one request per cooldown when the set is empty: %j", async (kid) => {
     publish();
     const { verdict, pass } = createRemote({ jwksUri });
     const token = await first.token({}, { kid });
-    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("key");
+    for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("unavailable");
     pass(COOLDOWN);
     issuer.answer("/jwks", behave.status(500));
     for (let turn = 0; turn < 2; turn += 1) expect(await verdict(token)).toBe("unavailable");
@@ -172,6 +184,61 @@ describe("the fetch for an unknown kid", () => {
     const { verdict } = createRemote({ jwksUri }, { algorithms: ["RS256", "ES256"] });
     expect(await verdict(await elliptic.token())).toBe("key");
     expect(await verdict(await first.token())).toBe("accepted");
+  });
+});
+
+describe("the fetch after a bad signature", () => {
+  const reused = { publicJwk: { ...second.publicJwk, kid: "first" } };
+  const newToken = () => second.token({}, { kid: "first" });
+
+  it("accepts a new key with the kid of an old one, and rejects the old key", async () => {
+    const { verdict, types } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(reused);
+    expect(await verdict(await newToken())).toBe("accepted");
+    expect(await verdict(await first.token())).toBe("signature");
+    expect([asked(), types()]).toEqual([2, ["fetched", "fetched", "rotated"]]);
+  });
+
+  it("accepts a new key without a kid", async () => {
+    const bare = ({ publicJwk: { kid, ...jwk } }: typeof first) => ({ publicJwk: jwk });
+    publish(bare(first));
+    const { verdict } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    publish(bare(second));
+    expect(await verdict(await second.token({}, { kid: undefined }))).toBe("accepted");
+  });
+
+  it("sends one request per cooldown for a thousand bad signatures, together with unknown kids", async () => {
+    const { verdict, pass } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    const bad = withKid(await second.token(), "first");
+    const unknown = await unknownKids(10);
+    for (const count of [2, 3]) {
+      const verdicts = await Promise.all([...Array(1_000).keys()].map(() => verdict(bad)));
+      expect(new Set(verdicts)).toEqual(new Set(["signature"]));
+      for (const token of unknown) expect(await verdict(token)).toBe("key");
+      pass(COOLDOWN - 1);
+      expect(await verdict(bad)).toBe("signature");
+      expect(asked()).toBe(count);
+      pass(1);
+    }
+  });
+
+  it("rejects the token if the issuer fails, and keeps the keys", async () => {
+    const { verdict } = createRemote({ jwksUri });
+    await verdict(await first.token());
+    issuer.answer("/jwks", behave.status(500));
+    expect(await verdict(await newToken())).toBe("signature");
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(asked()).toBe(2);
+  });
+
+  it("is not sent for a token that is expired or meant for another service", async () => {
+    const { verdict } = createRemote({ jwksUri });
+    expect(await verdict(await first.token({ exp: 1 }))).toBe("expired");
+    expect(await verdict(await first.token({ aud: "other" }))).toBe("audience");
+    expect(asked()).toBe(1);
   });
 });
 

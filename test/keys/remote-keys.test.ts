@@ -2,7 +2,15 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../support/resource-servers.ts";
-import { COOLDOWN, createRemote, MAX_AGE, REFRESH, setOf, type Signers } from "../support/remote-keys.ts";
+import {
+  COOLDOWN,
+  createRemote,
+  MAX_AGE,
+  REFRESH,
+  setOf,
+  type Signers,
+  STALE,
+} from "../support/remote-keys.ts";
 
 const first = createIssuer({ kid: "first" });
 const second = createIssuer({ kid: "second" });
@@ -25,7 +33,7 @@ describe("a remote JWK Set", () => {
     const { verdict, events } = createRemote({ jwksUri });
     for (const { token } of [first, second, first]) expect(await verdict(await token())).toBe("accepted");
     expect(asked()).toBe(1);
-    expect(events).toEqual([{ type: "fetched", source: jwksUri }]);
+    expect(events).toMatchObject([{ type: "fetched", source: jwksUri }]);
   });
 
   it("sends no request at construction or for a token that is rejected without keys", async () => {
@@ -47,15 +55,7 @@ describe("a remote JWK Set", () => {
     const { verdict, events } = createRemote({ jwksUri: `${jwksUri}?key=canary` }, named);
     expect(await verdict(await first.token({ iss: named.issuer }))).toBe("accepted");
     expect(seen).toEqual(["GET", undefined, undefined, "application/json, application/jwk-set+json"]);
-    expect(events).toEqual([{ type: "fetched", source: jwksUri, ...named }]);
-  });
-
-  it.each<readonly [string, object]>([
-    ["of another algorithm", createIssuer({ algorithm: "ES256" }).publicJwk],
-    ["for encryption", { ...first.publicJwk, use: "enc" }],
-  ])("does not verify tokens with a key %s", async (_, jwk) => {
-    issuer.answer("/jwks", behave.json({ keys: [jwk] }));
-    expect(await createRemote({ jwksUri }).verdict(await first.token())).toBe("key");
+    expect(events).toMatchObject([{ type: "fetched", source: jwksUri, ...named }]);
   });
 });
 
@@ -181,14 +181,36 @@ describe("a rotation", () => {
     await verdict(await first.token());
     expect(types()).toEqual(["fetched", "fetched"]);
   });
+});
 
-  it("withdraws every key when the set is empty", async () => {
-    const { server, verdict, pass, types } = createRemote({ jwksUri });
+describe.each<readonly [string, object]>([
+  ["without keys", { keys: [] }],
+  ["without a key for the algorithm", setOf(createIssuer({ algorithm: "ES256" }))],
+  ["with only weak keys", { keys: [{ ...first.publicJwk, e: "AQ" }] }],
+])("a set %s", (_, useless) => {
+  it("keeps the previous keys in use for staleMs, then makes the keys unavailable", async () => {
+    const { server, verdict, pass, events } = createRemote({ jwksUri });
     await verdict(await first.token());
-    publish();
+    issuer.answer("/jwks", behave.json(useless));
     pass(MAX_AGE);
-    for (const kid of ["first", undefined]) expect(await verdict(await first.token({}, { kid }))).toBe("key");
-    expect(types()).toEqual(["fetched", "fetched", "rotated", "failed"]);
-    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys. There is no key for RS256.`);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(await verdict(await first.token({}, { kid: undefined }))).toBe("accepted");
+    expect(await verdict(await second.token())).toBe("unavailable");
+    expect(events.map(({ type }) => type)).toEqual(["fetched", "failed", "stale"]);
+    expect(events[1]?.message).toMatch(/jwks has no usable keys\. .*There is no key for RS256\.$/);
+    pass(STALE);
+    expect(await verdict(await first.token())).toBe("unavailable");
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys.`);
+    publish(second);
+    pass(COOLDOWN);
+    expect(await verdict(await second.token())).toBe("accepted");
+    expect(await verdict(await first.token())).toBe("key");
+  });
+
+  it("makes the keys unavailable at boot", async () => {
+    issuer.answer("/jwks", behave.json(useless));
+    const { server, verdict } = createRemote({ jwksUri });
+    expect(await verdict(await first.token())).toBe("unavailable");
+    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys.`);
   });
 });

@@ -69,6 +69,23 @@ describe.each(applications)("%s, in an outage longer than staleMs", (_, createAp
   });
 });
 
+it("says in Retry-After when the keys are fetched again: at least 1 second, at most the cooldown", async () => {
+  issuer.answer("/jwks", behave.status(500));
+  const { server, pass } = createRemote({ jwksUri: `${issuer.url}/jwks`, cooldownMs: 3_500 });
+  const authorization = `Bearer ${await first.token({ scopes: ["agents:read"] })}`;
+  const retryAfter = async () => {
+    const decision = await server.check({ method: "GET", target: "/agents", authorization });
+    return decision.allowed ? undefined : server.refuse(decision).headers["Retry-After"];
+  };
+  const told = [];
+  // Each 0 is the moment of a fetch that fails.
+  for (const passed of [0, 999, 1, 500, 1_500, 0, 3_499]) {
+    pass(passed);
+    told.push(await retryAfter());
+  }
+  expect(told).toEqual(["1", "1", "2", "2", "4", "4", "1"]);
+});
+
 it("passes the cause to onDecision for logging", async () => {
   const decisions: unknown[] = [];
   const onDecision = (decision: unknown) => void decisions.push(decision);

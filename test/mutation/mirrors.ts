@@ -7,6 +7,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "parse-pattern": ["pattern"],
   "pattern-dialects": ["pattern", "route-fit"],
   rule: ["find-rules"],
+  weigh: ["decision"],
   "required-scope": ["requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
   verifier: ["verifier", "claims"],

@@ -71,6 +71,15 @@ describe("createRefusal", () => {
     expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
   });
 
+  it("sends the Retry-After of the decision", () => {
+    const refuser = createRefuser(SILENT);
+    for (const retryAfterSeconds of [1, 30]) {
+      const refused = refuse("keys_unavailable", [], { retryAfterSeconds });
+      expect(refuser(refused).headers["Retry-After"]).toBe(String(retryAfterSeconds));
+    }
+    expect(refuser(refuse("keys_unavailable")).headers["Retry-After"]).toBe("5");
+  });
+
   it("sends Retry-After only if a retry can succeed", () => {
     const reasons: readonly RefusalReason[] = [
       "request_ambiguous",

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
 const never: unknown = new Promise(() => undefined);
@@ -136,10 +137,10 @@ describe("onKeyEvent", () => {
     writeFileSync(file, JSON.stringify({ keys: [issuer.publicJwk] }));
     const server = createServer({ keys: { jwksFile: file }, onKeyEvent: onKeyEvent });
     expect((await check(server)).allowed).toBe(true);
-    writeFileSync(next, '{"keys":[]}');
+    writeFileSync(next, JSON.stringify({ keys: [createIssuer({ kid: "other" }).publicJwk] }));
     renameSync(next, file);
-    expect(await check(server)).toMatchObject({ rejection: "key" });
+    expect(await check(server)).toMatchObject({ rejection: "signature" });
     rmSync(file);
-    expect(await check(server)).toMatchObject({ rejection: "key" });
+    expect(await check(server)).toMatchObject({ rejection: "signature" });
   });
 });

@@ -47,7 +47,8 @@ const SECRETS: readonly string[] = [
 /** A value in every way that a log might write it: inspected to the bottom, as JSON, member by member, and its text. */
 function shown(value: unknown, seen = new Set()): string {
   if ((typeof value !== "object" && typeof value !== "function") || value === null) return String(value);
-  if (seen.has(value)) return "";
+  // The prototype of dates cannot be written as JSON.
+  if (seen.has(value) || value === Date.prototype) return "";
   seen.add(value);
   const texts = [
     inspect(value, {

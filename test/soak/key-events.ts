@@ -1,7 +1,7 @@
 import { type KeyEvent } from "scopegate";
 import { type Row } from "../support/table.ts";
 
-const TYPES: readonly KeyEvent["type"][] = ["fetched", "rotated", "failed", "stale"];
+const TYPES: readonly KeyEvent["type"][] = ["fetched", "rotated", "failed", "stale", "stale_ended"];
 
 /** Counts the key events of each service. */
 export class KeyEvents {

@@ -5,6 +5,8 @@ import { type KeyEvent, type KeySource, type ResourceServer, type ResourceServer
 import { createServer, NOW, verdictOf } from "./resource-servers.ts";
 
 export const [TIMEOUT, COOLDOWN, MAX_AGE, STALE] = [5_000, 30_000, 600_000, 3_600_000] as const;
+/** How long no request is sent after the first failure. It doubles with each failure, up to `COOLDOWN`. */
+export const RETRY = 1_000;
 /** When a set is refreshed in the background, with the default options. */
 export const REFRESH = 450_000;
 

@@ -12,6 +12,8 @@ export function createVerifier(
     holds: () => true,
     ready: () => Promise.resolve(),
     close: () => undefined,
+    refresh: () => Promise.resolve(),
+    status: () => ({ source: "test", state: "fresh", keyIds: [] }),
   });
   return (token) => {
     const read = findFormMistake(token, 16_384) ?? readJwt(token);

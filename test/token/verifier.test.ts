@@ -638,6 +638,8 @@ describe("createTokenVerifier", () => {
       holds: () => true,
       ready: () => Promise.resolve(),
       close: () => undefined,
+      refresh: () => Promise.resolve(),
+      status: () => ({ source: "test", state: "fresh", keyIds: [] }),
     });
     expect(await verify({ ...read.jwt, encoded: await other.token() })).toEqual({
       kind: "rejected",

@@ -1,0 +1,144 @@
+import { attempt } from "../errors.ts";
+import { type KeyState } from "./key-event.ts";
+
+/** When a remote set is fetched and how long it is used, in milliseconds. */
+export interface RemoteTiming {
+  /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
+  readonly timeoutMs: number;
+  /**
+   * How long no request is sent for a token after the source did not have its key. After a failure, the first
+   * delay is one second, and each failure doubles it up to this time. Default: `30_000`.
+   */
+  readonly cooldownMs: number;
+  /**
+   * The maximum age of keys: a key that the issuer withdraws is rejected after this time at the latest, as
+   * long as the source responds. Keys are refreshed in the background before that. Default: `600_000`, ten
+   * minutes.
+   */
+  readonly maxAgeMs: number;
+  /** How much longer the last good keys are used while their source fails. Default: `3_600_000`, one hour. */
+  readonly staleMs: number;
+}
+
+/**
+ * `maxAgeMs` is `Infinity` for a source that shows each change at once: its keys are fresh until the source
+ * fails.
+ */
+interface AgeRules extends Omit<RemoteTiming, "timeoutMs"> {
+  readonly now: () => number;
+}
+
+/**
+ * Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones
+ * expire.
+ */
+const REFRESH_AT = 0.75;
+/**
+ * Timers are shortened by up to this fraction at random, so that servers that started together do not fetch
+ * together.
+ */
+const JITTER = 0.2;
+/** The shortest delay of a timer, even if the options set shorter times. */
+const MIN_DELAY_MS = 1_000;
+
+/** The age of the keys of one source, and its failures. */
+export class KeyAge {
+  readonly #rules: AgeRules;
+  /** When the keys were requested; `undefined` before the first success. */
+  #loadedAt: number | undefined;
+  #maxAgeMs: number;
+  /** Why the last attempt failed; `undefined` if it succeeded. */
+  #error: Error | undefined;
+  /**
+   * Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys
+   * valid.
+   */
+  #isDown = false;
+  /** When the source last failed or did not have a requested key. */
+  #cooldownStart: number | undefined;
+  /** The number of failures since the last success. */
+  #failures = 0;
+
+  constructor(rules: AgeRules) {
+    this.#rules = rules;
+    this.#maxAgeMs = rules.maxAgeMs;
+  }
+
+  get error(): Error | undefined {
+    return this.#error;
+  }
+
+  succeed(loadedAt: number): void {
+    this.#loadedAt = loadedAt;
+    this.#maxAgeMs = this.#rules.maxAgeMs;
+    this.#error = undefined;
+    this.#isDown = false;
+    this.#failures = 0;
+  }
+
+  fail(error: Error, isClosed: boolean): void {
+    this.#error = error;
+    this.startCooldown();
+    if (isClosed) return;
+    this.#isDown = true;
+    this.#failures += 1;
+    if (this.#loadedAt === undefined || this.#maxAgeMs !== Infinity) return;
+    this.#loadedAt = this.#cooldownStart;
+    this.#maxAgeMs = 0;
+  }
+
+  /** Until when the keys can be used while their source fails, in milliseconds since the epoch. */
+  staleUntil(): number | undefined {
+    if (!this.#isDown || this.#loadedAt === undefined) return undefined;
+    return this.#loadedAt + this.#maxAgeMs + this.#rules.staleMs;
+  }
+
+  state(): KeyState {
+    if (this.#loadedAt === undefined) return this.#error ? "unavailable" : "not loaded";
+    const age = this.#since(this.#loadedAt);
+    if (age < this.#maxAgeMs) return "fresh";
+    // An age of NaN is not less than anything.
+    return this.#isDown && age < this.#maxAgeMs + this.#rules.staleMs ? "stale" : "unavailable";
+  }
+
+  /** Whether loaded keys should be refreshed now. */
+  isDue(): boolean {
+    if (this.#loadedAt === undefined || (this.#error && !this.isCooledDown())) return false;
+    return this.#since(this.#loadedAt) >= this.#maxAgeMs * REFRESH_AT;
+  }
+
+  /** The delay until the keys should be refreshed without a request; `undefined` for never. */
+  delay(): number | undefined {
+    const delay = this.#error ? this.#cooldownMs() : this.#rules.maxAgeMs * REFRESH_AT;
+    if (delay === Infinity) return undefined;
+    return Math.max(delay * (1 - JITTER * Math.random()), MIN_DELAY_MS);
+  }
+
+  /** Whether a token may cause another attempt. */
+  isCooledDown(): boolean {
+    return this.#remainingCooldownMs() <= 0;
+  }
+
+  retryAfterSeconds(): number {
+    return Math.max(Math.ceil(this.#remainingCooldownMs() / 1000), 1);
+  }
+
+  startCooldown(): void {
+    this.#cooldownStart = attempt(this.#rules.now) ?? this.#cooldownStart;
+  }
+
+  /** Doubles with each failure, so that a short outage ends soon. */
+  #cooldownMs(): number {
+    const { cooldownMs } = this.#rules;
+    return this.#failures > 0 ? Math.min(MIN_DELAY_MS * 2 ** (this.#failures - 1), cooldownMs) : cooldownMs;
+  }
+
+  #remainingCooldownMs(): number {
+    return this.#cooldownStart === undefined ? 0 : this.#cooldownMs() - this.#since(this.#cooldownStart);
+  }
+
+  /** Absolute, because a clock that is set back must not keep withdrawn keys valid for longer. */
+  #since(time: number): number {
+    return Math.abs(this.#rules.now() - time);
+  }
+}

@@ -1,0 +1,197 @@
+import { withinLimit } from "../runtime/time-limit.ts";
+import { type LoadedJwks } from "./jwks.ts";
+import { KeyAge, type RemoteTiming } from "./key-age.ts";
+import { type KeyLoadReason, type KeySourceContext, type KeySourceStatus } from "./key-event.ts";
+import { KeyReport } from "./key-report.ts";
+import {
+  importMaterial,
+  keyIdsOf,
+  type KeyQuery,
+  type KeyResolver,
+  selectKeys,
+  type VerificationKey,
+} from "./verification-key.ts";
+
+interface LoadRules extends RemoteTiming {
+  /** The file or URL of the source as messages show it. */
+  readonly source: string;
+  /** Loads the set. `known` are the keys in use. */
+  readonly load: (known: LoadedJwks["keys"], signal: AbortSignal) => Promise<LoadedJwks>;
+  /** Whether the source has changed since it was last read, if it shows that without being read. */
+  readonly isChanged?: () => boolean;
+  /** The set, if it is loaded already. */
+  readonly first?: LoadedJwks;
+  readonly now: () => number;
+  readonly emit: KeySourceContext["onKeyEvent"];
+}
+
+/**
+ * The keys of a JWK Set that changes, one load at a time. Fresh keys are used at once, others only while
+ * the source fails, for `staleMs`. Without usable keys `find` throws: an outage says nothing about a token.
+ */
+export class LoadedKeys implements KeyResolver {
+  readonly #rules: LoadRules;
+  readonly #age: KeyAge;
+  #keys: ReadonlyMap<string, VerificationKey> = new Map();
+  #list: readonly VerificationKey[] = [];
+  #loading: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #report: KeyReport;
+  readonly #closing = new AbortController();
+
+  constructor(rules: LoadRules) {
+    this.#rules = rules;
+    this.#age = new KeyAge(rules);
+    this.#report = new KeyReport(rules, this.#age, () => keyIdsOf(this.#list));
+    if (!rules.first) return;
+    this.#use(rules.first.keys, 0);
+    this.#report.recordSuccess();
+  }
+
+  find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
+    const found = this.#select(query);
+    return found?.isFinal ? found.keys : this.#findAfterLoad(query);
+  }
+
+  async findNewer(query: KeyQuery): Promise<readonly VerificationKey[]> {
+    const known = this.#list;
+    try {
+      if (!this.#loading && (this.#rules.isChanged || !this.#age.isCooledDown())) return [];
+      await this.#load("bad_signature");
+      this.#age.startCooldown();
+      const found = this.#select(query)?.keys ?? [];
+      return found.filter((key) => !known.includes(key));
+    } catch {
+      // The clock failed.
+      return [];
+    }
+  }
+
+  retryAfterSeconds(): number {
+    return this.#age.retryAfterSeconds();
+  }
+
+  holds(key: VerificationKey): boolean {
+    return this.#usableKeys()?.includes(key) ?? false;
+  }
+
+  async ready(): Promise<void> {
+    if (this.#age.error || this.#age.state() !== "fresh" || this.#isChanged()) await this.#load("requested");
+    await this.#requireKeys();
+  }
+
+  async refresh(): Promise<void> {
+    await this.#loading;
+    await this.#load("requested");
+    await this.#requireKeys();
+  }
+
+  status(): KeySourceStatus {
+    return this.#report.status();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#closing.abort();
+  }
+
+  async #requireKeys(): Promise<void> {
+    if (this.#age.error) throw this.#age.error;
+    await importMaterial(this.#list);
+  }
+
+  #isChanged(): boolean {
+    return this.#rules.isChanged?.() ?? false;
+  }
+
+  /** The keys that can be used without waiting. Starts a background refresh when one is due. */
+  #usableKeys(): readonly VerificationKey[] | undefined {
+    if (this.#isChanged()) return undefined;
+    if (this.#age.isDue()) void this.#load(this.#age.error ? "retry" : "age");
+    const state = this.#age.state();
+    this.#report.observe(state);
+    return state === "fresh" || state === "stale" ? this.#list : undefined;
+  }
+
+  /** The usable keys for a token. They are final unless a newer set could contain a key with its `kid`. */
+  #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
+    const all = this.#usableKeys();
+    if (!all) return undefined;
+    const keys = selectKeys(all, query);
+    const isNamed = query.kid === undefined || keys[0]?.kid === query.kid;
+    const isFound = keys.length > 0 && (isNamed || all.every(({ kid }) => kid === undefined));
+    const isLatest = this.#rules.isChanged !== undefined && !this.#age.error;
+    return { keys, isFinal: isFound || isLatest };
+  }
+
+  async #findAfterLoad(query: KeyQuery): Promise<readonly VerificationKey[]> {
+    const isChanged = this.#isChanged();
+    if (this.#loading || isChanged || this.#age.isCooledDown())
+      await this.#load(isChanged ? "changed" : this.#list.length > 0 ? "unknown_kid" : "first_use");
+    const found = this.#select(query);
+    if (found?.isFinal) return found.keys;
+    const { error } = this.#age;
+    // After a failure, the missing key may exist: the token cannot be judged.
+    if (!found || error)
+      throw error ?? new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
+    if (this.#age.isCooledDown()) this.#age.startCooldown();
+    return found.keys;
+  }
+
+  /** Never rejects, but sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */
+  #load(reason: KeyLoadReason): Promise<void> {
+    return (this.#loading ??= Promise.resolve()
+      .then(() => {
+        this.#report.reason = reason;
+        return this.#read();
+      })
+      .finally(() => (this.#loading = undefined)));
+  }
+
+  async #read(): Promise<void> {
+    const { source, load, timeoutMs, now } = this.#rules;
+    clearTimeout(this.#timer);
+    const request = new AbortController();
+    const abort = () => request.abort();
+    if (this.#closing.signal.aborted) abort();
+    this.#closing.signal.addEventListener("abort", abort);
+    try {
+      // The age counts from the request: the source may change the set while it responds.
+      const requestedAt = now();
+      this.#accept(await withinLimit(load(this.#keys, request.signal), source, timeoutMs), requestedAt);
+    } catch (error) {
+      const failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
+      const isClosed = this.#closing.signal.aborted;
+      this.#age.fail(failure, isClosed);
+      if (!isClosed) this.#report.fail(failure);
+    }
+    this.#closing.signal.removeEventListener("abort", abort);
+    // Stops reading a response that came too late.
+    abort();
+    this.#schedule();
+  }
+
+  #accept({ keys, problems }: LoadedJwks, loadedAt: number): void {
+    const { source } = this.#rules;
+    const message = problems.join(" ");
+    // Without this, a mistake of the issuer would reject every token.
+    if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
+    const isFirst = this.#list.length === 0;
+    const isRotated = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));
+    this.#use(keys, loadedAt);
+    this.#report.succeed(isRotated && !isFirst, message);
+  }
+
+  #use(keys: LoadedJwks["keys"], loadedAt: number): void {
+    this.#keys = keys;
+    this.#list = [...keys.values()];
+    this.#age.succeed(loadedAt);
+  }
+
+  /** Keeps the keys fresh without requests, and notices when the source works again. */
+  #schedule(): void {
+    const delay = this.#age.delay();
+    if (this.#closing.signal.aborted || delay === undefined) return;
+    this.#timer = setTimeout(() => void this.#load(this.#age.error ? "retry" : "age"), delay).unref();
+  }
+}

@@ -1,0 +1,62 @@
+/** Whether granted scopes meet a requirement, and which of them do. */
+import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
+import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import { grantedScopesOf, type Principal } from "../token/principal.ts";
+import { type CompiledRequirement } from "./requirement.ts";
+import { type RuleMatch } from "./rule.ts";
+
+/** Whether the scopes of a principal satisfy every rule. */
+export function areSatisfied(
+  matches: readonly RuleMatch[],
+  principal: Principal,
+  scopeRules: ScopeRules,
+): boolean {
+  const granted = grantedScopesOf(principal, scopeRules);
+  return matches.every((match) => isMet(match.compiled.requirement, match, granted));
+}
+
+function isMet(
+  requirement: CompiledRequirement,
+  { parameter }: Pick<RuleMatch, "parameter">,
+  granted: GrantedScopes,
+): boolean {
+  const isCovered = (scope: RequiredScope): boolean => granted.covers(bindParts(scope, parameter));
+  switch (requirement.kind) {
+    case "public":
+    case "optional":
+      return true;
+    case "filtered":
+      return granted.findSome(requirement.resource, requirement.action, "") !== undefined;
+    case "allOf":
+      return requirement.scopes.every(isCovered);
+    case "anyOf":
+      return requirement.scopes.some(isCovered);
+  }
+}
+
+/** What one requirement asked for and found. */
+export interface Weighed {
+  readonly required: readonly string[];
+  readonly satisfied: readonly Satisfaction[];
+  readonly isMet: boolean;
+}
+
+export function weigh(
+  requirement: CompiledRequirement,
+  match: Pick<RuleMatch, "parameter">,
+  granted: GrantedScopes,
+): Weighed {
+  const weighed = { required: [] as string[], satisfied: [] as Satisfaction[] };
+  const add = (required: string, found: Satisfaction | undefined): void => {
+    weighed.required.push(required);
+    if (found) weighed.satisfied.push(found);
+  };
+  if (requirement.kind === "filtered") {
+    const { resource, action, scope } = requirement;
+    add(scope.text, granted.findSome(resource, action, scope.text));
+  } else if ("scopes" in requirement) {
+    for (const { parts, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
+      add(text, granted.find(parts, text));
+  }
+  return { ...weighed, isMet: isMet(requirement, match, granted) };
+}
