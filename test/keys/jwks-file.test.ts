@@ -385,7 +385,11 @@ describe("a JWK Set in a file with two secrets of one kid", () => {
     expect(await verdictOf(server, await sign("b").token())).toBe("signature");
     expect(await verdictOf(server, await sign("a").token())).toBe("accepted");
     expect(events).toMatchObject([
-      { type: "failed", source: file, message: expect.stringContaining("two secrets with the same `kid`") },
+      {
+        type: "failed",
+        source: file,
+        message: expect.stringContaining("two secrets with the same `kid`") as string,
+      },
       { type: "stale" },
     ]);
   });

@@ -4,4 +4,5 @@
  */
 import fc from "fast-check";
 
-fc.configureGlobal({ seed: 6749, interruptAfterTimeLimit: 500 });
+fc.configureGlobal({ seed: 6749 });
+fc.installGlobalPlugin(fc.interruptAfterTimeLimit(500));
