@@ -67,9 +67,6 @@ export function guard(
   return chain(pipelineOf(server).decide(first, isRouteChecked), keepVerdict, guarded);
 }
 
-/** Whether a guard has seen the request. */
-export const isGuarded = (raw: object): boolean => Kept.of(raw) !== undefined;
-
 /** Adapters' notes on a guarded request: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
@@ -77,32 +74,30 @@ export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 export const guardedApplications = (raw: object): readonly (object | undefined)[] =>
   (Kept.of(raw) ?? []).map(({ application }) => application);
 
-/**
- * Decides a request again at a route that is about to run, for each guard that it passed: the route may have
- * another rule than the path, and a middleware may have changed the request. Without patterns, the route does
- * not match the request any more, and the request is refused.
- */
-export function guardRoute(
-  raw: object,
-  request: Pick<AccessRequest, "method" | "target">,
-  patterns: readonly string[] | undefined,
-): PendingRefusal {
-  return decideFrom(0, Kept.of(raw) ?? [], request, patterns);
+/** A route that is about to run, and the request as it is now. */
+export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
+  /** How the route is written; `undefined` if it no longer matches the request, which is then refused. */
+  readonly patterns: readonly string[] | undefined;
 }
 
-function decideFrom(
-  index: number,
-  all: readonly Guarded[],
-  request: Pick<AccessRequest, "method" | "target">,
-  patterns: readonly string[] | undefined,
-): PendingRefusal {
+/**
+ * Decides a request again at a route that is about to run, for each guard that it passed: the route may have
+ * another rule than the path, and a middleware may have changed the request.
+ */
+export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusal {
+  const all = Kept.of(raw);
+  return all && decideFrom(0, all, find());
+}
+
+function decideFrom(index: number, all: readonly Guarded[], route: RunningRoute): PendingRefusal {
   const guarded = all[index];
   if (!guarded) return undefined;
   const { server, verdict } = guarded;
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.isAllowed) return refusalOf(verdict, server);
-  const refusal = chain(pipelineOf(server).decideRoute(verdict, request, patterns), keepVerdict, guarded);
-  return chain(refusal, (known, after) => known ?? decideFrom(after, all, request, patterns), index + 1);
+  const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
+  const refusal = chain(decided, keepVerdict, guarded);
+  return chain(refusal, (known, after) => known ?? decideFrom(after, all, route), index + 1);
 }
 
 function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {

@@ -5,7 +5,7 @@
 export function watchProperty<Owner extends object>(
   holder: Owner,
   name: keyof Owner & string,
-  onAssigned: (owner: Owner) => void,
+  onAssigned: (owner: Owner, value: unknown) => void,
   placeOf: (owner: Owner) => object | undefined = () => undefined,
 ): void {
   const key = Symbol(name);
@@ -26,7 +26,7 @@ export function watchProperty<Owner extends object>(
       place[key] = value;
       // Another copy of the package may watch the same objects.
       present?.set?.call(this, value);
-      onAssigned(this);
+      onAssigned(this, value);
     },
   });
 }

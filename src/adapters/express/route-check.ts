@@ -4,7 +4,7 @@
  */
 import { settle } from "../../runtime/pending.ts";
 import { watchProperty } from "../../runtime/watch-property.ts";
-import { guardRoute, isGuarded, notesOf } from "../guard.ts";
+import { guardRoute, notesOf, type RunningRoute } from "../guard.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
 import { patternsAt } from "./route-patterns.ts";
@@ -38,7 +38,7 @@ function findHolder(request: object): object {
 
 function watch(holder: { readonly route?: unknown }): void {
   watched.add(holder);
-  const putChecks = ({ route }: typeof holder): void => {
+  const putChecks = (_: object, route: unknown): void => {
     if (isRoute(route)) for (const layer of route.stack) putCheck(layer, route);
   };
   watchProperty(holder, "route", putChecks, notesOf);
@@ -59,19 +59,18 @@ type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;
 
 /** Returns what the handler returns: Express 5 waits for its promise. */
 function behindCheck(handle: Handler, route: ExpressRoute): Handler {
-  const checked: Handler = (request, response, next) => {
-    if (!isGuarded(request)) return handle(request, response, next);
-    return settle(
-      () => checkRoute(request, route),
+  const checked: Handler = (request, response, next) =>
+    settle(
+      () => guardRoute(request, () => runningRoute(request, route)),
       (refusal) => send(response, refusal),
       (fault) => (fault ? next(fault) : handle(request, response, next)),
     );
-  };
   // The properties by which other packages recognize the handler.
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));
 }
 
-function checkRoute(request: ExpressRequest, route: ExpressRoute): ReturnType<typeof guardRoute> {
-  const target = readTarget(request);
-  return guardRoute(request, { method: readMethod(request), target }, patternsAt(request, route));
-}
+const runningRoute = (request: ExpressRequest, route: ExpressRoute): RunningRoute => ({
+  method: readMethod(request),
+  target: readTarget(request),
+  patterns: patternsAt(request, route),
+});

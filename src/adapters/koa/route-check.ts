@@ -3,7 +3,7 @@
  * all routes that match. An accessor on the contexts' prototype notices it and puts a check before them.
  */
 import { watchProperty } from "../../runtime/watch-property.ts";
-import { guardRoute, isGuarded, type PendingRefusal } from "../guard.ts";
+import { guardRoute, type RunningRoute } from "../guard.ts";
 import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
@@ -44,14 +44,18 @@ function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);
   const check = (context: KoaContext, next: () => Promise<unknown>) =>
-    proceed(context, isGuarded(context.req) ? checkRoute(context, layer) : undefined, next);
+    proceed(
+      context,
+      guardRoute(context.req, () => runningRoute(context, layer)),
+      next,
+    );
   checks.add(check);
   const handlers = layer.stack.filter((handle) => !checks.has(handle as object));
   // A new array: the routes of an array of paths share one.
   layer.stack = [check, ...handlers];
 }
 
-function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
+function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const method = context.method.toUpperCase();
   const router = context.router as KoaRouter | undefined;
   if (!router)
@@ -65,7 +69,7 @@ function checkRoute(context: KoaContext, layer: KoaLayer): PendingRefusal {
   // A route that was matched by another method than the request has now is none of this request.
   const pattern = prefix === "" ? patternOf(layer) : literalPattern(prefix) + patternOf(layer);
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
-  return guardRoute(context.req, { method, target }, patterns);
+  return { method, target, patterns };
 }
 
 /** Where a route matches more paths than its pattern, no rule can cover it. */
