@@ -3,6 +3,7 @@ import { debuglog } from "node:util";
 import { type IssuerConfiguration } from "./token/issuers.ts";
 import { type Refused } from "./policy/decision.ts";
 import { type AccessRequest } from "./request.ts";
+import { printable } from "./runtime/printable.ts";
 
 type Log = ((message: string, ...values: readonly unknown[]) => void) & { readonly enabled: boolean };
 
@@ -17,8 +18,9 @@ export function createRefusalLog(
     const { reason, rejection, claim, rule } = refused;
     const found = [reason, rejection, claim].filter((part) => part !== undefined).join(", ");
     const details = [rule && `rule ${JSON.stringify(rule.key)}`, ...describeExpected(refused, issuers)];
-    // As JSON: a target of `server.check` may contain line breaks.
-    log("%s", [`${JSON.stringify(`${method} ${target}`)} ${found}`, ...details.filter(Boolean)].join("; "));
+    const parts = [`${JSON.stringify(`${method} ${target}`)} ${found}`, ...details.filter(Boolean)];
+    // The target and the scopes of a token may contain line breaks and terminal escapes.
+    log("%s", printable(parts.join("; ")));
   };
 }
 

@@ -1,5 +1,6 @@
 /** One request as strings, and how its path is read. */
 import { attempt } from "./errors.ts";
+import { printable } from "./runtime/printable.ts";
 
 /** One request as strings, so that the core depends on no framework. */
 export interface AccessRequest {
@@ -104,7 +105,7 @@ export function withoutCredentials(
   request: AccessRequest,
 ): Omit<AccessRequest, "authorization" | "cookie" | "source"> {
   const { authorization, cookie, source, ...observed } = request;
-  return { ...observed, target: pathOf(originForm(request.target) ?? "").replace(/#.*/s, "") };
+  return { ...observed, target: printable(pathOf(originForm(request.target) ?? "").replace(/#.*/s, "")) };
 }
 
 /** An optional property of a request. Only its own: a polluted prototype must name no route or credential. */

@@ -24,6 +24,13 @@ function lineFor(refused: Refused, issuers: Parameters<typeof createRefusalLog>[
 }
 
 describe("the log for development", () => {
+  it("is one line without terminal escapes, whatever the target is", () => {
+    const log = Object.assign(vi.fn(), { enabled: true });
+    const target = "/\u009b31mred\u0085forged\n\u2028\u001b[2J";
+    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    expect(log.mock.calls[0]?.[1]).toMatch(/^[ -~]*$/);
+  });
+
   it.each<readonly [string, Refused]>([
     ['"GET /a" route_unmapped', refuse("route_unmapped")],
     ['"GET /a" token_rejected, expired', refuse("token_rejected", [], { rejection: "expired" })],

@@ -18,8 +18,13 @@ export function findCatchAlls(
   rules: readonly CompiledRule[],
   { publicCatchAll: meant = [] }: AuditOptions,
 ): readonly AuditFinding[] {
+  const given: unknown = meant;
+  if (!Array.isArray(given))
+    throw new TypeError(
+      'audit takes `publicCatchAll` as an array: write { publicCatchAll: ["GET /{*path}"] }.',
+    );
   const found = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
-  const [unknown] = meant.filter((key) => found.every((rule) => rule.key !== key));
+  const unknown = meant.find((key) => found.every((rule) => rule.key !== key));
   if (unknown !== undefined)
     throw new TypeError(
       `audit received ${JSON.stringify(unknown)} as \`publicCatchAll\`, which is not a public or optional rule for every path. Write the key of such a rule, or remove it.`,

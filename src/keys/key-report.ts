@@ -62,14 +62,16 @@ export class KeyReport {
   }
 
   status(): KeySourceStatus {
+    // Without a valid time, the age of keys is unknown.
+    const state = attempt(() => this.#age.state()) ?? "unavailable";
+    const isUsed = state !== "unavailable";
     return {
       source: this.#rules.source,
-      // Without a valid time, the age of keys is unknown.
-      state: attempt(() => this.#age.state()) ?? "unavailable",
-      keyIds: this.#keyIds(),
+      state,
+      keyIds: isUsed ? this.#keyIds() : [],
       ...(this.#lastSuccess && { lastSuccess: this.#lastSuccess }),
       ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
-      ...this.#staleUntil(),
+      ...(isUsed && this.#staleUntil()),
     };
   }
 

@@ -1,3 +1,4 @@
+import { printable } from "../runtime/printable.ts";
 import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
@@ -22,8 +23,9 @@ export function readClaimed(token: string): ClaimedToken | undefined {
   const { iss } = { ...readJsonSegment(payload) };
   const found = Object.entries({ alg, kid, iss }).filter(([, value]) => typeof value === "string");
   if (found.length === 0) return undefined;
-  return Object.freeze(Object.fromEntries(found.map(([name, value]) => [name, clean(value as string)])));
+  return Object.freeze(
+    Object.fromEntries(
+      found.map(([name, value]) => [name, printable((value as string).slice(0, MAX_LENGTH))]),
+    ),
+  );
 }
-
-/** The unverified strings may be written to a log, where a line break would begin another entry. */
-const clean = (text: string): string => text.slice(0, MAX_LENGTH).replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");

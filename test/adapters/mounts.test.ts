@@ -248,3 +248,56 @@ describe.each([
     expect(await get("/x", "one:read", "two:read")).toBe(200);
   });
 });
+
+describe("a mount with an optional group", () => {
+  it("counts as each of its alternatives", async () => {
+    const router = express5.Router().get("/reports", (_request, response) => void response.end("ran"));
+    const get = await start(
+      express5()
+        .use(protect(serverFor({ "GET /me/reports": [], "GET /:team/reports": ["reports:read"] })))
+        .use("/{:team}", router),
+    );
+    expect(await get("/me/reports")).toBe(403);
+    expect(await get("/me/reports", "reports:read")).toBe(200);
+  });
+});
+
+describe.each([
+  ["Express 5 in Express 4", express4 as unknown as typeof express5, express5],
+  ["Express 4 in Express 5", express5, express4 as unknown as typeof express5],
+])("an application of another copy of Express inside a router: %s", (_, outer, inner) => {
+  it("is checked at its routes", async () => {
+    const table: ScopeMappings = { "GET /sub/agents/me": [], "GET /sub/agents/:id": ["agents:read"] };
+    const sub = inner().get("/agents/:id", (_request, response) => void response.end("ran"));
+    const router = outer.Router().use("/sub", sub);
+    const get = await start(
+      outer()
+        .use(protect(serverFor(table)))
+        .use(router),
+    );
+    expect(await get("/sub/agents/me")).toBe(403);
+    expect(await get("/sub/agents/me", "agents:read")).toBe(200);
+  });
+});
+
+it("protect answers 500 at a route whose handler cannot be replaced, and does not run it", async () => {
+  const app = express5()
+    .use(protect(serverFor({ "GET /agents/me": [] })))
+    .get("/agents/:id", (_request, response) => void response.end("ran"))
+    .use(
+      (
+        _error: unknown,
+        _request: unknown,
+        response: { writeHead(status: number): { end(): void } },
+        _next: unknown,
+      ) => {
+        response.writeHead(500).end();
+      },
+    );
+  const [layer] = app.router.stack.at(1)?.route?.stack ?? [];
+  const handle: unknown = layer?.handle;
+  Object.defineProperty(layer, "handle", { get: () => handle, set: () => undefined });
+  const get = await start(app);
+  expect(await get("/agents/me")).toBe(500);
+  expect(await get("/agents/me")).toBe(500);
+});

@@ -594,6 +594,11 @@ describe("a rule that lets everyone in at every path", () => {
     expect(found({ [key]: requirement }, [key])).toEqual([]);
   });
 
+  it("takes an array only", () => {
+    const options = { publicCatchAll: "GET /{*path}" } as never;
+    expect(() => audit({}, ["GET /a"], { options })).toThrow("as an array");
+  });
+
   it("must be in the table to be accepted", () => {
     const options = { publicCatchAll: ["GET /*rest"] };
     expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(

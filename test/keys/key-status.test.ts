@@ -66,7 +66,7 @@ it("shows the state of a source from its first use to the end of an outage", asy
   expect(server.keys).toEqual([{ ...loaded, state: "stale", lastFailure, staleUntil }]);
 
   pass(STALE);
-  expect(server.keys).toEqual([{ ...loaded, state: "unavailable", lastFailure, staleUntil }]);
+  expect(server.keys).toEqual([{ ...loaded, state: "unavailable", keyIds: [], lastFailure }]);
 
   publish(second);
   expect(await verdict(await second.token())).toBe("accepted");

@@ -8,24 +8,34 @@ import { guardRoute, notesOf, type RunningRoute } from "../guard.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
 import { patternsAt } from "./route-patterns.ts";
-import { type ExpressHandler, type ExpressRoute, isRoute } from "./router.ts";
+import { type ExpressHandler, type ExpressRoute, isApplication, isRoute, visit } from "./router.ts";
 
 const watched = new WeakSet<object>();
 
 /** Checks every route that a request reaches from now on, for each guard that the request has passed. */
-export function watchRoutes(request: object): void {
+export function watchRoutes(request: object & { readonly app?: object }): void {
   const prototype = Object.getPrototypeOf(request) as object;
   if (watched.has(prototype) && !Object.hasOwn(request, "route")) return;
   // The guard may be a handler of a route, which Express assigned before the property was watched.
   const assigned: unknown = Reflect.get(request, "route");
   const holder = findHolder(request);
   if (!watched.has(holder)) watch(holder);
+  watchApplications(request);
   // Requests of a plain Node server have no prototype of their own, and get the accessor one by one.
   if (holder !== request) {
     watched.add(prototype);
     Reflect.deleteProperty(request, "route");
   }
   if (assigned !== undefined) Reflect.set(request, "route", assigned);
+}
+
+/** An application of another copy of Express gives a request another prototype. */
+function watchApplications({ app }: { readonly app?: object }): void {
+  for (const { handle } of app ? visit(app) : []) {
+    const { request } = Object(handle) as { readonly request?: object };
+    const holder = isApplication(handle) && request && findHolder(Object.create(request) as object);
+    if (holder && !watched.has(holder)) watch(holder);
+  }
 }
 
 /** The topmost prototype that Express gives requests: applications inside routers need the accessor too. */
@@ -51,8 +61,10 @@ function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   const { handle } = layer;
   // Error handlers have four parameters; they run for faults only.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
-  checkedLayers.add(layer);
   layer.handle = behindCheck(handle as Handler, route);
+  if (layer.handle === handle)
+    throw new TypeError("protect cannot check a route: its handler cannot be replaced.");
+  checkedLayers.add(layer);
 }
 
 type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;

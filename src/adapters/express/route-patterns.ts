@@ -5,7 +5,7 @@ import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
 import { type Path, readPath } from "../../request.ts";
 import { guardedApplications } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
-import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
+import { EXPRESSION, literalPattern, renderPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest } from "./request.ts";
 import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, visit } from "./router.ts";
 
@@ -19,7 +19,9 @@ export function patternsAt(request: ExpressRequest, route: ExpressRoute): readon
   const baseUrl = readProperty(request, "baseUrl");
   if (!baseUrl) return matched;
   const mounts = mountsAt(request, route, baseUrl);
-  return mounts.flatMap((mount) => matched.map((pattern) => (pattern === "/" ? mount : mount + pattern)));
+  return mounts.flatMap((mount) =>
+    matched.map((pattern) => (pattern === "/" ? mount || "/" : mount + pattern)),
+  );
 }
 
 const ownPatternsOf = new WeakMap<ExpressRoute, readonly string[]>();
@@ -86,9 +88,12 @@ function readMounts(app: ExpressApplication, route: ExpressRoute): readonly Moun
 function findMounts(app: ExpressApplication): Tree["mounts"] {
   const mounts: Tree["mounts"] = new Map();
   for (const { route, mounts: own = [] } of visit(app)) {
-    const read = own.flatMap((source) =>
-      (parseRoutePattern(source || "/")?.alternatives ?? []).map(({ segments }) => ({ source, segments })),
-    );
+    // Each alternative by itself: an optional group in front of a route would leave a double slash.
+    const alternatives = own.flatMap((source) => parseRoutePattern(source || "/")?.alternatives ?? []);
+    const read = alternatives.map((alternative) => ({
+      source: renderPattern(alternative).replace(/\/$/, ""),
+      segments: alternative.segments,
+    }));
     if (route) mounts.set(route, [...(mounts.get(route) ?? []), ...read]);
   }
   return mounts;
