@@ -1,4 +1,4 @@
-/** Who is told of a decision: `onDecision`, and the log for development. */
+/** Reports decisions to `onDecision`, and to the log for development. */
 import { type DecisionEvent } from "./options/options.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
 import { type Decision } from "./policy/decision.ts";

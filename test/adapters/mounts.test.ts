@@ -262,24 +262,6 @@ describe("a mount with an optional group", () => {
   });
 });
 
-describe.each([
-  ["Express 5 in Express 4", express4 as unknown as typeof express5, express5],
-  ["Express 4 in Express 5", express5, express4 as unknown as typeof express5],
-])("an application of another copy of Express inside a router: %s", (_, outer, inner) => {
-  it("is checked at its routes", async () => {
-    const table: ScopeMappings = { "GET /sub/agents/me": [], "GET /sub/agents/:id": ["agents:read"] };
-    const sub = inner().get("/agents/:id", (_request, response) => void response.end("ran"));
-    const router = outer.Router().use("/sub", sub);
-    const get = await start(
-      outer()
-        .use(protect(serverFor(table)))
-        .use(router),
-    );
-    expect(await get("/sub/agents/me")).toBe(403);
-    expect(await get("/sub/agents/me", "agents:read")).toBe(200);
-  });
-});
-
 it("protect answers 500 at a route whose handler cannot be replaced, and does not run it", async () => {
   const app = express5()
     .use(protect(serverFor({ "GET /agents/me": [] })))

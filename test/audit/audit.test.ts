@@ -579,7 +579,7 @@ describe("a rule that lets everyone in at every path", () => {
     expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
   });
 
-  it("is accepted if the audit is told that it is meant", () => {
+  it("is accepted if the options of the audit name it", () => {
     const table: ScopeMappings = { "GET /{*path}": "public", "GET /api/{*path}": ["api:use"] };
     const options = { publicCatchAll: ["GET /{*path}"] };
     expect(found(table, ["GET /{*path}", "GET /api/{*path}"], { options })).toEqual([]);
@@ -616,7 +616,7 @@ describe("orThrow", () => {
     expect(report.orThrow({ warnings: false })).toBe(report);
   });
 
-  it("throws for warnings as well if it is told to", () => {
+  it("throws for warnings as well with `warnings: true`", () => {
     expect(() => report.orThrow({ warnings: true })).toThrow(new AuditError(report.text));
     const clean = audit({ "GET /a": [] }, ["GET /a"]);
     expect(clean.orThrow({ warnings: true })).toBe(clean);
