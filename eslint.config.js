@@ -15,7 +15,10 @@ export default defineConfig(
   },
   {
     languageOptions: {
-      parserOptions: { project: "tsconfig.json", tsconfigRootDir: import.meta.dirname },
+      parserOptions: {
+        project: ["tsconfig.json", "src/page/browser/tsconfig.json"],
+        tsconfigRootDir: import.meta.dirname,
+      },
     },
     rules: {
       "@typescript-eslint/consistent-type-imports": "error",

@@ -1,3 +1,5 @@
+import { esbuildPage } from "./scripts/page-script.ts";
+
 // A plain object: the types of tsup need packages that are not installed with it.
 export default {
   entry: {
@@ -5,8 +7,18 @@ export default {
     express: "src/adapters/express/index.ts",
     koa: "src/adapters/koa/index.ts",
     fastify: "src/adapters/fastify/index.ts",
+    fetch: "src/adapters/fetch/index.ts",
+    hono: "src/adapters/hono/index.ts",
     node: "src/adapters/node/index.ts",
+    socketio: "src/adapters/socketio/index.ts",
+    trpc: "src/adapters/trpc/index.ts",
+    nest: "src/adapters/nest/index.ts",
+    mcp: "src/mcp/index.ts",
+    otel: "src/otel/index.ts",
+    openapi: "src/openapi/index.ts",
+    page: "src/page/index.ts",
     testing: "src/testing/index.ts",
+    cli: "src/cli/main.ts",
   },
   format: ["esm"],
   platform: "node",
@@ -15,6 +27,7 @@ export default {
   // `scopegate/express` sees.
   splitting: true,
   removeNodeProtocol: false,
+  esbuildPlugins: [esbuildPage],
   clean: true,
   sourcemap: true,
   dts: { compilerOptions: { ignoreDeprecations: "6.0" } },

@@ -3,7 +3,7 @@ import tsup from "./tsup.config.ts";
 
 /** Properties of unnamed types: the property that holds them is documented. */
 const MEMBERS_OF_LITERALS = [
-  ...["verificationKeys", "jwks", "jwksFile"].map((name) => `index.KeySource.__type.${name}`),
+  ...["verificationKeys", "jwks"].map((name) => `index.KeySource.__type.${name}`),
   ...["anyOf", "filtered"].map((name) => `index.Requirement.__type.${name}`),
   ...["header", "cookie"].map((name) => `index.TokenSource.__type.${name}`),
   ...["kind", "route", "rule", "rules"].map((name) => `index.AuditFinding.__type.${name}`),
@@ -18,12 +18,20 @@ const MEMBERS_OF_LITERALS = [
     "KoaRouter.opts.__type.routerPath",
   ].map((name) => `adapters/koa.${name}`),
   "adapters/fastify.FastifyRequest.routeOptions.__type.url",
+  "adapters/fastify.FastifyReply.raw.__type.once",
+  ...["conn.__type.request", "handshake.__type.auth", "nsp.__type.name"].map(
+    (name) => `adapters/socketio.SocketIoSocket.${name}`,
+  ),
+  ...["raw", "path"].map((name) => `adapters/hono.HonoContext.req.__type.${name}`),
+  "adapters/trpc.TrpcContextOptions.info.__type.calls.__type.path",
+  "adapters/trpc.TrpcRouter._def.__type.lazy.__type.load",
+  ...["time", "reason"].map((name) => `index.KeySourceStatus.lastFailure.__type.${name}`),
 ];
 
 /** The API reference of every entry point; a public name without documentation is an error. */
 export default {
   name: "scopegate",
-  entryPoints: Object.values(tsup.entry),
+  entryPoints: Object.values(tsup.entry).filter((file) => file !== tsup.entry.cli),
   out: "docs/api",
   readme: "none",
   tsconfig: "tsconfig.json",

@@ -4,13 +4,17 @@ import { Mirrors } from "./test/mutation/mirrors.ts";
 import base from "./vitest.config.ts";
 
 /**
- * The unit tests of the files that `npm run test:mutation` mutates. They use no ports, child processes or
- * frameworks.
+ * The tests that specify the files that `npm run test:mutation` mutates. Almost none of them uses ports, child
+ * processes or frameworks.
  */
 export default defineConfig({
   ...(base.resolve && { resolve: base.resolve }),
   test: {
-    include: ["test/{scopes,policy,response,token}/*.test.ts", "test/request.test.ts"],
+    include: [
+      "test/{scopes,policy,response,token}/*.test.ts",
+      "test/issuers/{audience,claimed-issuer,isolation,lifecycle,settings}.test.ts",
+      "test/{pipeline,request,resource-server,until-expiry}.test.ts",
+    ],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,
     // Instrumented code is several times slower.

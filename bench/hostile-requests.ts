@@ -41,7 +41,7 @@ export const realistic = create({
     "GET /files/*path": ["files:read"],
   },
 });
-/** Wildcards and mixed segments that have to look at the whole of a long path. */
+/** Wildcards and mixed segments, for which the whole of a long path must be read. */
 export const adversarial = create({
   scopeMappings: {
     "GET /files/*path/meta/:id": [],
@@ -57,7 +57,7 @@ const cookie = create({ tokenSources: [{ cookie: "access_token" }] });
 const roomy = create({ maxTokenBytes: 100 * MB });
 const nested = `{"scopes":[],"aud":"agents-prod","n":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
 
-/** The length of most of these is refused at once. The last two show the cost of reading them, with a higher limit. */
+/** Most of these are refused at once for their length. With a higher limit, the last two show the cost of reading. */
 export const tokens: readonly (readonly [string, ResourceServer, Request])[] = [
   [
     "an honest token, refused for its scopes",

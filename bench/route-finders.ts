@@ -21,7 +21,7 @@ const fail = () => {
 /** Does what `server.check` does: reads the target, refuses it where routers disagree, and finds its rules. */
 export function createOurs(patterns: readonly string[]): Finder {
   const mappings = Object.fromEntries(patterns.map((pattern) => [`GET ${pattern}`, []]));
-  const table = new Table(compile({}, mappings, fail).tree);
+  const table = new Table(compile({}, mappings, fail));
   return { name: "scopegate", has: (target) => table.forTarget("GET", target, false).kind === "rules" };
 }
 

@@ -1,11 +1,10 @@
 /**
- * What authentication costs a request: servers with the same route and handler, each in its own process, without
+ * What authentication adds to a server on loopback: the same route and handler, each in its own process, without
  * authentication, with scopegate and with other libraries.
  */
 import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
 import { verifyAnswers } from "./servers/drive.ts";
-import { compareInProcess, type InProcessPlan } from "./servers/in-process.ts";
-import { createLoads, type Load, MANY_TOKENS, ONE_TOKEN } from "./servers/loads.ts";
+import { createLoads, type Load } from "./servers/loads.ts";
 import { measure, type Measurement, type Plan } from "./servers/measure.ts";
 import { judge, toServerRows } from "./servers/results.ts";
 import { type Issuer } from "./servers/serve.ts";
@@ -16,6 +15,9 @@ const VARIANTS: Readonly<Record<Framework, readonly string[]>> = {
   express: ["no auth", "scopegate", "express-jwt", "express-oauth2-jwt-bearer"],
   koa: ["no auth", "scopegate", "koa-jwt"],
   fastify: ["no auth", "scopegate", "@fastify/jwt", "@fastify/jwt, cache"],
+  hono: ["no auth", "scopegate", "hono/jwt", "hono/jwk"],
+  fetch: ["no auth", "scopegate"],
+  nest: ["no auth", "scopegate", "@nestjs/passport"],
 };
 
 const FULL: Plan = {
@@ -25,7 +27,6 @@ const FULL: Plan = {
   counted: { connections: 32, requests: 2000 },
   timed: { connections: 1, requests: 200 },
 };
-const FULL_IN_PROCESS: InProcessPlan = { starts: 3, rounds: 50, warmUpRequests: 10_000 };
 
 /** Shows that the loopback servers work. It is too short to judge them. */
 const QUICK: Plan = {
@@ -35,27 +36,16 @@ const QUICK: Plan = {
   counted: { connections: 32, requests: 160 },
   timed: { connections: 1, requests: 20 },
 };
-const QUICK_IN_PROCESS: InProcessPlan = { starts: 1, rounds: 20, warmUpRequests: 2000 };
 
 async function run({ quick }: BenchmarkOptions): Promise<BenchmarkResult> {
   await compileServers();
-  const signer = createSigner("RS256");
+  const signer = createSigner("RS256", "JWT");
   const issuer = { publicKey: signer.text, issuer: ISSUER, audience: AUDIENCE };
   const loads = createLoads(signer, { quick });
   const measured: Measurement[] = [];
   for (const load of loads) measured.push(...(await measureLoad(load, issuer, quick ? QUICK : FULL)));
-  const overLoopback = toServerRows(measured);
-  const inProcess = [];
-  for (const framework of FRAMEWORKS)
-    for (const load of loads)
-      if (load.name === ONE_TOKEN || load.name === MANY_TOKENS)
-        inProcess.push(
-          await compareInProcess(framework, load, issuer, quick ? QUICK_IN_PROCESS : FULL_IN_PROCESS),
-        );
-  return {
-    rows: [...inProcess.flatMap(({ rows }) => rows), ...overLoopback],
-    budgets: [...inProcess.map(({ budget }) => budget), ...(quick ? [] : judge(overLoopback))],
-  };
+  const rows = toServerRows(measured);
+  return { rows, budgets: quick ? [] : judge(rows) };
 }
 
 /** Starts new servers for the load: collecting the garbage of 10,000 cached tokens would slow the next load. */

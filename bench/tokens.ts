@@ -25,8 +25,9 @@ export interface Signer {
   readonly sign: (claims: object) => string;
 }
 
-export function createSigner(algorithm: Algorithm): Signer {
-  const header = encode({ alg: algorithm, kid: KID, typ: "at+jwt" });
+/** `typ` is the media type of the token: some libraries accept `JWT` only. */
+export function createSigner(algorithm: Algorithm, typ = "at+jwt"): Signer {
+  const header = encode({ alg: algorithm, kid: KID, typ });
   const cut = (claims: object) => `${header}.${encode(claims)}`;
   if (algorithm === "HS256") {
     const text = randomBytes(32).toString("hex");

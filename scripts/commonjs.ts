@@ -14,8 +14,11 @@ const dist = join(root, "dist");
 const ENGINE = { platform: "node", target: config.target } as const;
 const BUNDLED = ["jose", "leven", "path-to-regexp"];
 
+// The program is an ECMAScript module only.
+const { cli: _, ...entryPoints } = config.entry;
+
 const { outputFiles } = await build({
-  entryPoints: config.entry,
+  entryPoints,
   absWorkingDir: root,
   outdir: dist,
   outExtension: { ".js": ".cjs" },
@@ -24,7 +27,8 @@ const { outputFiles } = await build({
   splitting: true,
   format: "esm",
   ...ENGINE,
-  external: ["fastify-plugin", "zod"],
+  plugins: config.esbuildPlugins,
+  external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml", "zod"],
   write: false,
 });
 for (const { path, text } of outputFiles) {
@@ -40,11 +44,13 @@ const licenses = BUNDLED.map((name) => {
 });
 writeFileSync(
   join(dist, "licenses.txt"),
-  `The files *.cjs of this folder contain these packages:\n\n${licenses.join("\n---\n\n")}`,
+  `The files *.cjs of this folder and the policy page contain these packages:\n\n${licenses.join("\n---\n\n")}`,
 );
 
 for (const file of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
   const types = readFileSync(join(dist, file), "utf8");
-  const twin = types.replaceAll(/ from '\.\/[^']*'/g, (local) => local.replace(/\.js'$/, ".cjs'"));
+  const twin = types.replaceAll(/\b(?:from|import) '\.\/[^']*'/g, (local) =>
+    local.replace(/\.js'$/, ".cjs'"),
+  );
   writeFileSync(join(dist, file.replace(/\.ts$/, ".cts")), twin);
 }

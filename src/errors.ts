@@ -107,8 +107,8 @@ export class TokenRejectedError extends Error {
 }
 
 /**
- * Thrown by `authenticate` when a token's keys are unavailable or `isRevoked` failed, and by `ready`, with a
- * message that lists every failed source and why. `cause` is for logs and is never sent to a client.
+ * Thrown by `authenticate` if a token's keys are unavailable or `isRevoked` failed, and by `ready`, with a
+ * message that lists every failed source and its cause. `cause` is for logs and is never sent to a client.
  */
 export class KeysUnavailableError extends Error {
   static {

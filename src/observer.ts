@@ -1,15 +1,26 @@
-/** Reports decisions to `onDecision`, and to the log for development. */
-import { type DecisionEvent } from "./options/options.ts";
+/** Reports decisions to `onDecision`, to a channel, and to the log for development. */
+import { type DecisionEvent, type ObservedRequest } from "./options/options.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
-import { type Decision } from "./policy/decision.ts";
+import { type Decision, refusalIn } from "./policy/decision.ts";
 import { createRefusalLog } from "./refusal-log.ts";
 import { type AccessRequest, withoutCredentials } from "./request.ts";
+import { DECISION_CHANNEL, publish } from "./runtime/channels.ts";
 import { notify } from "./runtime/notify.ts";
+
+/** What the channel `scopegate:decision` of `node:diagnostics_channel` publishes. */
+export interface DecisionMessage {
+  /** The decision. */
+  readonly decision: Decision;
+  /** The request, without credentials and query. */
+  readonly request: ObservedRequest;
+  /** When it was made, and how long it took. */
+  readonly event: DecisionEvent;
+}
 
 export class Observer {
   readonly #rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">;
   readonly #logRefusal: ReturnType<typeof createRefusalLog>;
-  /** When the decision of a request began, in milliseconds. Empty without `onDecision`. */
+  /** When the decision of a request began, in milliseconds. Empty if nobody is listening. */
   readonly #starts = new WeakMap<AccessRequest, number>();
 
   constructor(rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">) {
@@ -17,17 +28,39 @@ export class Observer {
     this.#logRefusal = createRefusalLog(rules.issuers.configurations);
   }
 
+  /** Whether decisions are reported to anybody. */
+  get isListening(): boolean {
+    return DECISION_CHANNEL.hasSubscribers || this.#rules.onDecision !== undefined;
+  }
+
+  /** The same, or whether refusals are logged. If not, callers need not collect what is only for reports. */
+  get isWatching(): boolean {
+    return this.isListening || this.#logRefusal.isEnabled();
+  }
+
+  /** Logs an answer that no rule decided, such as one to a body that cannot be read. */
+  logAnswer(words: string, request: AccessRequest | undefined): void {
+    if (request) this.#logRefusal(words, () => withoutCredentials(request));
+  }
+
   /** Begins the duration of a decision. */
   start(request: AccessRequest): void {
-    if (this.#rules.onDecision) this.#starts.set(request, performance.now());
+    if (this.isListening) this.#starts.set(request, performance.now());
   }
 
   /** Reports a decision. */
   observe(decision: Decision, request: AccessRequest): Decision {
-    const { onDecision } = this.#rules;
-    if (!decision.allowed) this.#logRefusal(decision, () => withoutCredentials(request));
-    if (onDecision) notify(onDecision, decision, withoutCredentials(request), this.#describe(request));
+    if (refusalIn(decision)) this.#logRefusal(decision, () => withoutCredentials(request));
+    if (this.isListening) this.#report(decision, request);
     return decision;
+  }
+
+  #report(decision: Decision, given: AccessRequest): void {
+    const { onDecision } = this.#rules;
+    const [request, event] = [withoutCredentials(given), this.#describe(given)];
+    if (onDecision) notify(onDecision, decision, request, event);
+    if (DECISION_CHANNEL.hasSubscribers)
+      publish(DECISION_CHANNEL, { decision, request, event } satisfies DecisionMessage);
   }
 
   #describe(request: AccessRequest): DecisionEvent {

@@ -1,10 +1,11 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
 import { type Observer } from "./observer.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
-import { allow, decideByRules, type Decision, refuse, type Refused, rulesOf } from "./policy/decision.ts";
-import { type Governing, Table } from "./policy/table.ts";
+import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
+import { decideAnonymous, Policy } from "./policy/policy.ts";
+import { type Governing, type Table } from "./policy/table.ts";
 import { areSatisfied } from "./policy/weigh.ts";
-import { type AccessRequest, ownProperty, requireString } from "./request.ts";
+import { type AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identified, type Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/claimed.ts";
@@ -25,23 +26,22 @@ export interface Verdict {
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
-type Unused = "issuers" | "rules" | "tokenCache" | "now" | "challenge" | "isRevoked";
+type Unused = "issuers" | "tokenCache" | "now" | "challenge" | "isRevoked" | "onDecision";
 type PipelineRules = Omit<ResolvedOptions, Unused>;
 
 export class Pipeline {
-  /** Whether a path without a rule is refused. */
-  readonly needsRule: boolean;
   readonly #rules: PipelineRules;
   readonly #identify: Identifier;
-  readonly #table: Table;
+  readonly policy: Policy;
+  readonly table: Table;
   readonly observer: Observer;
 
   constructor(rules: PipelineRules, identify: Identifier, observer: Observer) {
     this.#rules = rules;
     this.#identify = identify;
-    this.#table = new Table(rules.tree);
+    this.policy = new Policy(rules);
+    this.table = this.policy.table;
     this.observer = observer;
-    this.needsRule = rules.authorization && rules.unmappedRoutes === "deny";
   }
 
   /**
@@ -50,7 +50,7 @@ export class Pipeline {
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
     this.observer.start(request);
-    return this.#proceed(this.#findGoverning(request, isRouteChecked), request);
+    return this.#proceed(this.policy.find(request, isRouteChecked), request);
   }
 
   /**
@@ -64,36 +64,28 @@ export class Pipeline {
     patterns: readonly string[] | undefined,
   ): PendingVerdict {
     const isSame = verdict.request.method === method && verdict.request.target === target;
-    const found = isSame ? verdict.governing : this.#table.forTarget(method, target, true);
-    const governing = this.#table.forRoute(found, method, patterns);
+    const found = isSame ? verdict.governing : this.table.forTarget(method, target, true);
+    const governing = this.table.forRoute(found, method, patterns);
+    return this.decideAgain(
+      verdict,
+      governing,
+      isSame ? verdict.request : { ...verdict.request, method, target },
+    );
+  }
+
+  /** Decides an allowed request again, if other rules govern it now: all of them must be satisfied. */
+  decideAgain(verdict: Verdict, governing: Governing, request: AccessRequest): PendingVerdict {
     if (governing === verdict.governing) return verdict;
-    const request = isSame ? verdict.request : { ...verdict.request, method, target };
     const { principal } = verdict;
     this.observer.start(request);
     return principal ? this.#concludeKnown(principal, governing, request) : this.#proceed(governing, request);
   }
 
-  /** Decides for a known caller, or for one without a token. Verifies nothing and calls no hook. */
-  decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
-    const governing = this.#findGoverning(request, false);
-    const refused = this.#refuseByTable(governing);
-    if (refused) return refused;
-    return principal ? this.#decideKnown(governing, principal) : decideAnonymous(governing);
-  }
-
-  #findGoverning(request: AccessRequest, isRouteChecked: boolean): Governing {
-    const { method, target } = request;
-    requireString(target, "server.check takes { method, target, authorization }", "target");
-    const pattern = ownProperty(request, "matchedPattern");
-    const found = this.#table.forTarget(method, target, isRouteChecked || pattern !== undefined);
-    return pattern === undefined ? found : this.#table.forRoute(found, method, [pattern]);
-  }
-
   #proceed(governing: Governing, request: AccessRequest): PendingVerdict {
-    const refused = this.#refuseByTable(governing);
+    const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
-    const { matches } = governing;
-    if (matches.length > 0 && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
+    const { kind, matches } = governing;
+    if (kind === "rules" && matches.every(({ compiled }) => compiled.requirement.kind === "public"))
       return this.#conclude(allow(rulesOf(matches)), governing, request);
 
     const credential = readCredential(request, this.#rules);
@@ -134,27 +126,16 @@ export class Pipeline {
     return this.#conclude(decision, governing, request);
   }
 
-  #refuseByTable(governing: Governing): Refused | undefined {
-    if (governing.kind === "ambiguous")
-      return refuse("request_ambiguous", undefined, { cause: governing.cause });
-    return governing.kind === "unmapped" && this.needsRule ? refuse("route_unmapped") : undefined;
-  }
-
-  #decideKnown(governing: Governing, principal: Principal): Decision {
-    const { matches } = governing;
-    return this.#rules.authorization
-      ? decideByRules(matches, principal, this.#rules.scopeRules)
-      : allow(rulesOf(matches), principal);
-  }
-
   #concludeKnown(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
-    const refused = this.#refuseByTable(governing);
+    const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
-    const { onDecision, authorization, scopeRules } = this.#rules;
-    const decision = () => this.#decideKnown(governing, principal);
-    const isAllowed = !authorization || areSatisfied(governing.matches, principal, scopeRules);
-    if (!isAllowed || onDecision) return this.#conclude(decision(), governing, request);
-    return { isAllowed, principal, governing, request, decision };
+    const { authorization, scopeRules } = this.#rules;
+    const decision = () => this.policy.decideKnown(governing, principal);
+    const isReported = this.policy.isReported(governing);
+    const isMet = !authorization || areSatisfied(governing.matches, principal, scopeRules);
+    if (!isMet || isReported || this.observer.isListening)
+      return this.#conclude(decision(), governing, request);
+    return { isAllowed: true, principal, governing, request, decision };
   }
 
   #conclude(decision: Decision, governing: Governing, request: AccessRequest): Verdict {
@@ -162,16 +143,6 @@ export class Pipeline {
     const { allowed: isAllowed, principal } = decision;
     return { isAllowed, principal, governing, request, decision: () => decision };
   }
-}
-
-/** Without a token, a request may go on where every rule is public or optional. */
-function decideAnonymous(governing: Governing): Decision {
-  const { matches } = governing;
-  const isOpen = matches.every(({ compiled: { requirement } }) =>
-    ["public", "optional"].includes(requirement.kind),
-  );
-  const rules = rulesOf(matches);
-  return isOpen && matches.length > 0 ? allow(rules) : refuse("credential_missing", rules);
 }
 
 /** Where a server keeps its pipeline for the adapters, which may come from another copy of the package. */

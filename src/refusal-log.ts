@@ -1,30 +1,45 @@
-/** One line on stderr for each refusal with `NODE_DEBUG=scopegate`, for development. It shows no token. */
+/** One line on stderr for each refusal, enforced or reported, with `NODE_DEBUG=scopegate`. Shows no token. */
 import { debuglog } from "node:util";
 import { type IssuerConfiguration } from "./token/issuers.ts";
-import { type Refused } from "./policy/decision.ts";
+import { type Decision, refusalIn, type Refused } from "./policy/decision.ts";
 import { type AccessRequest } from "./request.ts";
-import { printable } from "./runtime/printable.ts";
+import { printable, withoutTokens } from "./runtime/printable.ts";
 
 type Log = ((message: string, ...values: readonly unknown[]) => void) & { readonly enabled: boolean };
 
-/** Creates the function that logs a refusal. `request` must be without credentials and query. */
+/** Creates the function that logs a refusal, or words. `request` must be without credentials and query. */
 export function createRefusalLog(
   issuers: readonly Pick<IssuerConfiguration, "token">[],
   log: Log = debuglog("scopegate"),
 ) {
-  return (refused: Refused, request: () => Pick<AccessRequest, "method" | "target">): void => {
-    if (!log.enabled) return;
-    const { method, target } = request();
+  type Shown = Pick<AccessRequest, "method" | "target" | "operations">;
+  const write = (given: Decision | string, request: () => Shown): void => {
+    const refused = typeof given === "string" ? given : refusalIn(given);
+    if (!log.enabled || refused === undefined) return;
+    const { method, target, operations = [] } = request();
+    const asked = JSON.stringify(withoutTokens(`${method} ${target}`));
+    if (typeof refused === "string") {
+      log("%s", printable(`${asked} ${refused}`));
+      return;
+    }
     const { reason, rejection, claim, rule } = refused;
     const found = [reason, rejection, claim].filter((part) => part !== undefined).join(", ");
-    const details = [rule && `rule ${JSON.stringify(rule.key)}`, ...describeExpected(refused, issuers)];
-    const parts = [`${JSON.stringify(`${method} ${target}`)} ${found}`, ...details.filter(Boolean)];
+    const called = operations.length > 0 && `calls ${withoutTokens(operations.join(", "))}`;
+    const details = [
+      given !== refused && "allowed, because it is only reported",
+      called,
+      rule && `rule ${JSON.stringify(rule.key)}`,
+      ...describeExpected(refused, issuers).map(withoutTokens),
+    ];
+    const parts = [`${asked} ${found}`, ...details.filter(Boolean)];
     // The target and the scopes of a token may contain line breaks and terminal escapes.
     log("%s", printable(parts.join("; ")));
   };
+  return Object.assign(write, { isEnabled: () => log.enabled });
 }
 
-function describeExpected(
+/** What was expected of the token, without its values. */
+export function describeExpected(
   { reason, rejection, required, granted, cause }: Refused,
   issuers: readonly Pick<IssuerConfiguration, "token">[],
 ): readonly string[] {

@@ -2,13 +2,16 @@
 import { attempt } from "./errors.ts";
 import { printable } from "./runtime/printable.ts";
 
+/** The method of operations in keys, rules and decisions: `MCP tools/call search`. No HTTP method has it. */
+export const OPERATION_METHOD = "MCP";
+
 /** One request as strings, so that the core depends on no framework. */
 export interface AccessRequest {
   /** The method as received; methods are case-sensitive (RFC 9110 section 9.1). */
   readonly method: string;
   /** The request target as received: `/path?query`, or the absolute form (RFC 9112 section 3.2). */
   readonly target: string;
-  /** The value of the `Authorization` header; an array when the request carried several. */
+  /** The value of the `Authorization` header; an array if the request has several. */
   readonly authorization?: string | readonly string[] | undefined;
   /** The value of the `Cookie` header. */
   readonly cookie?: string | undefined;
@@ -19,6 +22,8 @@ export interface AccessRequest {
   readonly matchedPattern?: string | undefined;
   /** The decoded parameters of the matched route, for scopes that `requireScopes` adds to one route. */
   readonly params?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined;
+  /** The operations that its body calls, such as `tools/call search`, for `onDecision`; set by adapters. */
+  readonly operations?: readonly string[] | undefined;
   /** The request of the framework, which `onDecision` receives as `event.source`. Nothing is read from it. */
   readonly source?: object | undefined;
 }
@@ -50,8 +55,8 @@ const READABLE_PATH =
 /** RFC 9112 section 3.2.2. Parsers disagree about where the path begins behind any looser authority. */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
-/** Routers use Node's legacy URL parser for the absolute form only; it percent-encodes these characters. */
-const ENCODED_IN_URLS = /[{}|^`<>"']/g;
+/** RFC 3986 does not allow them. The parser that routers use for the absolute form percent-encodes them. */
+const NOT_IN_URIS = /[{}|^`<>"]/;
 
 /** Reads the path of a target; `undefined` for a target that routers would read in different ways. */
 export function readPath(target: string): Path | undefined {
@@ -69,11 +74,11 @@ export function readPath(target: string): Path | undefined {
 /** Whether a path ends with a slash after its last segment. */
 export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end < text.length;
 
-/** The segments of a path, still percent-encoded, without an empty one for a trailing slash. */
+/** The segments of a path, still percent-encoded, without an empty segment for a trailing slash. */
 export const segmentsOf = ({ text, end }: Path): readonly string[] =>
   end === 0 ? [] : text.slice(1, end).split("/");
 
-/** One segment, counted from the start without dividing the whole path; empty where the path is shorter. */
+/** One segment, counted from the start without dividing the whole path; empty if the path is shorter. */
 export function segmentAt({ text, end }: Path, index: number): string {
   let start = 1;
   for (let left = index; left > 0 && start > 0; left -= 1) start = text.indexOf("/", start) + 1;
@@ -88,27 +93,28 @@ export function pathOf(target: string): string {
   return query < 0 ? target : target.slice(0, query);
 }
 
-/** Path and query of an origin-form or absolute-form target as routers see them; `undefined` for others. */
+/** Path and query of an origin-form or absolute-form target; `undefined` if routers could disagree. */
 export function originForm(target: string): string | undefined {
   if (target.startsWith("/")) return target;
   const authority = ABSOLUTE_FORM.exec(target)?.[0];
   if (authority === undefined) return undefined;
   const whole = pathOf(target);
-  const path = whole.slice(authority.length).replace(ENCODED_IN_URLS, encodeCharacter);
-  return `${path.startsWith("/") ? "" : "/"}${path}${target.slice(whole.length)}`;
+  const path = whole.slice(authority.length);
+  if (path.length > MAX_PATH_LENGTH || NOT_IN_URIS.test(path)) return undefined;
+  // The same parser encodes an apostrophe, which URIs may have.
+  return `${path.startsWith("/") ? "" : "/"}${path.replaceAll("'", "%27")}${target.slice(whole.length)}`;
 }
 
-const encodeCharacter = (char: string): string => `%${char.charCodeAt(0).toString(16).toUpperCase()}`;
-
-/** The request as hooks see it: without credentials, and without its target's query and user information. */
+/** The request for hooks: without credentials, and without the query and user information of its target. */
 export function withoutCredentials(
   request: AccessRequest,
 ): Omit<AccessRequest, "authorization" | "cookie" | "source"> {
   const { authorization, cookie, source, ...observed } = request;
-  return { ...observed, target: printable(pathOf(originForm(request.target) ?? "").replace(/#.*/s, "")) };
+  const target = originForm(request.target) ?? (request.method === OPERATION_METHOD ? request.target : "");
+  return { ...observed, target: printable(pathOf(target).replace(/#.*/s, "")) };
 }
 
-/** An optional property of a request. Only its own: a polluted prototype must name no route or credential. */
+/** An optional property of a request. Own properties only: a polluted prototype must not add a credential. */
 export const ownProperty = <Name extends keyof AccessRequest>(
   request: AccessRequest,
   name: Name,

@@ -1,40 +1,50 @@
 import { auditRoutes } from "./audit/audit.ts";
 import { type AuditOptions } from "./audit/catch-all.ts";
 import { type ListedRoute } from "./audit/coverage.ts";
+import { reportOnly } from "./audit/findings.ts";
 import { type AuditReport } from "./audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
+import { type Health, healthOf } from "./health.ts";
 import { type KeySourceStatus } from "./keys/key-event.ts";
 import { type ResourceServerOptions } from "./options/options.ts";
 import { resolveOptions } from "./options/resolve.ts";
 import { Observer } from "./observer.ts";
 import { attachPipeline, Pipeline } from "./pipeline.ts";
 import { type Decision, type Refused } from "./policy/decision.ts";
-import { type Explanation, explainDecision, type ExplainQuery, requireQuery } from "./policy/explain.ts";
+import { type Explanation, type ExplainQuery } from "./policy/explain.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type RouteTable } from "./policy/rule.ts";
 import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
+import { type Resource } from "./response/resource-metadata.ts";
+import { createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
-import { createIssuers, rememberAudience } from "./token/issuers.ts";
-import { createPrincipal, type Principal, principalBytes } from "./token/principal.ts";
+import { createIssuers, rememberIssuers } from "./token/issuers.ts";
+import { type Principal, principalWeight } from "./token/principal.ts";
+import { revalidate, type Revalidation } from "./token/revalidate.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
-/** Decides for every request who calls and whether they may: a resource server (RFC 6749 section 1.1). */
+/** Decides for every request who is calling and whether they are allowed to (RFC 6749 section 1.1). */
 export interface ResourceServer {
   /**
-   * Decides one request. It never throws for anything that a client sent: a refusal is a value.
+   * Decides one request. It never throws because of input from a client: a refusal is a value.
    * @throws TypeError for a request without a target
    */
   check(request: AccessRequest): Promise<Decision>;
-  /**
-   * Verifies one token. It does not look at the table.
-   * @throws TokenRejectedError when the token is not accepted
+  /** Verifies one token. It does not use the table. @throws TokenRejectedError when the token is not accepted
    * @throws KeysUnavailableError when the token cannot be checked
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Decides by the table alone, for a caller who is already known. A path that is not spelled as the table
-   * spells it is refused. It verifies no token and calls no hook.
+   * Whether a principal of this server may stay connected: its token has not expired, by the server's clock,
+   * `clockToleranceSeconds` and `maxTokenAgeSeconds`, and `isRevoked` returns `false`. It checks no scopes.
+   * If `isRevoked` fails, the principal is not valid, and the reason is `unavailable`.
+   * @throws TypeError for a principal of an issuer that this server does not accept
+   */
+  revalidate(principal: Principal): Promise<Revalidation>;
+  /**
+   * Decides by the table alone, for a caller who is already known. A path that is not spelled as in the table
+   * is refused. It verifies no token and calls no hook.
    */
   authorize(principal: Principal, method: string, path: string): Decision;
   /**
@@ -44,13 +54,13 @@ export interface ResourceServer {
   explain(query: ExplainQuery): Explanation;
   /**
    * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not
-   * see what is answered without a route, such as static files and upgrades. Whether `protect` runs in front
-   * of a route is a part of the list. A pattern that cannot be read is a finding.
+   * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
+   * `protect` runs in front of a route. A pattern that cannot be read is a finding.
    * @throws TypeError for anything but an array of `{ method, pattern }`
    */
   audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
-   * The response for a refusal: status, headers and the body to send as JSON. Do not change it: it is shared.
+   * The response for a refusal: status, headers and the body to send as JSON. It is shared: do not change it.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
@@ -61,25 +71,29 @@ export interface ResourceServer {
    * @throws Error on a public route, where no token is read, and for a parameter that the request lacks
    */
   checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
+  /** The identity of this server for OAuth clients (RFC 9728); `undefined` without the option `resource`. */
+  readonly resource: Resource | undefined;
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
    * Loads and imports all keys now, so that a service fails at boot. Fresh remote key sets are not refetched.
-   * @throws KeysUnavailableError that names every source that failed, and why
+   * @throws KeysUnavailableError that lists every failed source and its cause
    */
   ready(): Promise<void>;
-  /**
-   * The state of each key source at this moment, one entry for each, with its issuer. Times are `Date`s.
-   * Reads no source.
-   */
+  /** The current state of each key source, with its issuer. Times are `Date`s. No source is read. */
   readonly keys: readonly KeySourceStatus[];
   /**
+   * Whether this server can decide requests now, for readiness probes. It does not read or fetch keys. Answer
+   * 503 only for `unavailable`: with `degraded`, requests are decided.
+   */
+  health(): Health;
+  /**
    * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
-   * are fresh. The last good keys of a source that fails stay in use for `staleMs`.
-   * @throws KeysUnavailableError that names every source that failed, and why
+   * are fresh. The last good keys of a source that fails stay in use for `staleMs`. @throws
+   * KeysUnavailableError that lists every failed source and its cause
    */
   refreshKeys(): Promise<void>;
-  /** Stops background work: remote key sets are refreshed no more. Without it, the process can still exit. */
+  /** Stops background work: remote key sets are no longer refreshed. The process can exit without it. */
   close(): Promise<void>;
 }
 
@@ -104,18 +118,22 @@ export interface ResourceServer {
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
-  const { issuers, rules, tree, scopeRules, maxTokenBytes, authorization } = resolved;
+  const { issuers, rules, scopeRules, maxTokenBytes, authorization, enforcement } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
-  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalBytes);
+  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalWeight);
   const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
+  const { policy } = pipeline;
+  const checked = authorization ? scopeRules : null;
+  for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
 
   const server: ResourceServer = {
+    resource: resolved.resource,
     routes: Object.freeze(rules.map(({ rule }) => rule)),
     check: async (request) => (await pipeline.decide(request, false)).decision(),
     checkScopes(decision, scopes, request) {
       pipeline.observer.start(request);
-      const decided = decideRouteScopes(decision, scopes, request.params, authorization ? scopeRules : null);
+      const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);
       return pipeline.observer.observe(decided, request);
     },
     async authenticate(token) {
@@ -124,20 +142,17 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       const { rejection, cause } = identified.refusal;
       throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
     },
-    authorize: (principal, method, path) => pipeline.decideFor(principal, { method, target: path }),
-    explain(query) {
-      requireQuery(query);
-      const { path, scopes, ...rest } = query;
-      const caller = scopes && createPrincipal({ scopes, audience: [], claims: {} }, scopeRules);
-      return explainDecision(query, pipeline.decideFor(caller, { ...rest, target: path }));
-    },
-    audit: (routes, accepted) =>
-      auditRoutes({ rules, tree }, routes, pipeline.needsRule ? "refused" : "open", accepted),
+    revalidate: (principal) =>
+      revalidate(principal, issuers.configurations, resolved.now, resolved.isRevoked),
+    authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
+    explain: (query) => policy.explain(query),
+    audit: (routes, accepted) => auditRoutes(resolved, routes, policy.unmapped, accepted),
     refuse: createRefuser(resolved.challenge),
     ready: verifiers.ready,
     get keys() {
       return verifiers.status();
     },
+    health: () => healthOf(verifiers.status(), cache),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
@@ -145,6 +160,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
   };
   attachPipeline(server, pipeline);
-  rememberAudience(server, issuers.configurations);
+  rememberIssuers(server, issuers.configurations);
   return Object.freeze(server);
 }

@@ -7,9 +7,16 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
 import { WebSocket } from "ws";
-import { compileAll, exportedNames, mistakesOf, peerOptions } from "./documentation/compile.ts";
+import {
+  compileAll,
+  compileMcp,
+  exportedNames,
+  forgetProgram,
+  mistakesOf,
+  peerOptions,
+} from "./documentation/compile.ts";
 import { type Block, pageOf, pages, ROOT } from "./documentation/markdown.ts";
-import { run, send, serve } from "./documentation/serve.ts";
+import { run, send, serve, serveFetch } from "./documentation/serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./documentation/shell.ts";
 import {
   examples,
@@ -72,6 +79,7 @@ afterAll(() => {
   vi.unstubAllGlobals();
   vi.unstubAllEnvs();
   removeSnippets();
+  forgetProgram();
 });
 
 /** The other blocks of the same section, which is everything below one heading of the second level. */
@@ -118,7 +126,7 @@ async function checkAnswers(files: readonly string[], block: Block, ports: reado
 const lowerName = (line: string): string => line.toLowerCase();
 
 /** A documented WebSocket opens for callers with the scope, and only at its path. */
-async function checkUpgrades(port: number): Promise<void> {
+async function checkUpgrades(port: number, code: string): Promise<void> {
   const open = async (path: string, ...scopes: string[]): Promise<string> => {
     const authorization = `Bearer ${await issuer.token({ scopes })}`;
     const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { authorization } });
@@ -132,12 +140,21 @@ async function checkUpgrades(port: number): Promise<void> {
   };
   expect(await open("/agents/web/events", "agents:web:read")).toBe("hello user-1");
   expect(await open("/agents/web/events", "agents:api:read")).toBe("403");
-  expect(await open("/agents/web", "agents:web:read")).toBe("closed");
+  if (code.includes('"upgrade"')) expect(await open("/agents/web", "agents:web:read")).toBe("closed");
+}
+
+/** A documented WebSocket that takes its token from the first message. */
+async function checkFirstMessage(port: number): Promise<void> {
+  const token = await issuer.token({ scopes: ["events:read"] });
+  const client = new WebSocket(`ws://127.0.0.1:${port}/live`);
+  client.on("open", () => client.send(JSON.stringify({ type: "authenticate", token })));
+  expect(String((await once(client, "message"))[0])).toBe("hello user-1");
+  client.terminate();
 }
 
 describe("the code of the documentation", () => {
   it("uses only languages that are checked here", () => {
-    const known = ["ts", "js", "json", "sh", "http", "text"];
+    const known = ["ts", "js", "json", "sh", "http", "text", "yaml"];
     const others = blocks.filter(({ language }) => !known.includes(language));
     expect(others.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
     expect(withRole("server").length).toBeGreaterThanOrEqual(12);
@@ -147,7 +164,7 @@ describe("the code of the documentation", () => {
   });
 
   it("compiles in every block and every example of a comment", () => {
-    expect(mistakesOf(compileAll())).toEqual([]);
+    expect([...mistakesOf(compileAll()), ...mistakesOf(compileMcp())]).toEqual([]);
   }, 60_000);
 
   it("documents every exported name", () => {
@@ -272,11 +289,61 @@ describe("a documented server", () => {
         first.block,
         ports,
       );
-      for (const [index, { code }] of members.entries())
-        if (code.includes('"upgrade"')) await checkUpgrades(ports[index] ?? 0);
+      for (const [index, { code }] of members.entries()) {
+        const port = ports[index] ?? 0;
+        if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
+        if (code.includes("authenticateFirst")) await checkFirstMessage(port);
+      }
     } finally {
       for (const { close } of served) await close();
     }
+  });
+});
+
+describe("a documented handler of the Fetch standard", () => {
+  it.each(withRole("fetch"))("answers as the page shows: $name", async ({ name, file, block }) => {
+    const { port, close } = await serveFetch(pathToFileURL(file).href);
+    if (block) await checkAnswers([name], block, [port]);
+    await close();
+  });
+
+  it("answers events of API Gateway as the recipe for Lambda says", async () => {
+    const [recipe] = snippets.filter(({ code }) => code.includes("rawQueryString"));
+    const { handler } = (await import(pathToFileURL(recipe?.file ?? "").href)) as {
+      readonly handler: (event: object) => Promise<Readonly<Record<string, unknown>>>;
+    };
+    const invoke = async (method: string, scopes: readonly string[], event: object = {}) => {
+      const result = await handler({
+        version: "2.0",
+        rawPath: "/agents/web",
+        rawQueryString: "",
+        headers: { host: "api.example", authorization: `Bearer ${await issuer.token({ scopes })}` },
+        requestContext: { http: { method } },
+        isBase64Encoded: false,
+        ...event,
+      });
+      const body = JSON.parse(Buffer.from(String(result["body"]), "base64").toString()) as object;
+      return { ...result, body };
+    };
+
+    expect(await invoke("GET", ["agents:web:read"], { rawQueryString: "full=1", cookies: ["a=1"] })).toEqual({
+      statusCode: 200,
+      headers: { "content-type": "application/json" },
+      cookies: ["seen=1"],
+      body: { pathname: "/agents/web", caller: "user-1", body: "1" },
+      isBase64Encoded: true,
+    });
+    const notes = { rawPath: "/notes", isBase64Encoded: true, body: Buffer.from("hello").toString("base64") };
+    expect(await invoke("POST", ["notes:write"], notes)).toMatchObject({ body: { body: "hello" } });
+    expect(await invoke("GET", ["agents:api:read"])).toMatchObject({
+      statusCode: 403,
+      headers: { "www-authenticate": expect.stringContaining("insufficient_scope") as string },
+      cookies: [],
+      body: { code: "scope_insufficient" },
+    });
+    const twice = { headers: { authorization: "Bearer a.b.c,Bearer d.e.f" } };
+    expect(await invoke("GET", [], twice)).toMatchObject({ statusCode: 400 });
+    expect(await invoke("GET", [], { headers: {} })).toMatchObject({ statusCode: 401 });
   });
 });
 

@@ -58,7 +58,7 @@ describe("a polluted prototype", () => {
     [{ scopes: ["platform:admin"] }],
     [{ kid: "other", typ: "JWT", alg: "none" }],
     [{ reading: { ignoreCase: true } }],
-  ])("allows nobody with %j", async (members) => {
+  ])("allows no caller with %j", async (members) => {
     const server = create();
     const few = await bearer("teams:read");
     pollute(members);
@@ -68,10 +68,26 @@ describe("a polluted prototype", () => {
     await expect(server.authenticate("a.b.c")).rejects.toThrow("malformed");
   });
 
-  it("names no credential", async () => {
+  it("adds no credential", async () => {
     const server = create();
     pollute({ authorization: await bearer("agents:read"), cookie: "access_token=x" });
     expect(await server.check(ask())).toMatchObject({ allowed: false, reason: "credential_missing" });
+  });
+});
+
+describe("a polluted prototype at construction", () => {
+  it.each([
+    { verifyAudience: false },
+    { audience: "other" },
+    { unmappedRoutes: "authenticated" },
+    { authorization: false },
+  ])("sets no option: %o", async (members) => {
+    pollute(members);
+    const server = create();
+    const other = `Bearer ${await issuer.token({ aud: "other", scopes: ["agents:read"] })}`;
+    expect(await server.check(ask(other))).toMatchObject({ allowed: false, rejection: "audience" });
+    const request = { method: "GET", target: "/unknown", authorization: await bearer("agents:read") };
+    expect(await server.check(request)).toMatchObject({ allowed: false, reason: "route_unmapped" });
   });
 });
 
@@ -91,7 +107,7 @@ describe("a polluted prototype under an adapter", () => {
     koa: (request, response) => void serveKoa(request, response),
   };
 
-  it.each(Object.keys(listeners))("names neither a route nor a credential: %s", async (name) => {
+  it.each(Object.keys(listeners))("adds neither a route nor a credential: %s", async (name) => {
     const { port, close } = await listen(createServer(listeners[name]));
     const token = await issuer.token({ scopes: ["agents:read"] });
     const statusOf = async () => (await askOverHttp(port, { path: "/agents/web" })).status;
@@ -237,7 +253,7 @@ describe("an HMAC secret", () => {
     ["a PEM as a key object", createSecretKey(issuer.publicPem, "utf8")],
     ["DER as a key object", createSecretKey(der)],
     ["an SSH key", "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7vbqajDhA someone@example"],
-  ])("is refused where it is %s, which is public", (_, key) => {
+  ])("causes a configuration error if it is %s, which is public", (_, key) => {
     expect(() => create({ algorithm: "HS256", verificationKeys: [key] })).toThrow(ConfigurationError);
   });
 });

@@ -130,7 +130,7 @@ function standIn({ metadata, claims }: Provider): void {
 }
 
 describe.each(providers)("the configuration for $name", (provider) => {
-  it("accepts the tokens that the provider issues", async () => {
+  it("accepts tokens with the claims that the provider documents", async () => {
     standIn(provider);
     const server = await documentedServer(provider.name);
     const principal = await server.authenticate(

@@ -24,11 +24,18 @@ function lineFor(refused: Refused, issuers: Parameters<typeof createRefusalLog>[
 }
 
 describe("the log for development", () => {
-  it("is one line without terminal escapes, whatever the target is", () => {
+  it("writes one line without terminal escapes, whatever the target is", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/\u009b31mred\u0085forged\n\u2028\u001b[2J";
     createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
     expect(log.mock.calls[0]?.[1]).toMatch(/^[ -~]*$/);
+  });
+
+  it("writes no token that a client sends in its path", () => {
+    const log = Object.assign(vi.fn(), { enabled: true });
+    const target = "/agents/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2ln/runs";
+    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    expect(log.mock.calls[0]?.[1]).toBe('"GET /agents/[token]/runs" route_unmapped');
   });
 
   it.each<readonly [string, Refused]>([
@@ -66,7 +73,28 @@ describe("the log for development", () => {
     expect(lineFor(refused)).toBe(line);
   });
 
-  it("writes what several issuers expect, and leaves out what one does not check", () => {
+  it("writes that a refusal is only reported, and nothing for any other allowed request", () => {
+    const log = Object.assign(vi.fn(), { enabled: true });
+    const write = createRefusalLog([{ token }], log);
+    const request = () => ({ method: "GET", target: "/a" });
+    const allowed = {
+      allowed: true,
+      rules: [],
+      required: [],
+      granted: [],
+      missing: [],
+      satisfied: [],
+    } as const;
+    write(allowed, request);
+    expect(log).not.toHaveBeenCalled();
+    write({ ...allowed, reported: refuse("route_unmapped") }, request);
+    expect(log).toHaveBeenCalledExactlyOnceWith(
+      "%s",
+      '"GET /a" route_unmapped; allowed, because it is only reported',
+    );
+  });
+
+  it("writes the expected values of several issuers, and omits values that an issuer does not check", () => {
     const other = { ...token, issuer: undefined, audience: undefined };
     const second = { ...token, issuer: "https://other.example/", audience: ["agents-prod", "b"] };
     const issuers = [token, other, second].map((one) => ({ token: one }));
@@ -93,9 +121,19 @@ describe("the log for development", () => {
     }
   });
 
-  it("writes nothing unless it is switched on", () => {
+  it("writes nothing without NODE_DEBUG=scopegate", () => {
     const log = Object.assign(vi.fn(), { enabled: false });
     createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target: "/a" }));
     expect(log).not.toHaveBeenCalled();
+  });
+});
+
+describe("an answer that no rule decided", () => {
+  it("is one line, whatever the target contains", () => {
+    const log = Object.assign(vi.fn(), { enabled: true });
+    const write = createRefusalLog([{ token }], log);
+    write("413: The body is too large.", () => ({ method: "POST", target: "/mcp\n\u001b[2J" }));
+    expect(write.isEnabled()).toBe(true);
+    expect(log.mock.calls[0]?.[1]).toMatch(/^"POST [ -~]*" 413: The body is too large\.$/);
   });
 });

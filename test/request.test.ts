@@ -90,12 +90,13 @@ describe("the segments of a path", () => {
   });
 
   it("are read from an absolute form as Node's URL parser passes it to routers", () => {
-    expect(readSegments("http://service.example/a{b}|c^d`e<f>g\"h'i")).toEqual([
-      "a%7Bb%7D%7Cc%5Ed%60e%3Cf%3Eg%22h%27i",
-    ]);
+    expect(readSegments("http://service.example/it's?it's")).toEqual(["it%27s"]);
     expect(readSegments("/a{b}'c")).toEqual(["a{b}'c"]);
-    expect(readSegments(`http://host/${"^".repeat(100)}?${"^".repeat(100)}`)).toEqual(["%5E".repeat(100)]);
-    expect(readSegments(`/${"^".repeat(101)}`)).toEqual(["^".repeat(101)]);
+  });
+
+  it("are not read from an absolute form with characters that URIs cannot have (RFC 3986)", () => {
+    for (const char of '{}|^`<>"') expect(readSegments(`http://service.example/a${char}b`)).toBeUndefined();
+    expect(readSegments(`http://host/a?${"^".repeat(100)}`)).toEqual(["a"]);
   });
 
   it.each([
@@ -146,7 +147,7 @@ describe("the segments of a path", () => {
     fc.array(piece, { maxLength: 8 }).map((pieces) => `http://host/${pieces.join("")}`),
   );
 
-  it("are never those of a path that another reader could take for another one", () => {
+  it("are never read from a path that another parser could read differently", () => {
     fc.assert(
       fc.property(anyTarget, (target) => {
         const segments = readSegments(target);
@@ -178,7 +179,7 @@ describe("the segments of a path", () => {
     );
   });
 
-  it("are those that an honest client encodes, whatever the query", () => {
+  it("are read as an honest client encodes them, whatever the query", () => {
     // eslint-disable-next-line no-control-regex -- No honest segment holds one.
     const structure = /[/\\\u0000-\u001f\u007f]/;
     const segment = fc
@@ -223,8 +224,8 @@ describe("readPath", () => {
     expect(readPath(`http://host${"/".padEnd(8_192, "a")}`)).toBeDefined();
     expect(readPath(`http://host${"/".padEnd(8_193, "a")}`)).toBeUndefined();
     // The absolute form counts as routers see it, percent-encoded.
-    expect(readPath(`http://host/${"^".repeat(2_730)}`)?.text.length).toBe(8_191);
-    expect(readPath(`http://host/${"^".repeat(2_731)}`)).toBeUndefined();
+    expect(readPath(`http://host/${"'".repeat(2_730)}`)?.text.length).toBe(8_191);
+    expect(readPath(`http://host/${"'".repeat(2_731)}`)).toBeUndefined();
   });
 
   it.each(["%ed%a0%80", "%c3", "%c0%af", "%f4%90%80%80", "%2F", "é", "/", "%2e%2E/x", ";"])(
@@ -243,14 +244,17 @@ describe("originForm", () => {
     ["http://host/agents?x=1", "/agents?x=1"],
     ["http://host", "/"],
     ["http://host?x=1", "/?x=1"],
-    ["http://host/a{b}?x={y}", "/a%7Bb%7D?x={y}"],
+    ["http://host/it's?x={y}", "/it%27s?x={y}"],
   ])("returns for %j the target %j", (target, origin) => {
     expect(originForm(target)).toBe(origin);
   });
 
-  it.each(["*", "", "host:443", "http://user@host/agents", "agents"])("returns nothing for %j", (target) => {
-    expect(originForm(target)).toBeUndefined();
-  });
+  it.each(["*", "", "host:443", "http://user@host/agents", "agents", "http://host/a{b}"])(
+    "returns nothing for %j",
+    (target) => {
+      expect(originForm(target)).toBeUndefined();
+    },
+  );
 });
 
 describe("pathOf", () => {
@@ -295,7 +299,7 @@ describe("requireString", () => {
 });
 
 describe("withoutCredentials", () => {
-  it("keeps of a request what a log may show", () => {
+  it("keeps only the properties of a request that a log may show", () => {
     const request = {
       method: "GET",
       target: "https://user:secret@service.example/agents?access_token=secret",
@@ -322,7 +326,7 @@ describe("withoutCredentials", () => {
     ["?access_token=canary", ""],
     ["*", ""],
     ["", ""],
-  ])("removes from %j the parts where clients leave secrets", (target, shown) => {
+  ])("removes from %j the parts that may contain secrets", (target, shown) => {
     expect(withoutCredentials({ method: "GET", target })).toEqual({ method: "GET", target: shown });
   });
 });

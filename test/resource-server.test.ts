@@ -400,7 +400,7 @@ describe("isRevoked", () => {
   ];
 
   it.each(nonsense)(
-    "allows nobody when it returns %s, and does not treat that as a bad token",
+    "refuses everyone when it returns %s, and does not treat that as a bad token",
     async (_, isRevoked) => {
       const unsure = answering(isRevoked);
       const authorization = await bearer(["platform:admin"]);
@@ -420,7 +420,7 @@ describe("isRevoked", () => {
   it.each([
     ["never", new Promise<boolean>(() => undefined)],
     ["like a promise of another library that never settles", { then: () => undefined }],
-  ])("allows nobody when it settles %s, within a time limit", async (_, answer) => {
+  ])("refuses everyone when it settles %s, within a time limit", async (_, answer) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const authorization = await bearer(["platform:admin"]);
@@ -439,7 +439,7 @@ describe("isRevoked", () => {
     }
   });
 
-  it("is called with the principal of every verified token, and with no other", async () => {
+  it("receives the principal of every verified token, and no other", async () => {
     const isRevoked = vi.fn((principal: Principal) => principal.userId === "user-9");
     const asking = create({ isRevoked });
     await check(asking, "GET /open", { authorization: await bearer() });
@@ -471,7 +471,7 @@ describe("isRevoked", () => {
 });
 
 describe("onDecision", () => {
-  it("is called with every decision and its request", async () => {
+  it("receives every decision and its request", async () => {
     const seen: [Decision, ObservedRequest][] = [];
     const observed = create({ onDecision: (decision, request) => void seen.push([decision, request]) });
     const decisions = [
@@ -507,7 +507,7 @@ describe("onDecision", () => {
     ]);
   });
 
-  it("never receives the token, wherever the client left it, nor the query", async () => {
+  it("never receives the token, wherever the client sent it, or the query", async () => {
     const seen: unknown[][] = [];
     const observed = create({
       onDecision: (...values) => void seen.push(values),
@@ -548,7 +548,7 @@ describe("onDecision", () => {
     }
   });
 
-  it("receives the time, the duration and the object that stands for the request, which no log shows", async () => {
+  it("receives the time, the duration and the request of the framework, which no log shows", async () => {
     const onDecision = vi.fn();
     const observed = create({ onDecision, now: () => 1_700_000_000_000 });
     const source = { secret: "token" };
@@ -599,7 +599,7 @@ describe("onDecision", () => {
     expect(await check(observed, "GET /signed-in")).toMatchObject({ allowed: false });
   });
 
-  it("is not called for authorize and explain", async () => {
+  it("receives nothing from authorize and explain", async () => {
     const onDecision = vi.fn();
     const observed = create({ onDecision });
     const principal = await observed.authenticate(await issuer.token());
@@ -699,7 +699,7 @@ describe("authorize", () => {
     }
   });
 
-  it("weighs a principal of another server, or a hand-made one, by its scopes and its own rules alone", async () => {
+  it("decides a principal of another server, or a hand-made one, by its scopes and the rules of this server", async () => {
     const lenient = create({ impliedScopes: { "a:read": ["items:read"] }, adminScope: "root" });
     for (const [scopes, allowed] of [
       [["a:read"], false],

@@ -13,9 +13,9 @@ export const METHOD = `## Method
 - Peers check signature, algorithm, issuer and audience with a key that is imported once. scopegate also checks the scopes of
   the route. Both caches hold 10,000 tokens, and the load \`10,000 tokens\` sends them in random order.
 
-### Servers, in process
+### Requests in process
 
-Rows marked \`in process\` measure a whole request without sockets. Each server runs in its own process and receives the
+The benchmark \`requests\` measures a whole request without sockets. Each server runs in its own process and receives the
 requests over 32 streams in memory (\`server.emit("connection", stream)\`), so that the kernel has no part in the figure. The client
 runs in the same process, so its CPU time is included, for all servers alike.
 
@@ -30,7 +30,7 @@ runs in the same process, so its CPU time is included, for all servers alike.
 
 ### Servers, over loopback
 
-The other server rows show latency and what authentication adds to a server without it. autocannon sends the requests from
+The benchmark \`servers\` shows latency and what authentication adds to a server without it. autocannon sends the requests from
 another process, and the status of every answer is checked.
 
 - The CPU time of the server is read before and after 2,000 requests over 32 connections. The process that sends never

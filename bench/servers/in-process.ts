@@ -7,7 +7,10 @@ import { type Issuer } from "./serve.ts";
 import { type Framework, startServers } from "./server-process.ts";
 
 export interface InProcessPlan {
-  /** How often all servers start anew: the heap of some processes retains garbage, which doubles the cost of a request. */
+  /**
+   * How often all servers are restarted: the heap of some processes retains garbage, which doubles the cost
+   * of a request.
+   */
   readonly starts: number;
   /** After each start. */
   readonly rounds: number;
@@ -15,7 +18,7 @@ export interface InProcessPlan {
 }
 
 interface Contest {
-  readonly peer: string;
+  readonly peer?: string;
   /** In a round of one server, which takes about 20 ms: short rounds are more often undisturbed. */
   readonly requests: number;
   readonly limit: number;
@@ -26,6 +29,9 @@ const CONTESTS: Readonly<Record<Framework, Contest>> = {
   express: { peer: "express-jwt", requests: 300, limit: 1.1 },
   koa: { peer: "koa-jwt", requests: 1000, limit: 1.15 },
   fastify: { peer: "@fastify/jwt, cache", requests: 2000, limit: 1.2 },
+  hono: { peer: "hono/jwt", requests: 1000, limit: 1.2 },
+  fetch: { requests: 1000, limit: 1.2 },
+  nest: { peer: "@nestjs/passport", requests: 300, limit: 1.1 },
 };
 
 /**
@@ -43,7 +49,7 @@ export async function compareInProcess(
   plan: InProcessPlan,
 ): Promise<{ readonly rows: readonly Row[]; readonly budget: Budget }> {
   const { peer, requests, limit } = CONTESTS[framework];
-  const variants = ["no auth", REFERENCE, "scopegate", peer];
+  const variants = ["no auth", REFERENCE, "scopegate", ...(peer === undefined ? [] : [peer])];
   const samples = variants.map((): number[] => []);
   for (let start = 0; start < plan.starts; start += 1) {
     const servers = await startServers(framework, variants, issuer, FLAGS);

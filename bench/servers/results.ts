@@ -76,7 +76,8 @@ export function judge(rows: readonly ServerRow[]): readonly Budget[] {
   one("express", "express-jwt", 0.15);
   one("koa", "koa-jwt", 0.15);
   one("fastify", "@fastify/jwt, cache", 0.33);
-  for (const framework of FRAMEWORKS) {
+  // Handlers of the Fetch standard have no peer.
+  for (const framework of FRAMEWORKS.filter((name) => name !== "fetch")) {
     const uncached = ratio(
       framework,
       MANY_TOKENS,

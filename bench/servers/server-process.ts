@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { type Issuer, type Order } from "./serve.ts";
 
-export const FRAMEWORKS = ["express", "koa", "fastify"] as const;
+export const FRAMEWORKS = ["express", "koa", "fastify", "hono", "fetch", "nest"] as const;
 export type Framework = (typeof FRAMEWORKS)[number];
 
 export interface ServerProcess {

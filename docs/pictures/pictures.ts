@@ -2,9 +2,9 @@
 import {
   createResourceServer,
   type RefusalReason,
-  type Requirement,
   type ResourceServer,
   type Rule,
+  type Requirement,
   type ScopeMappings,
 } from "scopegate";
 import { arrow, box, dot, line, picture, text } from "./svg.ts";
@@ -139,7 +139,7 @@ function drawMerge(): string {
       ];
     }),
   ];
-  const written = (table: ScopeMappings, source: Rule["source"]) =>
+  const written = (table: Readonly<Record<string, Requirement>>, source: Rule["source"]) =>
     Object.entries(table).map(([key, requirement]) => ({ key, requirement, source }));
   return picture("Custom rules are added; one for the same route replaces the default rule.", 870, 280, [
     ...column("defaultScopeMappings", 10, written(DEFAULTS, "default")),

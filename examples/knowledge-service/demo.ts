@@ -1,5 +1,5 @@
 /**
- * `npm run demo -- [express|koa|fastify]`: sends every request of the story. Exits with 1 if a result is
+ * `npm run demo -- [express|koa|fastify|hono|fetch|nest]`: sends every request of the story. Exits with 1 if a result is
  * unexpected.
  */
 import { type Decision } from "scopegate";
@@ -12,7 +12,7 @@ import { createStory, type Scene } from "./story.ts";
 
 const [framework = "express"] = process.argv.slice(2);
 if (!Object.hasOwn(FRAMEWORKS, framework))
-  throw new TypeError("Usage: npm run demo -- [express|koa|fastify]");
+  throw new TypeError("Usage: npm run demo -- [express|koa|fastify|hono|fetch|nest]");
 
 /** The `iss` of the backend's tokens. */
 const BACKEND = "https://backend.example";

@@ -1,4 +1,4 @@
-/** `npm start -- [express|koa|fastify] [--config FILE | --issuer URL [--audience AUD]] [--port N]` */
+/** `npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--port N]` */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { AuditError, ConfigurationError, KeysUnavailableError } from "scopegate";
@@ -13,7 +13,7 @@ import { openDevelopmentIssuer, type Role, ROLES } from "./development-issuer.ts
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
 
 const USAGE =
-  "Usage: npm start -- [express|koa|fastify] [--config FILE | --issuer URL [--audience AUD]] [--port N]";
+  "Usage: npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--port N]";
 
 interface Arguments {
   readonly framework: Framework;

@@ -5,13 +5,18 @@ import {
   type ResourceServerOptions,
 } from "scopegate";
 import { type Application } from "./application.ts";
-import { createApplication as createExpress } from "./express.ts";
-import { createApplication as createFastify } from "./fastify.ts";
 import { loadKnowledge } from "./knowledge.ts";
-import { createApplication as createKoa } from "./koa.ts";
 import { createOperations } from "./operations.ts";
 
-export const FRAMEWORKS = { express: createExpress, koa: createKoa, fastify: createFastify } as const;
+/** Loads only the framework that runs. */
+export const FRAMEWORKS = {
+  express: () => import("./express.ts"),
+  koa: () => import("./koa.ts"),
+  fastify: () => import("./fastify.ts"),
+  hono: () => import("./hono.ts"),
+  fetch: () => import("./fetch.ts"),
+  nest: () => import("./nest.ts"),
+} as const;
 
 export type Framework = keyof typeof FRAMEWORKS;
 
@@ -34,7 +39,8 @@ export async function startService(
 ): Promise<Service> {
   const server = createResourceServer(options);
   await server.ready();
-  const application: Application = FRAMEWORKS[framework](server, createOperations(loadKnowledge()));
+  const { createApplication } = await FRAMEWORKS[framework]();
+  const application: Application = await createApplication(server, createOperations(loadKnowledge()));
   const audit = server.audit(await application.routes());
   if (audit.findings.some(({ severity, kind }) => severity === "error" && kind !== "rule_unreached"))
     audit.orThrow();

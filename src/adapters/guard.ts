@@ -1,26 +1,29 @@
 /** What every adapter shares: the verdict on a request, kept for the routes and handlers behind the guard. */
 import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
-import { pipelineOf, type Verdict } from "../pipeline.ts";
+import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../pipeline.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { chain, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
 import { assertRequestOf, type Framework } from "./misuse.ts";
-import { type NodeRequest, readProperty } from "./node-request.ts";
+import { readProperty } from "./node-request.ts";
 
-/** What one guard found out about a request; no verdict as long as it is not decided. */
+/** The result of one guard for a request; without a verdict until it is decided. */
 interface Guarded {
   readonly server: ResourceServer;
-  /** The credentials that the guard saw first: later code may replace them in the request. */
+  /** The credentials that the guard received first: later code may replace them in the request. */
   readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
   /** The application that the guard runs in, for adapters that look up the routes of a request. */
   readonly application: object | undefined;
   verdict: Verdict | undefined;
 }
 
-/** Where Node's request keeps the verdicts. A framework's request changes when an application is mounted. */
+/**
+ * Where the request of the platform (Node.js, or the Fetch standard) keeps the verdicts. A framework's
+ * request changes when an application is mounted.
+ */
 const KEPT = Symbol("scopegate");
 
 /** Closed, so that logging a request does not print its caller or credential. */
@@ -45,26 +48,40 @@ class Kept {
   }
 }
 
-/** The response of a refusal, or `undefined` for a request that may go on. */
+/** The response of a refusal, or `undefined` for an allowed request. */
 export type PendingRefusal = Pending<Refusal | undefined>;
 
-/** Decides a request, keeps the verdict, and returns the response of a refusal. */
-export function guard(
+/** Decides a request, and stores the verdict in `raw`. */
+export function judge(
   server: ResourceServer,
-  raw: NodeRequest,
+  raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
   application?: object,
-): PendingRefusal {
+): PendingVerdict {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
   if (!guarded) all.push((guarded = { server, credentials: request, application, verdict: undefined }));
-  // Without a verdict, so that continuing after a fault does not bypass the guard.
+  // Without a verdict, so that continuing after an error does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
   const { authorization, cookie } = guarded.credentials;
   const first = guarded.credentials === request ? request : { ...request, authorization, cookie };
   return chain(pipelineOf(server).decide(first, isRouteChecked), keepVerdict, guarded);
+}
+
+/** Decides a request, stores the verdict in `raw`, and returns the response of a refusal. */
+export const guard = (...given: Parameters<typeof judge>): PendingRefusal =>
+  chain(judge(...given), refusalOf, given[0]);
+
+/** The result of the guard of a server for a request; `undefined` until it has decided. */
+export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>
+  Kept.of(raw)?.find((one) => one.server === server)?.verdict;
+
+/** Lets another object of the same request show its verdicts, unless it has its own. */
+export function shareVerdicts(from: object, to: object): void {
+  const kept = Kept.find(from);
+  if (kept && !Kept.find(to)) (to as { [KEPT]?: Kept })[KEPT] = kept;
 }
 
 /** Adapters' notes on a guarded request: each new property of Express's request costs V8 a hidden class. */
@@ -82,7 +99,7 @@ export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
 
 /**
  * Decides a request again at a route that is about to run, for each guard that it passed: the route may have
- * another rule than the path, and a middleware may have changed the request.
+ * another rule than the path, and middleware may have changed the request.
  */
 export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusal {
   const all = Kept.of(raw);
@@ -96,22 +113,44 @@ function decideFrom(index: number, all: readonly Guarded[], route: RunningRoute)
   if (!verdict) throw new Error("The guard did not decide this request.");
   if (!verdict.isAllowed) return refusalOf(verdict, server);
   const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
-  const refusal = chain(decided, keepVerdict, guarded);
+  const refusal = chain(chain(decided, keepVerdict, guarded), refusalOf, server);
   return chain(refusal, (known, after) => known ?? decideFrom(after, all, route), index + 1);
 }
 
-function keepVerdict(verdict: Verdict, guarded: Guarded): Refusal | undefined {
-  guarded.verdict = verdict;
-  return verdict.isAllowed ? undefined : refusalOf(verdict, guarded.server);
+/**
+ * Decides a guarded request again for the operations that it calls, each by its own rule: all may run, or
+ * none. Needs the guard of the same server in front of it.
+ */
+export function guardOperations(
+  server: ResourceServer,
+  raw: object,
+  decide: (pipeline: Pipeline, verdict: Verdict) => PendingVerdict,
+): PendingRefusal {
+  const all = Kept.of(raw);
+  if (!all) assertNoOtherCopy(raw);
+  const guarded = all?.find((one) => one.server === server);
+  if (!guarded?.verdict)
+    throw new Error(
+      "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework in front of it, and pass the same server here.",
+    );
+  if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
+  const decided = decide(pipelineOf(server), guarded.verdict);
+  return chain(chain(decided, keepVerdict, guarded), refusalOf, server);
 }
 
-/** `refuse` throws if the decision is no refusal after all, so that a mistake here lets no request pass. */
-const refusalOf = ({ decision }: Verdict, server: ResourceServer): Refusal =>
-  server.refuse(decision() as Refused);
+const keepVerdict = (verdict: Verdict, guarded: Guarded): Verdict => (guarded.verdict = verdict);
 
 /**
- * The caller of a guarded request; `undefined` if no guard has seen it, and as long as one guard refuses it
- * or has not decided. `given` is what the application passed to the adapter; `raw` is Node's request in it.
+ * The response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision is not a
+ * refusal, so that a mistake here allows no request.
+ */
+export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
+  isAllowed ? undefined : server.refuse(decision() as Refused);
+
+/**
+ * The caller of a guarded request; `undefined` if it passed no guard, or if one guard refuses it or has not
+ * decided. `given` is the object that the application passed to the adapter; `raw` is the request of the
+ * platform in it.
  * @throws TypeError for an object of another framework
  */
 export function findPrincipal(adapter: Framework, given: unknown, raw: unknown): Principal | undefined {
@@ -125,7 +164,7 @@ export function findPrincipal(adapter: Framework, given: unknown, raw: unknown):
   return verdicts.every((verdict) => verdict?.isAllowed) ? verdicts.at(-1)?.principal : undefined;
 }
 
-/** Each copy of the package keeps its verdicts under its own symbol, which no other code can make. */
+/** Each copy of the package stores its verdicts under its own symbol, which no other code can create. */
 function assertNoOtherCopy(raw: object): void {
   if (Object.getOwnPropertySymbols(raw).some(({ description }) => description === KEPT.description))
     throw new Error(
@@ -133,11 +172,14 @@ function assertNoOtherCopy(raw: object): void {
     );
 }
 
-/** The check for the scopes that one route adds. */
-export function createScopeCheck(scopes: readonly string[]) {
+/** The check for the scopes that one route adds. `fix` is for an application without the guard. */
+export function createScopeCheck(
+  scopes: readonly string[],
+  fix = "Register protect(server) before this route.",
+) {
   if (scopes.length === 0 || scopes.some((scope: unknown) => typeof scope !== "string"))
     throw new TypeError(
-      'requireScopes takes scopes one by one: write requireScopes("agents:read", "agents:run").',
+      'requireScopes takes each scope as a separate argument: write requireScopes("agents:read", "agents:run").',
     );
   compileScopeList(scopes, "any");
   const own = Object.freeze([...scopes]);
@@ -146,7 +188,7 @@ export function createScopeCheck(scopes: readonly string[]) {
     if (!guarded) assertNoOtherCopy(raw);
     if (!guarded?.verdict)
       throw new Error(
-        "requireScopes needs protect(server) of the same adapter in front of it: the token was not read. Register protect(server) before this route.",
+        `requireScopes needs protect(server) of the same adapter in front of it: the token was not read. ${fix}`,
       );
     const { server, verdict } = guarded;
     const decision: Decision = server.checkScopes(verdict.decision(), own, { ...verdict.request, params });

@@ -1,4 +1,5 @@
 /** Mistakes in the use of an adapter that would leave an application open, found at boot. */
+import { suggest } from "../errors.ts";
 import { createWarning } from "../runtime/warn-once.ts";
 import { hasPipeline } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
@@ -8,68 +9,101 @@ const FRAMEWORKS = {
   express: { name: "Express", line: "app.use(protect(server))", subject: "request" },
   koa: { name: "Koa", line: "app.use(protect(server))", subject: "context" },
   fastify: { name: "Fastify", line: "app.register(protect(server))", subject: "request" },
+  fetch: { name: "Fetch", line: "withScopes(server, handler)", subject: "request" },
+  hono: { name: "Hono", line: "app.use(protect(server))", subject: "context" },
   node: { name: "Node.js", line: "await protect(server)(request, response)", subject: "request" },
+  nest: { name: "NestJS", line: "imports: [ScopegateModule.forRoot(server)]", subject: "request" },
+  trpc: { name: "tRPC", line: 'createContext: protect(server, { prefix: "/trpc" })', subject: "context" },
 };
 
 export type Framework = keyof typeof FRAMEWORKS;
 
-/**
- * Fails at boot for anything but a resource server. A framework that is given `protect` itself calls it with
- * its own objects, and would continue without a guard.
- */
+/** Fails at boot: a framework that receives `protect` itself would call it, and continue without a guard. */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
   const found = recognize([server]);
   const uncalled = found
-    ? ` ${FRAMEWORKS[found].name} was given ${caller} itself, and calls it: write ${FRAMEWORKS[found].line}, with the parentheses.`
+    ? ` ${FRAMEWORKS[found].name} calls ${caller} itself: write ${FRAMEWORKS[found].line}, with the parentheses.`
     : "";
   throw new TypeError(
     `${caller} takes the resource server itself, not a copy of it: write ${caller}(createResourceServer({ ... })).${uncalled}`,
   );
 }
 
-/** Each route is checked as its router reads it, so there is nothing to set. */
+/** Each route is checked as its router reads it, so no options are needed. */
 export type NoOptions = Readonly<Record<string, never>>;
 
-export function assertNoOptions(options: NoOptions): void {
+export function assertNoOptions(options: NoOptions, known = "It takes none.", caller = "protect"): void {
   const [name] = Object.keys(options);
-  if (name !== undefined) throw new TypeError(`protect received unknown option \`${name}\`. It takes none.`);
+  if (name !== undefined) throw new TypeError(`${caller} received unknown option \`${name}\`. ${known}`);
 }
 
-/** The error for a guard that another framework calls, or its own one in a place where it cannot guard. */
+/** Options with their defaults: `true` or `false`, and whole numbers of 1 or more. */
+export function readOptions<Options extends object>(
+  caller: string,
+  given: object,
+  defaults: Options,
+): Options {
+  if (Object(given) !== given) throw new TypeError(`${caller} takes its options as an object.`);
+  const options = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of options as readonly (readonly [string, unknown])[]) {
+    const known = `Write ${JSON.stringify(defaults)}.`;
+    if (!Object.hasOwn(defaults, name))
+      throw new TypeError(
+        `${caller} received unknown option \`${name}\`. ${suggest(name, Object.keys(defaults), known)}`,
+      );
+    const isFlag = typeof Reflect.get(defaults, name) === "boolean";
+    if (isFlag ? typeof value === "boolean" : Number.isSafeInteger(value) && Number(value) > 0) continue;
+    const kind = isFlag ? "true or false" : "a whole number of 1 or more";
+    throw new TypeError(`The option \`${name}\` of ${caller} must be ${kind}. ${known}`);
+  }
+  return { ...defaults, ...Object.fromEntries(options) };
+}
+
+/** The error for a guard that another framework calls, or that its own framework calls in the wrong place. */
 export function misplaced(adapter: Framework, ...given: readonly unknown[]): TypeError {
-  return new TypeError(
-    `protect of "scopegate/${adapter}" was called by ${describe(recognize(given), adapter)}`,
-  );
+  const found = recognize(given);
+  const { name, line } = found ? FRAMEWORKS[found] : { name: "another framework", line: "" };
+  const entry = found ? `, "scopegate/${found}", and write ${line}` : "";
+  const fix =
+    found === adapter
+      ? ` in the wrong place: write ${line}.`
+      : found || adapter !== "fetch"
+        ? `: import it from the adapter of this one${entry}.`
+        : " without a Request of the Fetch standard: pass it first, as in guard(event.request).";
+  return new TypeError(`protect of "scopegate/${adapter}" was called by ${name}${fix}`);
 }
 
-function describe(found: Framework | undefined, adapter: Framework): string {
-  if (!found) return "another framework: import it from the adapter of this one.";
-  const { name, line } = FRAMEWORKS[found];
-  return found === adapter
-    ? `${name} in a place that it is not for: write ${line}.`
-    : `${name}: import it from the adapter of this one, "scopegate/${found}", and write ${line}.`;
-}
-
-/** Fails for an object of another framework: without a verdict, it would look like a request of nobody. */
+/** Fails for an object of another framework: without a verdict, it would seem to have no caller. */
 export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown): asserts raw is object {
   const found = recognize([given]);
-  // Express's request is Node's.
-  const isOwn = found === adapter || (raw === given && (found === "express" || found === "node"));
+  // NestJS passes on the requests of Express and Fastify.
+  const isOwn =
+    found === adapter ||
+    (isNodes(found) && (isNodes(adapter) || adapter === "nest")) ||
+    (adapter === "nest" && found === "fastify");
   if (isOwn && Object(raw) === raw) return;
   const { name, subject } = FRAMEWORKS[adapter];
+  // The guard of Hono keeps the caller with the context: "scopegate/fetch" would find none for its request.
+  const isInContext = adapter === "hono" && found === "fetch";
   const fix =
-    found && found !== adapter
+    found && found !== adapter && found !== "trpc" && !isInContext
       ? `It received one of ${FRAMEWORKS[found].name}: import it from "scopegate/${found}" and write principalOf(${FRAMEWORKS[found].subject}).`
       : `Write principalOf(${subject}) in a handler.`;
   throw new TypeError(`principalOf of "scopegate/${adapter}" takes the ${subject} of ${name}. ${fix}`);
 }
 
+/** Express's request is Node's. */
+const isNodes = (found: Framework | undefined): boolean => found === "express" || found === "node";
+
 /** The framework that passes these objects to a middleware or plugin. */
-function recognize([first, , third]: readonly unknown[]): Framework | undefined {
+export function recognize([first, , third]: readonly unknown[]): Framework | undefined {
   const has = (...names: readonly string[]) => names.every((name) => name in (Object(first) as object));
   if (has("addHook", "register") || has("raw", "routeOptions")) return "fastify";
+  if (has("req", "newResponse")) return "hono";
+  if (has("req", "info")) return "trpc";
   if (has("req", "res", "originalUrl")) return "koa";
+  if (has("headers", "bodyUsed")) return "fetch";
   if (has("headers") && (has("originalUrl") || typeof third === "function")) return "express";
   return has("headers", "rawHeaders") ? "node" : undefined;
 }

@@ -1,4 +1,4 @@
-/** What is read of Node's own request, which is behind the request of every framework. */
+/** Reads Node's own request, which every framework wraps. */
 import { type IncomingMessage } from "node:http";
 import { type AccessRequest } from "../request.ts";
 
@@ -9,8 +9,8 @@ export type NodeRequest = Pick<IncomingMessage, "headers"> & Partial<Pick<Incomi
 export type NodeServerRequest = NodeRequest & Pick<IncomingMessage, "method" | "url">;
 
 /**
- * Reads a property of a request. Express gives every request another prototype, and V8 then another hidden
- * class: an ordinary access misses all inline caches and takes several times as long.
+ * Reads a property of a request. Express changes the prototype of every request, so each has another hidden
+ * class in V8: an ordinary access misses all inline caches and takes several times as long.
  */
 export const readProperty = <Target extends object, Name extends keyof Target>(
   target: Target,

@@ -1,6 +1,6 @@
 import { type ServerResponse } from "node:http";
 import { CHALLENGE_FIELD } from "../response/challenge.ts";
-import { type Refusal } from "../response/refusal.ts";
+import { type Answer } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
 /** The part of Node's response that a refusal is written to: what `node:http` and `node:http2` share. */
@@ -14,7 +14,7 @@ export interface NodeResponse extends Pick<ServerResponse, "statusCode" | "heade
 }
 
 /** Does nothing if the request was already answered, for example by a timeout. */
-export function send(response: NodeResponse, { status, headers, body }: Refusal): void {
+export function send(response: NodeResponse, { status, headers, body }: Answer): void {
   if (response.headersSent) return;
   response.statusCode = status;
   for (const [name, value] of Object.entries(headers))

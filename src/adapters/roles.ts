@@ -1,4 +1,4 @@
-/** Marks the middleware of `protect` and `requireScopes`, so that a list of routes shows where they stand. */
+/** Marks the middleware of `protect` and `requireScopes`, so that `routesOf` can find it. */
 
 type Role = "guard" | "scope check";
 
@@ -10,10 +10,8 @@ export function withRole<Middleware extends object>(role: Role, middleware: Midd
   return middleware;
 }
 
-const MAX_WRAPPERS = 10;
-
-/** The role of a middleware, or of one that a tracing package has wrapped and kept as `__original`. */
-function roleOf(middleware: unknown, left = MAX_WRAPPERS): Role | undefined {
+/** The role of middleware, or of middleware that tracing packages have wrapped and stored as `__original`. */
+function roleOf(middleware: unknown, left = 10): Role | undefined {
   if (typeof middleware !== "function" || left === 0) return undefined;
   const { [ROLE]: role, __original } = middleware as { [ROLE]?: Role; __original?: unknown };
   return role ?? roleOf(__original, left - 1);

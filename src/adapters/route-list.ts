@@ -1,10 +1,12 @@
-/** What the lists of routes of all frameworks share. */
+/** What `routesOf` of all frameworks shares. */
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
+import { covers } from "../audit/overlap.ts";
+import { type PatternSegment } from "../policy/pattern.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
 import { isScopeCheck } from "./roles.ts";
 import { renderPattern } from "../policy/render-pattern.ts";
 
-/** What a framework registered: one pattern, and the methods that reach its handler. */
+/** A registered route: one pattern, and the methods that reach its handler. */
 export interface Registration {
   readonly methods: readonly string[];
   readonly pattern: string;
@@ -17,7 +19,7 @@ const EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 export const isEveryMethod = (methods: readonly string[]): boolean =>
   EVERY.every((method) => methods.includes(method));
 
-/** Registrations as an audit reads routes: `*` for a handler of every method, and no HEAD next to a GET. */
+/** Converts registrations for the audit: `*` for a handler of every method, and no HEAD next to a GET. */
 export function listRoutes(registrations: readonly Registration[]): readonly ListedRoute[] {
   const routes = registrations.flatMap(({ methods, pattern, unguarded }) =>
     (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
@@ -34,7 +36,7 @@ export function writeOut(pattern: string): readonly string[] {
   return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
 }
 
-/** A trailing slash makes no other route; what guards one of two registrations does not guard the other. */
+/** A trailing slash does not make another route. If a route is registered twice, one may be unguarded. */
 const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method">): string =>
   `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
 
@@ -42,24 +44,54 @@ const PLACES = {
   before: ["is registered before protect", "Move app.use(protect(server)) in front of it."],
   outside: ["is outside the paths of protect", "Write app.use(protect(server)) in front of all routes."],
   plugin: ["is outside the plugin of protect", "Register protect on the instance that holds every route."],
-  router: ["is in a router that holds protect", "Write app.use(protect(server)) in front of the router."],
+  router: ["is in a router that contains protect", "Write app.use(protect(server)) in front of the router."],
+  unknown: [
+    "has no protect that routesOf can find",
+    "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+  ],
 } as const;
 
-/** For an application in which no guard is found: another package may hide it, so this is a warning. */
-const UNKNOWN: UnguardedPlace = Object.freeze({
-  message: "has no protect that the list of routes shows.",
-  hint: "Write app.use(protect(server)) in front of all routes. If it is there, another package has wrapped it.",
-  isUncertain: true,
-});
-
-/** Where a route is that `protect` does not run before; `unknown` if the application has no guard at all. */
-export type UnguardedRoute = keyof typeof PLACES | "unknown";
+/** Where an unguarded route is; `unknown` if the application has no guard. */
+export type UnguardedRoute = keyof typeof PLACES;
 
 export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
-  if (route === "unknown") return UNKNOWN;
   const [place, hint] = PLACES[route];
+  // Another package may hide the guard, so the audit only warns.
+  if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
   const consequence = handlers.some(isScopeCheck)
     ? "requireScopes finds no caller, and every request is answered with 500"
     : "its handler runs without any check";
   return Object.freeze({ message: `${place}: ${consequence}.`, hint });
 }
+
+/** The alternatives of the patterns that a guard runs for; empty for other middleware. */
+export type Paths = readonly (readonly PatternSegment[])[];
+
+export const pathsOf = (pattern: string): Paths =>
+  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
+
+/**
+ * Where an unguarded route is; `undefined` if a guard runs before it. `guards` are the paths of each guard,
+ * in the order that a request reaches them; the route is at `index`.
+ */
+export function findPlace(
+  pattern: string,
+  index: number,
+  guards: readonly Paths[],
+): UnguardedRoute | undefined {
+  const first = guards.findIndex((paths) => isCovered(paths, pattern));
+  if (first >= 0) return first < index ? undefined : "before";
+  return guards.some((paths) => paths.length > 0) ? "outside" : "unknown";
+}
+
+/** Whether every path of a route passes a guard. A guard at `/agents/:id` does not run for `/agents`. */
+const isCovered = (guarded: Paths, pattern: string): boolean =>
+  guarded.length > 0 &&
+  pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
+
+/** A router may be case-sensitive: then a guard at `/API` is not in front of `/api`. */
+const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
+  guard.every((own, index) => {
+    const other = route[index];
+    return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
+  });

@@ -1,32 +1,28 @@
 import { type CompiledTable } from "../policy/compile-rules.ts";
 import { type Pattern } from "../policy/pattern.ts";
 import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
+import { type UnmappedRoutes } from "../policy/policy.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import { covers } from "./overlap.ts";
 import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
   guardMissing,
+  reportOnly,
   ROUTES_MISSING,
   unguarded,
   unmapped,
-  type UnmappedRoutes,
   unreached,
   unreadable,
   weaker,
 } from "./findings.ts";
+import { auditOperations, isOperationRoute } from "./operations.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findWeakness, hasOwnRule } from "./weakness.ts";
 
-/** A route whose pattern could be read. */
-interface ReadRoute {
-  readonly coverage: RouteCoverage;
-  readonly pattern: Pattern;
-}
-
 /**
  * Compares a table with the routes of an application.
- * @throws TypeError for anything but a list of `{ method, pattern }`
+ * @throws TypeError for anything but an array of `{ method, pattern }`
  */
 export function auditRoutes(
   table: CompiledTable,
@@ -34,28 +30,33 @@ export function auditRoutes(
   fate: UnmappedRoutes,
   options: AuditOptions = {},
 ): AuditReport {
-  const findings = [...findCatchAlls(table.rules, options)];
-  const read: ReadRoute[] = [];
+  const findings = [...findCatchAlls(table.rules, options), ...reportOnly(table)];
+  const coverages: RouteCoverage[] = [];
   const list = readList(routes);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  for (const route of list) {
+  const operations = auditOperations(table, list.filter(isOperationRoute), fate);
+  const routesOnly = list.filter((route) => !isOperationRoute(route));
+  for (const route of routesOnly) {
     const parsed = parseRoute(route);
     if ("message" in parsed) findings.push(unreadable(route, parsed));
-    else read.push({ coverage: createRouteCoverage(table, route, parsed), pattern: parsed });
+    else coverages.push(createRouteCoverage(table, route, parsed));
   }
-  const coverages = read.map(({ coverage }) => coverage);
-  for (const { coverage, pattern } of read) {
+  for (const coverage of coverages) {
     const weakness = findWeakness(table, coverage, coverages);
     const { route } = coverage;
     if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
       findings.push(unguarded(route, route.unguarded));
-    if (!coverage.rule) findings.push(unmapped(coverage, pattern, fate, hasRoutesBelow(coverage, coverages)));
-    else if (weakness) findings.push(weaker(coverage, pattern, weakness));
+    if (!coverage.rule) findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+    else if (weakness) findings.push(weaker(coverage, weakness));
   }
   const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
   if (uncertain) findings.push(guardMissing(uncertain));
-  findings.push(...findUnreachedRules(table, coverages));
-  return createAuditReport(coverages.map(toAuditedRoute), findings);
+  // If only operations are listed, the audit is about an MCP server, not about the application around it.
+  if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
+  return createAuditReport(
+    [...coverages.map(toAuditedRoute), ...operations.routes],
+    [...findings, ...operations.findings],
+  );
 }
 
 const BELOW = { kind: "wildcard", name: "rest" } as const;
@@ -69,7 +70,7 @@ const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCove
     );
   });
 
-/** A public route may be anywhere, and so may CORS middleware, which answers OPTIONS before the guard. */
+/** A public route need not be guarded. Neither need OPTIONS, which CORS middleware answers first. */
 function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
   if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
   return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
@@ -81,7 +82,8 @@ function findUnreachedRules(
   coverages: readonly RouteCoverage[],
 ): readonly AuditFinding[] {
   const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
-  return rules.flatMap((compiled) =>
+  const routeRules = rules.filter(({ rule }) => !isOperationRoute(rule));
+  return routeRules.flatMap((compiled) =>
     coverages.some((coverage) => isReachedBy(compiled, coverage)) ? [] : [unreached(compiled.rule, astray)],
   );
 }
@@ -107,7 +109,7 @@ function readList(routes: unknown): readonly ListedRoute[] {
   for (const [index, one] of [...(routes as Iterable<unknown>)].entries()) {
     const route = readRoute(one, index);
     const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
-    // Where one route is registered twice, the registration without a guard counts.
+    // If a route is registered twice, the unguarded registration counts.
     if (!found.has(identity) || (route.unguarded && !found.get(identity)?.unguarded))
       found.set(identity, route);
   }

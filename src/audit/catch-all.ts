@@ -1,19 +1,19 @@
-/** Rules that let everyone in at every path: with one, a route that is forgotten in the table is open. */
+/** Public rules for every path: they make routes public that are missing in the table. */
 import { type CompiledRule } from "../policy/rule.ts";
 import { alternativesOf } from "./coverage.ts";
 import { type AuditFinding } from "./report.ts";
 import { strengthOf } from "./weakness.ts";
 
-/** What an audit is to accept. */
+/** The options of an audit. */
 export interface AuditOptions {
   /**
-   * Keys of rules that are `"public"` or `"optional"` for every path on purpose. For a single-page
+   * Keys of rules that are intentionally `"public"` or `"optional"` for every path. For a single-page
    * application: `["GET /{*path}"]`. Default: none, so that such a rule is an error.
    */
   readonly publicCatchAll?: readonly string[];
 }
 
-/** @throws TypeError for a key that is no such rule: an exception must not outlive its rule */
+/** @throws TypeError for a key without such a rule, so that no outdated exception stays */
 export function findCatchAlls(
   rules: readonly CompiledRule[],
   { publicCatchAll: meant = [] }: AuditOptions,
@@ -31,16 +31,13 @@ export function findCatchAlls(
     );
   return found
     .filter(({ key }) => !meant.includes(key))
-    .map((rule) => {
-      const { key, method } = rule;
-      return Object.freeze({
-        kind: "public_catch_all",
-        severity: "error",
-        rule,
-        message: `\`${key}\` lets everyone in at every path without a rule of its own: a route that is forgotten in the table is open.`,
-        hint: `Close the paths of your API: add to scopeMappings ${JSON.stringify(`${method} /api/{*path}`)}: ["resource:action"]. If the rule is meant, write server.audit(routes, { publicCatchAll: [${JSON.stringify(key)}] }).`,
-      });
-    });
+    .map((rule) => ({
+      kind: "public_catch_all",
+      severity: "error",
+      rule,
+      message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing in the table is public.`,
+      hint: `Protect the paths of your API: add to scopeMappings ${JSON.stringify(`${rule.method} /api/{*path}`)}: ["resource:action"]. If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }).`,
+    }));
 }
 
 /** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */

@@ -1,6 +1,6 @@
 /** Which rules of a table decide the requests of one route of an application. */
 import { findRouteRule } from "../policy/find-rules.ts";
-import { type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { identityOf, type Pattern, type PatternSegment } from "../policy/pattern.ts";
 import { type CompiledRule, methodsAsked } from "../policy/rule.ts";
 import { type CompiledTable } from "../policy/compile-rules.ts";
 import { meet } from "./overlap.ts";
@@ -11,29 +11,31 @@ export interface ListedRoute {
   readonly method: string;
   /** The whole path in path-to-regexp's syntax, including mount prefixes. */
   readonly pattern: string;
-  /** Why `protect` does not run in front of the route. Left out where it does, or where that is not known. */
+  /** Why `protect` does not run in front of the route. Omitted if it does, or if that is not known. */
   readonly unguarded?: UnguardedPlace;
 }
 
-/** Where a route is that `protect` does not run in front of, as an audit reports it. */
+/** Why a route is unguarded, as an audit reports it. */
 export interface UnguardedPlace {
-  /** What is wrong with the route: `is registered before protect.` */
+  /** The mistake, such as `is registered before protect.` */
   readonly message: string;
   /** What to write instead. */
   readonly hint: string;
-  /** Whether a guard may be there that the list of routes does not show. */
+  /** Whether there may be a guard that `routesOf` cannot find. */
   readonly isUncertain?: true;
 }
+
+type Alternatives = readonly (readonly PatternSegment[])[];
 
 /** A route with the rules that concern it. */
 export interface RouteCoverage {
   readonly route: ListedRoute;
-  readonly alternatives: readonly (readonly PatternSegment[])[];
-  /** The methods that reach the route, as far as some rule names them; `*` stands for all others. */
+  readonly alternatives: Alternatives;
+  /** The methods of the route that some rule names; `*` stands for all others. */
   readonly methods: readonly string[];
-  /** The rule of the whole route, or of its first alternative if each has its own; absent if one has none. */
+  /** The rule of the whole route, or of its first alternative if each has one; else absent. */
   readonly rule: CompiledRule | undefined;
-  /** Every rule that applies to some request of the route, if no narrower one does. */
+  /** Every rule that would apply to some request of the route without the narrower rules. */
   readonly touching: readonly CompiledRule[];
   /** The rules that decide some request of the route. */
   readonly deciding: readonly CompiledRule[];
@@ -44,7 +46,7 @@ export function createRouteCoverage(
   route: ListedRoute,
   pattern: Pattern,
 ): RouteCoverage {
-  const alternatives = pattern.alternatives.map(({ segments }) => segments);
+  const alternatives = alternativesOf({ pattern });
   const methods = methodsOf(route.method, table.rules);
   const covering = alternatives.map((one) => findRouteRule(table.tree, route.method, one)?.compiled);
   const rule = covering.includes(undefined) ? undefined : covering[0];
@@ -73,10 +75,16 @@ export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: 
 }
 
 /** The alternatives of a rule. */
-export const alternativesOf = ({ pattern }: CompiledRule): readonly (readonly PatternSegment[])[] =>
+export const alternativesOf = ({ pattern }: Pick<CompiledRule, "pattern">): Alternatives =>
   pattern.alternatives.map(({ segments }) => segments);
 
-/** The place of a rule in the order in which a method asks for rules; negative if it does not ask for it. */
+/** Whether some alternatives are the same route: as two keys of a table, they would be an error. */
+export function haveCommonRoute(some: Alternatives, others: Alternatives): boolean {
+  const identities = new Set(some.map(identityOf));
+  return others.some((alternative) => identities.has(identityOf(alternative)));
+}
+
+/** The priority of a rule for a method; negative if the rule does not apply to it. */
 export const rankOf = ({ rule }: CompiledRule, method: string): number =>
   methodsAsked(method).indexOf(rule.method);
 

@@ -1,11 +1,11 @@
-/** What two patterns have in common. */
+/** The paths that two patterns have in common. */
 import { identityOf, type PatternSegment, segmentIdentity } from "../policy/pattern.ts";
-import { loosen, spellingOfMixed } from "../policy/segment.ts";
+import { loosen, type SegmentPart, spellingOfMixed } from "../policy/segment.ts";
 
 type Segments = readonly PatternSegment[];
 
 /**
- * A pattern for paths that both patterns match, or `undefined` where no path matches both. Letter case and
+ * A pattern for paths that both patterns match, or `undefined` if no path matches both. Letter case and
  * percent-encoding make no difference. Two wildcards can overlap in several ways; one of them is returned.
  */
 export function meet(a: Segments, b: Segments): Segments | undefined {
@@ -17,7 +17,7 @@ export function meet(a: Segments, b: Segments): Segments | undefined {
     const segment = meetSegment(x, y);
     return segment && prepend(segment, meet(afterX, afterY));
   }
-  // A wildcard takes one segment or more: it ends here, or goes on.
+  // A wildcard matches one or more segments: it ends here, or continues.
   const both = isWide(x) && isWide(y);
   const taken = isWide(x) ? y : x;
   return (
@@ -48,28 +48,11 @@ function meetSegment(x: PatternSegment, y: PatternSegment): PatternSegment | und
 
 type Mixed = Extract<PatternSegment, { kind: "mixed" }>;
 
-/** A character, or a parameter: one character or more. */
-type Step = string | undefined;
-
-const stepsOf = ({ parts }: Mixed): readonly Step[] =>
-  parts.flatMap((part): readonly Step[] =>
-    typeof part === "string" ? Array.from(loosen(part)) : [undefined],
-  );
-
-/** Each pair of places is looked at once, however many ways lead there. */
-function haveCommonText(x: Mixed, y: Mixed): boolean {
-  const other = stepsOf(y);
-  // The places of `y` that can be reached before the next step of `x`.
-  let row: boolean[] = [true];
-  for (const step of stepsOf(x)) {
-    const next: boolean[] = [];
-    for (const [place, own] of other.entries()) {
-      if (!row[place] || (step !== undefined && own !== undefined && step !== own)) continue;
-      next[place + 1] = true;
-      if (step === undefined) row[place + 1] = true;
-      if (own === undefined) next[place] = true;
-    }
-    row = next;
-  }
-  return row[other.length] === true;
+/** Parameters match any text, so two segments differ only if their beginnings or ends do. */
+function haveCommonText({ parts: x }: Mixed, { parts: y }: Mixed): boolean {
+  const [start, otherStart, end, otherEnd] = [textOf(x[0]), textOf(y[0]), textOf(x.at(-1)), textOf(y.at(-1))];
+  const agreeAtStart = start.startsWith(otherStart) || otherStart.startsWith(start);
+  return agreeAtStart && (end.endsWith(otherEnd) || otherEnd.endsWith(end));
 }
+
+const textOf = (part: SegmentPart | undefined): string => (typeof part === "string" ? loosen(part) : "");

@@ -4,7 +4,7 @@ import { type Rule } from "../policy/rule.ts";
 
 /** A route of the application with the rule that decides it. */
 export interface AuditedRoute extends ListedRoute {
-  /** The narrowest rule that covers the whole route; absent where none does. */
+  /** The narrowest rule that covers the whole route; absent if none does. */
   readonly rule?: Rule;
   /** Other rules that decide some of its requests: a narrower path, or HEAD. */
   readonly parts: readonly Rule[];
@@ -34,6 +34,8 @@ export type AuditFinding = AuditRemark &
         readonly route: ListedRoute;
         readonly rules: readonly Rule[];
       }
+    /** `rules` are the report-only ones. None, if the server only reports and no rule has scopes. */
+    | { readonly kind: "report_only"; readonly rules: readonly Rule[] }
     /** `rule` decides the route; `rules` are near it and require more. */
     | {
         readonly kind: "route_weaker";
@@ -49,10 +51,10 @@ export type AuditFinding = AuditRemark &
  *
  * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
  *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
- *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`),
- *   and a rule that lets everyone in at every path (`public_catch_all`).
- * - Warnings: a route whose rule requires less than another one (`route_weaker`), and an application in which
- *   no guard was found (`guard_missing`).
+ *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), and
+ *   a public rule for every path (`public_catch_all`).
+ * - Warnings: a route whose rule requires less than another one (`route_weaker`), an application in which no
+ *   guard was found (`guard_missing`), and rules or a server whose scopes are not enforced (`report_only`).
  * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
  *   OPTIONS, or for every method in front of other routes.
  *
@@ -66,13 +68,13 @@ export type AuditFinding = AuditRemark &
  * for (const { pattern, rule } of report.routes) console.log(pattern, rule?.key);
  * ```
  */
-export interface AuditReport {
+export interface AuditReport<Finding extends AuditRemark = AuditFinding> {
   /** Whether there is no finding of severity `error`. */
   readonly ok: boolean;
-  /** Each route once, in the order of the list; unreadable ones are findings only. */
+  /** Each route once, in the order of the array; unreadable routes are only in the findings. */
   readonly routes: readonly AuditedRoute[];
   /** Errors first, then warnings, then notes. */
-  readonly findings: readonly AuditFinding[];
+  readonly findings: readonly Finding[];
   /** One line for a log: `12 routes, each with a rule`. */
   readonly summary: string;
   /** For a terminal: the summary, and every finding with its fix. */
@@ -82,22 +84,25 @@ export interface AuditReport {
    * `warnings: true`, warnings throw as well. Default: `false`.
    * @throws AuditError whose message is `text`
    */
-  readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport;
+  readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport<Finding>;
 }
 
 const SEVERITIES = ["error", "warning", "note"] as const;
 
-export function createAuditReport(
+/** A finding of any tool that compares something with the table. */
+type AnyFinding = AuditRemark & { readonly kind: string; readonly rule?: Rule | undefined };
+
+export function createAuditReport<Finding extends AnyFinding>(
   routes: readonly AuditedRoute[],
-  found: readonly AuditFinding[],
-): AuditReport {
-  const findings = Object.freeze(
-    SEVERITIES.flatMap((severity) => found.filter((finding) => finding.severity === severity)),
-  );
+  found: readonly Finding[],
+  noun = "route",
+): AuditReport<Finding> {
+  const sorted = SEVERITIES.flatMap((severity) => found.filter((finding) => finding.severity === severity));
+  const findings = Object.freeze(sorted.map((finding) => Object.freeze(finding)));
   const ok = !findings.some(({ severity }) => severity === "error");
-  const summary = summarize(routes, findings);
+  const summary = summarize(routes, findings, noun);
   const text = [summary, ...renderFindings(findings)].join("\n\n");
-  const report: AuditReport = Object.freeze({
+  const report: AuditReport<Finding> = Object.freeze({
     ok,
     routes: Object.freeze([...routes]),
     findings,
@@ -114,7 +119,7 @@ export function createAuditReport(
 
 export const renderRoute = ({ method, pattern }: ListedRoute): string => `${method} ${pattern}`;
 
-/** A list of rules for a sentence. */
+/** The keys of rules, for a sentence. */
 export function renderRules(rules: readonly Rule[]): string {
   const keys = rules.map(({ key }) => `\`${key}\``);
   return keys.length > MAX_NAMED
@@ -124,38 +129,37 @@ export function renderRules(rules: readonly Rule[]): string {
 
 const MAX_NAMED = 5;
 
-function summarize(routes: readonly AuditedRoute[], findings: readonly AuditFinding[]): string {
+function summarize(routes: readonly AuditedRoute[], findings: readonly AnyFinding[], noun: string): string {
   const counts = SEVERITIES.slice(0, 2).flatMap((severity) => {
     const count = findings.filter((finding) => finding.severity === severity).length;
     return count === 0 ? [] : [plural(count, severity)];
   });
   const mapped = routes.filter(({ rule }) => rule !== undefined).length;
   const unreadable = findings.filter(({ kind }) => kind === "route_unreadable").length;
-  const share = describeShare(mapped, routes.length + unreadable);
+  const share = describeShare(mapped, routes.length + unreadable, noun);
   return [share, ...(counts.length > 0 ? [counts.join(", ")] : [])].join("; ");
 }
 
-function describeShare(mapped: number, all: number): string {
-  if (all === 0) return "no routes";
-  if (mapped < all) return `${plural(all, "route")}, ${mapped} with a rule`;
-  return all === 1 ? "1 route, with a rule" : `${all} routes, each with a rule`;
+function describeShare(mapped: number, all: number, noun: string): string {
+  if (all === 0) return `no ${noun}s`;
+  if (mapped < all) return `${plural(all, noun)}, ${mapped} with a rule`;
+  return all === 1 ? `1 ${noun}, with a rule` : `${all} ${noun}s, each with a rule`;
 }
 
 /** Default rules without a route are one entry, because the default table is broader than one application. */
-function renderFindings(findings: readonly AuditFinding[]): readonly string[] {
-  const unused = findings.flatMap((finding) =>
-    finding.kind === "rule_unreached" && finding.severity === "note" ? [finding] : [],
+function renderFindings(findings: readonly AnyFinding[]): readonly string[] {
+  const [first, ...others] = findings.filter(
+    ({ kind, severity }) => kind === "rule_unreached" && severity === "note",
   );
-  const rendered = findings.filter((finding) => unused.length < 2 || !unused.some((one) => one === finding));
-  return [
-    ...rendered.map(({ severity, kind, message, hint }) => `${severity} ${kind}: ${message}\n  ${hint}`),
-    ...unused
-      .slice(0, unused.length < 2 ? 0 : 1)
-      .map(
-        ({ hint }) =>
-          `note rule_unreached: ${unused.length} default rules are reached by no route: ${unused.map(({ rule }) => `\`${rule.key}\``).join(", ")}.\n  ${hint}`,
-      ),
-  ];
+  return findings
+    .filter((finding) => !others.some((one) => one === finding))
+    .map((finding) => {
+      const { severity, kind, hint } = finding;
+      const unused = finding === first && others.length > 0 ? [first, ...others] : [];
+      const keys = unused.map(({ rule }) => `\`${rule?.key}\``).join(", ");
+      const summary = `${unused.length} default rules are reached by no route: ${keys}.`;
+      return `${severity} ${kind}: ${unused.length > 0 ? summary : finding.message}\n  ${hint}`;
+    });
 }
 
 const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -1,12 +1,11 @@
 /** Routes whose rule requires less than one close to it, which is probably not what the author meant. */
 import { type CompiledTable } from "../policy/compile-rules.ts";
 import { findRouteRule } from "../policy/find-rules.ts";
-import { identityOf } from "../policy/pattern.ts";
 import { type CompiledRule } from "../policy/rule.ts";
-import { alternativesOf, rankOf, type RouteCoverage } from "./coverage.ts";
+import { alternativesOf, haveCommonRoute, rankOf, type RouteCoverage } from "./coverage.ts";
 import { covers, meet } from "./overlap.ts";
 
-/** Why a route counts as weak: how its rule relates to the stronger ones. */
+/** Why a route counts as weak: its rule compared with the stronger ones. */
 export interface Weakness {
   readonly kind: "outranked" | "changes" | "borrowed";
   /** The rule that decides. */
@@ -18,7 +17,7 @@ export interface Weakness {
 type Mapped = RouteCoverage & { readonly rule: CompiledRule };
 
 const READING = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Without POST: a login posts to a path that only members may read. */
+/** Without POST: a login, for example, is a POST to a path that only members may read. */
 const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
 
 /** How much a rule requires: nothing, an optional token, a token, scopes. No two scopes are compared. */
@@ -31,9 +30,9 @@ export function strengthOf({ requirement }: CompiledRule): number {
 /**
  * Finds the weakness of a route that has a rule. The first case that applies counts:
  *
- * - `outranked`: a rule with a narrower path requires more, but an exact method comes before its `*`.
- * - `borrowed`: the route has no rule of its own, and another method of its pattern has a stronger one. For a
- *   route that reads, only methods that read count: reading is often freer than writing.
+ * - `outranked`: a rule with a narrower path requires more, but an exact method has priority over its `*`.
+ * - `borrowed`: the route has no rule of its own, and another method of its pattern has a stronger one.
+ *   Routes that read are compared only with methods that read, because reading often requires less.
  * - `changes`: PUT, PATCH or DELETE requires less than GET on the same pattern.
  */
 export function findWeakness(
@@ -73,19 +72,14 @@ function findStrongerMethod(route: Mapped, all: readonly Mapped[]): Weakness | u
       : !READING.has(method) || READING.has(other.route.method);
   const stronger = all.filter(
     (other) =>
-      counts(other) && isSamePattern(route, other) && strengthOf(other.rule) > strengthOf(route.rule),
+      counts(other) &&
+      haveCommonRoute(route.alternatives, other.alternatives) &&
+      strengthOf(other.rule) > strengthOf(route.rule),
   );
   const rules = [...new Set(stronger.map(({ rule }) => rule))];
   return rules.length === 0 ? undefined : { kind, rule: route.rule, stronger: rules };
 }
 
-/** Whether the rule that decides a route was written for its pattern, and not for a wider one. */
-export function hasOwnRule({ alternatives, rule }: RouteCoverage): boolean {
-  const own = new Set(alternatives.map(identityOf));
-  return rule !== undefined && alternativesOf(rule).some((alternative) => own.has(identityOf(alternative)));
-}
-
-const isSamePattern = (a: Mapped, b: Mapped): boolean => {
-  const own = new Set(a.alternatives.map(identityOf));
-  return b.alternatives.some((alternative) => own.has(identityOf(alternative)));
-};
+/** Whether the rule that decides a route was written for its pattern, not for a wider one. */
+export const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
+  rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));

@@ -34,9 +34,13 @@ export async function discoverJwksUri(
   return jwksUri;
 }
 
+/** The URL to try first: that of OpenID Connect, unless the options have another one. */
+export const metadataUrlOf = (url: string): string => candidateUrls(url)[0] ?? url;
+
 /**
- * The URLs to try: a URL that has `/.well-known/` itself. For an issuer, OpenID Connect puts that part behind
- * its path (section 4), and RFC 8414 in front of its path (section 3.1; section 5 for both names).
+ * The URLs to try: the URL itself if it contains `/.well-known/`. For an issuer, OpenID Connect puts this
+ * part behind the path (section 4), and RFC 8414 in front of the path (section 3.1; section 5 for both
+ * names).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {
   const { origin, pathname } = new URL(metadataUrl);
@@ -50,7 +54,7 @@ function candidateUrls(metadataUrl: string): readonly string[] {
   return [...new Set(candidates)].map((candidate) => origin + candidate);
 }
 
-/** Fetches the first document that exists. Only "not here" leads to the next URL; an outage does not. */
+/** Fetches the first document that exists. The next URL is tried only after a 404, not during an outage. */
 async function fetchMetadata(
   urls: readonly string[],
   fetch: KeyFetch,

@@ -8,8 +8,8 @@ import { MAX_BYTES } from "./jwks.ts";
 /**
  * Gets a document with `node:http`. Reads the body of status 200 only, and stops when it is too large.
  *
- * The global `fetch` of Node.js 20 to 24 is not used: a response with more than five content encodings ends
- * the process, by an error that no caller can catch.
+ * The global `fetch` of Node.js 20 to 24 is not used: a response with more than five content encodings
+ * causes an error that no caller can catch, and ends the process.
  */
 export const httpGet: KeyFetch = async (url, { headers, signal }) => {
   const get = url.startsWith("https:") ? getHttps : getHttp;

@@ -121,10 +121,7 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
   return alg === undefined || alg === algorithm;
 }
 
-/**
- * Rejects RSA keys with forgeable signatures: short or ROCA moduli, and exponents for which RSA is no
- * permutation.
- */
+/** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and exponents that do not permute. */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048) {
@@ -151,7 +148,7 @@ function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject):
   return ["a key of type", asymmetricKeyType, asymmetricKeyDetails?.namedCurve].filter(Boolean).join(" ");
 }
 
-/** RFC 7518 section 6.3.2, RFC 8037 section 2. The primes alone reveal the private key as well. */
+/** RFC 7518 section 6.3.2, RFC 8037 section 2. The primes alone also reveal the private key. */
 const PRIVATE_PROPERTIES = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
 
 const PRIVATE = mistake(

@@ -76,7 +76,7 @@ function statOf(file: string): BigIntStats | undefined {
   return stats?.isFile() ? stats : undefined;
 }
 
-/** Changes with every write and every replacement of the file, also behind a symbolic link. */
+/** A value that changes with every write and every replacement of the file, also behind a symbolic link. */
 const versionOf = (stats: BigIntStats | undefined): string | undefined =>
   stats && [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
 

@@ -117,10 +117,7 @@ export function importLoadedJwks(
   return { keys, problems };
 }
 
-/**
- * Imports a key of a published set. A secret in it is a mistake whatever its `use`, because everyone can read
- * it.
- */
+/** Imports a key of a published set. A secret in it is a mistake whatever its `use`: everyone can read it. */
 export function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
   if (kty === "oct") return invalid("is a symmetric key, which must not be published.");

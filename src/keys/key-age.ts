@@ -20,23 +20,14 @@ export interface RemoteTiming {
   readonly staleMs: number;
 }
 
-/**
- * `maxAgeMs` is `Infinity` for a source that shows each change at once: its keys are fresh until the source
- * fails.
- */
+/** `maxAgeMs` is `Infinity` for a source that shows changes at once: keys are fresh until it fails. */
 interface AgeRules extends Omit<RemoteTiming, "timeoutMs"> {
   readonly now: () => number;
 }
 
-/**
- * Keys are refreshed after this fraction of `maxAgeMs`, so that the new keys arrive before the old ones
- * expire.
- */
+/** Keys are refreshed after this fraction of `maxAgeMs`: the new keys arrive before the old ones expire. */
 const REFRESH_AT = 0.75;
-/**
- * Timers are shortened by up to this fraction at random, so that servers that started together do not fetch
- * together.
- */
+/** Timers are shortened at random by up to this fraction, so that servers do not fetch at the same time. */
 const JITTER = 0.2;
 /** The shortest delay of a timer, even if the options set shorter times. */
 const MIN_DELAY_MS = 1_000;
@@ -49,10 +40,7 @@ export class KeyAge {
   #maxAgeMs: number;
   /** Why the last attempt failed; `undefined` if it succeeded. */
   #error: Error | undefined;
-  /**
-   * Whether the source itself failed. Closing the server also sets `#error`, but must not make expired keys
-   * valid.
-   */
+  /** Whether the source failed. Closing the server sets `#error` too, but must not revive expired keys. */
   #isDown = false;
   /** When the source last failed or did not have a requested key. */
   #cooldownStart: number | undefined;
@@ -97,7 +85,7 @@ export class KeyAge {
     if (this.#loadedAt === undefined) return this.#error ? "unavailable" : "not loaded";
     const age = this.#since(this.#loadedAt);
     if (age < this.#maxAgeMs) return "fresh";
-    // An age of NaN is not less than anything.
+    // Written so that an age of NaN counts as too old.
     return this.#isDown && age < this.#maxAgeMs + this.#rules.staleMs ? "stale" : "unavailable";
   }
 

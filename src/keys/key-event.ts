@@ -7,14 +7,14 @@ import { type Algorithm } from "./algorithm.ts";
  */
 export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";
 
-/** The state of a key source at one moment, for a page of operators. Contains no key material. */
+/** The state of a key source at one moment, for a status page. Contains no key material. */
 export interface KeySourceStatus {
   /** The issuer of these keys, if the options name one. */
   readonly issuer?: string;
-  /**
-   * The path of the file, the URL without its query, or `verificationKeys` or `jwks` for keys in the options.
-   */
+  /** The path of the file, the URL without its query, `verificationKeys` or `jwks`. */
   readonly source: string;
+  /** Where OpenID Connect publishes the metadata of the issuer; only for a source with `discovery`. */
+  readonly discovery?: string;
   /** Whether the keys can be used. */
   readonly state: KeyState;
   /** The `kid`s of the keys in use. Keys without a `kid` are not listed. */
@@ -31,10 +31,7 @@ export interface KeySourceStatus {
 export type KeyLoadReason =
   "first_use" | "age" | "retry" | "changed" | "unknown_kid" | "bad_signature" | "requested";
 
-/**
- * Something that happened to a key source after construction. For logs and alerts; it is never sent to a
- * client.
- */
+/** What happened to a key source after construction. For logs and alerts; never sent to a client. */
 export interface KeyEvent {
   /**
    * `fetched`: a remote set was fetched, or a file was read again. `rotated`: the keys in use have changed.

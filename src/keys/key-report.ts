@@ -10,11 +10,12 @@ import {
 
 interface ReportRules {
   readonly source: string;
+  readonly metadataUrl?: string;
   readonly now: () => number;
   readonly emit: KeySourceContext["onKeyEvent"];
 }
 
-/** What operators see of a key source that is loaded: its events and its status. */
+/** Reports a loaded key source to operators: its events and its status. */
 export class KeyReport {
   /** Why the source was last read. */
   reason: KeyLoadReason = "first_use";
@@ -67,6 +68,7 @@ export class KeyReport {
     const isUsed = state !== "unavailable";
     return {
       source: this.#rules.source,
+      ...(this.#rules.metadataUrl !== undefined && { discovery: this.#rules.metadataUrl }),
       state,
       keyIds: isUsed ? this.#keyIds() : [],
       ...(this.#lastSuccess && { lastSuccess: this.#lastSuccess }),

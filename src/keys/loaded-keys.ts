@@ -15,6 +15,7 @@ import {
 interface LoadRules extends RemoteTiming {
   /** The file or URL of the source as messages show it. */
   readonly source: string;
+  readonly metadataUrl?: string;
   /** Loads the set. `known` are the keys in use. */
   readonly load: (known: LoadedJwks["keys"], signal: AbortSignal) => Promise<LoadedJwks>;
   /** Whether the source has changed since it was last read, if it shows that without being read. */
@@ -131,7 +132,7 @@ export class LoadedKeys implements KeyResolver {
     const found = this.#select(query);
     if (found?.isFinal) return found.keys;
     const { error } = this.#age;
-    // After a failure, the missing key may exist: the token cannot be judged.
+    // After a failure, the missing key may exist, so the token cannot be rejected.
     if (!found || error)
       throw error ?? new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
     if (this.#age.isCooledDown()) this.#age.startCooldown();

@@ -1,7 +1,7 @@
 import { readClock } from "../runtime/clock.ts";
 import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
-import { discoverJwksUri } from "./discovery.ts";
+import { discoverJwksUri, metadataUrlOf } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { httpGet } from "./http-get.ts";
 import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
@@ -64,6 +64,7 @@ export function createRemoteResolver(
     ...DEFAULTS,
     ...timing,
     source: shownUrl,
+    ...("discovery" in source && { metadataUrl: displayUrl(metadataUrlOf(url)) }),
     now: () => readClock(now).getTime(),
     emit: onKeyEvent,
     load: async (known, signal) => {

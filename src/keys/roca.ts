@@ -1,6 +1,4 @@
-/**
- * The primes modulo which the powers of 65537 are not all remainders (the published test of CVE-2017-15361).
- */
+/** Primes modulo which the powers of 65537 are not all remainders (the published test of CVE-2017-15361). */
 const PRIMES = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157];
 
 const GENERATOR = 65_537;

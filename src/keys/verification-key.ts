@@ -91,10 +91,7 @@ export function selectKeys(
   return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
 }
 
-/**
- * Returns the mistake of keys in which two secrets have one `kid`. Both would be tried, so that a secret that
- * was replaced under its `kid` could still sign tokens.
- */
+/** The mistake of two secrets with one `kid`: the one that was replaced could still sign tokens. */
 export function findRepeatedSecret(keys: readonly VerificationKey[]): KeyMistake | undefined {
   const kids = keys
     .filter(({ kid, algorithms }) => kid !== undefined && [...algorithms].some(isSymmetric))

@@ -2,21 +2,22 @@ import { ConfigurationError, type ConfigurationIssue, type Report, suggest } fro
 import { type ResourceServerOptions } from "./options.ts";
 import { checkShape, UNKNOWN_HINT } from "./schema.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
-import { JSON_OPTION_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
+import { JSON_OPTION_NAMES, RESOURCE_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
 
 type Path = ConfigurationIssue["path"];
 type Names = ReadonlyMap<string, string>;
 
 const toSnakeCase = (name: string): string =>
-  name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+  name.includes(" ") ? name : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const byJsonName = (names: readonly string[]): Names =>
-  new Map(names.map((name) => [toSnakeCase(name), name]));
+const byJsonName = (all: readonly string[]): Names => new Map(all.map((one) => [toSnakeCase(one), one]));
 
 const OPTIONS = byJsonName(JSON_OPTION_NAMES);
 const KEY_SOURCE = byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
 const ISSUER = byJsonName(TRUSTED_ISSUER_NAMES);
+const RESOURCE = byJsonName(RESOURCE_NAMES);
 const TOKEN_CACHE = byJsonName(TOKEN_CACHE_NAMES);
+const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
  * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the
@@ -54,7 +55,7 @@ function rename(value: unknown, names: Names, path: Path, report: Report): unkno
       code: "option_unknown",
       path: [...path, name],
       message: `received unknown option \`${name}\`.`,
-      hint: suggest(toSnakeCase(name), [...names.keys()], UNKNOWN_HINT),
+      hint: name.includes(" ") ? RULE_HINT : suggest(toSnakeCase(name), [...names.keys()], UNKNOWN_HINT),
     });
     return undefined;
   });
@@ -66,6 +67,8 @@ function readProperty(option: string, value: unknown, path: Path, report: Report
       return rename(value, KEY_SOURCE, path, report);
     case "tokenCache":
       return rename(value, TOKEN_CACHE, path, report);
+    case "resource":
+      return rename(value, RESOURCE, path, report);
     case "issuers":
       return Array.isArray(value)
         ? value.map((entry: unknown, index) => rename(entry, ISSUER, [...path, index], report))
@@ -78,9 +81,9 @@ function readProperty(option: string, value: unknown, path: Path, report: Report
   }
 }
 
-const readRequirement = (name: string, scopes: unknown): [string, unknown] => [
+const readRequirement = (name: string, value: unknown): [string, unknown] => [
   name === "any_of" ? "anyOf" : name,
-  scopes,
+  name === "report" ? mapProperties(value, readRequirement) : value,
 ];
 
 function mapProperties(
@@ -96,7 +99,7 @@ function mapProperties(
 const ISSUER_PATH = 4;
 
 /** Route keys, roles and scopes are the same in JSON, so that only the names of options are converted. */
-function toJsonPath(path: Path): Path {
+export function toJsonPath(path: Path): Path {
   const named = path[0] === "keys" ? path.length : path[0] === "issuers" ? ISSUER_PATH : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }

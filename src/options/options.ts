@@ -4,10 +4,12 @@ import { type KeySource } from "../keys/key-source.ts";
 import { type VerificationKeyInput } from "../keys/verification-key.ts";
 import { type Decision } from "../policy/decision.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
+import { type Enforcement } from "../policy/rule.ts";
 import { type Principal } from "../token/principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
+import { type ResourceOptions } from "./resource.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
@@ -62,6 +64,12 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly defaultScopeMappings?: ScopeMappings;
   /** Routes without a rule: `"deny"` refuses, `"authenticated"` requires a valid token. Default: `"deny"`. */
   readonly unmappedRoutes?: "deny" | "authenticated";
+  /**
+   * `"report"`: requests with a valid token pass if they lack only scopes or a rule, and their decisions are
+   * `reported`. A missing or bad token is refused all the same. For introducing scopes in a running service.
+   * For single rules, write `{ report: [...] }` in `scopeMappings`. Default: `"enforce"`.
+   */
+  readonly enforcement?: Enforcement;
   /** The scope that implies every scope; `null` for none. Default: `"platform:admin"`. */
   readonly adminScope?: string | null;
   /** The scopes each scope implies, transitively: `{ "agents:write": ["agents:read"] }`. Default: `{}`. */
@@ -101,6 +109,11 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    * Default: none.
    */
   readonly resourceMetadataUrl?: string;
+  /**
+   * The identity of this server for OAuth clients, which find their authorization server by it (RFC 9728);
+   * `metadata` of the adapters serves it, and challenges name its URL. Default: none.
+   */
+  readonly resource?: ResourceOptions;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;
 }
@@ -111,6 +124,7 @@ export const DEFAULTS = {
   algorithms: ["RS256"],
   authorization: true,
   unmappedRoutes: "deny",
+  enforcement: "enforce",
   adminScope: "platform:admin",
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],

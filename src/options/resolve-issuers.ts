@@ -1,6 +1,7 @@
 import { type Report } from "../errors.ts";
 import { type KeyEvent, type KeySourceContext } from "../keys/key-event.ts";
 import { type KeySource } from "../keys/key-source.ts";
+import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
 import { type IssuerConfiguration } from "../token/issuers.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
@@ -45,7 +46,7 @@ export function resolveIssuers(options: ResourceServerOptions, when: When, repor
       const resolved = when([`issuers.${index}`], () => {
         // An entry with its own `audience` is checked for it even if the server sets `verifyAudience: false`.
         const audience = entry.audience === undefined ? {} : { verifyAudience: true };
-        const settings = { ...withoutOverridden(shared, entry), ...audience, ...entry };
+        const settings = { __proto__: null, ...withoutOverridden(shared, entry), ...audience, ...entry };
         return resolveIssuer(settings, ["issuers", index], whenBoth, report);
       });
       return resolved ?? [];
@@ -62,7 +63,7 @@ function resolveIssuer(
 ): readonly IssuerConfiguration[] {
   const { issuer, now = Date.now, onKeyEvent = warn } = options;
   const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
-  const audience = when(["audience", "serviceId", "verifyAudience"], () =>
+  const audience = when(["audience", "serviceId", "verifyAudience", "resource"], () =>
     resolveAudience(options, path, report),
   );
   const keys = when(["keys", "verificationKeys", "issuer", "onKeyEvent", "now"], () => {
@@ -73,7 +74,11 @@ function resolveIssuer(
       issuer,
       now,
       path: options.keys ? [...path, "keys"] : path,
-      onKeyEvent: (event) => notify(onKeyEvent, issuer === undefined ? event : { ...event, issuer }),
+      onKeyEvent: (given) => {
+        const event = issuer === undefined ? given : { ...given, issuer };
+        notify(onKeyEvent, event);
+        if (KEYS_CHANNEL.hasSubscribers) publish(KEYS_CHANNEL, event);
+      },
     };
     return resolveKeySource(source, context, report);
   });

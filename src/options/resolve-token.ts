@@ -29,13 +29,23 @@ export function resolveAlgorithms(
 
 /** Without an audience, the tokens of every other service of the issuer would be accepted. */
 export function resolveAudience(
-  options: Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience">,
+  options: Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">,
   path: Path,
   report: Report,
 ): readonly string[] | undefined {
+  const { resource } = options;
+  const given = options.audience ?? options.serviceId ?? resource?.id;
+  const audience = options.verifyAudience === false ? [] : [given ?? []].flat();
+  if (resource && !audience.includes(resource.id))
+    // RFC 8707 section 2: clients ask for tokens with this audience.
+    report({
+      code: "option_conflict",
+      path: [...path, "audience"],
+      message: "does not contain `resource.id`, which is the audience of the tokens that clients get.",
+      hint: `Write ${JSON.stringify(resource.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
+    });
   if (options.verifyAudience === false) return undefined;
-  const audience = options.audience ?? options.serviceId;
-  if (audience !== undefined) return typeof audience === "string" ? [audience] : [...audience];
+  if (given !== undefined) return audience;
   report({
     code: "option_missing",
     path: [...path, path.length === 0 ? "serviceId" : "audience"],

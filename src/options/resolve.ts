@@ -1,31 +1,30 @@
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
-import { compileRules } from "../policy/compile-rules.ts";
+import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
-import { type CompiledRule } from "../policy/rule.ts";
-import { type RuleTree } from "../policy/rule-tree.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
+import { type Resource } from "../response/resource-metadata.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type CredentialRules } from "../token/credential.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
+import { resolveResource } from "./resolve-resource.ts";
 import { checkShape } from "./schema.ts";
 import { OPTION_NAMES } from "./shape.ts";
 import { isPlainObject } from "./values.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
-export interface ResolvedOptions extends CredentialRules {
+export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly issuers: ResolvedIssuers;
   readonly tokenCache: TokenCacheRules | undefined;
   readonly now: () => number;
   readonly scopeRules: ScopeRules;
-  readonly rules: readonly CompiledRule[];
-  readonly tree: RuleTree;
   readonly authorization: boolean;
   readonly unmappedRoutes: "deny" | "authenticated";
   readonly challenge: ChallengeRules;
+  readonly resource: Resource | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
   readonly onDecision: ResourceServerOptions["onDecision"];
 }
@@ -49,16 +48,20 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const invalid = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
   const when: When = (names, resolve) => (names.some((name) => invalid.has(name)) ? undefined : resolve());
 
-  const settings = { ...DEFAULTS, ...options };
+  const settings = { __proto__: null, ...DEFAULTS, ...options };
   when(["tokenSources"], () => reportRepeated(settings.tokenSources, report));
   const scopeRules = when(["adminScope", "impliedScopes"], () =>
     resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report),
   );
   const issuers = resolveIssuers(options, when, report);
-  const { rules, tree } = compileRules(
+  const table = compileRules(
     wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
     report,
+    settings.enforcement,
+  );
+  const resource = when(["resource", "issuer", "issuers", "resourceMetadataUrl"], () =>
+    resolveResource(options, table.rules, report),
   );
   if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
@@ -71,11 +74,14 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
       settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
     now: options.now ?? Date.now,
     scopeRules,
-    rules,
-    tree,
+    ...table,
     authorization: settings.authorization,
     unmappedRoutes: settings.unmappedRoutes,
-    challenge: { realm: options.realm, resourceMetadataUrl: options.resourceMetadataUrl },
+    challenge: {
+      realm: options.realm,
+      resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
+    },
+    resource,
     isRevoked: options.isRevoked,
     onDecision: options.onDecision,
   };
@@ -98,7 +104,9 @@ const meantBy = ({ code, path, hint }: ConfigurationIssue): readonly Place[] =>
     : [];
 
 function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
+  const present = Object.entries(options).filter(([, value]) => value !== undefined);
+  // Without a prototype: a polluted one must not set an option.
+  return Object.assign(Object.create(null) as object, Object.fromEntries(present));
 }
 
 /** Returns the entries of a table with the right shape, so that their other mistakes are listed too. */

@@ -4,6 +4,7 @@ import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
   optionsSchema,
+  RESOURCE_NAMES,
   SCOPE_SOURCE_NAMES,
   type ShapeIssue,
   TOKEN_CACHE_NAMES,
@@ -77,6 +78,7 @@ function namesAt(path: Path): readonly string[] {
   if (path.at(-1) === "keys") return KEY_SOURCE_NAMES;
   if (path.includes("scopeSources")) return SCOPE_SOURCE_NAMES;
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
+  if (path[0] === "resource") return RESOURCE_NAMES;
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 

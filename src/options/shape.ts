@@ -6,18 +6,17 @@ import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
 
-const requirement = z.union(
-  [
-    z.enum(["public", "optional"]),
-    z.array(z.string()),
-    z.strictObject({ anyOf: z.array(z.string()) }),
-    z.strictObject({ filtered: z.string() }),
-  ],
-  {
-    error:
-      'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".',
-  },
+// An `anyOf` of nothing is never met. Without scopes, there is nothing to report.
+const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
+const scoped = [z.strictObject({ anyOf: someScopes }), z.strictObject({ filtered: z.string() })] as const;
+const reportOnly = z.pipe(
+  z.custom(values.isPlainObject),
+  z.strictObject({ report: z.union([someScopes, ...scoped]) }),
 );
+const requirement = z.union([z.enum(["public", "optional"]), z.array(z.string()), ...scoped, reportOnly], {
+  error:
+    'Write an array of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public". Where scopes are not enforced yet, write them as { report: [...] }.',
+});
 const scopeMappings = values.table(
   requirement,
   "Write an object that maps `METHOD /pattern` to the required scopes.",
@@ -91,6 +90,18 @@ const issuers = values.nonEmptyArray(
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
+const RESOURCE = "Write the absolute URL of this server without a fragment, https, or http on this machine.";
+const resource = {
+  id: values.secureUrl.check(z.refine((url) => !url.includes("#"), { error: RESOURCE })),
+  authorizationServers: z.optional(
+    values.nonEmptyArray(values.secureUrl, "Write an array of at least one issuer."),
+  ),
+  scopesSupported: z.optional(values.texts("Write an array of scopes.")),
+  metadata: z.optional(
+    z.record(z.string(), z.unknown(), { error: "Write members of RFC 9728: { resource_name: ... }." }),
+  ),
+};
+
 const METADATA_URL = "Write an absolute https URL as printable ASCII without spaces.";
 
 /** The options that JSON can represent. */
@@ -107,6 +118,7 @@ const jsonOptions = {
   scopeMappings,
   defaultScopeMappings: scopeMappings,
   unmappedRoutes: z.enum(["deny", "authenticated"], { error: 'Write "deny" or "authenticated".' }),
+  enforcement: z.enum(["enforce", "report"], { error: 'Write "enforce" or "report".' }),
   adminScope: z.nullable(values.text("Write a scope, or null for none.")),
   impliedScopes: values.table(
     values.texts("Write an array of scopes."),
@@ -116,6 +128,7 @@ const jsonOptions = {
   tokenCache,
   tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
   multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
+  resource: z.strictObject(resource, { error: "Write { id, authorizationServers }." }),
   realm: values.printable("Write printable ASCII."),
   resourceMetadataUrl: values.secureUrl.check(
     // Any other character cannot be in a header, or is removed when the URL is read.
@@ -137,6 +150,7 @@ export const OPTION_NAMES = Object.keys(shape);
 export const JSON_OPTION_NAMES = Object.keys(jsonOptions);
 export const TOKEN_CACHE_NAMES = Object.keys(cacheRules);
 export const SCOPE_SOURCE_NAMES = Object.keys(scopeSource);
+export const RESOURCE_NAMES = Object.keys(resource);
 export const TRUSTED_ISSUER_NAMES = Object.keys(trustedIssuer);
 
 /** A shape error of zod. */

@@ -1,46 +1,69 @@
 import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import { OperationRules } from "./operation.ts";
 import { identityOf, type Alternative } from "./pattern.ts";
-import { compileRequirement, type Requirement, type ScopeMappings } from "./requirement.ts";
+import {
+  compileRequirement,
+  isReportOnly,
+  type Requirement,
+  type ScopeMappings,
+  scopesOf,
+} from "./requirement.ts";
 import { parseRouteKey } from "./route-key.ts";
-import { type CompiledRule, type Rule, type RuleSource } from "./rule.ts";
+import { type CompiledRule, type Enforcement, type Rule, type RuleSource } from "./rule.ts";
 import { RuleTree } from "./rule-tree.ts";
 
 /** The rules of a table, and the tree that finds them. */
 export interface CompiledTable {
   readonly rules: readonly CompiledRule[];
   readonly tree: RuleTree;
+  readonly operations: OperationRules;
+  /** That of the server: for requests without a rule, and for the scopes of every rule if it only reports. */
+  readonly enforcement: Enforcement;
 }
 
-/** Each route of a table, by its identity; a rule with optional groups has several. */
+/** Each route or operation of a table, by its identity; a rule with optional groups has several. */
 type Routes = Map<string, CompiledRule>;
 
-type Option = "defaultScopeMappings" | "scopeMappings";
+/** The option that contains the rule. */
+const OPTIONS = { default: "defaultScopeMappings", custom: "scopeMappings", override: "scopeMappings" };
 
 /**
  * Compiles the default and the custom table into one. A custom rule replaces a default rule for each route
  * that they have in common. Parameter names, letter case and a trailing slash do not make another route.
  */
-export function compileRules(defaults: ScopeMappings, customs: ScopeMappings, report: Report): CompiledTable {
-  const base = compileTable("defaultScopeMappings", defaults, "default", report);
-  const added = compileTable("scopeMappings", customs, "custom", report);
+export function compileRules(
+  defaults: ScopeMappings,
+  customs: ScopeMappings,
+  report: Report,
+  enforcement: Enforcement = "enforce",
+): CompiledTable {
+  const base = compileTable("default", defaults, report, enforcement);
+  const added = compileTable("custom", customs, report, enforcement);
   const replaced = new Set([...added].filter(([route]) => base.has(route)).map(([, rule]) => rule));
   const custom = [...new Set(added.values())].map((rule) => (replaced.has(rule) ? asOverride(rule) : rule));
   const kept = [...new Set(base.values())].flatMap((rule) => without(rule, added));
   const rules = [...kept, ...custom];
-  return { rules, tree: growTree(rules, report) };
+  return { rules, tree: growTree(rules, report), operations: new OperationRules(rules), enforcement };
 }
 
-function compileTable(option: Option, mappings: ScopeMappings, source: RuleSource, report: Report): Routes {
+function compileTable(source: RuleSource, table: ScopeMappings, report: Report, server: Enforcement): Routes {
   const routes: Routes = new Map();
-  for (const [key, requirement] of Object.entries(mappings)) {
-    const path = [option, key];
+  for (const [key, written] of Object.entries(table)) {
+    const path = [OPTIONS[source], key];
+    const [requirement, place, wanted] = isReportOnly(written)
+      ? [written.report, [...path, "report"], "report" as const]
+      : [written, path, server];
     const route = parseRouteKey(key, path, report);
-    const compiled = route && compileRequirement(requirement, route.pattern.parameters, path, report);
+    const compiled = route && compileRequirement(requirement, route.pattern.parameters, place, report);
     if (!compiled) continue;
     const { method, pattern } = route;
-    const own = { key, method, pattern: pattern.source, requirement: freeze(requirement), source };
+    // Without scopes there is nothing to report: a missing or bad token is always refused.
+    const enforcement = scopesOf(compiled).length > 0 ? wanted : "enforce";
+    const fixed = freeze(requirement);
+    const own = { key, method, pattern: pattern.source, requirement: fixed, enforcement, source };
     const rule = { ...describe(own), pattern, requirement: compiled };
-    const identities = pattern.alternatives.map((alternative) => routeOf(rule, alternative));
+    const identities = identitiesOf(rule);
     const twin = identities.map((identity) => routes.get(identity)).find((known) => known !== undefined);
     if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
     for (const identity of identities) routes.set(identity, rule);
@@ -70,7 +93,7 @@ function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
     if (!conflict) continue;
     report({
       code: "route_ambiguous",
-      path: [source === "default" ? "defaultScopeMappings" : "scopeMappings", key],
+      path: [OPTIONS[source], key],
       message: `spells \`${conflict.written}\`, which another rule spells \`${conflict.earlier}\` at the same place.`,
       hint: `Write \`${conflict.earlier}\` here, or change the other rule: many routers read both as one path.`,
     });
@@ -78,11 +101,17 @@ function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
   return tree;
 }
 
+const identitiesOf = (compiled: CompiledRule): readonly string[] =>
+  compiled.rule.method === OPERATION_METHOD
+    ? [compiled.rule.pattern]
+    : compiled.pattern.alternatives.map((alternative) => routeOf(compiled, alternative));
+
 const routeOf = ({ rule }: CompiledRule, { segments }: Alternative): string =>
   `${rule.method} ${identityOf(segments)}`;
 
-/** The rule without the routes that another table has; none when nothing is left. */
+/** The rule without the routes that another table has; `undefined` if nothing is left. */
 function without(compiled: CompiledRule, other: Routes): readonly CompiledRule[] {
+  if (compiled.rule.method === OPERATION_METHOD) return other.has(compiled.rule.pattern) ? [] : [compiled];
   const alternatives = compiled.pattern.alternatives.filter((one) => !other.has(routeOf(compiled, one)));
   return alternatives.length === 0 ? [] : [{ ...compiled, pattern: { ...compiled.pattern, alternatives } }];
 }

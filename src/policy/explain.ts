@@ -1,8 +1,8 @@
 import { type AccessRequest, requireString } from "../request.ts";
-import { type Decision } from "./decision.ts";
+import { type Decision, refusalIn } from "./decision.ts";
 import { type Requirement } from "./requirement.ts";
 
-/** What to explain: a request, and the scopes of an imagined caller. */
+/** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
   /** The target, read exactly as it is spelled. */
   readonly path: string;
@@ -31,8 +31,8 @@ export function requireQuery({ path, scopes }: ExplainQuery): void {
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
   const isOnly = decision.rules.length === 1;
-  const rules = decision.rules.flatMap(({ key, source, requirement }) => [
-    ["rule", `${key} (${source})`],
+  const rules = decision.rules.flatMap(({ key, source, requirement, enforcement }) => [
+    ["rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`],
     ["requires", describeRequirement(requirement, isOnly ? decision.required : [])],
   ]);
   const lines = [
@@ -53,9 +53,12 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
 }
 
 function describeDecision(decision: Decision): string {
-  if (decision.allowed) return "allowed";
-  const why = decision.reason === "request_ambiguous" ? `. ${String(decision.cause)}` : "";
-  return `refused: ${decision.rejection ?? decision.reason}${why}`;
+  const refused = refusalIn(decision);
+  if (!refused) return "allowed";
+  const why = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
+  const result = decision.allowed ? "allowed, reported" : "refused";
+  const rejection = refused.rejection === undefined ? "" : ` (${refused.rejection})`;
+  return `${result}: ${refused.reason}${rejection}${why}`;
 }
 
 /** What a rule requires, in words; with the scopes of one request where they are known. */

@@ -1,4 +1,4 @@
-/** Three questions to the tree: the rule of a path, the rules of all its readings, the rule of a route. */
+/** Three look-ups in the tree: the rule of a path, the rules of all its readings, the rule of a route. */
 import { type Path } from "../request.ts";
 import { type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { endsAsWritten, type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
@@ -63,7 +63,7 @@ function findByText(node: TreeNode, start: number, end: number, walk: Walk): Lea
   return undefined;
 }
 
-/** A wildcard takes the segment that ends at `firstEnd`, and as few more as the rest of a pattern allows. */
+/** A wildcard matches the segment that ends at `firstEnd`, and as few more as the pattern allows. */
 function findBehindWildcard(
   { node, lengths }: NonNullable<TreeNode["wildcard"]>,
   firstEnd: number,
@@ -86,8 +86,8 @@ export interface Readings {
 }
 
 /**
- * Collects the rules that routers may apply to a path not spelled as in the table. At each segment a router
- * may or may not read another spelling as the text of the table, and the trailing slash may or may not count.
+ * Collects the rules that routers may apply to a path not spelled as in the table. At each segment, a router
+ * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
   const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };
@@ -110,12 +110,12 @@ interface Collected {
   isMapped: boolean;
 }
 
-/** Returns whether every reading finds a rule here, so that none goes on to a wider one. */
+/** Returns whether every reading finds a rule here, so that none continues to a wider rule. */
 function collect(node: TreeNode, start: number, found: Collected, isDecoded: boolean): boolean {
   const { path } = found;
   if (start > path.end) {
     const leaf = node.leaves.get(found.method);
-    // A wildcard at the end of a pattern takes the trailing slash in strict routers too.
+    // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
     if (!leaf || (found.isStrict && !leaf.endsInWildcard && !endsAsWritten(leaf, path))) return false;
     found.leaves.add(leaf);
     found.isMapped ||= !isDecoded;
@@ -186,7 +186,7 @@ function endOfSegment({ text, end }: Path, start: number): number {
   return slash < 0 ? end : slash;
 }
 
-/** Where a path ends without its last segments, so many of them; 0 or less where it does not have as many. */
+/** The end of a path without its last `count` segments; 0 or less if it has fewer segments. */
 function endWithout({ text, end }: Path, count: number): number {
   let rest = end;
   for (let left = count; left > 0 && rest > 0; left -= 1) rest = text.lastIndexOf("/", rest - 1);

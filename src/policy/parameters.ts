@@ -26,7 +26,7 @@ export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyM
   );
 }
 
-/** The one parameter of a mixed segment; empty where the path does not spell the texts around it exactly. */
+/** The one parameter of a mixed segment; empty if the path does not spell the texts around it exactly. */
 function readersOfMixed(
   parts: readonly SegmentPart[],
   segmentOf: ParameterReader,
@@ -44,7 +44,7 @@ function readersOfMixed(
   return [[key.name, read]];
 }
 
-/** What a wildcard takes; empty if the path ends in a slash, which only some routers count as part of it. */
+/** The text of a wildcard; empty if the path ends in a slash, which only some routers include. */
 const restReader =
   (index: number, behind: number): ParameterReader =>
   (path) => {

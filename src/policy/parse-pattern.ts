@@ -2,11 +2,11 @@
 import { parse, pathToRegexp, type Token } from "path-to-regexp";
 import { attempt } from "../errors.ts";
 import { readPath, segmentsOf } from "../request.ts";
-import { type Alternative, type Pattern, type PatternSegment } from "./pattern.ts";
+import { type Alternative, partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { type SegmentPart } from "./segment.ts";
 import { findSpelling, translateParameters } from "./pattern-dialects.ts";
 
-/** What is wrong with a pattern, and the fix. */
+/** The mistake in a pattern, and the fix. */
 export interface PatternMistake {
   readonly code: "route_pattern_invalid" | "route_unreachable";
   readonly message: string;
@@ -17,7 +17,7 @@ type FlatToken = Exclude<Token, { type: "group" }>;
 
 const MAX_ALTERNATIVES = 64;
 
-/** Parses a pattern in path-to-regexp's syntax, or says why no request can match it. */
+/** Parses a pattern in path-to-regexp's syntax, or returns why no request can match it. */
 export function parsePattern(source: string): Pattern | PatternMistake {
   const translated = translateParameters(source);
   if (translated !== undefined)
@@ -25,12 +25,11 @@ export function parsePattern(source: string): Pattern | PatternMistake {
   const parsed = parseTokens(source);
   if ("code" in parsed) return parsed;
   const flat = expandGroups(parsed.tokens);
-  if (flat.length > MAX_ALTERNATIVES) {
+  if (flat.length > MAX_ALTERNATIVES)
     return invalid(
       `has more than ${MAX_ALTERNATIVES} combinations of optional groups.`,
       "Write it as several routes.",
     );
-  }
   const alternatives: Alternative[] = [];
   for (const tokens of flat) {
     const alternative = readAlternative(tokens, source);
@@ -38,9 +37,8 @@ export function parsePattern(source: string): Pattern | PatternMistake {
     alternatives.push(alternative);
   }
   const names = flat.map((tokens) => tokens.flatMap((token) => ("name" in token ? [token.name] : [])));
-  if (names.some((own) => new Set(own).size < own.length)) {
+  if (names.some((own) => new Set(own).size < own.length))
     return invalid("uses one parameter name twice.", "Give every parameter its own name.");
-  }
   const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
   return { source, alternatives, parameters };
 }
@@ -49,9 +47,7 @@ export const isPattern = (parsed: Pattern | PatternMistake): parsed is Pattern =
 
 /** Routers divide a segment with several parameters at different places, so no scope can depend on one. */
 function certainNames(segment: PatternSegment): readonly string[] {
-  if (segment.kind === "static") return [];
-  if (segment.kind !== "mixed") return [segment.name];
-  const names = segment.parts.flatMap((part) => (typeof part === "string" ? [] : [part.name]));
+  const names = partsOf(segment).flatMap((part) => (typeof part === "string" ? [] : [part.name]));
   return names.length === 1 ? names : [];
 }
 
@@ -70,7 +66,7 @@ function parseTokens(source: string): { readonly tokens: readonly Token[] } | Pa
   );
 }
 
-/** The tokens of a pattern, or `undefined` where path-to-regexp does not take it. */
+/** The tokens of a pattern, or `undefined` if path-to-regexp rejects it. */
 function tokensOf(source: string): readonly Token[] | undefined {
   return attempt(() => {
     const { tokens } = parse(source);
@@ -131,7 +127,7 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
   );
 }
 
-/** Two texts that an optional group has left side by side are one text. */
+/** Joins two texts that follow each other after an optional group was removed. */
 function appendText(parts: SegmentPart[], text: string): void {
   const last = parts.at(-1);
   if (typeof last === "string") parts.splice(-1, 1, last + text);
@@ -154,9 +150,10 @@ function findUnreachable(
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
   const read = readPath(`/${sample.join("/")}`);
-  // `//` is one empty segment here, and none in the path.
+  // `//` is one empty segment here, but the path would not have it.
   if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
-  const encoded = source.replaceAll(/[^\x20-\x7e]+/g, encodeURI);
+  // Half of a character has no encoding.
+  const encoded = attempt(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
   const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",

@@ -1,6 +1,6 @@
 /** The pattern syntax of other routers and tools, translated to the syntax of the table. */
 
-/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask; here they are a group and a text. */
+/** `/files/{id}` and `/files/<id>` are parameters in OpenAPI and Flask. Here they are a group and text. */
 const FOREIGN_PARAMETER = /\/(?:\{(\w+)\}|<(\w+)>)(?=\/|$)/g;
 
 const REWRITES: readonly ((source: string) => string)[] = [

@@ -1,4 +1,4 @@
-/** What a pattern is made of. */
+/** The types of a parsed pattern. */
 import { loosen, type SegmentPart } from "./segment.ts";
 
 /** One segment of a pattern, the kinds from the narrowest to the widest. */
@@ -15,28 +15,27 @@ export interface Alternative {
   readonly hasSlash: boolean;
 }
 
-/** A pattern with its optional groups written out: it matches what any of its alternatives matches. */
+/** A pattern with its optional groups written out: it matches a path if one of its alternatives does. */
 export interface Pattern {
   readonly source: string;
   readonly alternatives: readonly Alternative[];
-  /** The parameters that a scope template may name. */
-  readonly parameters: ReadonlySet<string>;
+  /** The parameters that a scope template may name; `"any"` for the arguments of an operation. */
+  readonly parameters: ReadonlySet<string> | "any";
 }
 
-/** The same for alternatives that are one route: parameter names, letter case and encoding do not count. */
+/** Equal for alternatives that are the same route: parameter names, letter case and encoding do not count. */
 export const identityOf = (segments: readonly PatternSegment[]): string =>
   segments.map((segment) => `/${segmentIdentity(segment)}`).join("");
 
-/** Parameters are written as control characters, which no segment can hold. */
-export function segmentIdentity(segment: PatternSegment): string {
-  switch (segment.kind) {
-    case "static":
-      return loosen(segment.text);
-    case "mixed":
-      return segment.parts.map((part) => (typeof part === "string" ? loosen(part) : "\u0001")).join("");
-    case "parameter":
-      return "\u0001";
-    case "wildcard":
-      return "\u0002";
-  }
+/** Parameters are written as control characters, which no segment can contain. */
+export const segmentIdentity = (segment: PatternSegment): string =>
+  partsOf(segment)
+    .map((part) => (typeof part === "string" ? loosen(part) : part.type === "param" ? "\u0001" : "\u0002"))
+    .join("");
+
+/** Any segment as its texts and parameters. */
+export function partsOf(segment: PatternSegment): readonly SegmentPart[] {
+  if (segment.kind === "mixed") return segment.parts;
+  if (segment.kind === "static") return [segment.text];
+  return [{ type: segment.kind === "parameter" ? "param" : "wildcard", name: segment.name }];
 }

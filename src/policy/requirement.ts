@@ -21,8 +21,21 @@ export type Requirement =
   | "optional"
   | "public";
 
+/**
+ * A requirement with scopes that are not enforced yet: a request that lacks them passes, and its decision is
+ * `reported`. A missing or bad token is refused all the same.
+ */
+export interface ReportOnly {
+  /** What will be required: an array of at least one scope, `{ anyOf }` or `{ filtered }`. */
+  readonly report: Requirement;
+}
+
 /** The table: `METHOD /pattern` to what the route requires. METHOD is upper case, or `*` for every method. */
-export type ScopeMappings = Readonly<Record<string, Requirement>>;
+export type ScopeMappings = Readonly<Record<string, Requirement | ReportOnly>>;
+
+/** Own properties only: a polluted prototype must not turn a rule into one that is only reported. */
+export const isReportOnly = (written: Requirement | ReportOnly): written is ReportOnly =>
+  Object.hasOwn(Object(written) as object, "report");
 
 /** A requirement, compiled. */
 export type CompiledRequirement =
@@ -36,13 +49,14 @@ export type CompiledRequirement =
       readonly action: string;
     };
 
-const FORMS =
-  'Write a list of scopes, { anyOf: [...] }, { filtered: "resource:action" }, "optional" or "public".';
+/** The scopes that a requirement names. */
+export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
+  requirement.kind === "filtered" ? [requirement.scope] : "scopes" in requirement ? requirement.scopes : [];
 
 /** Compiles a requirement, or reports every mistake in it. */
 export function compileRequirement(
   requirement: Requirement,
-  parameters: ReadonlySet<string>,
+  parameters: ReadonlySet<string> | "any",
   path: readonly (string | number)[],
   report: Report,
 ): CompiledRequirement | undefined {
@@ -50,10 +64,6 @@ export function compileRequirement(
   if ("filtered" in requirement) return compileFiltered(requirement.filtered, path, report);
   const isAnyOf = "anyOf" in requirement;
   const texts = isAnyOf ? requirement.anyOf : requirement;
-  if (isAnyOf && texts.length === 0) {
-    report({ code: "requirement_invalid", path, message: "`anyOf` of nothing is never met.", hint: FORMS });
-    return undefined;
-  }
   const scopes = texts.map((text, index) =>
     compileScope(text, parameters, [...path, ...(isAnyOf ? ["anyOf"] : []), index], report),
   );

@@ -1,11 +1,11 @@
-/** Whether a path is one of a route's. */
+/** Whether a path belongs to a route. */
 import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
-import { type Pattern, type PatternSegment } from "./pattern.ts";
+import { partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
 import { modernize } from "./pattern-dialects.ts";
-import { loosen, spellingOfMixed } from "./segment.ts";
+import { spellingOfMixed } from "./segment.ts";
 
-/** `exact` where every router takes the path for one of the route, `loose` where some router does. */
+/** `exact` if every router matches the path to the route, `loose` if only some routers do. */
 export type Fit = "exact" | "loose" | undefined;
 
 export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
@@ -15,8 +15,8 @@ export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
 }
 
 /**
- * The path as a router reads it that takes it for one of the route; `undefined` where none does. Behind a
- * trailing slash Fastify takes an empty parameter or wildcard.
+ * The path as a router reads it that matches it to the route; `undefined` if no router does. Behind a
+ * trailing slash, Fastify matches an empty parameter or wildcard.
  */
 export function readAt(route: readonly PatternSegment[], path: Path): Path | undefined {
   if (fitOfReading(route, path)) return path;
@@ -40,21 +40,12 @@ function fitOfReading(route: readonly PatternSegment[], path: Path): Fit {
 }
 
 function fitOfSegment(segment: PatternSegment, text: string): Fit {
-  switch (segment.kind) {
-    case "static":
-      if (segment.text === text) return "exact";
-      return loosen(segment.text) === loosen(text) ? "loose" : undefined;
-    case "mixed": {
-      const spelling = spellingOfMixed(text, segment.parts);
-      return spelling && (spelling === "exact" ? "exact" : "loose");
-    }
-    case "parameter":
-    case "wildcard":
-      return "exact";
-  }
+  if (segment.kind === "parameter" || segment.kind === "wildcard") return "exact";
+  const spelling = spellingOfMixed(text, partsOf(segment));
+  return spelling && (spelling === "exact" ? "exact" : "loose");
 }
 
-/** A route's pattern in today's syntax, or that of path-to-regexp before version 8; else `undefined`. */
+/** A route's pattern in the syntax of path-to-regexp 8 or of earlier versions; `undefined` for any other. */
 export function parseRoutePattern(source: string): Pattern | undefined {
   const current = parsePattern(source);
   const pattern = isPattern(current) ? current : parsePattern(modernize(source));

@@ -1,5 +1,7 @@
 import { METHODS } from "node:http";
 import { type Report, suggest } from "../errors.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import { findOperationMistake, hasArguments } from "./operation.ts";
 import { type Pattern } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
 
@@ -17,6 +19,7 @@ export function parseRouteKey(
   path: readonly (string | number)[],
   report: Report,
 ): RouteKey | undefined {
+  if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperationKey(key, path, report);
   if (!/^\S+ \S+$/.test(key)) {
     report({ code: "route_key_invalid", path, message: "is not a route key.", hint: FORM });
     return undefined;
@@ -31,6 +34,20 @@ export function parseRouteKey(
   const pattern = parsePattern(source);
   if (isPattern(pattern)) return { method, pattern };
   report({ code: pattern.code, path, message: `\`${source}\` ${pattern.message}`, hint: pattern.hint });
+  return undefined;
+}
+
+/** An operation has a name instead of a path: no segments, and any argument may fill a template. */
+function parseOperationKey(
+  key: string,
+  path: readonly (string | number)[],
+  report: Report,
+): RouteKey | undefined {
+  const source = key.slice(OPERATION_METHOD.length + 1);
+  const mistake = findOperationMistake(source);
+  const parameters = hasArguments(source) ? "any" : new Set<string>();
+  if (!mistake) return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
+  report({ code: "route_key_invalid", path, ...mistake });
   return undefined;
 }
 

@@ -1,32 +1,40 @@
 import { compileScopeList, type RequiredScope } from "../scopes/required-scope.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type AccessRequest } from "../request.ts";
-import { allow, decideByScopes, type Decision, refuse } from "./decision.ts";
+import { allow, decideByScopes, type Decision, refuse, report } from "./decision.ts";
+import { type Enforcement } from "./rule.ts";
 
 /** The arrays of scopes that `requireScopes` was called with, each compiled once. */
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
  * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, none is checked.
- * @throws Error for a route that could never let anyone in
+ * They are only reported if every rule of the request is, and what is already reported stays so.
+ * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(
   decision: Decision,
   scopes: readonly string[],
   params: AccessRequest["params"],
   scopeRules: ScopeRules | null,
+  server: Enforcement = "enforce",
 ): Decision {
   if (!decision.allowed) return decision;
   const { rules, principal } = decision;
   if (!principal) {
     const open = rules.find(({ requirement }) => requirement === "public");
-    if (open) throw new Error(`\`${open.key}\` is public: no token is read there that could hold scopes.`);
+    if (open) throw new Error(`\`${open.key}\` is public: no token is read there, so no caller has scopes.`);
     return refuse("credential_missing", rules);
   }
   if (!scopeRules) return allow(rules, principal);
   const compiled = compiledLists.get(scopes) ?? compileScopeList(scopes, "any");
   if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
-  return decideByScopes(compiled, (name) => requireParameter(params, name), scopeRules, { rules, principal });
+  const parameter = (name: string) => requireParameter(params, name);
+  const isReported = rules.every(({ enforcement }) => enforcement === "report") && rules.length > 0;
+  const enforcement = isReported ? "report" : server;
+  const decided = decideByScopes(compiled, parameter, scopeRules, { rules, principal }, enforcement);
+  const isNew = !decided.allowed || decided.reported !== undefined;
+  return decision.reported && !isNew ? report(decision.reported, principal) : decided;
 }
 
 /** A parameter that the route does not have is a programming error: no granted scope could satisfy it. */

@@ -5,7 +5,7 @@ import { type Alternative, identityOf, type PatternSegment, segmentIdentity } fr
 import { type CompiledRule, methodsAsked, type ParameterReader, type RuleMatch } from "./rule.ts";
 import { loosen, type SegmentPart } from "./segment.ts";
 
-/** What the tree has at one place of a path. */
+/** A node of the tree, for one position in a path. */
 export interface TreeNode {
   readonly statics: Map<string, { readonly text: string; readonly node: TreeNode }>;
   /** Segments that mix text and parameters, those with more text first. */
@@ -24,7 +24,7 @@ interface MixedEdge {
 
 interface WildcardEdge {
   readonly node: TreeNode;
-  /** How many segments the patterns have behind the wildcard, the most first. */
+  /** The numbers of segments behind the wildcard of patterns, largest first. */
   lengths: readonly number[];
 }
 
@@ -36,15 +36,16 @@ export interface Leaf {
   withSlash: boolean;
   withoutSlash: boolean;
   readonly endsInWildcard: boolean;
-  /** The same for two patterns that are one route. */
+  /** Equal for two patterns that are the same route. */
   readonly identity: string;
-  /** The match of every request, where the rule reads nothing from the path. */
+  /** The match for all requests, if the rule reads nothing from the path. */
   shared?: readonly LeafMatch[];
 }
 
 /** A leaf that a request has reached. */
 export interface LeafMatch extends RuleMatch {
-  readonly leaf: Leaf;
+  /** `undefined` for an operation. */
+  readonly leaf?: Leaf;
 }
 
 export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
@@ -72,7 +73,7 @@ export class RuleTree {
   readonly #methods = new Map<string, readonly string[]>();
   readonly #own = new Set<string>();
 
-  /** Adds one alternative of a rule. Where two rules end at the same place, the first one stays. */
+  /** Adds one alternative of a rule. If two rules end at the same node, the first one stays. */
   add(compiled: CompiledRule, { segments, hasSlash }: Alternative): SpellingConflict | undefined {
     const { method } = compiled.rule;
     let node = this.root;
@@ -158,7 +159,7 @@ function descend(
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** The order must not depend on that of writing. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
+/** Independent of the order in the table. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
 const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
 
 const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;

@@ -2,8 +2,11 @@ import { type Path } from "../request.ts";
 import { type Pattern } from "./pattern.ts";
 import { type CompiledRequirement, type Requirement } from "./requirement.ts";
 
-/** Where a rule comes from; an `override` is a custom rule that replaced a default one. */
+/** Where a rule comes from; an `override` is a custom rule that replaced a default rule. */
 export type RuleSource = "default" | "custom" | "override";
+
+/** Whether a request that lacks the scopes of a rule is refused, or only reported and let through. */
+export type Enforcement = "enforce" | "report";
 
 /** One entry of the effective table. */
 export interface Rule {
@@ -15,11 +18,13 @@ export interface Rule {
   readonly pattern: string;
   /** What it requires. */
   readonly requirement: Requirement;
+  /** `"report"` for a rule with scopes that is written as `{ report }`, or of a server that only reports. */
+  readonly enforcement: Enforcement;
   /** The table that it comes from. */
   readonly source: RuleSource;
 }
 
-/** The effective table: default and custom entries, each rule with its source, in the order of writing. */
+/** The effective table: default and custom rules with their sources, in the order of the tables. */
 export type RouteTable = readonly Rule[];
 
 /** A rule with its pattern and requirement compiled. */
@@ -27,14 +32,14 @@ export interface CompiledRule {
   readonly rule: Rule;
   readonly pattern: Pattern;
   readonly requirement: CompiledRequirement;
-  /** The rule alone, as a decision lists it: made once and not for each request. */
+  /** The rule as decisions contain it: created once, not for each request. */
   readonly asList: readonly Rule[];
 }
 
-/** A rule that a request must satisfy, with the path that its templates are filled from. */
+/** A rule that a request must satisfy, with the path that fills its templates. */
 export interface RuleMatch {
   readonly compiled: CompiledRule;
-  /** The decoded value of a route parameter; empty where the path does not give it for certain. */
+  /** The decoded value of a route parameter; empty if routers may read another value. */
   readonly parameter: (name: string) => string;
 }
 

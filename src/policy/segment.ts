@@ -1,4 +1,4 @@
-/** How one segment of a path is compared with the text of a pattern. */
+/** Compares one segment of a path with the text of a pattern. */
 import { attempt } from "../errors.ts";
 
 /** Text, or a parameter between two texts. */
@@ -11,11 +11,11 @@ export type Spelling = "exact" | "case" | "decoded";
 export const decodeSegment = (segment: string): string =>
   segment.includes("%") ? (attempt(() => decodeURIComponent(segment)) ?? segment) : segment;
 
-/** One letter case for all that any router compares as equal: `ſ` and the Kelvin sign need both steps. */
+/** Folds all letters that some router compares as equal: `ſ` and the Kelvin sign need both steps. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
-/** The loosest spelling: decoded, and in one letter case. */
-export const loosen = (segment: string): string => foldCase(decodeSegment(segment));
+/** The loosest spelling: decoded, and in one letter case. Twice: tRPC decodes what Fastify has decoded. */
+export const loosen = (segment: string): string => foldCase(decodeSegment(decodeSegment(segment)));
 
 /** How a segment spells a text that has the same loosest spelling. */
 export function spellingOf(segment: string, text: string): Spelling {
@@ -30,7 +30,7 @@ export function spellingOfMixed(segment: string, parts: readonly SegmentPart[]):
   return matches(loosen(segment), parts, loosen) ? "decoded" : undefined;
 }
 
-/** Each parameter takes at least one character, and as few as the text behind it allows. */
+/** Each parameter matches at least one character, and as few as the text behind it allows. */
 function matches(segment: string, parts: readonly SegmentPart[], spell: (text: string) => string): boolean {
   let from = 0;
   let needed = 0;

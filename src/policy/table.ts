@@ -1,30 +1,33 @@
 /** Which rules a request must satisfy: the rule of its path, and the rule of the route that runs for it. */
 import { type Path, readPath } from "../request.ts";
+import { type Batch, readBatch } from "./batch.ts";
+import { type CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
+import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf, type PatternSegment } from "./pattern.ts";
 import { parseRoutePattern, readAt } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
-/** The rules a request must satisfy together, or why the table refuses it before anyone reads a token. */
+/** The rules that a request must satisfy together, or why the table refuses it before a token is read. */
 export type Governing =
   | {
-      readonly kind: "rules";
-      /** The narrowest first; empty for an unmapped path. */
+      readonly kind: "rules" | "unmapped";
+      /** The narrowest first. If unmapped, empty, or the rules of the mapped paths of a batch. */
       readonly matches: readonly LeafMatch[];
-      /** Whether every router reads the path as that of the same rule. */
+      /** Whether every router reads the path as a path of the same rule. */
       readonly isExact: boolean;
       readonly path: Path;
     }
-  | { readonly kind: "unmapped"; readonly matches: readonly []; readonly isExact: true; readonly path: Path }
   | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
 
 const NONE: readonly [] = [];
+const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 
-/** More rules than this for one spelling of a path is an attack, not a request. */
+/** A path whose spelling reaches more rules is an attack. */
 const MAX_RULES = 8;
 
-/** A framework has few patterns; a program that invents them must not fill the memory. */
+/** A framework has few patterns; a program that creates new ones must not fill the memory. */
 const MAX_ROUTES = 10_000;
 
 /** One alternative of a route, with the narrowest rule that covers all of it. */
@@ -37,20 +40,84 @@ interface CoveredAlternative {
 
 export class Table {
   readonly #tree: RuleTree;
+  readonly #operations: OperationRules;
   readonly #routes = new Map<string, Map<string, readonly CoveredAlternative[]>>();
+  readonly #batchPrefixes = new Set<string>();
   #routeCount = 0;
 
-  constructor(tree: RuleTree) {
+  constructor({ tree, operations }: Pick<CompiledTable, "tree" | "operations">) {
     this.#tree = tree;
+    this.#operations = operations;
   }
 
   /** The rules of a target. If no route will be checked, an inexact path is refused. */
   forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
     const path = readPath(target);
     if (!path) return ambiguous("The target can be read in more than one way.");
-    const found = this.#forPath(method, path);
-    if (isRouteChecked || found.kind !== "rules" || found.isExact) return found;
+    // Most targets have no query, and so no batch.
+    const batch = path.text === target ? undefined : readBatch(target, path, this.#batchPrefixes);
+    const found = batch ? this.#forBatch(method, path, batch) : this.#forPath(method, path);
+    if (isRouteChecked || found.kind === "ambiguous" || found.isExact) return found;
     return ambiguous("The path is not spelled as the table spells it.");
+  }
+
+  /** Under this prefix the names of a batch decide, because no other handler reads its path. */
+  declareBatches(prefix: string): void {
+    this.#batchPrefixes.add(prefix);
+  }
+
+  /** Adds the rules of several operations of one request to `found`, the rules of its path. */
+  forOperations(found: Governing, method: string, targets: readonly string[]): Governing {
+    if (found.kind === "ambiguous") return found;
+    const joined = this.#join(found.path, method, targets.map(readPath), [found]);
+    const isKnown = joined.kind === found.kind && joined.matches.length === found.matches.length;
+    return isKnown ? found : joined;
+  }
+
+  /** Adds the rules of the operations that the body of a request calls to `found`, the rules of its path. */
+  forCalls(found: Governing, calls: readonly Operation[]): Governing {
+    if (found.kind === "ambiguous" || calls.length === 0) return found;
+    const matches = [...found.matches];
+    let { kind } = found;
+    for (const call of calls) {
+      const match = this.#operations.match(call);
+      if (match && "unusable" in match)
+        return ambiguous(`The argument \`${match.unusable}\`, which a scope names, is not a string.`);
+      if (match) matches.push(match);
+      else kind = "unmapped";
+    }
+    return { ...found, kind, matches };
+  }
+
+  /** The rules of one operation, for a program that has no HTTP request. */
+  forOperation(call: Operation): Governing {
+    const method = methodOf(call.text);
+    // Without a name, the rule of every name must not decide. The rule of the transport decides housekeeping.
+    const isWhole = isNamed(method) === call.text.length > method.length + 1;
+    const mistake = isWhole ? undefined : findOperationMistake(call.text);
+    if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
+    return this.forCalls({ kind: "rules", matches: NONE, isExact: true, path: NO_PATH }, [call]);
+  }
+
+  #forBatch(method: string, path: Path, { paths, wider }: Batch): Governing {
+    const others = wider.map((one) => this.#forPath(method, one));
+    const mapped = others.filter(({ kind }) => kind !== "unmapped");
+    return this.#join(path, method, paths, mapped);
+  }
+
+  /** Every path must be mapped, and every rule satisfied. */
+  #join(path: Path, method: string, paths: Batch["paths"], others: readonly Governing[]): Governing {
+    const joined = { kind: "rules" as "rules" | "unmapped", isExact: true };
+    const matches = new Set<LeafMatch>();
+    const own = paths.map((one) => one && this.#forPath(method, one));
+    for (const one of [...own, ...others]) {
+      if (!one) return ambiguous("A name in the batch is empty or cannot be read, or the batch is too long.");
+      if (one.kind === "ambiguous") return one;
+      if (one.kind === "unmapped") joined.kind = one.kind;
+      joined.isExact &&= one.isExact;
+      for (const match of one.matches) matches.add(match);
+    }
+    return { ...joined, matches: [...matches], path };
   }
 
   #forPath(method: string, path: Path): Governing {
@@ -86,14 +153,15 @@ export class Table {
     const added = new Map<CompiledRule, LeafMatch>();
     for (const { leaf, read } of fitting) {
       if (!leaf) continue;
-      // Read with an empty last segment, the path may reach a narrower rule than the route's.
+      // With an empty last segment, the path may reach a narrower rule than that of the route.
       const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
       for (const one of [leaf, ...readings])
         if (!matches.some(({ compiled }) => compiled === one.compiled))
           added.set(one.compiled, matchOf(one, read));
     }
     if (added.size === 0) return found;
-    return { kind: "rules", matches: [...matches, ...added.values()], isExact, path };
+    const kind = matches.length > 0 ? found.kind : "rules";
+    return { kind, matches: [...matches, ...added.values()], isExact, path };
   }
 
   /** The usual request: an exact path, and a route with the same pattern as its narrowest rule. */

@@ -1,5 +1,5 @@
-/** Whether granted scopes meet a requirement, and which of them do. */
-import { bindParts, bindScope, type RequiredScope } from "../scopes/required-scope.ts";
+/** Whether granted scopes satisfy a requirement, and which of them do. */
+import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
@@ -20,7 +20,7 @@ function isMet(
   { parameter }: Pick<RuleMatch, "parameter">,
   granted: GrantedScopes,
 ): boolean {
-  const isCovered = (scope: RequiredScope): boolean => granted.covers(bindParts(scope, parameter));
+  const isGranted = (scope: RequiredScope): boolean => isCovered(scope, parameter, granted);
   switch (requirement.kind) {
     case "public":
     case "optional":
@@ -28,13 +28,13 @@ function isMet(
     case "filtered":
       return granted.findSome(requirement.resource, requirement.action, "") !== undefined;
     case "allOf":
-      return requirement.scopes.every(isCovered);
+      return requirement.scopes.every(isGranted);
     case "anyOf":
-      return requirement.scopes.some(isCovered);
+      return requirement.scopes.some(isGranted);
   }
 }
 
-/** What one requirement asked for and found. */
+/** The result for one requirement. */
 export interface Weighed {
   readonly required: readonly string[];
   readonly satisfied: readonly Satisfaction[];
@@ -55,8 +55,8 @@ export function weigh(
     const { resource, action, scope } = requirement;
     add(scope.text, granted.findSome(resource, action, scope.text));
   } else if ("scopes" in requirement) {
-    for (const { parts, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
-      add(text, granted.find(parts, text));
+    for (const { covering, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
+      add(text, granted.find(covering, text));
   }
   return { ...weighed, isMet: isMet(requirement, match, granted) };
 }

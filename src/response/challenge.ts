@@ -9,7 +9,7 @@ export interface Challenge {
   readonly resourceMetadataUrl?: string | undefined;
 }
 
-/** Added to what other middleware has set, which may offer other schemes (RFC 9110 section 11.6.1). */
+/** Added to a header of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
 export const CHALLENGE_FIELD = "WWW-Authenticate";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */

@@ -20,7 +20,7 @@ export interface Problem {
 
 /** The status, the name of the status, and the description for each reason. */
 const ANSWERS = {
-  request_ambiguous: [400, "Bad Request", "The path of the request can be read in more than one way."],
+  request_ambiguous: [400, "Bad Request", "The request can be read in more than one way."],
   credential_missing: [401, "Unauthorized", "The request carries no bearer token."],
   credential_malformed: [
     400,

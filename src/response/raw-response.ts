@@ -4,13 +4,13 @@ import { renderBody } from "./rendered-body.ts";
 
 export interface RawResponse {
   readonly status: number;
-  /** The meaning of the status. */
+  /** The reason phrase of the status. */
   readonly title: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly content: string;
 }
 
-/** The response to a fault. It shows nothing of the fault. */
+/** The response after an error. It shows nothing about the error. */
 export const FAULT: RawResponse = { status: 500, title: "Internal Server Error", headers: {}, content: "" };
 
 export const toRawResponse = ({ status, headers, body }: Refusal): RawResponse => ({

@@ -2,11 +2,19 @@ import { type Refused } from "../policy/decision.ts";
 import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 
+/** An HTTP response that an adapter sends instead of a handler. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Send an object as JSON, and a string as it is. */
+  readonly body: object | string;
+}
+
 /** The HTTP response for a refusal. */
-export interface Refusal {
+export interface Refusal extends Answer {
   /** 400, 401, 403 or 503. */
   readonly status: number;
-  /** All headers of the response. Add `WWW-Authenticate` to one that is set already; replace the others. */
+  /** All headers of the response. Add `WWW-Authenticate` to an existing one; replace the others. */
   readonly headers: Readonly<Record<string, string>>;
   /** Send it as JSON. */
   readonly body: Problem;
@@ -21,10 +29,7 @@ export interface ChallengeRules {
 /** Used when the decision does not say when to try again, for example because `isRevoked` failed. */
 const RETRY_AFTER_SECONDS = 5;
 
-/**
- * Creates the function that returns the response for a refusal. Responses that depend only on the reason are
- * created once, so that many invalid tokens cost little.
- */
+/** Creates the response of a refusal; once for each reason, so that many invalid tokens cost little. */
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
   const cache = new Map<string, Refusal>();
   return (refused) => {

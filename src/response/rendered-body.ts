@@ -1,9 +1,8 @@
-import { type Problem } from "./problem.ts";
+const rendered = new WeakMap<object, string>();
 
-const rendered = new WeakMap<Problem, string>();
-
-/** Renders the body of a refusal. A frozen body is shared by many requests, and rendered once. */
-export function renderBody(body: Problem): string {
+/** Renders an object as JSON. A frozen one is shared by many requests, and rendered once. */
+export function renderBody(body: object | string): string {
+  if (typeof body === "string") return body;
   const known = rendered.get(body);
   if (known !== undefined) return known;
   const json = JSON.stringify(body);

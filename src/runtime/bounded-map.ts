@@ -1,10 +1,25 @@
+/** The weight of an entry. Its shared part belongs to other entries as well, and counts once. */
+export interface Weight {
+  readonly own: number;
+  readonly shared?: SharedPart;
+}
+
+/** The same object in all entries with this part. */
+export interface SharedPart {
+  readonly weight: number;
+}
+
+const NONE: Weight = { own: 0 };
+
 interface Entry<Key, Value> {
   readonly key: Key;
   readonly value: Value;
   /** Whether the entry was read since the hand last passed it. */
   isUsed: boolean;
   readonly slot: number;
-  readonly weight: number;
+  /** Its weight; not in an object, which would need 40 bytes. */
+  readonly own: number;
+  readonly shared: SharedPart | undefined;
 }
 
 /**
@@ -20,6 +35,8 @@ export class BoundedMap<Key, Value> {
   /** The slot whose entry is the next candidate for replacement. */
   #hand = 0;
   #weight = 0;
+  /** How many entries hold each shared part. */
+  readonly #holders = new Map<SharedPart, number>();
 
   /** `maxEntries` is an integer of at least 1. */
   constructor(maxEntries: number, maxWeight = Infinity) {
@@ -43,16 +60,21 @@ export class BoundedMap<Key, Value> {
     return entry.value;
   }
 
-  /** An entry that is heavier than the whole map may be is not stored. */
-  set(key: Key, value: Value, weight = 0): void {
+  /** Returns how many entries it replaced. An entry that exceeds `maxWeight` alone is not stored. */
+  set(key: Key, value: Value, weight = NONE): number {
     this.delete(key);
-    if (weight > this.#maxWeight) return;
-    while (this.#entries.size >= this.#maxEntries || this.#weight + weight > this.#maxWeight) this.#evict();
+    const { own, shared } = weight;
+    if (own + (shared?.weight ?? 0) > this.#maxWeight) return 0;
+    const isOver = () => this.#weight + own + this.#added(shared) > this.#maxWeight;
+    let replaced = 0;
+    for (; this.#entries.size >= this.#maxEntries || isOver(); replaced += 1) this.#evict();
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const entry = { key, value, isUsed: false, slot, weight };
+    const entry = { key, value, isUsed: false, slot, own, shared };
     this.#slots[slot] = entry;
     this.#entries.set(key, entry);
-    this.#weight += weight;
+    this.#weight += own + this.#added(shared);
+    if (shared) this.#holders.set(shared, (this.#holders.get(shared) ?? 0) + 1);
+    return replaced;
   }
 
   delete(key: Key): void {
@@ -61,13 +83,19 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
     this.#slots[entry.slot] = undefined;
     this.#freeSlots.push(entry.slot);
-    this.#weight -= entry.weight;
+    const { own, shared } = entry;
+    const holders = shared && (this.#holders.get(shared) ?? 1) - 1;
+    if (holders) this.#holders.set(shared, holders);
+    else if (shared) this.#holders.delete(shared);
+    this.#weight -= own + this.#added(shared);
   }
 
-  /**
-   * Deletes at most `most` entries from the oldest on, up to the first that `isStale` keeps, and returns how
-   * many.
-   */
+  /** The weight that a shared part adds: 0 if another entry has it. */
+  #added(shared: SharedPart | undefined): number {
+    return shared && !this.#holders.has(shared) ? shared.weight : 0;
+  }
+
+  /** Deletes up to `most` of the oldest entries, until `isStale` is false, and returns how many. */
   deleteOldest(isStale: (value: Value) => boolean, most: number): number {
     let deleted = 0;
     for (const { key, value } of this.#entries.values()) {

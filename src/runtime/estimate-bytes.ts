@@ -1,4 +1,4 @@
-/** What V8 needs at most for each part of a value that was read from JSON and frozen, in bytes. */
+/** The most bytes that V8 needs for each part of a value that was parsed from JSON and frozen. */
 const OBJECT = 72;
 /** A property with a name that no other object has. */
 const PROPERTY = 160;
@@ -10,17 +10,17 @@ const STRING = 32;
 const CHARACTER = 2;
 
 /**
- * Estimates how much memory a JSON value needs: never much less, and usually more. Without recursion, as
- * values may be deep.
+ * Estimates how much memory a JSON value needs: never much less, and usually more. Without recursion, because
+ * values may be deep. The part `except` does not count.
  */
-export function estimateBytes(root: unknown): number {
+export function estimateBytes(root: unknown, except?: object): number {
   let bytes = 0;
   const pending: unknown[] = [root];
   while (pending.length > 0) {
     const value = pending.pop();
     bytes += ELEMENT;
     if (typeof value === "string") bytes += STRING + CHARACTER * value.length;
-    if (typeof value !== "object" || value === null) continue;
+    if (typeof value !== "object" || value === null || value === except) continue;
     bytes += OBJECT;
     if (Array.isArray(value)) {
       for (const element of value) pending.push(element);

@@ -1,8 +1,5 @@
 const failedHooks = new WeakSet();
-/**
- * The promises that hooks returned. A hook may return one promise for every event, which would keep a
- * reaction for each.
- */
+/** The promises of hooks. A hook may return the same one for every event: one reaction is enough. */
 const observed = new WeakSet();
 
 /**

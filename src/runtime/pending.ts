@@ -1,7 +1,7 @@
 /** A value, or a promise of it. */
 export type Pending<T> = T | Promise<T>;
 
-/** By the shape of a promise: a program may have replaced the global `Promise`. */
+/** Recognizes a promise by its shape: a program may have replaced the global `Promise`. */
 export const isPending = <T>(value: Pending<T>): value is Promise<T> =>
   typeof value === "object" && value !== null && "then" in value;
 
@@ -34,6 +34,6 @@ export function settle<Refusal extends object>(
   return refusal ? refuse(refusal) : next();
 }
 
-/** Frameworks ignore a fault that is not an error, and continue. */
+/** Frameworks ignore a thrown value that is not an error, and continue. */
 const toError = (fault: unknown): Error =>
   fault instanceof Error ? fault : new Error("The request could not be decided.", { cause: fault });

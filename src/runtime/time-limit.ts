@@ -6,10 +6,7 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/**
- * Those that wait for a promise. They share one reaction, because a promise keeps its reactions until it
- * settles.
- */
+/** All waiters of a promise share one reaction, because a promise keeps its reactions until it settles. */
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
 /** Calls a waiter when a promise settles, unless the returned function is called before. */
@@ -36,8 +33,8 @@ function observe(promise: object): Set<Waiter> {
 
 /**
  * Waits for a result that comes from outside, such as a key source or a revocation check. Rejects if it takes
- * too long, so that no request hangs. The work itself continues, its result is ignored, and it keeps nothing
- * of the request.
+ * too long, so that no request hangs. The work itself continues, but its result is ignored, and it keeps no
+ * reference to the request.
  */
 export async function withinLimit<T>(
   result: T | PromiseLike<T>,

@@ -1,6 +1,6 @@
 /**
- * Makes a property an accessor that reports each assignment, also in objects that inherit it. The value is
- * kept in the object that `placeOf` returns at that time, or in the owner itself.
+ * Replaces a property by an accessor that reports each assignment, also in objects that inherit it. The value
+ * is stored in the object that `placeOf` returns at that time, or in the owner itself.
  */
 export function watchProperty<Owner extends object>(
   holder: Owner,
@@ -12,7 +12,7 @@ export function watchProperty<Owner extends object>(
   const present = Object.getOwnPropertyDescriptor(holder, name);
   if (present?.configurable === false)
     throw new TypeError(
-      `Other code has locked the property \`${name}\` of this application's requests, so that the routes behind protect cannot be checked. If it is an old copy of scopegate, \`npm ls scopegate\` shows it: update it.`,
+      `Other code has locked the property \`${name}\` of this application's requests, so the routes behind protect cannot be checked. If the other code is an old copy of scopegate, which \`npm ls scopegate\` shows, update it.`,
     );
   const keptIn = (place: { readonly [key]?: unknown } | undefined): unknown => place?.[key];
   Object.defineProperty(holder, name, {

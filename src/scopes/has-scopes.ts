@@ -1,5 +1,5 @@
 import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
-import { GrantedScopes, splitScope } from "./scope.ts";
+import { coveringOf, GrantedScopes, splitScope } from "./scope.ts";
 import { resolveScopeRules } from "./scope-rules.ts";
 import { compileScopeList } from "./required-scope.ts";
 
@@ -37,8 +37,8 @@ export function hasScopes(
   const scopes = new GrantedScopes(granted, rules);
   const isAnyOf = typeof required === "object" && "anyOf" in required;
   const all = typeof required === "string" ? [required] : isAnyOf ? required.anyOf : required;
-  const covered = compileScopeList(all, new Set()).map(
-    ({ text }) => scopes.find(splitScope(text), text) !== undefined,
+  const covered = compileScopeList(all, new Set()).map(({ text }) =>
+    scopes.covers(coveringOf(splitScope(text))),
   );
   return isAnyOf ? covered.includes(true) : !covered.includes(false);
 }

@@ -1,5 +1,5 @@
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
-import { isScopePart, splitScope } from "./scope.ts";
+import { type Covering, coveringOf, type GrantedScopes, isScopePart, splitScope } from "./scope.ts";
 
 /** One part of a required scope: a string, or the name of the route parameter that replaces it. */
 export type RequiredPart = string | { readonly parameter: string };
@@ -8,17 +8,18 @@ export type RequiredPart = string | { readonly parameter: string };
 export interface RequiredScope {
   readonly text: string;
   readonly parts: readonly RequiredPart[];
+  /** The grants that cover it for all route parameters. */
+  readonly covering: readonly Covering[];
 }
 
 /** A required scope with the route parameters of one request. */
 export interface BoundScope {
   /** The narrowest scope that a token could be granted. Safe in a header. */
   readonly text: string;
-  readonly parts: readonly string[];
+  readonly covering: readonly Covering[];
 }
 
-/**
- * Compiles scopes that are written in code instead of the table. With `"any"`, `<name>` may be any parameter.
+/** Compiles scopes that are in code, not in the table. With `"any"`, `<name>` may be any parameter.
  * @throws ConfigurationError listing every invalid scope
  */
 export function compileScopeList(
@@ -50,7 +51,14 @@ export function compileScope(
     return undefined;
   }
   const parts = splitScope(text).map(readPart);
-  if (parts.every((part) => isKnown(part, parameters))) return { text, parts };
+  if (parts.every((part) => isKnown(part, parameters))) {
+    // No scope has a part with a colon, as parameters may have.
+    return {
+      text,
+      parts,
+      covering: coveringOf(parts.map((part) => (typeof part === "string" ? part : ":"))),
+    };
+  }
   report({
     code: "template_unknown",
     path,
@@ -63,7 +71,7 @@ export function compileScope(
   return undefined;
 }
 
-/** Space-delimited scopes, as in a claim, are a common mistake: each must be an element of its own. */
+/** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate element. */
 function hintFor(text: unknown, path: readonly (string | number)[]): string {
   const isElement = typeof path.at(-1) === "number";
   const several = isElement && typeof text === "string" ? text.split(" ").filter((one) => one !== "") : [];
@@ -73,19 +81,25 @@ function hintFor(text: unknown, path: readonly (string | number)[]): string {
 }
 
 /**
- * Fills in the route parameters of one request. `parts` keeps a value that no granted scope can contain (an
- * empty one, or one with a colon), so that only a grant for every id covers it.
+ * Fills in the route parameters of one request. If no granted scope can contain a value (it is empty, or has
+ * a colon), only a grant for every id covers the scope.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
   const parts = bindParts(scope, parameter);
   // The challenge shows `*` for an id that cannot be granted, and the template for any other such part.
   const shown = parts.map((part, index) => (part === scope.parts[index] || isRepeatable(part) ? part : "*"));
   const isGrantable = shown.every((part, index) => part === parts[index] || isId(scope, index));
-  return { text: isGrantable ? shown.join(":") : scope.text, parts };
+  return { text: isGrantable ? shown.join(":") : scope.text, covering: coveringOf(parts) };
 }
 
-/** The parts of a required scope with the route parameters of one request. */
-export const bindParts = (scope: RequiredScope, parameter: (name: string) => string): readonly string[] =>
+/** Whether granted scopes cover a required scope in one request. */
+export const isCovered = (
+  scope: RequiredScope,
+  parameter: (name: string) => string,
+  granted: GrantedScopes,
+): boolean => granted.covers(scope.covering) || granted.covers(coveringOf(bindParts(scope, parameter)));
+
+const bindParts = (scope: RequiredScope, parameter: (name: string) => string): readonly string[] =>
   scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
 
 function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {

@@ -1,5 +1,5 @@
 import { BoundedMap } from "../runtime/bounded-map.ts";
-import { GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
+import { coveringOf, GrantedScopes, isScopeToken, type ScopeRules, splitScope } from "./scope.ts";
 
 /** What an array of granted scopes covers. Frozen, and shared by all tokens with the same scopes. */
 export interface ScopeSet {
@@ -13,8 +13,9 @@ export interface ScopeSet {
 const MAX_SETS = 1_000;
 const MAX_SETS_BYTES = 4 * 1024 * 1024;
 
-/** What a stored grant needs at most, in bytes, if its resource and its action occur nowhere else. */
-const GRANT_BYTES = 640;
+/** The size of a set without grants, and the most that each grant adds, in bytes. */
+const SET_BYTES = 800;
+const GRANT_BYTES = 120;
 
 /** The sets of one resource server. */
 interface KnownSets {
@@ -33,19 +34,19 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS, MAX_SETS_BYTES) };
   knownByRules.set(rules, known);
   if (known.latest && isEqual(known.latest.scopes, scopes)) return known.latest;
-  // JSON, not a separator: a scope of a token may be any string, and two arrays must not share a key. Of a
-  // copy, because a `Set` from untyped code would always become `{}`.
+  // JSON instead of a separator: a scope of a token may be any string, and two arrays must not share a key. A
+  // copy is used because a `Set` from untyped code would always become `{}`.
   const key = JSON.stringify([...scopes]);
   const interned = known.sets.get(key);
   const set = interned ?? createScopeSet(scopes, rules);
-  if (!interned) known.sets.set(key, set, 2 * key.length + setBytesOf(set.scopes));
+  if (!interned) known.sets.set(key, set, { own: 2 * key.length + setBytesOf(set.scopes) });
   known.latest = set;
   return set;
 }
 
 /** Estimates the memory of the set of an array that `scopeSetOf` returned, without the scopes themselves. */
 export const setBytesOf = (scopes: readonly string[]): number =>
-  GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);
+  SET_BYTES + GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);
 
 function createScopeSet(given: readonly string[], rules: ScopeRules): ScopeSet {
   const granted = new GrantedScopes(given, rules);
@@ -65,5 +66,5 @@ const isEqual = (one: readonly string[], other: readonly string[]): boolean =>
 
 function covers(granted: GrantedScopes, scope: string): boolean {
   const parts = splitScope(scope);
-  return isScopeToken(scope) && !parts.includes("") && granted.covers(parts);
+  return isScopeToken(scope) && !parts.includes("") && granted.covers(coveringOf(parts));
 }

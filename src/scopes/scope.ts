@@ -16,19 +16,6 @@ export interface Satisfaction {
   readonly by: SatisfiedBy;
 }
 
-/** One grant, and the scope of the token that it comes from. */
-interface Grant {
-  readonly granted: string;
-  readonly implied: boolean;
-}
-
-interface ActionGrants {
-  wide?: Grant;
-  wildcard?: Grant;
-  /** Created with the first id: most actions have none, and cached principals should stay small. */
-  ids?: Map<string, Grant>;
-}
-
 /** The scope that implies every scope, and the transitive closure of implied scopes. */
 export interface ScopeRules {
   readonly adminScope: string | null;
@@ -61,95 +48,94 @@ function structureOf(parts: readonly string[]): Structure | undefined {
 /** Whether a string can be one part of a granted scope. An id with a colon would be read as several parts. */
 export const isScopePart = (value: string): boolean => isScopeToken(value) && !value.includes(":");
 
-/** The scopes of one token, indexed by structure: scopes are never joined into a string and parsed again. */
+/** A scope that covers a required scope, and how. */
+export interface Covering {
+  readonly text: string;
+  readonly by: SatisfiedBy;
+}
+
+/** Which scopes cover a required scope, given as parts. If no scope can have these parts, none does. */
+export function coveringOf(parts: readonly string[]): readonly Covering[] {
+  const structure = structureOf(parts);
+  // Joined, a part with a colon would be several parts: an id `web:run` must not become a resource's action.
+  if (!structure) return parts.every(isScopePart) ? [{ text: parts.join(":"), by: "exact" }] : [];
+  const { resource, id, action } = structure;
+  if (resource.includes(":") || action.includes(":")) return [];
+  const whole = `${resource}:${action}`;
+  const everyId: Covering = { text: `${resource}:*:${action}`, by: "wildcard" };
+  if (id === undefined) return [{ text: whole, by: "exact" }, everyId];
+  const wider: readonly Covering[] = [everyId, { text: whole, by: "resource-wide" }];
+  const isOneId = id !== "*" && !id.includes(":");
+  return isOneId ? [{ text: `${resource}:${id}:${action}`, by: "exact" }, ...wider] : wider;
+}
+
+/** The scopes of one token, and the scopes that they imply. */
 export class GrantedScopes {
   readonly rules: ScopeRules;
-  readonly #resources = new Map<string, Map<string, ActionGrants>>();
-  readonly #opaque = new Map<string, Grant>();
+  /** Each scope that counts as granted, and the scope of the token that it comes from. */
+  readonly #grants = new Map<string, string>();
   #admin: string | undefined;
-  #count = 0;
 
   constructor(scopes: Iterable<string>, rules: ScopeRules) {
     this.rules = rules;
     const granted = [...scopes];
-    for (const scope of granted) this.#add(scope, { granted: scope, implied: false });
+    for (const scope of granted) this.#add(scope, scope);
     // Last, so that a scope of the token itself is reported in preference to an implied one.
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
-  /** How many grants are stored at most: every scope, and every scope that it implies. */
+  /** How many scopes count as granted. */
   get count(): number {
-    return this.#count;
+    return this.#grants.size;
   }
 
-  /** Whether a grant covers a required scope, given as parts. */
-  covers(parts: readonly string[]): boolean {
-    return this.#grantFor(parts) !== undefined || this.#admin !== undefined;
+  /** Whether a grant covers a required scope, given as the scopes that cover it. */
+  covers(covering: readonly Covering[]): boolean {
+    return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));
   }
 
-  /** Finds the grant that covers a required scope, given as parts. */
-  find(parts: readonly string[], required: string): Satisfaction | undefined {
-    const found = this.#grantFor(parts);
-    if (!found) {
-      return this.#admin === undefined
-        ? undefined
-        : Object.freeze({ required, granted: this.#admin, by: "admin" });
+  /** Finds the grant that covers a required scope, given as the scopes that cover it. */
+  find(covering: readonly Covering[], required: string): Satisfaction | undefined {
+    for (const { text, by } of covering) {
+      const granted = this.#grants.get(text);
+      if (granted !== undefined)
+        return Object.freeze({ required, granted, by: granted === text ? by : "implied" });
     }
-    const [grant, by] = found;
-    return Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : by });
+    return this.#admin === undefined
+      ? undefined
+      : Object.freeze({ required, granted: this.#admin, by: "admin" });
   }
 
   /** Like `find` for `resource:action`, but a grant for one id is enough. */
   findSome(resource: string, action: string, required: string): Satisfaction | undefined {
-    const all = this.find([resource, action], required);
+    const all = this.find(coveringOf([resource, action]), required);
     if (all) return all;
-    const [grant] = this.#resources.get(resource)?.get(action)?.ids?.values() ?? [];
-    return (
-      grant && Object.freeze({ required, granted: grant.granted, by: grant.implied ? "implied" : "some-ids" })
-    );
+    for (const { text } of this.#idsOf(resource, action)) {
+      const granted = this.#grants.get(text) ?? text;
+      return Object.freeze({ required, granted, by: granted === text ? "some-ids" : "implied" });
+    }
+    return undefined;
   }
 
   /** Returns the ids for which an action on a resource is granted, or `"all"`. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string> {
-    if (this.covers([resource, action])) return "all";
-    return new Set(this.#resources.get(resource)?.get(action)?.ids?.keys());
+    if (this.covers(coveringOf([resource, action]))) return "all";
+    return new Set([...this.#idsOf(resource, action)].map(({ id }) => id));
   }
 
-  #grantFor(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
-    const structure = structureOf(parts);
-    return structure ? this.#findStructured(structure) : this.#findOpaque(parts);
-  }
-
-  #findStructured({ resource, id, action }: Structure): readonly [Grant, SatisfiedBy] | undefined {
-    const grants = this.#resources.get(resource)?.get(action);
-    if (!grants) return undefined;
-    const exact = id === undefined ? grants.wide : grants.ids?.get(id);
-    if (exact) return [exact, "exact"];
-    if (grants.wildcard) return [grants.wildcard, "wildcard"];
-    return grants.wide && [grants.wide, "resource-wide"];
-  }
-
-  #findOpaque(parts: readonly string[]): readonly [Grant, SatisfiedBy] | undefined {
-    if (!parts.every(isScopePart)) return undefined;
-    const grant = this.#opaque.get(parts.join(":"));
-    return grant && [grant, "exact"];
-  }
-
-  #add(scope: string, grant: Grant): void {
-    const parts = splitScope(scope);
-    if (!isScopeToken(scope) || parts.includes("")) return;
-    this.#count += 1;
-    if (scope === this.rules.adminScope && !grant.implied) this.#admin ??= grant.granted;
-    const structure = structureOf(parts);
-    if (!structure) {
-      if (!this.#opaque.has(scope)) this.#opaque.set(scope, grant);
-      return;
+  *#idsOf(resource: string, action: string): Iterable<{ readonly text: string; readonly id: string }> {
+    for (const text of this.#grants.keys()) {
+      if (!text.startsWith(resource)) continue;
+      const structure = structureOf(splitScope(text));
+      if (structure?.resource === resource && structure.action === action && structure.id !== undefined)
+        yield { text, id: structure.id };
     }
-    const { resource, id, action } = structure;
-    const grants = this.#actionGrants(resource, action);
-    if (id === undefined) grants.wide ??= grant;
-    else if (id === "*") grants.wildcard ??= grant;
-    else if (!grants.ids?.has(id)) (grants.ids ??= new Map<string, Grant>()).set(id, grant);
+  }
+
+  #add(scope: string, granted: string): void {
+    if (!isScopeToken(scope) || splitScope(scope).includes("")) return;
+    if (scope === this.rules.adminScope && scope === granted) this.#admin ??= granted;
+    if (!this.#grants.has(scope)) this.#grants.set(scope, granted);
   }
 
   #addImplied(scope: string): void {
@@ -157,7 +143,7 @@ export class GrantedScopes {
     for (const reached of seen) {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
-        this.#add(implied, { granted: scope, implied: true });
+        this.#add(implied, scope);
         // A hierarchy applied to an id must not grant admin because the result looks like the admin scope.
         const isNamed = this.rules.implied.get(reached)?.includes(implied);
         if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
@@ -177,13 +163,5 @@ export class GrantedScopes {
       return isSameResource ? [`${resource}:${id}:${other.action}`] : [];
     });
     return [...direct, ...forId];
-  }
-
-  #actionGrants(resource: string, action: string): ActionGrants {
-    const actions = this.#resources.get(resource) ?? new Map<string, ActionGrants>();
-    this.#resources.set(resource, actions);
-    const grants = actions.get(action) ?? {};
-    actions.set(action, grants);
-    return grants;
   }
 }

@@ -1,4 +1,4 @@
-import { type Decision } from "../policy/decision.ts";
+import { type Decision, refusalIn } from "../policy/decision.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";
@@ -40,8 +40,9 @@ export interface AccessCell {
 }
 
 /**
- * Checks every route for every caller, and shows the decisions as a table: `allowed`, or a refusal's status
- * and reason. By default it checks all rules of the server, so that a snapshot shows new ones too.
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, a refusal's status and
+ * reason, or `reported` and the reason of a refusal that is not enforced. By default it checks all rules of
+ * the server, so that a snapshot shows new ones too.
  *
  * Callers are those of `check`. It does not know which routes the application has; `server.audit` does.
  *
@@ -72,7 +73,7 @@ export async function accessMatrix(
   const samples = server.routes.map((rule) => ({ key: rule.key, request: sampleOf(server, rule, params) }));
   const unasked = routes ? [] : samples.filter(({ request }) => !request).map(({ key }) => key);
   const requests = routes
-    ? routes.map((route) => readRoute("accessMatrix", route))
+    ? routes.map((route) => ({ ...readRoute("accessMatrix", route), params }))
     : samples.flatMap(({ request }) => request ?? []);
 
   const cells: AccessCell[] = [];
@@ -82,16 +83,14 @@ export async function accessMatrix(
     for (const [name, caller] of callers) {
       const decision = await decide(server, request, caller);
       cells.push({ caller: name, route: `${request.method} ${request.target}`, decision });
-      column.push(
-        decision.allowed
-          ? "allowed"
-          : `${server.refuse(decision).status} ${decision.rejection ?? decision.reason}`,
-      );
+      const refused = refusalIn(decision);
+      const result = decision.allowed ? "reported" : server.refuse(decision).status;
+      column.push(refused ? `${result} ${refused.rejection ?? refused.reason}` : "allowed");
     }
     columns.push(column);
   }
   const table = renderTable(["", "", ...callers.map(([name]) => name)], columns, width);
-  const notes = unasked.map((key) => `not asked: \`${key}\`, because no path was found for this rule`);
+  const notes = unasked.map((key) => `not checked: \`${key}\`, because no path was found for this rule`);
   const text = notes.length > 0 ? `${table}\n\n${notes.join("\n")}` : table;
   return { text, cells, unasked, toString: () => text };
 }

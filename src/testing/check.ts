@@ -1,8 +1,10 @@
 import { suggest } from "../errors.ts";
-import { type Decision } from "../policy/decision.ts";
+import { type Decision, refusalIn } from "../policy/decision.ts";
+import { findOperationMistake } from "../policy/operation.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
+import { OPERATION_METHOD } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
-import { audienceOf } from "../token/issuers.ts";
+import { issuersOf } from "../token/issuers.ts";
 import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
 import { mistake } from "./mistakes.ts";
 
@@ -10,10 +12,13 @@ import { mistake } from "./mistakes.ts";
 export interface TestRequest {
   readonly method: string;
   readonly target: string;
+  /** The arguments of an operation of MCP. */
+  readonly params?: Readonly<Record<string, string>>;
 }
 
 /**
- * Decides a request `"METHOD /path"` without HTTP. A refusal is returned, not thrown.
+ * Decides a request `"METHOD /path"` without HTTP, or an operation such as `"MCP tools/call search"`, whose
+ * arguments are `params`. A refusal is returned, not thrown.
  *
  * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and
  * `onDecision` are not called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the
@@ -37,16 +42,17 @@ export async function check(
   server: ResourceServer,
   route: string,
   caller: TestCaller = "anonymous",
+  params?: Readonly<Record<string, string>>,
 ): Promise<Decision> {
-  const request = readRoute("check", route);
+  const request = { ...readRoute("check", route), ...(params && { params }) };
   requireCaller("check", caller);
   const decision = await decide(server, request, caller);
   const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
-  if (!decision.allowed && decision.reason === "route_unmapped" && hasScopes) {
+  if (refusalIn(decision)?.reason === "route_unmapped" && hasScopes) {
     // A test that these scopes are refused would pass with any scopes.
     const known = server.routes.map(({ key }) => key);
     throw new Error(
-      `No rule of the server covers \`${route}\`, so that scopes have no effect. ` +
+      `No rule of the server covers \`${route}\`, so scopes have no effect. ` +
         `${suggest(route, known, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
     );
   }
@@ -57,6 +63,12 @@ export async function check(
 export function readRoute(call: string, route: string): TestRequest {
   const wrong = (message: string, hint: string) =>
     mistake([call, "route"], message, hint, "route_key_invalid");
+  if (route.startsWith(`${OPERATION_METHOD} `)) {
+    const text = route.slice(OPERATION_METHOD.length + 1);
+    const mistake = findOperationMistake(text);
+    if (mistake) throw wrong(mistake.message, mistake.hint);
+    return { method: OPERATION_METHOD, target: text };
+  }
   const [method, target, ...more] = route.split(" ");
   if (method === undefined || !target?.startsWith("/") || more.length > 0) {
     const hint = "Write `METHOD /path`, such as `GET /agents/web`.";
@@ -91,11 +103,11 @@ export async function decide(
 /** Decides as if a token with these scopes was accepted. */
 function decideByScopes(
   server: ResourceServer,
-  { method, target }: TestRequest,
+  { method, target, params }: TestRequest,
   { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
 ): Decision {
-  const { decision } = server.explain({ method, path: target, scopes });
-  if (!decision.principal) return decision;
+  const { decision } = server.explain({ method, path: target, params, scopes });
+  if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
   const session = sessionId !== undefined && { sessionId };
@@ -122,7 +134,8 @@ function requireAccepted(decision: Decision, server: ResourceServer): void {
 function fixFor(rejection: string, server: ResourceServer): string {
   switch (rejection) {
     case "audience": {
-      const [first = "...", ...others] = audienceOf(server);
+      const accepted = issuersOf(server).flatMap(({ token }) => token.audience ?? []);
+      const [first = "...", ...others] = new Set(accepted);
       const audience = JSON.stringify(others.length === 0 ? first : [first, ...others]);
       return `Give the issuer the audience of the server: createTestIssuer({ audience: ${audience} }).`;
     }

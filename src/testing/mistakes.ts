@@ -1,4 +1,4 @@
-/** Rejects mistakes in a test, with the fix: one with a misspelled option could pass for a wrong reason. */
+/** Rejects mistakes in a test, with the fix: a test with a wrong option could pass for a wrong reason. */
 import { ConfigurationError, type ConfigurationIssueCode, suggest } from "../errors.ts";
 import { isScopeToken, splitScope } from "../scopes/scope.ts";
 

@@ -1,7 +1,8 @@
 import { suggest } from "../errors.ts";
-import { type Pattern, type PatternSegment } from "../policy/pattern.ts";
+import { partsOf, type Pattern, type PatternSegment } from "../policy/pattern.ts";
 import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { type Rule } from "../policy/rule.ts";
+import { OPERATION_METHOD } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type TestRequest } from "./check.ts";
 import { mistake } from "./mistakes.ts";
@@ -17,6 +18,10 @@ const VARIANTS = [0, 1, 2, 3];
 
 /** Finds a request that the rule decides. */
 export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParams): TestRequest | undefined {
+  if (rule.method === OPERATION_METHOD) {
+    const own = Object.fromEntries(templatesOf(rule).map((name) => [name, params[name] ?? name]));
+    return { method: rule.method, target: rule.pattern, params: own };
+  }
   const methods = rule.method === "*" ? METHODS : [rule.method];
   const alternatives = patternsOf([rule]).flatMap((pattern) => pattern.alternatives);
   for (const method of methods) {
@@ -33,7 +38,9 @@ export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParam
 
 /** @throws ConfigurationError for a parameter that no rule has */
 export function requireParams(call: string, params: SampleParams, rules: Iterable<Rule>): void {
-  const known = [...new Set(patternsOf(rules).flatMap(({ parameters }) => [...parameters]))];
+  const templates = [...rules].filter(({ method }) => method === OPERATION_METHOD).flatMap(templatesOf);
+  const own = patternsOf(rules).flatMap(({ parameters }) => (parameters === "any" ? [] : [...parameters]));
+  const known = [...new Set([...own, ...templates])];
   for (const [name, value] of Object.entries(params)) {
     const path = [call, "params", name];
     const hint = suggest(name, known, `The parameters are ${known.join(", ")}.`);
@@ -42,22 +49,24 @@ export function requireParams(call: string, params: SampleParams, rules: Iterabl
   }
 }
 
+/** The arguments of an operation that its scopes name. */
+const templatesOf = ({ requirement }: Rule): readonly string[] =>
+  Array.from(JSON.stringify(requirement).matchAll(/<([^<>"]+)>/g), ([, name = ""]) => name);
+
 const patternsOf = (rules: Iterable<Rule>): readonly Pattern[] =>
-  [...rules].map(({ pattern }) => parsePattern(pattern)).filter(isPattern);
+  [...rules]
+    .filter(({ method }) => method !== OPERATION_METHOD)
+    .map(({ pattern }) => parsePattern(pattern))
+    .filter(isPattern);
 
 function fill(segment: PatternSegment, params: SampleParams, variant: number): string {
+  if (segment.kind === "wildcard") {
+    const given = params[segment.name]?.split("/").map(encodeURIComponent);
+    return (given ?? Array.from({ length: variant + 1 }, () => segment.name)).join("/");
+  }
   const valueOf = (name: string): string =>
     encodeURIComponent(params[name] ?? (variant === 0 ? name : `${name}-${variant}`));
-  switch (segment.kind) {
-    case "static":
-      return segment.text;
-    case "mixed":
-      return segment.parts.map((part) => (typeof part === "string" ? part : valueOf(part.name))).join("");
-    case "parameter":
-      return valueOf(segment.name);
-    case "wildcard": {
-      const given = params[segment.name]?.split("/").map(encodeURIComponent);
-      return (given ?? Array.from({ length: variant + 1 }, () => segment.name)).join("/");
-    }
-  }
+  return partsOf(segment)
+    .map((part) => (typeof part === "string" ? part : valueOf(part.name)))
+    .join("");
 }

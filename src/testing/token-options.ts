@@ -33,7 +33,7 @@ export interface TestTokenOptions {
 export const CLAIM_OPTIONS = ["scopesClaim", "userIdClaim", "sessionIdClaim"] as const;
 export type ClaimOptions = Pick<TrustedIssuer, (typeof CLAIM_OPTIONS)[number]>;
 
-/** The claims of an issuer, and where it writes them. */
+/** The claims of an issuer, and the claim names that it uses. */
 export interface TokenProfile extends Required<ClaimOptions & Pick<TrustedIssuer, "issuer" | "audience">> {
   readonly claims: Readonly<Record<string, unknown>>;
   readonly now: () => number;

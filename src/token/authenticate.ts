@@ -1,5 +1,6 @@
 import { type Rejection } from "../errors.ts";
 import { type Principal, readPrincipal } from "./principal.ts";
+import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { type Acceptance, digestOf, type TokenCache } from "./token-cache.ts";
@@ -10,7 +11,7 @@ export type Identified =
   | {
       readonly kind: "identified";
       readonly principal: Principal;
-      /** For the cache: why a token that was verified just now is accepted, and for how long. */
+      /** For the cache: the key that verified the token, and how long the token is accepted. */
       readonly acceptance?: Acceptance;
     }
   | { readonly kind: "refused"; readonly refusal: TokenRefusal };
@@ -78,6 +79,7 @@ async function verifyToken(token: string, issuers: Issuers): Promise<Identified>
 function withCache(cache: TokenCache<Principal>, verify: (token: string) => Promise<Identified>): Identifier {
   const pending = new Map<string, Promise<Identified>>();
   const verifyOnce = async (token: string, digest: string): Promise<Identified> => {
+    const since = CACHE_CHANNEL.hasSubscribers ? performance.now() : undefined;
     try {
       const result = await verify(token);
       if (result.kind === "identified" && result.acceptance)
@@ -85,20 +87,23 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
       return result;
     } finally {
       pending.delete(digest);
+      cache.publish("miss", since);
     }
   };
   return (token) => {
     const digest = digestOf(token);
     const principal = cache.get(digest);
+    const other = principal ? undefined : pending.get(digest);
+    if (principal || other) cache.publish("hit");
     if (principal) return { kind: "identified", principal };
-    const started = pending.get(digest) ?? verifyOnce(token, digest);
+    const started = other ?? verifyOnce(token, digest);
     pending.set(digest, started);
     return started;
   };
 }
 
-/** A failed check is no revocation: the request is refused as unavailable, so a client keeps its token. */
-async function checkRevocation(
+/** A failed check is not a revocation: the request is refused as unavailable, so a client keeps its token. */
+export async function checkRevocation(
   answer: Identified | Promise<Identified>,
   isRevoked: RevocationCheck,
 ): Promise<Identified> {

@@ -2,8 +2,8 @@ import { printable } from "../runtime/printable.ts";
 import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
- * What a rejected token says of itself. Nothing of it is verified: anyone can write it. Each value is cut to
- * 200 characters, and control characters are replaced by `?`.
+ * What a rejected token claims. Nothing of it is verified: anyone can write it. Each value is cut to 200
+ * characters, and control characters are replaced by `?`.
  */
 export interface ClaimedToken {
   /** The `alg` of the header. */
@@ -16,9 +16,11 @@ export interface ClaimedToken {
 
 const MAX_LENGTH = 200;
 
-/** Reads what a token says of itself; `undefined` if it says nothing that can be read. */
+/** Reads what a token claims; `undefined` if nothing can be read. */
 export function readClaimed(token: string): ClaimedToken | undefined {
-  const [header = "", payload = ""] = token.split(".", 2);
+  const [header = "", payload = "", signature] = token.split(".", 3);
+  // Other text is not parsed: that would cost more than the refusal.
+  if (signature === undefined) return undefined;
   const { alg, kid } = { ...readJsonSegment(header) };
   const { iss } = { ...readJsonSegment(payload) };
   const found = Object.entries({ alg, kid, iss }).filter(([, value]) => typeof value === "string");

@@ -27,15 +27,18 @@ const TOO_LARGE: Credential = { kind: "too_large" };
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
 const BEARER = "bearer ";
+/** A token in the syntax of the `Authorization` header. */
+export const authorizationOf = (token: string): string => BEARER + token;
+
 const TOKEN = /^[\w\-.~+/]+=*$/;
 
 /** Credentials of another scheme (RFC 9110 section 11.4): a scheme, and something after it. */
 const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
 
-/** The cookies that a user agent may send besides the token: 50 of 4096 bytes (RFC 6265 section 6.1). */
+/** The size of the other cookies that a user agent may send: 50 of 4096 bytes (RFC 6265 section 6.1). */
 const MAX_COOKIE_BYTES = 50 * 4096;
 
-/** Where the token of a request is, and what to do about several. */
+/** Where a request may have its token, and what to do about several. */
 export interface CredentialRules {
   readonly tokenSources: readonly TokenSource[];
   readonly maxTokenBytes: number;
@@ -43,9 +46,9 @@ export interface CredentialRules {
 }
 
 /**
- * Reads the credential of a request. Several are malformed even if one is valid, unless the first of the
- * sources counts: the next hop may read a different one (RFC 6750 section 2). The length is checked before
- * the whole field is read.
+ * Reads the credential of a request. Several credentials are malformed even if one is valid, unless the first
+ * of the sources counts: the next server may read a different one (RFC 6750 section 2). The length is checked
+ * before the whole field is read.
  */
 export function readCredential(
   request: AccessRequest,
@@ -71,17 +74,18 @@ function readAuthorization(
 ): Credential {
   if (typeof fields === "string") return readField(fields, maxTokenBytes);
   const [field, ...others] = fields ?? [];
-  // Even with different schemes: the next hop may read the other field.
+  // Even with different schemes: the next server may read the other field.
   if (others.length > 0) return SEVERAL_FIELDS;
   return field === undefined ? MISSING : readField(field, maxTokenBytes);
 }
 
-/** Another scheme than Bearer is not a credential for this server (RFC 6750 section 3.1). */
+/** A scheme other than Bearer is not a credential for this server (RFC 6750 section 3.1). */
 function readField(field: string, maxTokenBytes: number): Credential {
   const isBearer = field.slice(0, BEARER.length).toLowerCase() === BEARER;
   if (!isBearer) {
     if (OTHER_SCHEME.test(field)) return MISSING;
-    return field.toLowerCase() === BEARER.trimEnd() ? NO_TOKEN : NO_SCHEME;
+    // Not of the whole field, which may have megabytes.
+    return field.length < BEARER.length && field.toLowerCase() === BEARER.trimEnd() ? NO_TOKEN : NO_SCHEME;
   }
   if (field.length - BEARER.length > maxTokenBytes) return TOO_LARGE;
   let start = BEARER.length;

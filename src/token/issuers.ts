@@ -34,13 +34,13 @@ export interface Issuers {
   readonly close: () => void;
 }
 
-/** The accepted `aud` values of each server, for the error messages of `scopegate/testing`. */
-const AUDIENCES = new WeakMap<object, readonly string[]>();
+/** The issuers of each server, for the messages of `scopegate/testing` and of the command line. */
+const ISSUERS = new WeakMap<object, readonly IssuerConfiguration[]>();
 
-export const audienceOf = (server: object): readonly string[] => AUDIENCES.get(server) ?? [];
+export const issuersOf = (server: object): readonly IssuerConfiguration[] => ISSUERS.get(server) ?? [];
 
-export function rememberAudience(server: object, issuers: readonly IssuerConfiguration[]): void {
-  AUDIENCES.set(server, [...new Set(issuers.flatMap(({ token }) => token.audience ?? []))]);
+export function rememberIssuers(server: object, issuers: readonly IssuerConfiguration[]): void {
+  ISSUERS.set(server, issuers);
 }
 
 /**

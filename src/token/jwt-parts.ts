@@ -1,5 +1,6 @@
 import { attempt, type Rejection } from "../errors.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
+import { isOnlyReading } from "../runtime/json.ts";
 
 /** The header parameters that may be read before the signature is verified (RFC 7515 section 4.1). */
 export interface JoseHeader {
@@ -30,12 +31,6 @@ export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | Rejecte
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);
-
-const QUOTE = 0x22;
-const COLON = 0x3a;
-const BACKSLASH = 0x5c;
-/** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
-const BYTE_ORDER_MARK = 0xef;
 
 const BASE64URL = /^[\w-]+$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
@@ -91,48 +86,12 @@ export function readJsonSegment(segment: string): Readonly<Record<string, unknow
   return isObject(value) && isOnlyReading(value, bytes) ? value : undefined;
 }
 
-/**
- * Reports whether every parser reads this object from its JSON. Parsers disagree about a byte order mark, and
- * about which of two properties with the same name counts (RFC 8725 section 2.4).
- */
-export const isOnlyReading = (value: object, json: Buffer): boolean =>
-  json[0] !== BYTE_ORDER_MARK && countProperties(value) === countColons(json);
-
 /** Requires unused bits to be zero (RFC 4648 section 3.5), so that one token has only one spelling. */
 function isCanonicalBase64Url(segment: string): boolean {
   if (!BASE64URL.test(segment) || segment.length % 4 === 1) return false;
   const last = segment.slice(-1);
   if (segment.length % 4 === 2) return "AQgw".includes(last);
   return segment.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
-}
-
-/** Counts the properties before parsing: each has one colon outside of a string. */
-function countColons(json: Buffer): number {
-  // Read once: reading the length of a buffer takes as long as reading a byte.
-  const { length } = json;
-  let colons = 0;
-  for (let index = 0; index < length; index += 1) {
-    const byte = json[index];
-    if (byte === COLON) colons += 1;
-    if (byte !== QUOTE) continue;
-    // Skip the string.
-    index += 1;
-    while (index < length && json[index] !== QUOTE) index += json[index] === BACKSLASH ? 2 : 1;
-  }
-  return colons;
-}
-
-/** Counts the properties after parsing, without recursion: deeply nested JSON must not overflow the stack. */
-function countProperties(root: object): number {
-  let count = 0;
-  const pending: object[] = [root];
-  for (let next = pending.pop(); next; next = pending.pop()) {
-    const isArray = Array.isArray(next);
-    const values = (isArray ? next : Object.values(next)) as readonly unknown[];
-    if (!isArray) count += values.length;
-    for (const value of values) if (typeof value === "object" && value !== null) pending.push(value);
-  }
-  return count;
 }
 
 /** Own properties only: a polluted prototype must not set a header parameter. */

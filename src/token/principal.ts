@@ -1,4 +1,5 @@
 import { type GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
+import { type SharedPart, type Weight } from "../runtime/bounded-map.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
@@ -40,9 +41,7 @@ export interface Principal {
 export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
   scopeSetOf(principal.scopes, rules).granted;
 
-/**
- * A principal, or the name of a claim that is missing or has the wrong type, and why if that is not obvious.
- */
+/** A principal, or the name of a claim that is missing or wrong, and why if that is not obvious. */
 export type ReadPrincipal =
   | { readonly kind: "principal"; readonly principal: Principal }
   | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
@@ -62,7 +61,7 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
   if (!isOptionalString(issuer)) return invalid("iss");
   if (!isOptionalString(tokenId)) return invalid("jti");
-  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) is worth nothing without a proof of that
+  // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) must not be accepted without proof of the
   // key.
   if (claimAt(claims, "cnf") !== undefined) return invalid("cnf");
   const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
@@ -106,17 +105,34 @@ export function createPrincipal(
   });
 }
 
+/** The same string for one user of one issuer, or, without a user id, for equal claims. */
+export const callerKey = (caller: Principal | undefined): string =>
+  caller ? JSON.stringify([caller.issuer, caller.userId ?? caller.claims]) : "";
+
+export const isSameCaller = (one: Principal | undefined, other: Principal | undefined): boolean =>
+  callerKey(one) === callerKey(other);
+
 /** The principal itself, and what a cache needs for its entry. */
 const PRINCIPAL_BYTES = 800;
 
-/**
- * Estimates how much memory a principal keeps. Its scopes may be shared with other principals, and count for
- * each.
- */
-export const principalBytes = ({ claims, scopes, audience }: Principal): number =>
-  PRINCIPAL_BYTES + estimateBytes([claims, scopes, audience]) + setBytesOf(scopes);
+/** An issuer uses few claim names in all its tokens. V8 stores their shape once for all tokens. */
+const MAX_SHARED_NAMES = 32;
 
-/** Handlers of concurrent requests may share one principal, so that none may change a claim. */
+/**
+ * Estimates the memory that a principal keeps, in bytes. Principals with equal scopes share the array and its
+ * index: a service has many tokens and few roles.
+ */
+export function principalWeight({ claims, scopes, audience }: Principal): Weight {
+  const values = Object.values(claims);
+  const read = values.length > MAX_SHARED_NAMES ? claims : values;
+  const shared = scopeWeights.get(scopes) ?? { weight: estimateBytes(scopes) + setBytesOf(scopes) };
+  scopeWeights.set(scopes, shared);
+  return { own: PRINCIPAL_BYTES + estimateBytes([read, audience], scopes), shared };
+}
+
+const scopeWeights = new WeakMap<readonly string[], SharedPart>();
+
+/** Handlers of concurrent requests may share one principal, so none of them may change a claim. */
 function freezePrincipal(principal: Principal): Principal {
   deepFreeze(principal.claims, principal.scopes);
   return Object.freeze(principal);
@@ -125,9 +141,14 @@ function freezePrincipal(principal: Principal): Principal {
 /** RFC 7519 section 4.1.3: one string, or an array of strings. */
 function readAudience(value: unknown): readonly string[] | undefined {
   if (value === undefined) return NO_AUDIENCE;
-  if (typeof value === "string") return Object.freeze([value]);
+  if (typeof value === "string") return (lastAudience = asList(value));
   return isStringArray(value) ? Object.freeze(value) : undefined;
 }
+
+/** Most tokens have one audience: they share one array. */
+let lastAudience: readonly string[] = NO_AUDIENCE;
+const asList = (audience: string): readonly string[] =>
+  lastAudience[0] === audience ? lastAudience : Object.freeze([audience]);
 
 const isOptionalString = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";

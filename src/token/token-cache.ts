@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
-import { BoundedMap } from "../runtime/bounded-map.ts";
+import { BoundedMap, type Weight } from "../runtime/bounded-map.ts";
+import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
 /** The limits of the token cache. */
@@ -8,7 +9,7 @@ export interface TokenCacheRules {
   readonly maxEntries: number;
   /** The maximum age of an entry, in seconds. */
   readonly maxAgeSeconds: number;
-  /** The maximum memory of all entries, in bytes. It is estimated, and rather too high than too low. */
+  /** The maximum memory of all entries, in bytes. The estimate is usually too high, and rarely too low. */
   readonly maxBytes: number;
 }
 
@@ -20,10 +21,22 @@ export interface Acceptance {
   readonly endsAt: number;
 }
 
-/**
- * How often in `maxAgeSeconds` old entries are deleted, and how many at once at most, so that no request
- * waits for long.
- */
+/** What the channel `scopegate:cache` of `node:diagnostics_channel` publishes. */
+export interface CacheEvent {
+  /**
+   * `hit`: a token was remembered, or another request was verifying it. `miss`: a token was verified, whether
+   * it was accepted or not. `evicted`: a full cache replaced a token.
+   */
+  readonly type: "hit" | "miss" | "evicted";
+  /** The number of remembered tokens. */
+  readonly entries: number;
+  /** The estimated memory of all entries, in bytes. */
+  readonly bytes: number;
+  /** For a `miss`: how long the verification took, in milliseconds, including the wait for keys. */
+  readonly durationMs?: number;
+}
+
+/** How often in `maxAgeSeconds` old entries are deleted, and the most at once: no request waits for long. */
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
@@ -33,29 +46,30 @@ interface Entry<Value> extends Acceptance {
 }
 
 /**
- * Caches accepted tokens. An entry is valid until the token expires, its key is withdrawn or the clock is set
- * back. Its key is the SHA-256 of the whole token, signature included: no part of a token is in memory.
+ * Caches accepted tokens. An entry is valid until it is older than `maxAgeSeconds`, the token expires, its
+ * verification key is withdrawn or the clock is set back. Entries are stored by the SHA-256 of the whole
+ * token, signature included. The token itself is not stored.
  */
 export class TokenCache<Value> {
   readonly #entries: BoundedMap<string, Entry<Value>>;
   readonly #maxAgeMs: number;
   readonly #now: () => number;
-  readonly #sizeOf: (value: Value) => number;
+  readonly #weightOf: (value: Value) => Weight;
   #nextSweep = 0;
 
   constructor(
     { maxEntries, maxAgeSeconds, maxBytes }: TokenCacheRules,
     now: () => number,
-    sizeOf: (value: Value) => number,
+    weightOf: (value: Value) => Weight,
   ) {
     this.#entries = new BoundedMap(maxEntries, maxBytes);
     this.#maxAgeMs = maxAgeSeconds * 1000;
     this.#now = now;
-    this.#sizeOf = sizeOf;
+    this.#weightOf = weightOf;
   }
 
   /** The number of entries. */
-  get size(): number {
+  get entries(): number {
     return this.#entries.size;
   }
 
@@ -79,13 +93,19 @@ export class TokenCache<Value> {
     const now = this.#now();
     this.#sweep(now);
     const entry = { value, keys, key, endsAt, since: now };
-    this.#entries.set(digest, entry, this.#sizeOf(value));
+    const replaced = this.#entries.set(digest, entry, this.#weightOf(value));
+    for (let count = 0; count < replaced; count += 1) this.publish("evicted");
   }
 
-  /**
-   * Deletes entries past their age. The map lists entries by age, because a token that is set again moves to
-   * the end.
-   */
+  /** Publishes an event. `since` is when a verification began, by `performance.now()`. */
+  publish(type: CacheEvent["type"], since?: number): void {
+    if (!CACHE_CHANNEL.hasSubscribers) return;
+    const { entries, bytes } = this;
+    const durationMs = since !== undefined && { durationMs: performance.now() - since };
+    publish(CACHE_CHANNEL, { type, entries, bytes, ...durationMs } satisfies CacheEvent);
+  }
+
+  /** Deletes old entries. The map lists entries by age: a token that is set again moves to the end. */
   #sweep(now: number): void {
     if (now < this.#nextSweep) return;
     const swept = this.#entries.deleteOldest(({ since }) => now >= since + this.#maxAgeMs, MAX_SWEPT);

@@ -8,6 +8,7 @@ import {
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { readClock } from "../runtime/clock.ts";
 import { attempt, type Rejection } from "../errors.ts";
+import { isOnlyReading } from "../runtime/json.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import {
   type KeyMaterial,
@@ -15,7 +16,7 @@ import {
   materialOf,
   type VerificationKey,
 } from "../keys/verification-key.ts";
-import { isOnlyReading, type JwtParts } from "./jwt-parts.ts";
+import { type JwtParts } from "./jwt-parts.ts";
 
 /** The checks that a token must pass. */
 export interface TokenRules {
@@ -115,7 +116,7 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
         rejected = toRejected(error);
-        // Another key may match the signature. Every other rejection is final.
+        // Another key may match the signature. All other rejections are final.
         if (rejected.rejection !== "signature") return rejected;
       }
     }
@@ -141,7 +142,10 @@ function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected 
 }
 
 /** Ignores the clock tolerance: a token within it is verified again instead of read from the cache. */
-function endOf({ exp, iat }: Readonly<Record<string, unknown>>, maxTokenAgeSeconds = Infinity): number {
+export function endOf(
+  { exp, iat }: Readonly<Record<string, unknown>>,
+  maxTokenAgeSeconds = Infinity,
+): number {
   const seconds = (value: unknown): number => (typeof value === "number" ? value : Infinity);
   return Math.min(seconds(exp), seconds(iat) + maxTokenAgeSeconds) * 1000;
 }

@@ -50,7 +50,7 @@ describe.each([
 ])("protect in %s", (_, express) => {
   const answer: express5.RequestHandler = (_request, response) => void response.end("ran");
 
-  it("warns once of a parser in front, with the line to move", async () => {
+  it("warns once about a body parser in front of protect, with the line to move", async () => {
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, post, post)).toEqual([
       [
@@ -60,12 +60,12 @@ describe.each([
     ]);
   });
 
-  it("warns of bodies whose length is not told", async () => {
+  it("warns about bodies without a Content-Length", async () => {
     const app = express().use(express.json(), forExpress.protect(server), answer);
     expect(await warningsOf(app, streamed())).toHaveLength(1);
   });
 
-  it("does not warn of requests without a body, nor of a body that nobody has read", async () => {
+  it("does not warn about requests without a body, or about a body that was not read", async () => {
     const setBody: express5.RequestHandler = (request, _response, next) => {
       request.body = undefined;
       next();
@@ -92,7 +92,7 @@ describe.each([
     return (request, response) => void callback(request, response);
   };
 
-  it("warns once of a parser in front, with the line to move", async () => {
+  it("warns once about a body parser in front of protect, with the line to move", async () => {
     const app = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const warnings = await warningsOf(listenerOf(app), post, streamed());
     expect(warnings.map(([text, type]) => [type, text])).toEqual([
@@ -100,7 +100,7 @@ describe.each([
     ]);
   });
 
-  it("does not warn of requests without a body, nor of a parser behind it", async () => {
+  it("does not warn about requests without a body, or about a parser behind protect", async () => {
     const parsed = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const behind = new Koa().use(forKoa.protect(server)).use(bodyParser()).use(answer);
     expect(await warningsOf(listenerOf(parsed), {})).toEqual([]);

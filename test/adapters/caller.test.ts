@@ -125,7 +125,7 @@ describe.each([
   }
 
   it.each(["replaces", "deletes"] as const)(
-    "keeps its scopes at the route when a middleware %s the credential",
+    "keeps its scopes at the route when middleware %s the credential",
     async (kind) => {
       const get = await startWith(kind);
       expect(await get("/self", ["self:read", "page:read"])).toBe("caller");
@@ -136,7 +136,7 @@ describe.each([
   );
 
   it.each(["replaces", "deletes"] as const)(
-    "is verified at the route of a public path when a middleware %s the credential",
+    "verifies the first credential at the route of a public path when middleware %s the credential",
     async (kind) => {
       const get = await startWith(kind);
       expect(await get("/open")).toBe(401);

@@ -57,6 +57,19 @@ describe.each([
     expect((await ask(port, { path: "/x", token: none })).status).toBe(403);
   });
 
+  it("does not change the prototype of all objects", async () => {
+    const app = express();
+    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+    app.use((request, response, next) => {
+      const { headers } = request;
+      protect(server)({ ...request, headers, method: "GET", url: "/x", originalUrl: "/x" }, response, next);
+    });
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    expect((await ask(port, { path: "/x" })).status).toBe(403);
+    expect(Object.hasOwn(Object.prototype, "route")).toBe(false);
+  });
+
   it("decides a spread copy of a request, which loses its prototype, by the rule of its path alone", async () => {
     const server = createResourceServer({
       serviceId: "agents-prod",

@@ -47,7 +47,7 @@ it.each([
         response.end();
       }),
   ],
-])("is the object that handlers get: %s", async (_, listener) => {
+])("passes to onDecision the request object that handlers receive: %s", async (_, listener) => {
   const { port, close } = await listen(createServer(listener));
   expect((await ask(port, { path: "/open" })).status).toBe(200);
   await close();
@@ -55,7 +55,7 @@ it.each([
   expect(sources.at(-1)).toBe(handled.at(-1));
 });
 
-it("is the object that handlers get: Fastify", async () => {
+it("passes to onDecision the request object that handlers receive: Fastify", async () => {
   const app = fastify();
   await app.register(forFastify.protect(server));
   app.get("/open", (request) => {

@@ -180,7 +180,7 @@ describe.each([
     expect(await statusOf(app, "/agents/web", ["logs:api:read"])).toBe(403);
   });
 
-  it("passes a fault of the check to the error handler once", async () => {
+  it("passes an error of the check to the error handler once", async () => {
     const app = express();
     let faults = 0;
     app.use(
@@ -262,7 +262,7 @@ describe.each([
 });
 
 describe("principalOf of scopegate/express", () => {
-  it("returns undefined for a request that no guard has seen", () => {
+  it("returns undefined for a request that passed no guard", () => {
     expect(principalOf({ headers: {}, originalUrl: "/" })).toBeUndefined();
   });
 });

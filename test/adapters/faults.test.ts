@@ -71,7 +71,7 @@ describe.each([
     },
   );
 
-  it("runs no route when an error handler calls next() after a fault of the check", async () => {
+  it("runs no route when an error handler calls next() after an error of the check", async () => {
     const app = express();
     const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();
     app.use(forExpress.protect(broken(new Error("no clock"))));
@@ -80,7 +80,7 @@ describe.each([
     expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(500);
   });
 
-  it("runs no route without a rule when an error handler calls next() after a fault", async () => {
+  it("runs no route without a rule when an error handler calls next() after an error", async () => {
     const app = express();
     const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();
     app.use(forExpress.protect(broken(new Error("no clock"))));
@@ -178,7 +178,7 @@ describe.each([
 });
 
 describe("protect in Koa", () => {
-  it("runs no route when a middleware swallows the fault of the check and continues", async () => {
+  it("runs no route when middleware ignores the error of the check and continues", async () => {
     const app = new Koa();
     const broken = serverWith({
       scopeMappings: { "GET /x": ["x:read"] },

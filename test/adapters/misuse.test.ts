@@ -2,10 +2,13 @@
 import { createServer } from "node:http";
 import fastify from "fastify";
 import fastify4 from "fastify4";
+import { Hono } from "hono";
 import { describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { misplaced } from "../../src/adapters/misuse.ts";
@@ -16,6 +19,8 @@ const adapters = [
   ["express", forExpress],
   ["koa", forKoa],
   ["fastify", forFastify],
+  ["fetch", forFetch],
+  ["hono", forHono],
   ["node", forNode],
 ] as const;
 
@@ -112,6 +117,30 @@ describe.each([
   });
 });
 
+describe("a request of Hono", () => {
+  const create = () => new Hono().onError(({ message }, c) => c.text(message, 500));
+
+  it("makes the guard of Koa name the adapter for Hono", async () => {
+    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+    const app = create().use(forKoa.protect(server) as never);
+    expect(await (await app.request("/")).text()).toContain(
+      '"scopegate/hono", and write app.use(protect(server)).',
+    );
+  });
+
+  it("makes principalOf of scopegate/hono name the context to pass", async () => {
+    const app = create().get("/", (c) => c.text(forHono.principalOf(c.req.raw as never)?.userId ?? ""));
+    expect(await (await app.request("/")).text()).toBe(
+      'principalOf of "scopegate/hono" takes the context of Hono. Write principalOf(context) in a handler.',
+    );
+  });
+});
+
+it("throws in requireScopes of scopegate/fetch for a request that passed no guard, and explains that a clone is another request", () => {
+  const request = new Request("http://127.0.0.1/");
+  expect(() => forFetch.requireScopes("agents:read")(request)).toThrow("a clone is another request");
+});
+
 describe("the error of a guard that another framework calls", () => {
   const next = () => undefined;
   it.each([
@@ -121,10 +150,12 @@ describe("the error of a guard that another framework calls", () => {
     ["express", [{ raw: {}, routeOptions: {} }, {}], /was called by Fastify: .*"scopegate\/fastify"/],
     ["koa", [{ addHook: next, register: next }], /was called by Fastify/],
     ["fastify", [{ headers: {}, rawHeaders: [] }, {}], /was called by Node.js: .*"scopegate\/node"/],
+    ["node", [{ headers: {}, rawHeaders: [] }, {}], /called by Node.js in the wrong place: write await/],
+    ["koa", [new Request("http://127.0.0.1/"), {}, next], /was called by Fetch: .*"scopegate\/fetch"/],
     [
-      "node",
-      [{ headers: {}, rawHeaders: [] }, {}],
-      /called by Node.js in a place that it is not for: write await/,
+      "fetch",
+      [{ request: new Request("http://127.0.0.1/") }],
+      /pass it first, as in guard\(event\.request\)/,
     ],
     ["node", [undefined], /was called by another framework: import it from the adapter of this one\./],
   ] as const)("names the framework and the line to write for the guard of %s: %#", (adapter, given, text) => {

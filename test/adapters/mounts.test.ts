@@ -167,7 +167,7 @@ describe.each([
     expect(await get("/api/other/logs", "any:thing")).toBe(403);
     expect(warn.mock.calls).toEqual([
       [
-        "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.",
+        "Express does not report the path that a router or application is mounted at. Its routes are checked with the mount as it was requested. Express 4 and Express 5.3 or later report mounts. If a router mounts an application, use protect in the application around the router.",
         "ScopegateWarning",
       ],
     ]);

@@ -171,7 +171,7 @@ function openWebSocket(port: number, path: string, options: ClientOptions = {}):
 }
 
 describe("protectUpgrade", () => {
-  it("lets a WebSocket speak for the caller whose token holds the scope of its route", async () => {
+  it("upgrades a WebSocket of a caller with the scope of its route, and knows the principal", async () => {
     const { port } = await startUpgrading();
     const client = openWebSocket(port, EVENTS, {
       headers: { authorization: await bearer("agents:web:read") },
@@ -182,7 +182,7 @@ describe("protectUpgrade", () => {
     expect(data.toString()).toBe("user-1: hello");
   });
 
-  it("tells a WebSocket client the status and the challenge of its refusal", async () => {
+  it("sends a refused WebSocket client the status and the challenge", async () => {
     const { port, upgraded } = await startUpgrading();
     const client = openWebSocket(port, EVENTS, {
       headers: { authorization: await bearer("agents:api:read") },
@@ -254,12 +254,12 @@ describe("protectUpgrade", () => {
     expect(upgraded.length).toBe(status === "101" ? 1 : 0);
   });
 
-  it("reads no token from the query, where browsers' WebSockets like to put it", async () => {
+  it("reads no token from the query, where WebSocket clients in browsers often put it", async () => {
     const { port } = await startUpgrading();
     expect(await lineOf(port, handshake(`${EVENTS}?access_token=${(await good()).slice(7)}`))).toBe("401");
   });
 
-  it("takes the token from a cookie where that is a source, and refuses several of its name", async () => {
+  it("reads the token from a configured cookie, and refuses several cookies with its name", async () => {
     const { port } = await startUpgrading({ tokenSources: [{ cookie: "access_token" }] });
     const cookie = `access_token=${(await good()).slice(7)}`;
     expect(await lineOf(port, handshake(EVENTS, [["Cookie", `theme=dark; ${cookie}`]]))).toBe("101");
@@ -275,7 +275,7 @@ describe("protectUpgrade", () => {
     expect(await lineOf(port, handshake(EVENTS, [["Authorization", await good()]]))).toBe("401");
   });
 
-  it("looks at no token on a public route, and takes none or a good one on an optional route", async () => {
+  it("ignores the token on a public route, and allows none or a valid one on an optional route", async () => {
     const { port } = await startUpgrading();
     expect(await lineOf(port, handshake("/open"))).toBe("101");
     expect(await lineOf(port, handshake("/maybe"))).toBe("101");
@@ -287,7 +287,7 @@ describe("protectUpgrade", () => {
     ["TLS/1.2, HTTP/1.1", []],
     ["anything/7", []],
     ["websocket, h2c", []],
-  ] as const)("checks an upgrade to %s like one to a WebSocket", async (protocol, fields) => {
+  ] as const)("checks an upgrade to %s like an upgrade to a WebSocket", async (protocol, fields) => {
     const { port, seen } = await startUpgrading();
     const ask = (authorization: string) =>
       render(`GET ${EVENTS} HTTP/1.1`, [
@@ -314,7 +314,7 @@ describe("protectUpgrade", () => {
     ["OPTIONS", ["agents:read", "agents:write"], false],
     ["CONNECT", ["platform:admin"], false],
   ])(
-    "asks of an upgrade by %s with %j the rule of that method: allowed %s",
+    "checks an upgrade by %s with the scopes %j by the rule of that method: allowed %s",
     async (method, scopes, isAllowed) => {
       const http = createServer();
       http.on("connect", (...handed: unknown[]) => http.emit("upgrade", ...handed));
@@ -372,7 +372,7 @@ describe("protectUpgrade", () => {
     });
   });
 
-  it("answers by 503 and Retry-After when nobody can tell, and upgrades nothing", async () => {
+  it("answers with 503 and Retry-After if the token cannot be checked, and upgrades nothing", async () => {
     const { port, upgraded } = await startUpgrading({ isRevoked: () => Promise.reject(new Error("canary")) });
     const bytes = await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
     const { line, headers } = parseAnswer(bytes);
@@ -383,7 +383,7 @@ describe("protectUpgrade", () => {
     expect(upgraded).toEqual([]);
   });
 
-  it("answers a fault by an empty 500, tells it in a process warning and rejects nothing", async () => {
+  it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
     const answer = parseAnswer(await exchange(port, handshake(EVENTS, [["Authorization", await good()]])));
@@ -400,7 +400,7 @@ describe("protectUpgrade", () => {
     expect(warning.detail).toContain("Error");
   });
 
-  it("knows the caller of an allowed upgrade, and nobody for a refused one", async () => {
+  it("returns the caller of an allowed upgrade, and none for a refused one", async () => {
     const guard = protectUpgrade(serverWith());
     const http = createServer();
     const callers: unknown[] = [];
@@ -432,7 +432,7 @@ function slowCheck() {
 }
 
 describe("the bytes of an upgraded connection", () => {
-  it("are the WebSocket library's, those that came with the handshake included", async () => {
+  it("reach the WebSocket library, including those that arrive with the handshake", async () => {
     const { port } = await startUpgrading();
     const client = await openRaw(port);
     const first = handshake(EVENTS, [["Authorization", await bearer("agents:read")]]);
@@ -445,7 +445,7 @@ describe("the bytes of an upgraded connection", () => {
     ["a few", "while pending"],
     // More than a socket holds: the rest waits in the system.
     ["many", `${"x".repeat(300_000)} while pending`],
-  ])("are not lost, %s of them, when they arrive during the check", async (_, text) => {
+  ])("reach the WebSocket library if %s of them arrive during the check", async (_, text) => {
     const { isRevoked, asked, answer } = slowCheck();
     const { port, seen } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
@@ -462,7 +462,7 @@ describe("the bytes of an upgraded connection", () => {
     client.socket.destroy();
   });
 
-  it("come from a socket on which the guard left no listener and wrote nothing", async () => {
+  it("come from a socket on which the guard has left no listener and written nothing", async () => {
     const { isRevoked, asked, answer } = slowCheck();
     const guard = protectUpgrade(serverWith({ isRevoked }));
     const http = createServer();
@@ -489,24 +489,27 @@ describe("the bytes of an upgraded connection", () => {
   });
 });
 
-describe("a client that goes away", () => {
+describe("a client that disconnects", () => {
   it.each([
     ["allowed", false],
     ["refused", true],
-  ])("by a reset during the check ends no process, and nothing is upgraded: %s", async (_, isRefused) => {
-    const { isRevoked, asked, answer } = slowCheck();
-    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
-    const { socket } = await openRaw(port);
-    socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-    await asked;
-    socket.resetAndDestroy();
-    await until(() => seen[0]?.socket.destroyed === true);
-    answer(isRefused);
-    expect(await seen[0]?.answer).toBe(false);
-    expect(upgraded).toEqual([]);
-  });
+  ])(
+    "does not end the process, and does not upgrade, if it resets during the check: %s",
+    async (_, isRefused) => {
+      const { isRevoked, asked, answer } = slowCheck();
+      const { port, seen, upgraded } = await startUpgrading({ isRevoked });
+      const { socket } = await openRaw(port);
+      socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+      await asked;
+      socket.resetAndDestroy();
+      await until(() => seen[0]?.socket.destroyed === true);
+      answer(isRefused);
+      expect(await seen[0]?.answer).toBe(false);
+      expect(upgraded).toEqual([]);
+    },
+  );
 
-  it("by ending its side during the check gets no upgrade that nobody would see the end of", async () => {
+  it("does not upgrade if it ends its side during the check", async () => {
     const { isRevoked, asked, answer } = slowCheck();
     const { port, seen, upgraded } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
@@ -519,7 +522,7 @@ describe("a client that goes away", () => {
     expect(upgraded).toEqual([]);
   });
 
-  it("only from its own side still reads its refusal", async () => {
+  it("receives its refusal if it ends only its own side", async () => {
     const { isRevoked, asked, answer } = slowCheck();
     const { port, seen } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
@@ -531,7 +534,7 @@ describe("a client that goes away", () => {
     await until(() => seen[0]?.socket.destroyed === true);
   });
 
-  it("before the check begins gets nothing", async () => {
+  it("receives nothing if it disconnects before the check", async () => {
     const guard = protectUpgrade(serverWith());
     const http = createServer();
     const answer = deferred<Promise<boolean>>();
@@ -548,13 +551,13 @@ describe("a client that goes away", () => {
 });
 
 describe("the end of a refused connection", () => {
-  it("comes as soon as the client has read and closed", async () => {
+  it("happens as soon as the client has read the response and closed", async () => {
     const { port, seen } = await startUpgrading();
     expect(await exchange(port, handshake(EVENTS))).toContain("credential_missing");
     await until(() => seen[0]?.socket.destroyed === true);
   });
 
-  it("loses no answer to what the client sent meanwhile", async () => {
+  it("does not lose the response if the client has sent more bytes", async () => {
     const { isRevoked, asked, answer } = slowCheck();
     const { port, seen } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
@@ -573,7 +576,7 @@ describe("the end of a refused connection", () => {
   it.each([
     ["allowed", false],
     ["refused", true],
-  ])("leaves whole what somebody in front has answered during the check: %s", async (_, isRefused) => {
+  ])("does not change a response that other code has sent during the check: %s", async (_, isRefused) => {
     const { isRevoked, asked, answer } = slowCheck();
     const { port, seen, upgraded } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
@@ -587,7 +590,7 @@ describe("the end of a refused connection", () => {
     expect(upgraded).toEqual([]);
   });
 
-  it("comes after a while for a client that neither reads nor closes", async () => {
+  it("happens after two seconds for a client that neither reads nor closes", async () => {
     const { port, seen } = await startUpgrading();
     const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
     socket.on("error", () => undefined);
@@ -613,7 +616,7 @@ describe("the end of a refused connection", () => {
   });
 });
 
-describe("what bypasses a framework's middleware", () => {
+describe("an upgrade in front of a framework", () => {
   const expressApp = (): express.Express => {
     const app = express();
     app.use(forExpress.protect(serverWith()));
@@ -621,7 +624,7 @@ describe("what bypasses a framework's middleware", () => {
     return app;
   };
 
-  it("is every upgrade, of every route, as soon as there is a listener for one: protect never sees it", async () => {
+  it("bypasses protect for every route as soon as there is an upgrade listener", async () => {
     const http = createServer(expressApp());
     const sockets = new WebSocketServer({ server: http });
     const port = await listen(http);
@@ -631,12 +634,12 @@ describe("what bypasses a framework's middleware", () => {
     sockets.close();
   });
 
-  it("is nothing where nobody listens for upgrades: the request is checked as any other", async () => {
+  it("passes through protect like any other request if there is no upgrade listener", async () => {
     const port = await listen(createServer(expressApp()));
     expect(await lineOf(port, handshake(EVENTS))).toBe("401");
   });
 
-  it("is checked by protectUpgrade beside protect, with the same table", async () => {
+  it("passes through protectUpgrade next to protect, with the same table", async () => {
     const { port } = await startUpgrading({}, expressApp());
     const token = await issuer.token({ scopes: ["agents:api:read"] });
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
@@ -648,26 +651,23 @@ describe("what bypasses a framework's middleware", () => {
   it.each([
     ["refused", [] as Fields],
     ["allowed", undefined],
-  ])(
-    "is a WebSocket library with a server of its own, too: %s, its connection is cut and a warning says why",
-    async (_, fields) => {
-      const http = createServer();
-      const guard = protectUpgrade(serverWith());
-      const sockets = new WebSocketServer({ server: http });
-      const answers: Promise<boolean>[] = [];
-      http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
-      const port = await listen(http);
-      const warned = once(process, "warning");
-      const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
-      const received = await exchange(port, handshake(EVENTS, credential));
-      expect(received).not.toContain("problem+json");
-      expect(await Promise.all(answers)).toEqual([false]);
-      expect((await warned)[0]).toMatchObject({
-        detail: expect.stringContaining("noServer: true") as string,
-      });
-      sockets.close();
-    },
-  );
+  ])("closes with a warning if the WebSocket library has used the socket: %s", async (_, fields) => {
+    const http = createServer();
+    const guard = protectUpgrade(serverWith());
+    const sockets = new WebSocketServer({ server: http });
+    const answers: Promise<boolean>[] = [];
+    http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
+    const port = await listen(http);
+    const warned = once(process, "warning");
+    const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
+    const received = await exchange(port, handshake(EVENTS, credential));
+    expect(received).not.toContain("problem+json");
+    expect(await Promise.all(answers)).toEqual([false]);
+    expect((await warned)[0]).toMatchObject({
+      detail: expect.stringContaining("noServer: true") as string,
+    });
+    sockets.close();
+  });
 });
 
 describe("protect of plain Node", () => {
@@ -687,7 +687,7 @@ describe("protect of plain Node", () => {
   };
   const token = (...scopes: string[]) => issuer.token({ scopes });
 
-  it("lets an allowed request go on, with its caller, and answers the others", async () => {
+  it("allows a request with its scopes, returns its caller, and answers all others", async () => {
     const { port, ran } = await start();
     expect(await ask(port, { path: EVENTS, token: await token("agents:read") })).toMatchObject({
       status: 200,
@@ -712,7 +712,7 @@ describe("protect of plain Node", () => {
     expect((await ask(port, { path: EVENTS, headers: [authorization, authorization] })).status).toBe(400);
   });
 
-  it("answers a fault by an empty 500, and tells it in a process warning", async () => {
+  it("answers an error with an empty 500, and emits a process warning", async () => {
     const { port, ran } = await start({ now: () => Number.NaN });
     const warned = once(process, "warning");
     const answer = await ask(port, { path: EVENTS, token: await token("agents:read") });
@@ -721,7 +721,7 @@ describe("protect of plain Node", () => {
     expect(ran).toEqual([]);
   });
 
-  it("tells a fault that has no stack by its message", async () => {
+  it("reports an error without a stack by its message", async () => {
     const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
     const { port } = await start({
       now: () => {
@@ -733,26 +733,23 @@ describe("protect of plain Node", () => {
     expect((await warned)[0]).toMatchObject({ detail: "the clock stands still" });
   });
 
-  it.each([["method"], ["url"]])(
-    "refuses a request that has no %s, which Node's types allow",
-    async (name) => {
-      const guard = protect(serverWith());
-      const mayUpgrade = protectUpgrade(serverWith());
-      const without = (request: IncomingMessage) =>
-        Object.create(request, { [name]: { value: undefined } }) as IncomingMessage;
-      const http = createServer((request, response) => void guard(without(request), response));
-      http.on("upgrade", (request, socket: Socket) => void mayUpgrade(without(request), socket));
-      const port = await listen(http);
-      const status = name === "url" ? 400 : 403;
-      expect((await ask(port, { path: "/open" })).status).toBe(status);
-      expect(await exchange(port, handshake("/open"))).toContain(`HTTP/1.1 ${status} `);
-    },
-  );
+  it.each([["method"], ["url"]])("refuses a request without a %s, which Node's types allow", async (name) => {
+    const guard = protect(serverWith());
+    const mayUpgrade = protectUpgrade(serverWith());
+    const without = (request: IncomingMessage) =>
+      Object.create(request, { [name]: { value: undefined } }) as IncomingMessage;
+    const http = createServer((request, response) => void guard(without(request), response));
+    http.on("upgrade", (request, socket: Socket) => void mayUpgrade(without(request), socket));
+    const port = await listen(http);
+    const status = name === "url" ? 400 : 403;
+    expect((await ask(port, { path: "/open" })).status).toBe(status);
+    expect(await exchange(port, handshake("/open"))).toContain(`HTTP/1.1 ${status} `);
+  });
 
   it.each([
     ["a refusal", { isRevoked: () => true }],
     ["a fault", { now: () => Number.NaN }],
-  ])("sends nothing where somebody else has answered already, and warns: %s", async (_, options) => {
+  ])("sends nothing if other code has already answered, and warns: %s", async (_, options) => {
     const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const guard = protect(serverWith(options));
     const answer = deferred<boolean>();
@@ -771,7 +768,7 @@ describe("protect of plain Node", () => {
     warnings.mockRestore();
   });
 
-  it("warns once where it is not awaited, and everybody is let in", async () => {
+  it("warns once if the guard is not awaited, so that every request is allowed", async () => {
     const warnings = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
     const guard = protect(serverWith());
     const answers: Promise<boolean>[] = [];
@@ -788,13 +785,11 @@ describe("protect of plain Node", () => {
     expect((await ask(port, { path: EVENTS })).status).toBe(200);
     expect(await Promise.all(answers)).toEqual([true, false, false]);
     expect(warnings).toHaveBeenCalledTimes(1);
-    expect(warnings.mock.calls[0]?.[1]).toMatchObject({
-      detail: expect.stringContaining("await guard(request, response)") as string,
-    });
+    expect(warnings.mock.calls[0]?.[0]).toContain("await guard(request, response)");
     warnings.mockRestore();
   });
 
-  it("asks for the scopes of requireScopes as well, parameters filled in", async () => {
+  it("requires the scopes of requireScopes as well, with their parameters filled in", async () => {
     const { port, ran } = await start();
     const both = await token("agents:read", "logs:web:read");
     expect((await ask(port, { path: "/agents/web", token: both })).status).toBe(200);
@@ -806,7 +801,7 @@ describe("protect of plain Node", () => {
     expect(ran.length).toBe(1);
   });
 
-  it("shows neither caller nor token to whoever logs a request, and knows the caller of one that is made of it", async () => {
+  it("shows neither caller nor token in a log of a request, and returns the caller for an object created from it", async () => {
     const response = {
       statusCode: 200,
       headersSent: false,
@@ -832,7 +827,7 @@ describe("protect of plain Node", () => {
     expect(principalOf(Object.create(request) as object)).toBe(caller);
   });
 
-  it("tells a program that uses requireScopes without protect", () => {
+  it("throws in requireScopes without protect, with the fix", () => {
     const response = {
       statusCode: 200,
       headersSent: false,

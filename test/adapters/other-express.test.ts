@@ -22,7 +22,7 @@ const app = express4().use(protect(server)).use(express4.Router().use("/sub", su
 const { port, close } = await listen(createServer(app));
 afterAll(close);
 
-it("an application of another copy of Express, inside a router, is checked at its routes", async () => {
+it("checks the routes of an application of another copy of Express inside a router", async () => {
   const statusOf = async (...scopes: readonly string[]) =>
     (await ask(port, { path: "/sub/agents/me", token: await issuer.token({ scopes }) })).status;
   expect(await statusOf()).toBe(403);

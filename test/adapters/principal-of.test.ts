@@ -137,7 +137,7 @@ describe.each([
     },
   );
 
-  it("leaves the prototypes of Node.js as they are", async () => {
+  it("does not change the prototypes of Node.js", async () => {
     const port = await start(() => undefined);
     await ask(port, { path: "/public" });
     for (const name of ["route", "router", "matched", "app"])

@@ -31,7 +31,7 @@ describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9 as unknown as typeof fastifyCors],
   ["Fastify 5", fastify5, fastifyCors],
 ])("routesOf for %s", (_, create, cors) => {
-  it("lists the routes of the application and of its plugins with their prefixes, and HEAD as a part of GET", async () => {
+  it("lists the routes of the application and of its plugins with their prefixes, and no HEAD next to GET", async () => {
     const app = create();
     const routes = forFastify.routesOf(app);
     app.get("/agents", () => "ran");
@@ -108,7 +108,7 @@ describe.each([
     expect(() => forFastify.routesOf(late)).toThrow("directly after `const app = fastify()`");
     const awaited = create();
     await awaited.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
-    expect(() => forFastify.routesOf(awaited)).toThrow("comes too late");
+    expect(() => forFastify.routesOf(awaited)).toThrow("is called too late");
   });
 
   it("fails to list routes before the application is ready, because plugins may add more", async () => {
@@ -176,7 +176,7 @@ describe.each([
     context.body = "ran";
   };
 
-  it("lists the routes of every router that the application uses, and HEAD as a part of GET", () => {
+  it("lists the routes of every router that the application uses, and no HEAD next to GET", () => {
     const agents = new Router({ prefix: "/agents" });
     agents.get("/", handler).get("/:agent_id", handler).post("/:agent_id/runs", handler);
     const health = new Router();

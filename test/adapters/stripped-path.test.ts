@@ -31,7 +31,7 @@ const server = createResourceServer({
 });
 
 const FAULT =
-  "connect, polka or @fastify/middie has removed the path that a middleware is mounted at, which protect needs: mount protect, and Express routers, without a path.";
+  "protect needs the path that it is mounted at, but connect, polka or @fastify/middie has removed it: mount protect, and Express routers, without a path.";
 
 type Stripped = IncomingMessage & { method: string; url: string; originalUrl: string };
 
@@ -68,7 +68,7 @@ describe("protect of scopegate/express", () => {
       expect(await get(path), path).toEqual({ status: 200, faults: [] });
   });
 
-  it("checks the path that a middleware has rewritten at the root", async () => {
+  it("checks the path that middleware has rewritten at the root", async () => {
     const get = await startWith((request) => {
       request.originalUrl = request.url;
       request.url = request.url.replace(/^\/api\/old$/, "/new");

@@ -127,7 +127,7 @@ describe.each([
     }
   });
 
-  it("report which copy does not know the caller", async () => {
+  it("throw an error if a handler imports the copy that does not guard its request", async () => {
     const port = await start("one");
     const token = await issuer.token({ scopes: ["agents:read"] });
     const { body } = await ask(port, { path: "/agents/web", token });

@@ -3,17 +3,27 @@ import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
 import Router from "@koa/router";
+import { Controller, Get, Module, Param } from "@nestjs/common";
+import { initTRPC } from "@trpc/server";
+import { fetchRequestHandler } from "@trpc/server/adapters/fetch";
 import express from "express";
 import express4 from "express4";
 import fastify from "fastify";
 import fastify4 from "fastify4";
+import { Hono } from "hono";
 import Koa from "koa";
 import Koa2 from "koa2";
 import { createResourceServer, type Principal } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
+import * as forNest from "scopegate/nest";
 import * as forNode from "scopegate/node";
+import * as forSocketIo from "scopegate/socketio";
+import * as forTrpc from "scopegate/trpc";
+import { Server as SocketIoServer } from "socket.io";
 
 const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [""] });
 
@@ -86,3 +96,78 @@ createResourceServer({ keys: { jwksFile: "keys.json", jwks: { keys: [] } }, colo
 createResourceServer({ algorithm: "none" });
 // @ts-expect-error -- principals are read-only
 forExpress.principalOf({}).userId = "root";
+
+interface Events {
+  readonly say: (text: string) => void;
+}
+
+const io = new SocketIoServer<Events, Events>(createServer());
+forSocketIo.protect(server, { tokenInAuth: true })(io);
+io.on("connection", (socket) => {
+  const caller: Principal | undefined = forSocketIo.principalOf(socket);
+  socket.on("say", (text) => socket.emit("say", `${caller?.userId}: ${text}`));
+});
+
+const hono = new Hono<{ Variables: { word: string } }>();
+hono.use(forHono.protect(server));
+hono.get("/agents/:agent_id", forHono.requireScopes("agents:read"), (context) => {
+  const id: string = context.req.param("agent_id");
+  // @ts-expect-error -- a parameter that the route does not have may be undefined
+  const none: string = context.req.param("team_id");
+  const word: string = context.var.word;
+  return context.json({ id, none, word, caller: forHono.principalOf(context)?.userId });
+});
+// @ts-expect-error -- protect has no options
+forHono.protect(server, { strict: true });
+
+const fetchGuard = forFetch.protect(server);
+const decide = async (request: Request): Promise<Response> => {
+  const result = await fetchGuard(request);
+  // @ts-expect-error -- it may be a response
+  console.log(result.principal);
+  if (!("decision" in result)) return result;
+  const principal: Principal | undefined = result.principal;
+  return forFetch.requireScopes("agents:read")(request, {}) ?? Response.json(principal);
+};
+const worker = forFetch.withScopes(server, (request: Request, { principal }, bindings: { region: string }) =>
+  Response.json([request.url, principal?.userId, bindings.region]),
+);
+void decide(new Request("http://localhost"));
+void worker(new Request("http://localhost"), { region: "here" });
+// @ts-expect-error -- the handler needs its bindings
+void worker(new Request("http://localhost"));
+
+@Controller("agents")
+@forNest.RequireScopes("agents:read")
+class Agents {
+  @Get(":agent_id")
+  @forNest.RequireScopes("agents:<agent_id>:read", "logs:read")
+  one(@Param("agent_id") id: string, @forNest.CurrentPrincipal() caller: Principal | undefined): unknown {
+    return { id, caller };
+  }
+}
+Module({
+  imports: [
+    forNest.ScopegateModule.forRoot(server),
+    forNest.ScopegateModule.forRootAsync({ inject: [Agents], useFactory: () => Promise.resolve(server) }),
+    // @ts-expect-error -- the factory returns a resource server
+    forNest.ScopegateModule.forRootAsync({ useFactory: () => "server" }),
+  ],
+  controllers: [Agents],
+});
+
+interface Context extends forTrpc.TrpcContext {
+  readonly word: string;
+}
+const t = initTRPC.context<Context>().create();
+const procedures = t.router({ whoami: t.procedure.query(({ ctx }) => [ctx.word, ctx.principal?.userId]) });
+const protectedContext = forTrpc.protect(server, { prefix: "/trpc" });
+void forTrpc.routesOf(procedures, { prefix: "/trpc" });
+void fetchRequestHandler({
+  endpoint: "/trpc",
+  req: new Request("http://localhost"),
+  router: procedures,
+  createContext: async (options) => ({ ...(await protectedContext(options)), word: "done" }),
+});
+// @ts-expect-error -- the prefix is required
+forTrpc.protect(server, {});

@@ -60,8 +60,8 @@ describe.each([
   it("marks every route of an application without protect, and the audit reports at least a warning", () => {
     const app = express().get("/agents", handler);
     expect([...forExpress.routesOf(app)][0]?.unguarded).toEqual({
-      message: "has no protect that the list of routes shows.",
-      hint: "Write app.use(protect(server)) in front of all routes. If it is there, another package has wrapped it.",
+      message: "has no protect that routesOf can find.",
+      hint: "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
       isUncertain: true,
     });
     expect(findingsOf(forExpress.routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
@@ -96,7 +96,7 @@ describe.each([
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /agents/:id"]);
   });
 
-  it("marks what is outside the mount of a router that holds protect", () => {
+  it("marks routes outside the mount of a router that contains protect", () => {
     const admin = express.Router().get("/early", handler).use(protect()).get("/late", handler);
     const app = express().use("/admin/:area", admin).get("/agents", handler).get("/Admin/:x/y", handler);
     const routes = forExpress.routesOf(app);
@@ -108,7 +108,7 @@ describe.each([
     ]);
   });
 
-  it("marks what is outside the paths that protect is mounted at", () => {
+  it("marks routes outside the paths that protect is mounted at", () => {
     const app = express().use(["/api", "/v1/"], protect());
     for (const path of ["/api", "/api/x", "/v1/y", "/apis", "/v2/:id"]) app.get(path, handler);
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /apis", "GET /v2/:id"]);
@@ -163,7 +163,7 @@ describe.each([
     expect([...forExpress.routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
   });
 
-  it("marks no method of a route that protect among its handlers guards", () => {
+  it("does not mark a method that protect among the handlers of the route guards", () => {
     const app = express();
     app.route("/agents").get(protect(), handler).post(handler);
     app.get("/teams", [protect(), handler]).get("/teams/:id", handler);
@@ -189,7 +189,7 @@ describe.each([
     expect(unguardedOf(forExpress.routesOf(app))).toEqual(["GET /early", "GET /late"]);
   });
 
-  it("follows mounted applications to where they are mounted, in whatever order they are passed", () => {
+  it("finds where applications are mounted, in whatever order they are passed", () => {
     const [app, early, late, own] = [express(), express(), express(), express()];
     early.get("/x", handler);
     late.get("/x", handler);
@@ -285,17 +285,17 @@ describe.each([
     expect(
       findingsOf(routes).map(({ severity, message, hint }) => `${severity} ${message} ${hint}`)[0],
     ).toMatch(
-      `error \`GET ${pattern}\` is in a router that holds protect: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
+      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
     );
   });
 
-  it("reports protect in front of a handler of a router as well", () => {
+  it("reports protect in front of a single handler of a router as well", () => {
     const router = new Router().get("/agents", protect() as never, handler);
     const [finding] = findingsOf(forKoa.routesOf(new Koa().use(router.routes())));
-    expect(finding?.message).toContain("is in a router that holds protect");
+    expect(finding?.message).toContain("is in a router that contains protect");
   });
 
-  it("marks no route of a router that holds protect when protect is in front of it as well", () => {
+  it("marks no route of a router that contains protect if protect is also in front of it", () => {
     const router = new Router().use(protect() as never).get("/agents", handler);
     const app = new Koa().use(protect()).use(router.routes());
     expect(unguardedOf(forKoa.routesOf(app))).toEqual([]);
@@ -335,7 +335,7 @@ describe.each([
     expect((await app.inject("/deep")).statusCode).toBe(401);
   });
 
-  it("marks routes outside a plugin that holds protect and no route", async () => {
+  it("marks routes outside a plugin that contains only protect", async () => {
     const app = create();
     const routes = forFastify.routesOf(app);
     app.register((inner, _options, done) => {

@@ -154,7 +154,7 @@ describe.each([
   it.each([
     ["a route of an application", () => express()],
     ["a route of a router without an application", () => express.Router()],
-  ])("checks the first request for %s that holds protect itself", async (_kind, create) => {
+  ])("checks the first request for %s that contains protect itself", async (_kind, create) => {
     vi.resetModules();
     const fresh = await import("scopegate/express");
     const server = createResourceServer({
@@ -176,7 +176,7 @@ describe.each([
     expect(await statusOf("page:read")).toBe(200);
   });
 
-  it("lets requests that no guard has seen reach the handlers of a guarded route", async () => {
+  it("runs the handlers of a guarded route for requests that passed no guard", async () => {
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     const server = createResourceServer({
       serviceId: "agents-prod",

@@ -1,5 +1,7 @@
 /** The guard of one framework in another framework, and `protect` that was not called: every request fails. */
 import { createServer, type RequestListener } from "node:http";
+import { initTRPC } from "@trpc/server";
+import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import express from "express";
 import fastify from "fastify";
 import fastify4 from "fastify4";
@@ -8,6 +10,8 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { ask, listen } from "../support/http.ts";
@@ -18,19 +22,21 @@ const server = createResourceServer({
   verificationKeys: [createIssuer().publicPem],
   scopeMappings: { "GET /open": "public" },
 });
-const adapters = { express: forExpress, koa: forKoa, fastify: forFastify, node: forNode };
+const adapters = { express: forExpress, koa: forKoa, fastify: forFastify, fetch: forFetch, node: forNode };
 const others = (own: keyof typeof adapters) =>
   Object.entries(adapters).filter(([name]) => name !== own) as unknown as [
     string,
     { readonly protect: (server: unknown) => never },
   ][];
 
-async function statusOf(listener: RequestListener) {
+async function answerOf(listener: RequestListener) {
   const running = await listen(createServer(listener));
-  const { status } = await ask(running.port, { path: "/open" });
+  const { status, text } = await ask(running.port, { path: "/open" });
   await running.close();
-  return status;
+  return { status, text };
 }
+
+const statusOf = async (listener: RequestListener) => (await answerOf(listener)).status;
 
 async function inExpress(middleware: never) {
   const faults: string[] = [];
@@ -114,13 +120,13 @@ describe.each([
     const answer = await app.inject("/open");
     expect(answer.statusCode).toBe(500);
     expect(answer.json<{ message: string }>().message).toBe(
-      'protect of "scopegate/fastify" was called by Fastify in a place that it is not for: write app.register(protect(server)).',
+      'protect of "scopegate/fastify" was called by Fastify in the wrong place: write app.register(protect(server)).',
     );
   });
 
   it("fails at boot when protect is registered without being called", () => {
     expect(() => forFastify.protect(create() as never)).toThrow(
-      "Fastify was given protect itself, and calls it: write app.register(protect(server)), with the parentheses.",
+      "Fastify calls protect itself: write app.register(protect(server)), with the parentheses.",
     );
   });
 });
@@ -130,18 +136,33 @@ describe("protect that was not called", () => {
     const inOne = await inExpress(forExpress.protect as never);
     const inOther = await inKoa(forKoa.protect as never);
     expect([inOne.status, inOther.status]).toEqual([500, 500]);
-    expect(inOne.faults).toContain(
-      "Express was given protect itself, and calls it: write app.use(protect(server))",
-    );
-    expect(inOther.faults).toContain(
-      "Koa was given protect itself, and calls it: write app.use(protect(server))",
-    );
+    expect(inOne.faults).toContain("Express calls protect itself: write app.use(protect(server))");
+    expect(inOther.faults).toContain("Koa calls protect itself: write app.use(protect(server))");
   });
 
-  it("refuses a resource server as a middleware", () => {
+  it("throws if a resource server is used as middleware", () => {
     expect(() => express().use(server as never)).toThrow(TypeError);
     expect(() => new Koa().use(server as never)).toThrow(TypeError);
   });
+});
+
+describe("a guard as createContext of tRPC", () => {
+  it.each(Object.entries({ ...adapters, hono: forHono }) as never as ReturnType<typeof others>)(
+    "fails every request, with the line to write: %s",
+    async (name, { protect }) => {
+      const t = initTRPC.create();
+      const router = t.router({ open: t.procedure.query(() => "ran") });
+      const inTrpc = async (createContext: never) =>
+        answerOf(express().use(createExpressMiddleware({ router, createContext })));
+      expect(await inTrpc(protect(server))).toMatchObject({
+        status: 500,
+        text: expect.stringContaining(
+          `protect of \\"scopegate/${name}\\" was called by tRPC: import it from the adapter of this one, \\"scopegate/trpc\\", and write createContext: protect(server, { prefix: \\"/trpc\\" }).`,
+        ) as string,
+      });
+      expect((await inTrpc(protect as never)).text).toContain("tRPC calls protect itself");
+    },
+  );
 });
 
 describe("principalOf of another adapter", () => {
@@ -170,10 +191,17 @@ describe("principalOf of another adapter", () => {
         return "";
       })
       .inject("/open");
+    found["Fetch"] = new Request("http://127.0.0.1/open");
     return found;
   }
 
-  const NAMES = { express: "Express", koa: "Koa", fastify: "Fastify", node: "Node.js" } as const;
+  const NAMES = {
+    express: "Express",
+    koa: "Koa",
+    fastify: "Fastify",
+    fetch: "Fetch",
+    node: "Node.js",
+  } as const;
   const pairs = Object.entries(NAMES).flatMap(([adapter, own]) =>
     Object.entries(NAMES).map(([right, name]) => [adapter, own, right, name] as const),
   ) as readonly (readonly [keyof typeof NAMES, string, keyof typeof NAMES, string])[];
@@ -204,6 +232,13 @@ describe("principalOf of another adapter", () => {
         expect(() => principalOf(value as never)).toThrow(/takes the \w+ of .*Write principalOf\(/);
     },
   );
+
+  it("throws with the value to pass for the options of tRPC's createContext", () => {
+    const options = { req: {}, res: {}, info: { calls: [] } };
+    expect(() => forExpress.principalOf(options as never)).toThrow(
+      "Write principalOf(request) in a handler.",
+    );
+  });
 
   it("fails for a Fastify instance", () => {
     expect(() => forFastify.principalOf(fastify() as never)).toThrow(

@@ -36,7 +36,7 @@ const auditOf = (server: ResourceServer, routes: readonly Entry[]) =>
 const rulesOf = ({ rules }: Decision): readonly string[] => rules.map(({ key }) => key);
 
 describe("the routes of an audit", () => {
-  it("have the rule that the server adds to that of the path where the framework reports the route", async () => {
+  it("have the rule that the server adds when the framework reports the route", async () => {
     let [mapped, unmapped] = [0, 0];
     await fc.assert(
       fc.asyncProperty(cases, async ({ table, routes }) => {
@@ -62,7 +62,7 @@ describe("the routes of an audit", () => {
     expect(Math.min(mapped, unmapped)).toBeGreaterThan(100);
   });
 
-  it("have every rule that decides some request for them by its path", async () => {
+  it("list every rule that decides some request for them by its path", async () => {
     let others = 0;
     await fc.assert(
       fc.asyncProperty(cases, async ({ table, routes }) => {

@@ -69,7 +69,7 @@ describe("an audit of routes that all have a rule", () => {
   };
   const keys = ["GET /agents/:agent", "GET /health", "POST /health", "GET /files/:name"];
 
-  it("is ok, with one line of text", () => {
+  it("returns an ok report with one line of text", () => {
     const report = audit(table, keys);
     expect(report).toMatchObject({ ok: true, findings: [], summary: "4 routes, each with a rule" });
     expect(report.text).toBe(report.summary);
@@ -85,7 +85,7 @@ describe("an audit of routes that all have a rule", () => {
     ]);
   });
 
-  it("counts a route once, with and without a trailing slash, in the order of the list", () => {
+  it("counts a route once, with and without a trailing slash, in the order of the array", () => {
     const report = audit({ "GET /a": [], "GET /b": [], "GET /": [] }, [
       "GET /b",
       "GET /a/",
@@ -118,7 +118,7 @@ describe("an audit of routes that all have a rule", () => {
 });
 
 describe("a route without a rule", () => {
-  it.each(["refused", "open"] as const)("is an error where requests without a rule are %s", (fate) => {
+  it.each(["refused", "open"] as const)("causes an error if requests without a rule are %s", (fate) => {
     const report = audit({ "GET /a": [] }, ["GET /a", "POST /a", "GET /b"], { fate });
     expect(report.ok).toBe(false);
     expect(report.summary).toBe("3 routes, 1 with a rule; 2 errors");
@@ -129,7 +129,7 @@ describe("a route without a rule", () => {
     expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
   });
 
-  it("is reported with what happens to its requests", () => {
+  it("is reported with the effect on its requests", () => {
     expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
       "every request for it is refused",
     );
@@ -154,7 +154,7 @@ describe("a route without a rule", () => {
     ).toBe(`Add to scopeMappings: ${line}`);
   });
 
-  it("is covered by the rule of that line", () => {
+  it("is covered after the suggested line was added", () => {
     for (const key of ["GET /reports", "* /teams/:team_id/runs/:run_id", "GET /files/*path", "GET /a{/:b}"]) {
       const { hint } = onlyFinding(audit({}, [key]), "route_unmapped");
       const table = JSON.parse(`{${hint.replace("Add to scopeMappings: ", "")}}`) as ScopeMappings;
@@ -167,7 +167,7 @@ describe("a route without a rule", () => {
     ["/files/*path", ["GET /files/:name"]],
     ["/a{/:b}", ["GET /a"]],
     ["/a{/:b}", ["GET /a", "GET /a/x"]],
-  ])("is partly mapped where rules cover a part of it: %s", (pattern, keys) => {
+  ])("is reported as partly mapped if rules cover some of its paths: %s", (pattern, keys) => {
     const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
     const finding = onlyFinding(report, "route_partly_mapped");
     expect(report.ok).toBe(false);
@@ -176,7 +176,7 @@ describe("a route without a rule", () => {
     expect(report.findings).toHaveLength(1);
   });
 
-  it("is partly mapped where rules cover some of its methods", () => {
+  it("is reported as partly mapped if rules cover some of its methods", () => {
     expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
       "error route_partly_mapped * /any",
     ]);
@@ -184,20 +184,20 @@ describe("a route without a rule", () => {
     expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
   });
 
-  it("gets the hint to write one rule where the rules of its parts would be duplicates of it", () => {
+  it("suggests one rule instead of several if the rules of its parts would be duplicates of it", () => {
     const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
-    expect(hint).toContain('in place of `GET /a`: "GET /a{/:b}"');
+    expect(hint).toContain('instead of `GET /a`: "GET /a{/:b}"');
     const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
     expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
   });
 
-  it("is not reported where the rule is written in another letter case, which is the same route", () => {
+  it("is not reported if the rule is written in another letter case, which is the same route", () => {
     const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
     expect(report).toMatchObject({ ok: true, findings: [] });
     expect(report.routes[0]?.rule?.key).toBe("GET /Agents/:id");
   });
 
-  it("is not reported where each of its alternatives has its own rule", () => {
+  it("is not reported if each of its alternatives has its own rule", () => {
     const report = audit({ "GET /a": [], "GET /a/:b": ["a:read"] }, ["GET /a{/:b}"]);
     expect(report).toMatchObject({ ok: true, findings: [] });
     expect(decided(report)).toEqual([["GET /a{/:b}", "GET /a/:b", ["GET /a"]]]);
@@ -212,14 +212,14 @@ describe("a route without a rule", () => {
     );
   });
 
-  it("is a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
+  it("causes only a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
     const keys = ["GET /a", "OPTIONS /*path"];
     const report = audit({ "GET /a": [] }, keys);
     expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
     expect(report.ok).toBe(true);
     expect(report.summary).toBe("2 routes, 1 with a rule");
     expect(onlyFinding(report, "route_unmapped")).toMatchObject({
-      message: "`OPTIONS /*path` has no rule: what is not answered in front of protect is refused.",
+      message: "`OPTIONS /*path` has no rule: every request for it that reaches protect is refused.",
       hint: 'If CORS middleware is in front of protect, there is nothing to do: it answers preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
     });
     expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
@@ -240,7 +240,7 @@ describe("a route that cannot be read", () => {
     ["ALL", "/agents"],
     ["FETCH", "/agents"],
     ["", "/agents"],
-  ])("is an error with a fix, not an exception: %j %j", (method, pattern) => {
+  ])("causes a finding with a fix, not an exception: %j %j", (method, pattern) => {
     const report = auditRoutes(compiledOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
     const finding = onlyFinding(report, "route_unreadable");
     expect(report.ok).toBe(false);
@@ -255,26 +255,26 @@ describe("a route that cannot be read", () => {
     ["GET", "/files/*", "Write `/files/*path`."],
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
-    ["GET", "RegExp /x/", "list what it serves in its place: server.audit([...routesOf(app)"],
-  ])("is reported with how to write it: %s %s", (method, pattern, hint) => {
+    ["GET", "RegExp /x/", "list the paths that it serves instead: server.audit([...routesOf(app)"],
+  ])("is reported with the correct pattern: %s %s", (method, pattern, hint) => {
     const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
     expect(findings[0]?.hint).toContain(hint);
   });
 });
 
-describe("a list", () => {
-  it("is one error where it has no routes", () => {
+describe("the array of routes", () => {
+  it("causes one error if it is empty", () => {
     const report = audit({ "GET /a": [] }, []);
     expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
     expect(report.findings[0]).toMatchObject({
-      message: "the list has no routes, and so proves nothing.",
-      hint: "List the routes of the application after it has registered them: server.audit(routesOf(app)).",
+      message: "no routes were passed, so the audit proves nothing.",
+      hint: "List the routes after the application has registered them: server.audit(routesOf(app)).",
     });
   });
 
   it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
-    "must not be %j: throws a TypeError with the line to write",
+    "causes a TypeError with the line to write if it is %j",
     (list) => {
       expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
         TypeError,
@@ -292,7 +292,7 @@ describe("a list", () => {
     [{ pattern: "/a" }],
     [{ method: ["GET"], pattern: "/a" }],
     [{ method: "GET", pattern: /a/ }],
-  ])("must not hold %j: throws a TypeError that names the entry", (one) => {
+  ])("causes a TypeError that names the entry if it contains %j", (one) => {
     const list = [{ method: "GET", pattern: "/a" }, one] as unknown as ListedRoute[];
     expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow(TypeError);
     expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow("entry 2 has another shape");
@@ -300,7 +300,7 @@ describe("a list", () => {
 });
 
 describe("a rule that no route reaches", () => {
-  it("is an error where it is custom, and a note where it is a default", () => {
+  it("causes an error if it is custom, and a note if it is a default", () => {
     const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
     const report = audit({ "GET /agents": [], "GET /reports": [] }, ["GET /health"], { defaults });
     expect(report.findings.map(aboutOf)).toEqual([
@@ -320,15 +320,15 @@ describe("a rule that no route reaches", () => {
   it.each([
     ["GET /reports/:id", "GET /report/:id"],
     ["GET /custom/endpoint", "POST /custom/endpoint"],
-  ])("%s gets the hint %s, a route without its own rule", (key, route) => {
+  ])("causes for %s the hint %s, a route without its own rule", (key, route) => {
     const report = audit({ [key]: ["x:y"], "* /{*path}": [] }, [route, "GET /elsewhere"]);
     expect(onlyFinding(report, "rule_unreached").hint).toBe(`Did you mean \`${route}\`?`);
   });
 
-  it("gets no hint at a route that has its own rule", () => {
+  it("causes no hint at a route that has its own rule", () => {
     const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
     expect(onlyFinding(report, "rule_unreached").hint).toContain(
-      "Otherwise it is misspelled, or can be removed.",
+      "Otherwise the rule is misspelled or unused.",
     );
   });
 
@@ -344,7 +344,7 @@ describe("a rule that no route reaches", () => {
     ["OPTIONS /a", "POST /a"],
     // Express and Koa read the two as one.
     ["GET /A", "GET /a"],
-  ])("is not reported for %s where %s is a route", (key, route) => {
+  ])("is not reported for %s if %s is a route", (key, route) => {
     expect(
       found({ [key]: [], "* /{*path}": [] }, [route]).filter((one) => one.includes("unreached")),
     ).toEqual([]);
@@ -357,7 +357,7 @@ describe("a rule that no route reaches", () => {
     ["GET /a/b", "GET /a"],
     ["OPTIONS /b", "GET /a"],
     ["* /a/:id", "GET /a"],
-  ])("is reported for %s where only %s is a route", (key, route) => {
+  ])("is reported for %s if only %s is a route", (key, route) => {
     expect(found({ [key]: [], "* /{*path}": [] }, [route])).toContain(`error rule_unreached ${key}`);
   });
 });
@@ -368,7 +368,7 @@ describe("a route whose rule requires less than another", () => {
       .findings.filter(({ kind }) => kind === "route_weaker")
       .map(aboutOf);
 
-  it("is a warning, which keeps the report ok, and names both rules and their requirements", () => {
+  it("causes a warning that names both rules and their requirements, and keeps the report ok", () => {
     const report = audit({ "GET /agents/:id": ["agents:<id>:read"], "* /agents/*path": [] }, [
       "GET /agents/:id",
       "DELETE /agents/:id",
@@ -378,28 +378,28 @@ describe("a route whose rule requires less than another", () => {
     expect(finding.route).toEqual({ method: "DELETE", pattern: "/agents/:id" });
     expect(finding.rule.key).toBe("* /agents/*path");
     expect(finding.rules.map(({ key }) => key)).toEqual(["GET /agents/:id"]);
-    expect(finding.message).toContain("`* /agents/*path`, which asks for a valid token");
-    expect(finding.message).toContain("`GET /agents/:id` asks for agents:<id>:read");
+    expect(finding.message).toContain("`* /agents/*path`, which requires a valid token");
+    expect(finding.message).toContain("`GET /agents/:id` requires agents:<id>:read");
     expect(finding.hint).toContain('"DELETE /agents/:id": ["resource:<id>:action"]');
   });
 
-  describe("is reported where it has no rule of its own", () => {
+  describe("without its own rule", () => {
     const wide: ScopeMappings = { "* /{*path}": [] };
     it.each([
       ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
       ["a method that reads", ["POST /a/:id"], { "GET /a/:x": ["a:b"] }],
       ["HEAD", ["GET /a/:id"], { "HEAD /a/:x": ["a:b"] }],
-    ])("and %s has one", (_, weak, others) => {
+    ])("is reported if %s has one", (_, weak, others) => {
       expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
         weak.map((key) => `warning route_weaker ${key}`),
       );
     });
 
-    it("and names all of the stronger rules", () => {
+    it("names all stronger rules", () => {
       const others: ScopeMappings = { "GET /a": ["a:b"], "PUT /a": ["c:d"] };
       const report = audit({ ...wide, ...others }, ["POST /a", ...Object.keys(others)]);
       expect(onlyFinding(report, "route_weaker").message).toBe(
-        "`POST /a` is decided by `* /{*path}`, which asks for a valid token; `GET /a` asks for a:b, `PUT /a` asks for c:d.",
+        "`POST /a` is decided by `* /{*path}`, which requires a valid token; `GET /a` requires a:b, `PUT /a` requires c:d.",
       );
     });
 
@@ -410,11 +410,11 @@ describe("a route whose rule requires less than another", () => {
       ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
       ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
       ["requires as much", ["POST /a/x"], { "GET /a/x": [] }],
-    ])("but is not reported where it %s", (_, keys, others) => {
+    ])("causes no warning if it %s", (_, keys, others) => {
       expect(weakOf({ ...wide, ...others }, [...keys, ...Object.keys(others)])).toEqual([]);
     });
 
-    it("but is not reported where it has its own rule, whatever that requires", () => {
+    it("causes no warning if it has its own rule, whatever that requires", () => {
       const table: ScopeMappings = {
         ...wide,
         "GET /a": ["a:b"],
@@ -424,25 +424,25 @@ describe("a route whose rule requires less than another", () => {
       expect(weakOf(table, ["GET /a", "GET /a/:id", "GET /a/x"])).toEqual([]);
     });
 
-    it("but is not reported where the wide rule does not cover the neighbours", () => {
+    it("causes no warning if the wide rule does not cover the neighbours", () => {
       const table: ScopeMappings = { "GET /a/*path": "public", "GET /a": ["a:b"] };
       expect(weakOf(table, ["GET /a", "GET /a/x"])).toEqual([]);
     });
   });
 
   it.each(["PUT", "PATCH", "DELETE"])(
-    "is reported where %s requires less than GET of the same pattern",
+    "is reported if %s requires less than GET of the same pattern",
     (method) => {
       const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
       const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
       expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
       expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
-        "Ask of those who change it what those who read it are asked, or more.",
+        "Require at least as much for changing it as for reading it.",
       );
     },
   );
 
-  it("is not reported for POST, because a login requires less, nor where reading requires less", () => {
+  it("is not reported for POST, because a login requires less, or if reading requires less", () => {
     expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
@@ -476,7 +476,7 @@ describe("a route whose rule requires less than another", () => {
     // A HEAD request runs the handler of GET.
     ["GET /a/:id", { "HEAD /a/*path": "public", "GET /a/:id": ["a:b"] }, '"HEAD /a/:id": ["a:b"]'],
   ] as const)(
-    "is reported where an exact method comes before the `*` of a narrower path: %s",
+    "is reported if an exact method has priority over the `*` of a narrower path: %s",
     (key, table, line) => {
       const report = audit(table, [key]);
       expect(onlyFinding(report, "route_weaker").hint).toContain(line);
@@ -484,7 +484,7 @@ describe("a route whose rule requires less than another", () => {
     },
   );
 
-  it("is not reported where the narrower path has a rule of that method, too", () => {
+  it("is not reported if the narrower path has a rule with that method, too", () => {
     const table: ScopeMappings = {
       "GET /{*path}": "public",
       "* /a/*path": ["a:b"],
@@ -504,12 +504,12 @@ describe("the text of a report", () => {
     expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
 
 error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
-  Register it with a path, or list what it serves in its place: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
+  Register it with a path, or list the paths that it serves instead: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade answer it, add it to the routes: server.audit([...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise it is misspelled, or can be removed.
+  If static files, a mounted application or an upgrade answer these requests, add the route: server.audit([...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise the rule is misspelled or unused.
 
-warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which asks for a valid token; \`GET /a/:id\` asks for a:b.
+warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
   });
 
@@ -547,7 +547,7 @@ describe("a route for every method in front of other routes, as NestJS registers
     ["* /api", "* /api", "GET /api/agents"],
     ["* /api/*path", "* /api/*path", "GET /api/agents"],
     ["* /", "* /", "GET /api/agents"],
-  ])("is a note without a rule: %s", (about, ...keys) => {
+  ])("causes only a note if it has no rule: %s", (about, ...keys) => {
     const report = audit(table, keys);
     expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
     expect(onlyFinding(report, "route_unmapped").hint).toMatch(
@@ -560,22 +560,22 @@ describe("a route for every method in front of other routes, as NestJS registers
     ["no route below it", ["* /api", "GET /apis"], {}],
     ["any token is enough for it", ["* /api", "GET /api/agents"], { fate: "open" }],
     ["it has one method", ["GET /api", "GET /api/agents"], {}],
-  ] as const)("is an error if %s", (_, keys, given) => {
+  ] as const)("causes an error if %s", (_, keys, given) => {
     expect(found(table, keys, given)).toContain(`error route_unmapped ${keys[0]}`);
   });
 });
 
-describe("a rule that lets everyone in at every path", () => {
+describe("a public rule for every path", () => {
   it.each([
     ["GET /{*path}", "public"],
     ["GET /*path", "public"],
     ["* /{*path}", "optional"],
-  ] as const)("is an error: %s, %s", (key, requirement) => {
+  ] as const)("causes an error: %s, %s", (key, requirement) => {
     const report = audit({ [key]: requirement, "GET /api/a": [] }, ["GET /api/a", "GET /api/b", key]);
     expect(report.ok).toBe(false);
     const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
     expect([severity, rule.key]).toEqual(["error", key]);
-    expect(message).toContain("a route that is forgotten in the table is open");
+    expect(message).toContain("a route that is missing in the table is public");
     expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
   });
 
@@ -590,16 +590,16 @@ describe("a rule that lets everyone in at every path", () => {
     ["GET /", "public"],
     ["OPTIONS /{*path}", "public"],
     ["GET /{*path}", []],
-  ] as const)("is not %s, %j", (key, requirement) => {
+  ] as const)("is not reported for %s, %j", (key, requirement) => {
     expect(found({ [key]: requirement }, [key])).toEqual([]);
   });
 
-  it("takes an array only", () => {
+  it("causes a TypeError if publicCatchAll is not an array", () => {
     const options = { publicCatchAll: "GET /{*path}" } as never;
     expect(() => audit({}, ["GET /a"], { options })).toThrow("as an array");
   });
 
-  it("must be in the table to be accepted", () => {
+  it("causes a TypeError if the table has no rule with a confirmed key", () => {
     const options = { publicCatchAll: ["GET /*rest"] };
     expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
       'audit received "GET /*rest" as `publicCatchAll`, which is not a public or optional rule for every path.',

@@ -37,7 +37,7 @@ describe("meet", () => {
     ["/caf%C3%A9/:id", "/CAF%c3%a9/1", "/caf%C3%A9/1"],
     ["/:id.JSON", "/:name.json", "/:name.json"],
     ["/:id.JSON", "/4%2ejson", "/4.json"],
-  ])("of %s and %s is %s", (a, b, common) => {
+  ])("returns for %s and %s the pattern %s", (a, b, common) => {
     const expected = identityOf(segmentsIn(common));
     for (const found of [meetOf(a, b), meetOf(b, a)]) expect(found && identityOf(found)).toBe(expected);
   });
@@ -58,7 +58,7 @@ describe("meet", () => {
     ["/:id.json", "/:id.xml"],
     ["/a-:id", "/b-:id"],
     ["/:from-:to", "/ham"],
-  ])("of %s and %s is nothing", (a, b) => {
+  ])("returns nothing for %s and %s", (a, b) => {
     expect(meetOf(a, b)).toBeUndefined();
     expect(meetOf(b, a)).toBeUndefined();
   });
@@ -69,14 +69,14 @@ describe("meet", () => {
     ["/*a/x/:b", "/:c/*d/y"],
     ["/*a/x", "/x/*b"],
     ["/*path/raw", "/files/*rest"],
-  ])("of %s and %s exists", (a, b) => {
+  ])("returns a pattern for %s and %s", (a, b) => {
     expect(meetOf(a, b)).toBeDefined();
     expect(meetOf(b, a)).toBeDefined();
   });
 
   const small = kinds(["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"], 3);
 
-  it("exists exactly where path-to-regexp matches some path to both patterns", () => {
+  it("returns a pattern exactly if path-to-regexp matches some path to both patterns", () => {
     const seen = { common: 0, none: 0 };
     fc.assert(
       fc.property(small, small, (a, b) => {
@@ -90,7 +90,7 @@ describe("meet", () => {
     expect(Math.min(seen.common, seen.none)).toBeGreaterThan(50);
   });
 
-  it("is covered by both patterns, unless mixed segments meet", () => {
+  it("returns a pattern that both patterns cover, unless both have mixed segments", () => {
     const simple = kinds(["a", "b", "suffix", "parameter", "wildcard"], 3);
     fc.assert(
       fc.property(simple, simple, (a, b) => {
@@ -102,7 +102,7 @@ describe("meet", () => {
     );
   });
 
-  it("answers for many parameters in one segment without trying every division", () => {
+  it("handles many parameters in one segment without trying every division", () => {
     const many = (text: string) => `/${Array.from({ length: 20 }, (_, index) => `:"p${index}"`).join(text)}`;
     expect(meetOf(many("a"), many("b"))).toBeDefined();
     expect(meetOf(`${many("a")}.x`, `${many("b")}.y`)).toBeUndefined();

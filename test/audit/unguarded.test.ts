@@ -14,7 +14,7 @@ const kindsOf = (table: ScopeMappings, ...routes: readonly ListedRoute[]) =>
   audit(table, ...routes).findings.map(({ kind }) => kind);
 
 describe("an audit of an unguarded route", () => {
-  it("reports an error with the place and the fix, and keeps the place in the list", () => {
+  it("reports an error with the place and the fix, and keeps the place in its routes", () => {
     const report = audit({ "GET /a": [] }, routeOf("GET", "/a"));
     expect(report).toMatchObject({ ok: false, routes: [{ pattern: "/a", unguarded }] });
     expect(report.text).toContain(
@@ -37,9 +37,9 @@ describe("an audit of an unguarded route", () => {
   it("does not claim that an unguarded route without a rule is refused", () => {
     const { findings } = audit({}, routeOf("GET", "/a"));
     expect(findings.map(({ kind }) => kind)).toEqual(["route_unguarded", "route_unmapped"]);
-    expect(findings[1]?.message).toContain("behind protect every request for it would be refused");
+    expect(findings[1]?.message).toContain("behind protect, every request for it is refused");
     const open = auditRoutes(compiledOf({}), [routeOf("GET", "/a")], "open").findings[1];
-    expect(open?.message).toContain("behind protect any valid token would be enough for it");
+    expect(open?.message).toContain("behind protect, any valid token is enough for it");
   });
 
   it("ignores OPTIONS, which CORS middleware answers, unless the table has a rule for it", () => {

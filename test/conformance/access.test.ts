@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type Decision } from "scopegate";
 import { type Asked, ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";
 import { issuer, start } from "./service.ts";
@@ -17,7 +18,7 @@ describe.each(applications)("$name", (application) => {
     ["/agents", ["agents:*:read"], "all"],
     ["/agents", ["platform:admin"], "all"],
     ["/agents", ["agents:web:read", "agents:api:read", "agents:db:run"], ["web", "api"]],
-  ])("answers %s with the scopes %j by the list %j", async (path, scopes, body) => {
+  ])("returns for %s with the scopes %j the list %j", async (path, scopes, body) => {
     expect(await call(path, scopes)).toMatchObject({ status: 200, body });
   });
 
@@ -38,7 +39,7 @@ describe.each(applications)("$name", (application) => {
     ["/either", ["custom:write"], 200],
     ["/either", ["other:read"], 403],
     ["/teams", ["agents:read"], 403],
-  ])("answers %s with the scopes %j by %i", async (path, scopes, status) => {
+  ])("answers %s with the scopes %j with %i", async (path, scopes, status) => {
     expect((await call(path, scopes)).status).toBe(status);
   });
 
@@ -78,7 +79,7 @@ describe.each(applications)("$name", (application) => {
   });
 
   it.each(["OPTIONS", "TRACE", "PUT", "PATCH", "DELETE", "PROPFIND"])(
-    "skips no method on a handler for every method: %s",
+    "checks every method on a handler for all methods: %s",
     async (method) => {
       const before = running.ran.length;
       expect((await call("/any", undefined, { method })).status).toBeGreaterThanOrEqual(400);
@@ -107,7 +108,7 @@ describe.each(applications)("$name", (application) => {
     expect((await call("/extra/5")).status).toBe(401);
   });
 
-  it("leaves the error of a handler to the framework", async () => {
+  it("passes the error of a handler to the framework", async () => {
     expect(await call("/throws", [])).toMatchObject({
       status: 500,
       body: { fault: "the handler's own fault" },
@@ -157,7 +158,7 @@ describe.each(applications)("$name behind CORS middleware", (application) => {
 });
 
 describe.each(applications)("$name without authorization", (application) => {
-  it("verifies tokens and checks no scopes", async () => {
+  it("verifies tokens but checks no scopes", async () => {
     const running = await start(application, { authorization: false });
     expect((await ask(running.port, { path: "/agents" })).status).toBe(401);
     expect(
@@ -167,6 +168,28 @@ describe.each(applications)("$name without authorization", (application) => {
       (await ask(running.port, { path: "/unmapped", token: await issuer.token({ exp: 1 }) })).status,
     ).toBe(401);
     expect((await ask(running.port, { path: "/public/stats" })).status).toBe(200);
+    await running.close();
+  });
+});
+
+describe.each(applications)("$name that only reports", (application) => {
+  it("lets a valid token pass without its scopes and without a rule, and no other request", async () => {
+    const reported: unknown[] = [];
+    const onDecision = (decision: Decision) => {
+      if (decision.allowed && decision.reported) reported.push(decision.reported.reason);
+    };
+    const running = await start(application, { enforcement: "report", onDecision });
+    const token = await issuer.token({ scopes: [] });
+    expect((await ask(running.port, { path: "/agents", token })).status).toBe(200);
+    expect((await ask(running.port, { path: "/unmapped", token })).status).toBe(200);
+    expect(new Set(reported)).toEqual(new Set(["scope_insufficient", "route_unmapped"]));
+    running.ran.length = 0;
+    for (const path of ["/agents", "/unmapped"]) {
+      expect((await ask(running.port, { path })).status).toBe(401);
+      const expired = await issuer.token({ scopes: ["agents:read"], exp: 1 });
+      expect((await ask(running.port, { path, token: expired })).status).toBe(401);
+    }
+    expect(running.ran).toEqual([]);
     await running.close();
   });
 });

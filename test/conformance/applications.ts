@@ -16,11 +16,24 @@ import fastify5 from "fastify";
 import Koa3 from "koa";
 import Koa2 from "koa2";
 import mount from "koa-mount";
+import { RouterModule } from "@nestjs/core";
 import { type Principal, type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
+import * as forNest from "scopegate/nest";
 import { listen } from "../support/http.ts";
+import { fetchApplication } from "./fetch-application.ts";
+import { honoApplication } from "./hono-application.ts";
+import {
+  createApplication,
+  createController,
+  createModule,
+  listenOn,
+  type NestResponse,
+  type NestRoute,
+  type Platform,
+} from "../support/nest.ts";
 
 /** What a handler is given, whatever the framework. */
 export interface Called {
@@ -53,6 +66,11 @@ export interface Running {
 
 export interface Application {
   readonly name: string;
+  /**
+   * Whether handlers get a parsed URL, as in the Fetch standard: dot segments are removed, a backslash is a slash, and the
+   * host answers an unreadable `Host` itself.
+   */
+  readonly parsesUrl?: boolean;
   readonly start: (setup: Setup) => Promise<Running>;
 }
 
@@ -175,6 +193,53 @@ const fastifyApplication = (
   },
 });
 
+/** Guards of NestJS run behind the body parser, and Fastify's answers a body without a type by itself. */
+function acceptBodies(instance: fastify5.FastifyInstance): void {
+  instance.removeAllContentTypeParsers();
+  instance.addContentTypeParser("*", (_request, payload, done) => {
+    payload.resume().once("end", () => done(null));
+  });
+}
+
+/** The last route takes every other path, because NestJS runs no guard where it finds no handler. */
+const nestApplication = (platform: Platform): Application => ({
+  name: `NestJS on ${platform}`,
+  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+    const { ran, run } = createLog();
+    const toNest = (route: Route): NestRoute => ({
+      ...route,
+      decorators: route.requires ? [forNest.RequireScopes(...route.requires)] : [],
+      handle: async (request, response) => {
+        const body = await run(route, { principal: forNest.principalOf(request), params: request.params });
+        response.header("content-type", "application/json").send(JSON.stringify(body ?? null));
+      },
+    });
+    // The CORS plugin of Fastify has a handler of its own for OPTIONS.
+    const everything: Route = { method: hasCors ? "GET" : "ALL", path: "/*path", handle: () => "any path" };
+    const inside = createModule({ controllers: [createController(platform, mounted.map(toNest))] });
+    const outside = createModule({ controllers: [createController(platform, [everything].map(toNest))] });
+    const root = createModule({
+      imports: [
+        forNest.ScopegateModule.forRoot(server),
+        inside,
+        RouterModule.register([{ path: "mounted", module: inside }]),
+        createModule({ controllers: [createController(platform, routes.map(toNest))] }),
+        outside,
+      ],
+    });
+    const app = await createApplication(platform, root, { bodyParser: false });
+    if (platform === "Fastify") acceptBodies(app.getHttpAdapter().getInstance() as fastify5.FastifyInstance);
+    if (hasCors) app.enableCors();
+    app.useGlobalFilters({
+      catch(error: Error & { readonly status?: number }, host) {
+        const response = host.switchToHttp().getResponse<NestResponse>();
+        response.status(error.status ?? 500).send(JSON.stringify({ fault: error.message }));
+      },
+    });
+    return { ...(await listenOn(app)), ran };
+  },
+});
+
 export const applications: readonly Application[] = [
   expressApplication("Express 4", express4 as unknown as typeof express5),
   expressApplication("Express 5", express5),
@@ -182,4 +247,8 @@ export const applications: readonly Application[] = [
   koaApplication("Koa 3", Koa3),
   fastifyApplication("Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9),
   fastifyApplication("Fastify 5", fastify5, fastifyCors),
+  fetchApplication,
+  honoApplication,
+  nestApplication("Express"),
+  nestApplication("Fastify"),
 ];

@@ -213,7 +213,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     });
   });
 
-  it("hides another user's session, and the last of its own once deleted", async () => {
+  it("hides sessions of other users, and deleted sessions", async () => {
     const mine = { scopes: ALL, sub: "owner" };
     const created = (await call("/sessions", mine, { method: "POST", body: { name: "notes" } })).body as {
       session_id: string;
@@ -227,7 +227,7 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
     expect((await call(path, mine)).status).toBe(404);
   });
 
-  it("answers a body that is not JSON by 400, behind the guard", async () => {
+  it("answers a body that is not JSON with 400, behind the guard", async () => {
     const send = async (token: string | undefined): Promise<Answer> => {
       const headers = {
         "content-type": "application/json",

@@ -177,7 +177,7 @@ describe.each([...applications, nodeApplication])(
       expect(ran).toEqual([]);
     });
 
-    it("decides without the provider where none of its keys is needed", async () => {
+    it("decides without the provider if no key is needed", async () => {
       const token = await provider.token({ scope: SCOPE });
       await provider.stop();
       const { ask, events } = await start();

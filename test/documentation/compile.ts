@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import ts from "typescript";
 import tsup from "../../tsup.config.ts";
 import { ROOT } from "./markdown.ts";
-import { examples, FOLDER, snippets } from "./snippets.ts";
+import { examples, FOLDER, type Snippet, snippets } from "./snippets.ts";
 
 const ENTRIES = Object.values(tsup.entry).map((file) => join(ROOT, file));
 
@@ -25,21 +25,44 @@ export type Peers = {
 
 let compiled: ts.Program | undefined;
 
-/** Compiles all snippets, once. `writeSnippets` must have been called. */
-export const compileAll = (): ts.Program => (compiled ??= createProgram());
+const files = [...snippets, ...examples];
 
-function createProgram(): ts.Program {
-  writeFileSync(PEERS, PEERS_CODE);
+/** A peer gives each request of Express an `auth` of its own, and the SDK of MCP another one. */
+const usesMcp = ({ code }: Snippet): boolean => code.includes("@modelcontextprotocol/");
+
+/** Compiles all snippets except those of `compileMcp`, once. `writeSnippets` must have been called. */
+export function compileAll(): ts.Program {
+  if (!compiled) writeFileSync(PEERS, PEERS_CODE);
+  return (compiled ??= createProgram([
+    ...files.filter((snippet) => !usesMcp(snippet)).map(({ file }) => file),
+    ...ENTRIES,
+    PEERS,
+  ]));
+}
+
+/** Compiles the snippets with the SDK of MCP, whose types do not fit Node's with one of the strict options. */
+export const compileMcp = (): ts.Program =>
+  createProgram(
+    files.filter(usesMcp).map(({ file }) => file),
+    { exactOptionalPropertyTypes: false },
+    compileAll(),
+  );
+
+/** Frees the program: test files share a process, and its memory slows every garbage collection down. */
+export const forgetProgram = (): void => void (compiled = undefined);
+
+function createProgram(
+  names: readonly string[],
+  others: ts.CompilerOptions = {},
+  parsed?: ts.Program,
+): ts.Program {
   const { config } = ts.readConfigFile(join(ROOT, "tsconfig.json"), (file) => ts.sys.readFile(file)) as {
     config: object;
   };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
-  const files = [...snippets, ...examples].map(({ file }) => file);
-  return ts.createProgram(
-    [...files, ...ENTRIES, PEERS],
-    // As most users write it: `process.env.NAME`, and scripts of plain JavaScript.
-    { ...options, noPropertyAccessFromIndexSignature: false, allowJs: true },
-  );
+  // As most users write it: `process.env.NAME`, and scripts of plain JavaScript.
+  const own = { ...options, noPropertyAccessFromIndexSignature: false, allowJs: true, ...others };
+  return ts.createProgram(names, own, undefined, parsed);
 }
 
 /** The compiler errors of the snippets. */
@@ -70,7 +93,8 @@ export function exportedNames(program: ts.Program): ReadonlyMap<string, string> 
       found.set(name, commentOf(symbol));
       if ((symbol.flags & (ts.SymbolFlags.Interface | ts.SymbolFlags.Class)) === 0) continue;
       for (const [member, own] of symbol.members ?? [])
-        if (!String(member).startsWith("__")) found.set(`${name}.${String(member)}`, commentOf(own));
+        if (!String(member).startsWith("__") && (own.flags & ts.SymbolFlags.TypeParameter) === 0)
+          found.set(`${name}.${String(member)}`, commentOf(own));
     }
   }
   return found;

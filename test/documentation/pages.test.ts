@@ -91,7 +91,7 @@ describe("docs/policy-table.md", () => {
 describe("docs/troubleshooting.md", () => {
   const section = sectionOf(pageOf("docs/troubleshooting.md"), "Each refusal");
 
-  it("lists every reason and every rejection once, with a cause, a cure and a request that shows it", () => {
+  it("lists every reason and every rejection once, with its cause, its fix and a request that shows it", () => {
     const parts = section.split(/^### /m).slice(1);
     const names = parts.map((part) => /^`(\w+)`\n/.exec(part)?.[1]);
     // `token_rejected` is described by its rejections.
@@ -99,7 +99,7 @@ describe("docs/troubleshooting.md", () => {
     expect([...names].sort()).toEqual(expected.sort());
     for (const [index, part] of parts.entries()) {
       expect(part).toContain("**Cause:**");
-      expect(part).toContain("**Cure:**");
+      expect(part).toContain("**Fix:**");
       // What the server printed is checked where the blocks are run.
       expect(part).toMatch(new RegExp(`# \\d{3} ${String(names[index])}$`, "m"));
     }

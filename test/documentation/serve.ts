@@ -1,9 +1,18 @@
 /** Runs documented programs in this process: servers on an ephemeral port, other programs to their end. */
+import diagnostics from "node:diagnostics_channel";
 import { once } from "node:events";
-import { request as httpRequest, type IncomingMessage, type Server as HttpServer } from "node:http";
+import {
+  createServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server as HttpServer,
+} from "node:http";
+import { syncBuiltinESMExports } from "node:module";
 import { type AddressInfo, type ListenOptions, Server } from "node:net";
 import { format } from "node:util";
+import { getRequestListener } from "@hono/node-server";
 import { vi } from "vitest";
+import { listen } from "../support/http.ts";
 import { type Request } from "./shell.ts";
 
 type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;
@@ -32,6 +41,15 @@ export async function serve(file: string): Promise<Served> {
   } finally {
     prototype.listen = listen;
   }
+}
+
+type Handler = (request: globalThis.Request) => Response | Promise<Response>;
+
+/** Imports a program whose default export is a handler of the Fetch standard, and serves it. */
+export async function serveFetch(file: string): Promise<Served> {
+  const { default: main } = (await import(file)) as { readonly default: { readonly fetch: Handler } };
+  const listener = getRequestListener(main.fetch);
+  return listen(createServer((request, response) => void listener(request, response)));
 }
 
 async function stopAll(servers: readonly Server[]): Promise<void> {
@@ -77,10 +95,24 @@ export async function send(port: number, { asked }: Request): Promise<Answered> 
 export async function run(file: string): Promise<string> {
   const lines: string[] = [];
   const log = vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(format(...values)));
+  const endSubscriptions = watchSubscriptions();
   try {
     await import(file);
   } finally {
     log.mockRestore();
+    endSubscriptions();
   }
   return lines.join("\n");
+}
+
+/** A program does not end here as it does in a process of its own: its subscribers would stay for other tests. */
+function watchSubscriptions(): () => void {
+  const spy = vi.spyOn(diagnostics, "subscribe");
+  syncBuiltinESMExports();
+  return () => {
+    const { calls } = spy.mock;
+    spy.mockRestore();
+    syncBuiltinESMExports();
+    for (const [name, listener] of calls) diagnostics.unsubscribe(name, listener);
+  };
 }

@@ -1,4 +1,5 @@
 /** Parses the shell blocks of a page: the requests that they send, and the answers that the page shows. */
+import { commands } from "../../src/cli/commands/index.ts";
 import { type Asked } from "../support/http.ts";
 import { type Block } from "./markdown.ts";
 
@@ -92,12 +93,18 @@ const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) 
   [/^export JWT_PUBLIC_KEY="\$\(cat public\.pem\)"$/],
   [/^node server\.mjs$/],
   [/^npx tsx server\.mts$/],
+  [/^bun server\.ts$/],
+  [/^deno serve --port 3000 (?:--allow-\w+ )+server\.ts$/],
   [/^npm (?:ci|test|start|owner ls scopegate)$/],
   [
     /^npm install (.+)$/,
     (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),
   ],
   [/^npm (?:ci && npm )?run ([\w:]+)(?: -- .+)?$/, (script, { scripts }) => scripts.has(script)],
+  [
+    /^(?:TOKEN=\$\()?npx scopegate (\w+) [^)]+\)?$/,
+    (command) => commands.some(({ name }) => name === command),
+  ],
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
 

@@ -39,12 +39,13 @@ export const examples: readonly Snippet[] = readdirSync(join(ROOT, "src"), {
   });
 
 /** How a snippet is tested. */
-export type Role = "server" | "configuration" | "test" | "program";
+export type Role = "server" | "fetch" | "configuration" | "test" | "program";
 
 export function roleOf({ code }: Snippet): Role {
   if (/from "(?:node:test|vitest)"/.test(code)) return "test";
   // A program that asserts its own answers has no requests below it.
-  if (code.includes(".listen(") && !code.includes('"node:assert/strict"')) return "server";
+  if (/\.listen\(|^serve\(\{/m.test(code) && !code.includes('"node:assert/strict"')) return "server";
+  if (/^export default \{\s*fetch/m.test(code)) return "fetch";
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 

@@ -63,7 +63,7 @@ function follow(program: Program): {
 }
 
 describe.concurrent("npm run demo", () => {
-  it.each(["express", "koa", "fastify"])(
+  it.each(["express", "koa", "fastify", "hono", "fetch", "nest"])(
     "gets every expected result in %s and exits with 0",
     async (framework) => {
       const { code, out } = await readAll(run("demo", framework));
@@ -82,6 +82,8 @@ describe.concurrent("npm start", () => {
     ["express", "SIGINT"],
     ["koa", "SIGTERM"],
     ["fastify", "SIGTERM"],
+    ["fetch", "SIGTERM"],
+    ["nest", "SIGTERM"],
   ] as const)(
     "serves requests in %s, logs each decision and stops cleanly on %s",
     async (framework, signal) => {

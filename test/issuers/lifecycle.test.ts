@@ -107,3 +107,37 @@ describe("close", () => {
     expect(await verdictOf(server, controls)).toBe("accepted");
   });
 });
+
+describe("refresh and status", () => {
+  it("apply to the keys of every issuer, and name the issuer if it has a name", async () => {
+    const refreshed: string[] = [];
+    const keysOf = (source: string): KeyResolver => ({
+      find: () => [],
+      holds: () => true,
+      ready: () => Promise.resolve(),
+      close: () => undefined,
+      refresh: () => Promise.resolve(void refreshed.push(source)),
+      status: () => ({ source, state: "fresh", keyIds: [] }),
+    });
+    const { issuers, scopeRules } = resolveOptions({
+      serviceId: "agents-prod",
+      issuers: issuersWith({ jwks: remoteJwks }),
+    });
+    const named = issuers.configurations.map((one, index) => ({ ...one, keys: keysOf(`${index}`) }));
+    const all = createIssuers(named, true, scopeRules);
+    await all.refresh();
+    expect(refreshed).toEqual(named.map((_, index) => `${index}`));
+    expect(all.status()).toEqual(
+      named.map(({ token: { issuer } }, index) => ({
+        issuer,
+        source: `${index}`,
+        state: "fresh",
+        keyIds: [],
+      })),
+    );
+    const unnamed = named.map((one) => ({ ...one, token: { ...one.token, issuer: undefined } })).slice(0, 1);
+    expect(createIssuers(unnamed, false, scopeRules).status()).toStrictEqual([
+      { source: "0", state: "fresh", keyIds: [] },
+    ]);
+  });
+});

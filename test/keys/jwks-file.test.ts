@@ -371,14 +371,14 @@ describe("a JWK Set in a file with two secrets of one kid", () => {
       now: () => time,
     });
 
-  it("is a configuration error", () => {
+  it("causes a configuration error", () => {
     write(setOf(secret("first", "a"), secret("first", "b")));
     expect(
       issuesOf({ serviceId: "agents-prod", algorithm: "HS256", keys: { jwksFile: file } }),
     ).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile", "keys"] }]);
   });
 
-  it("is a failed reading later, so that the previous keys stay in use", async () => {
+  it("causes a failed load later, so that the previous keys stay in use", async () => {
     write(setOf(secret("first", "a")));
     const server = create({ algorithm: "HS256" });
     write(setOf(secret("first", "a"), secret("first", "b")));

@@ -8,8 +8,16 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "pattern-dialects": ["pattern", "route-fit"],
   rule: ["find-rules"],
   weigh: ["decision"],
-  "required-scope": ["requirement", "decision"],
+  "required-scope": ["required-scope", "requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
+  authenticate: ["pipeline", "resource-server", "token-cache"],
+  "claim-path": ["principal", "scope-sources"],
+  credential: ["credential", "rejected-facts"],
+  claimed: ["rejected-facts"],
+  issuers: ["audience", "claimed-issuer", "isolation", "lifecycle", "settings"],
+  revalidate: ["until-expiry"],
+  "scope-sources": ["scope-sources", "principal"],
+  "token-cache": ["token-cache", "token-cache-memory"],
   verifier: ["verifier", "claims"],
 };
 

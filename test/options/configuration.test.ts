@@ -33,6 +33,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
   ["default_scope_mappings", "defaultScopeMappings", {}],
   ["unmapped_routes", "unmappedRoutes", "authenticated"],
+  ["enforcement", "enforcement", "report"],
   ["admin_scope", "adminScope", null],
   ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
   ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
@@ -56,6 +57,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
+  ["resource", "resource", { id: "https://service.example/mcp" }],
 ];
 
 const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };

@@ -312,6 +312,7 @@ describe("omitted options", () => {
       verifyAudience: true,
       authorization: true,
       unmappedRoutes: "deny",
+      enforcement: "enforce",
       adminScope: "platform:admin",
       scopesClaim: "scopes",
       userIdClaim: "sub",

@@ -46,6 +46,9 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ unmappedRoutes: "allow" }, ["unmappedRoutes"], '"deny" or "authenticated"'],
   [{ unmappedRoutes: "public" }, ["unmappedRoutes"], '"deny" or "authenticated"'],
   [{ unmappedRoutes: false }, ["unmappedRoutes"], '"deny" or "authenticated"'],
+  [{ enforcement: "reports" }, ["enforcement"], '"enforce" or "report"'],
+  [{ enforcement: false }, ["enforcement"], '"enforce" or "report"'],
+  [{ enforcement: null }, ["enforcement"], '"enforce" or "report"'],
   [{ adminScope: "" }, ["adminScope"], "null for none"],
   [{ adminScope: false }, ["adminScope"], "null for none"],
   [{ adminScope: ["platform:admin"] }, ["adminScope"], "null for none"],
@@ -198,6 +201,15 @@ describe("createResourceServer with an option of the wrong shape", () => {
     [{ filtered: 5 }],
     [{ filtered: ["agents:read"] }],
     [{ anyOf: ["agents:read"], filtered: "agents:read" }],
+    [{ report: "public" }],
+    [{ report: "optional" }],
+    [{ report: "agents:read" }],
+    [{ report: [] }],
+    [{ report: { anyOf: [] } }],
+    [{ report: { report: ["agents:read"] } }],
+    [{ report: ["agents:read"], anyOf: ["agents:read"] }],
+    [{ report: undefined }],
+    [Object.create({ report: ["agents:read"] })],
   ];
 
   it.each(mistaken)("rejects the requirement %j for a route", (requirement) => {

@@ -1,5 +1,5 @@
 /** Builds, packs and unpacks the package, as publishing and installing it would. */
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, execSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,7 +10,10 @@ export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The import specifier of each entry, by the name of its file: `express` is `scopegate/express`. */
 export const ENTRIES: ReadonlyMap<string, string> = new Map(
-  Object.keys(config.entry).map((name) => [name, name === "index" ? "scopegate" : `scopegate/${name}`]),
+  Object.keys(config.entry)
+    // A program, which nobody imports.
+    .filter((name) => name !== "cli")
+    .map((name) => [name, name === "index" ? "scopegate" : `scopegate/${name}`]),
 );
 
 export interface Manifest {
@@ -29,11 +32,12 @@ export interface Packed {
   readonly unpackedBytes: number;
 }
 
-/** Returns the tarball of the global setup, or builds and packs one. */
-export const pack = (folder: string): Packed => inject("packed") ?? buildAndPack(folder);
+/** Returns the tarball of the global setup, or packs one without types, which take most of the time of a build. */
+export const pack = (folder: string): Packed =>
+  inject("packed") ?? buildAndPack(folder, ["npx tsup --no-dts", "npx tsx scripts/commonjs.ts"]);
 
-export function buildAndPack(folder: string): Packed {
-  execFileSync("npm", ["run", "build"], { cwd: ROOT, stdio: "ignore" });
+export function buildAndPack(folder: string, commands: readonly string[] = ["npm run build"]): Packed {
+  for (const command of commands) execSync(command, { cwd: ROOT, stdio: "ignore" });
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
   const out = execFileSync("npm", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
   const [{ filename, files, unpackedSize }] = JSON.parse(out) as [

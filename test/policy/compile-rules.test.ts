@@ -116,7 +116,7 @@ describe("a template", () => {
     expect(issueCodes({ "GET /files/:id.json": ["files:<id>:read"] })).toEqual([]);
   });
 
-  it("is unknown where it names one of two parameters of a mixed segment", () => {
+  it("causes template_unknown if it names one of two parameters of a mixed segment", () => {
     for (const name of ["from", "to"])
       expect(
         issueCodes({ "GET /flights/:from-:to/:id": ["flights:<id>:read", `airports:<${name}>:read`] }),
@@ -209,7 +209,7 @@ describe("two spellings of one text at the same place", () => {
     ["GET /:id.json/x", "GET /:id.JSON/y"],
     ["GET /*path/raw", "POST /*path/Raw"],
     ["GET /a{/b}", "POST /a/B/c"],
-  ])("are ambiguous: %s next to %s", (first, second) => {
+  ])("cause route_ambiguous: %s next to %s", (first, second) => {
     for (const requirement of ["public", ["a:b"]] as const)
       expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toEqual([
         ["route_ambiguous", "scopeMappings", second],
@@ -241,7 +241,7 @@ describe("two spellings of one text at the same place", () => {
     ["GET /a-b", "GET /ab"],
     ["GET /a/b", "GET /ab"],
     ["GET /:a/x", "GET /b/X"],
-  ])("are not %s and %s", (first, second) => {
+  ])("cause no error: %s and %s", (first, second) => {
     expect(tableIssues({ [first]: ["a:b"], [second]: "public" })).toEqual([]);
   });
 });
@@ -254,7 +254,7 @@ describe("the mistakes of a table", () => {
       "GET /files/*": [],
       "GET /c//d": [],
       "GET /e": ["f::g", "h i"],
-      "GET /j": { anyOf: [] },
+      "GET /j": { filtered: "j" },
       "GET /k": ["k:<id>:read"],
       "GET /ok": ["a:b"],
     };
@@ -266,7 +266,7 @@ describe("the mistakes of a table", () => {
       ["route_unreachable", "scopeMappings", "GET /c//d"],
       ["scope_invalid", "scopeMappings", "GET /e", 0],
       ["scope_invalid", "scopeMappings", "GET /e", 1],
-      ["requirement_invalid", "scopeMappings", "GET /j"],
+      ["requirement_invalid", "scopeMappings", "GET /j", "filtered"],
       ["template_unknown", "scopeMappings", "GET /k", 0],
     ]);
   });
@@ -316,7 +316,7 @@ describe("a compiled table", () => {
     expect(changeable(customs)).toHaveLength(4);
   });
 
-  it("has frozen rules, overrides included", () => {
+  it("contains only frozen rules, overrides included", () => {
     const customs: ScopeMappings = {
       "GET /agents": { anyOf: ["a:b"] },
       "GET /b": { filtered: "a:b" },

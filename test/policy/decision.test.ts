@@ -270,7 +270,7 @@ describe("a principal of another server", () => {
   const isAllowed = (principal: ReturnType<typeof made>, rules = SCOPE_RULES) =>
     decideByRules([matchOf(tableOf({ "GET /a": ["agents:read"] }), "GET", "/a")], principal, rules).allowed;
 
-  it("is weighed by the rules of the server that decides, not of the one that created it", () => {
+  it("satisfies or fails the rules of the deciding server, not of the server that created it", () => {
     const elsewhere = scopeRulesOf({ "agents:write": ["agents:read"] }, "root");
     expect(isAllowed(made(["root"], elsewhere))).toBe(false);
     expect(isAllowed(made(["agents:write"], elsewhere))).toBe(false);
@@ -280,7 +280,7 @@ describe("a principal of another server", () => {
     expect(isAllowed(made(["agents:write"]), elsewhere)).toBe(true);
   });
 
-  it("is weighed by its scopes alone, whatever its own methods return", () => {
+  it("counts only with its scopes, whatever its own methods return", () => {
     const byHand = { ...made(["agents:run"]), has: () => true, resourceIds: () => "all" as const };
     expect(isAllowed(byHand)).toBe(false);
     expect(isAllowed({ ...byHand, scopes: ["agents:read"] })).toBe(true);

@@ -17,7 +17,7 @@ const isAllowed = (method: string, target: string, ...scopes: readonly string[])
   decideByRules([matchOf(table, method, target)], callerWith(...scopes), SCOPE_RULES).allowed;
 
 describe("the default table", () => {
-  it("has no mistake", () => {
+  it("compiles without a mistake", () => {
     expect(tableIssues({}, defaultScopeMappings)).toEqual([]);
     expect(tableIssues(defaultScopeMappings)).toEqual([]);
   });
@@ -28,7 +28,7 @@ describe("the default table", () => {
     expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
   });
 
-  it("allows nobody without a token", () => {
+  it("refuses every request without a token", () => {
     for (const requirement of Object.values(defaultScopeMappings)) {
       expect(typeof requirement).toBe("object");
       expect(Array.isArray(requirement) && requirement.length === 0).toBe(false);
@@ -81,7 +81,7 @@ describe("the default table", () => {
     ["OPTIONS", "/agents"],
     ["GET", "/knowledge"],
     ["GET", "/"],
-  ])("has no rule for %s %s", (method, target) => {
+  ])("contains no rule for %s %s", (method, target) => {
     expect(keyOf(table, method, target)).toBe("unmapped");
   });
 });

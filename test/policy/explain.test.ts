@@ -130,7 +130,7 @@ describe("explainDecision", () => {
 
   it("shows what was wrong with a token", () => {
     expect(saysOf(refuse("token_rejected", [], { rejection: "expired" }), "decision")).toEqual([
-      "refused: expired",
+      "refused: token_rejected (expired)",
     ]);
   });
 

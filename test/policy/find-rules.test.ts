@@ -36,7 +36,7 @@ describe("findPathRule", () => {
     [["GET /agents/me/x", "GET /agents/:id/y"], "/agents/me/y", "GET /agents/:id/y"],
     [["GET /a/:b/c", "GET /*path"], "/a/b/d", "GET /*path"],
     [["GET /"], "/", "GET /"],
-  ])("takes the narrowest of %j for %s: %s", (keys, target, key) => {
+  ])("finds the narrowest of %j for %s: %s", (keys, target, key) => {
     for (const order of [keys, keys.toReversed()])
       expect(pathRuleOf(order, "GET", target)).toEqual([key, "exact"]);
   });
@@ -47,12 +47,12 @@ describe("findPathRule", () => {
     [["GET /:from-:to", "GET /:from-x"], "/a-x", "GET /:from-x"],
     [["GET /:from-:to", "GET /x-:to"], "/x-a", "GET /x-:to"],
     [["GET /:a-:b-:c", "GET /:a-b-:c"], "/a-b-c", "GET /:a-b-:c"],
-  ])("takes the mixed segment with more text of %j for %s: %s", (keys, target, key) => {
+  ])("finds the mixed segment with more text of %j for %s: %s", (keys, target, key) => {
     for (const order of [keys, keys.toReversed()])
       expect(pathRuleOf(order, "GET", target)).toEqual([key, "exact"]);
   });
 
-  it("chooses between two mixed segments with as much text by the table alone, not by its order", () => {
+  it("chooses between two mixed segments of the same length independently of the order of the table", () => {
     const keys = ["GET /a-:x", "GET /:x-b"];
     expect(pathRuleOf(keys, "GET", "/a-b")).toEqual(pathRuleOf(keys.toReversed(), "GET", "/a-b"));
   });
@@ -63,11 +63,11 @@ describe("findPathRule", () => {
     ["POST", "* /a"],
     ["REPORT", "* /a"],
     ["get", "* /a"],
-  ])("asks for the exact method before `*`, and uses GET for HEAD: %s", (method, key) => {
+  ])("prefers the exact method to `*`, and uses GET for HEAD: %s", (method, key) => {
     expect(pathRuleOf(["* /a", "GET /*path"], method, "/a")).toEqual([key, "exact"]);
   });
 
-  it("uses the rule of HEAD before that of GET", () => {
+  it("prefers a rule of HEAD to that of GET", () => {
     expect(pathRuleOf(["GET /a", "HEAD /*path"], "HEAD", "/a")?.[0]).toBe("HEAD /*path");
     expect(pathRuleOf(["HEAD /a"], "GET", "/a")).toBeUndefined();
   });
@@ -163,19 +163,19 @@ describe("collectReadings", () => {
     [["GET /agents"], "/%61gents", ["GET /agents"], false],
     [["GET /agents/:id"], "/AGENTS/x", ["GET /agents/:id"], true],
     [["GET /a/b", "GET /%61/:id"].slice(0, 1), "/%61/B", ["GET /a/b"], false],
-  ])("reads with %j the path %s as %j", (keys, target, expected, isMapped) => {
+  ])("collects from %j for the path %s the rules %j", (keys, target, expected, isMapped) => {
     const found = readingsOf(keys, "GET", target);
     expect([...found.keys].sort()).toEqual([...expected].sort());
     expect(found.isMapped).toBe(isMapped);
   });
 
-  it("goes on to the next method where the readings of one may all be another path", () => {
+  it("continues with the next method if some reading finds no rule with the first", () => {
     const keys = ["HEAD /a", "GET /a", "* /:id"];
     expect(readingsOf(keys, "HEAD", "/A").keys).toEqual(["HEAD /a", "GET /a", "* /:id"]);
     expect(readingsOf(["GET /*path", "* /a"], "GET", "/A/").keys).toEqual(["GET /*path"]);
   });
 
-  it("lets a wildcard take at least one segment", () => {
+  it("matches at least one segment to a wildcard", () => {
     expect(readingsOf(["GET /*path/x/y", "GET /:a/y"], "GET", "/X/Y").keys).toEqual(["GET /:a/y"]);
   });
 
@@ -202,7 +202,7 @@ describe("findRouteRule", () => {
     // Letter case, encoding and a trailing slash do not make another route.
     [["GET /agents/me", "GET /agents/:id"], "/Agents/M%65/", "GET /agents/me"],
     [["GET /%61gents"], "/agents", "GET /%61gents"],
-  ])("finds in %j for the route %s: %s", (keys, route, key) => {
+  ])("finds from %j for the route %s the rule %s", (keys, route, key) => {
     for (const order of [keys, keys.toReversed()]) expect(routeRuleOf(order, "GET", route)).toBe(key);
   });
 
@@ -215,11 +215,11 @@ describe("findRouteRule", () => {
     [["GET /*path"], "/"],
     [["POST /a"], "/a"],
     [["HEAD /a"], "/a"],
-  ])("does not take a rule for a part of the route: %j for %s", (keys, route) => {
+  ])("ignores a rule for a part of the route: %j for %s", (keys, route) => {
     expect(routeRuleOf(keys, "GET", route)).toBeUndefined();
   });
 
-  it("asks for the exact method before `*`, and uses GET for HEAD", () => {
+  it("prefers the exact method to `*`, and uses GET for HEAD", () => {
     const keys = ["* /a", "GET /*path"];
     expect(routeRuleOf(keys, "HEAD", "/a")).toBe("GET /*path");
     expect(routeRuleOf(keys, "POST", "/a")).toBe("* /a");
@@ -227,7 +227,7 @@ describe("findRouteRule", () => {
     expect(routeRuleOf(keys, "*", "/a")).toBe("* /a");
   });
 
-  it("covers: every sample path of the route matches the rule", () => {
+  it("finds only rules that match every sample path of the route", () => {
     const anyKinds = kinds(["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"]);
     let covered = 0;
     fc.assert(
@@ -250,7 +250,7 @@ describe("findRouteRule", () => {
     expect(covered).toBeGreaterThan(100);
   });
 
-  it("finds for a route without parameters the rule of its path", () => {
+  it("finds the rule of the path for a route without parameters", () => {
     const fixed: fc.Arbitrary<Kinds> = fc.array(fc.constantFrom("a", "b"), { maxLength: 4 });
     fc.assert(
       fc.property(kindsTable(), fixed, (patterns, route) => {

@@ -14,7 +14,7 @@ describe("fitOf", () => {
     ["/*path/raw/:id", "/a/b/raw/1"],
     ["/:id.json", "/a.json"],
     ["/caf%C3%A9", "/caf%C3%A9"],
-  ])("is exact for %s and %s", (route, target) => {
+  ])("returns exact for %s and %s", (route, target) => {
     expect(fitOf(segmentsIn(route), pathOf(target))).toBe("exact");
   });
 
@@ -31,7 +31,7 @@ describe("fitOf", () => {
     ["/files/*path", "/files/"],
     ["/*path", "/"],
     ["/:id", "/"],
-  ])("is loose for %s and %s", (route, target) => {
+  ])("returns loose for %s and %s", (route, target) => {
     expect(fitOf(segmentsIn(route), pathOf(target))).toBe("loose");
   });
 
@@ -48,7 +48,7 @@ describe("fitOf", () => {
     ["/:id.json", "/.json"],
     ["/a/:id.json", "/a/"],
     ["/a/b", "/a/"],
-  ])("is nothing for %s and %s", (route, target) => {
+  ])("returns nothing for %s and %s", (route, target) => {
     expect(fitOf(segmentsIn(route), pathOf(target))).toBeUndefined();
   });
 
@@ -81,7 +81,7 @@ describe("fitOf", () => {
 });
 
 describe("readAt", () => {
-  it("returns the path itself, or with an empty last segment where only that fits", () => {
+  it("returns the path itself, or the path with an empty last segment if only that fits", () => {
     const path = pathOf("/agents/");
     expect(readAt(segmentsIn("/agents"), path)).toBe(path);
     expect(readAt(segmentsIn("/agents/:id"), path)).toEqual({ ...path, end: 8 });

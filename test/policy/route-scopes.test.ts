@@ -87,7 +87,7 @@ describe("decideRouteScopes", () => {
     [{}],
     [{ ID: "web" }],
     [{ id: undefined }],
-    [Object.create({ id: "web" }) as object],
+    [Object.create({ id: "web" }) as Record<string, string>],
   ])("throws for a scope that names no parameter of its route: %j", (params) => {
     const run = () => decideRouteScopes(letIn("agents:*:run"), ["agents:<id>:run"], params, SCOPE_RULES);
     expect(run).toThrow("<id>");

@@ -26,7 +26,7 @@ describe("RuleTree", () => {
     ]);
   });
 
-  it("shares the places that patterns have in common", () => {
+  it("shares the nodes that patterns have in common", () => {
     const { tree } = grow("GET /a/:x", "POST /a/:y", "GET /a/:z/b", "GET /a/*rest", "GET /a/*path/c");
     const node = tree.root.statics.get("a")?.node;
     expect([...(node?.parameter?.leaves.keys() ?? [])]).toEqual(["GET", "POST"]);
@@ -34,14 +34,14 @@ describe("RuleTree", () => {
     expect(node?.wildcard?.lengths).toEqual([1, 0]);
   });
 
-  it("keeps the first of two rules that end at the same place", () => {
+  it("keeps the first of two rules that end at the same node", () => {
     const { tree } = grow("GET /a", "GET /A/");
     const leaf = leafAt(tree.root.statics.get("a")?.node, "GET");
     expect(leaf.compiled.rule.key).toBe("GET /a");
     expect(leaf).toMatchObject({ withSlash: false, withoutSlash: true });
   });
 
-  it("records with which endings a pattern is written, and whether a wildcard is its end", () => {
+  it("records whether a pattern is written with a slash or a wildcard at its end", () => {
     const { tree } = grow("GET /a{/}", "GET /b/", "GET /c/*rest");
     const at = (text: string) => tree.root.statics.get(text)?.node;
     expect(leafAt(at("a"), "GET")).toMatchObject({ withSlash: true, withoutSlash: true });
@@ -65,7 +65,7 @@ describe("RuleTree", () => {
     expect(grow("GET /agents/x", "GET /teams/Agents", "GET /:id/X").conflicts).toEqual([]);
   });
 
-  it("orders mixed segments by their text, whatever the order of writing", () => {
+  it("orders mixed segments by their text, whatever the order of the table", () => {
     const keys = ["GET /:a-:b", "GET /:a.json", "GET /x-:a", "GET /:a-x", "GET /:a.j"];
     const orderOf = (all: readonly string[]) => grow(...all).tree.root.mixed.map(({ identity }) => identity);
     expect(orderOf(keys)).toEqual(["\u0001.json", "\u0001-x", "\u0001.j", "x-\u0001", "\u0001-\u0001"]);
@@ -87,26 +87,26 @@ describe("RuleTree", () => {
     ["HEAD", ["HEAD", "GET", "*"]],
     ["POST", ["*"]],
     ["*", ["*"]],
-  ])("asks for %s the methods %j of a table", (method, methods) => {
+  ])("uses for %s the methods %j of a table", (method, methods) => {
     const { tree } = grow("GET /a", "HEAD /a", "* /a");
     expect(tree.methodsFor(method)).toEqual(methods);
     expect(tree.methodsFor(method)).toBe(tree.methodsFor(method));
   });
 
-  it("asks for no method that the table has no rule for", () => {
+  it("uses no method that has no rule in the table", () => {
     const { tree } = grow("GET /a");
     expect(tree.methodsFor("HEAD")).toEqual(["GET"]);
     expect(tree.methodsFor("POST")).toEqual([]);
   });
 
-  it("does not remember methods without end, which a program may invent", () => {
+  it("limits the number of remembered methods, which a program may invent", () => {
     const { tree } = grow("GET /a");
     for (let index = 0; index < 200; index += 1) tree.methodsFor(`M${index}`);
     expect(tree.methodsFor("M199")).not.toBe(tree.methodsFor("M199"));
     expect(tree.methodsFor("M199")).toEqual([]);
   });
 
-  it("asks for a method as soon as the table has a rule for it", () => {
+  it("uses a method as soon as the table has a rule for it", () => {
     const { tree } = grow("GET /a");
     expect(tree.methodsFor("POST")).toEqual([]);
     const [rule] = rulesOf({ "POST /a": [] });

@@ -53,7 +53,7 @@ describe("forTarget", () => {
     },
   );
 
-  it("asks the rule of an exact path alone, whether a route will be checked or not", () => {
+  it("requires only the rule of an exact path, whether or not a route will be checked", () => {
     for (const isRouteChecked of [true, false]) {
       expect(keysOf(AGENTS.forTarget("GET", "/agents/Me", isRouteChecked))).not.toBe("unmapped");
       expect(keysOf(AGENTS.forTarget("GET", "/agents/web", isRouteChecked))).toEqual(["GET /agents/:id"]);
@@ -62,7 +62,7 @@ describe("forTarget", () => {
   });
 
   it.each(["/agents/ME", "/AGENTS/x", "/agents/m%65", "/agents/me/", "/FILES/a"])(
-    "refuses the inexact path %s where no route will be checked",
+    "refuses the inexact path %s if no route will be checked",
     (target) => {
       const found = AGENTS.forTarget("GET", target, false);
       expect(found).toMatchObject({ kind: "ambiguous", cause: UNCHECKED });
@@ -76,7 +76,7 @@ describe("forTarget", () => {
     ["/AGENTS/web", "GET /agents/:id"],
     ["/agents/web/", "GET /agents/:id"],
     ["/files/a/", "GET /files/:id and GET /files/*path"],
-  ])("asks every rule that a reading of %s reaches: %s", (target, keys) => {
+  ])("requires every rule that a reading of %s reaches: %s", (target, keys) => {
     expect(keyOf(AGENTS, "GET", target)).toBe(keys);
   });
 
@@ -93,13 +93,13 @@ describe("forTarget", () => {
     },
   );
 
-  it("does not refuse an inexact path where one of its rules needs a token", () => {
+  it("does not refuse an inexact path if one of its rules needs a token", () => {
     const table = tableOf({ "GET /open": "public", "GET /:page": [] });
     expect(keyOf(table, "GET", "/OPEN")).toBe("GET /open and GET /:page");
   });
 
   it.each(["/%6fpen", "/a%67ents/x", "/%66iles/a/b"])(
-    "refuses %s, where only a router that decodes the path finds a rule",
+    "refuses %s if only a router that decodes the path finds a rule",
     (target) => {
       expect(causeOf(AGENTS, "GET", target)).toBe(DECODED_ONLY);
     },
@@ -113,7 +113,7 @@ describe("forTarget", () => {
   it.each([
     [8, "rules"],
     [9, TOO_MANY],
-  ])("answers an inexact path with %i rules: %s", (count, expected) => {
+  ])("decides an inexact path with %i rules: %s", (count, expected) => {
     const keys = Array.from({ length: count - 1 }, (_, index) => {
       const segments = Array.from({ length: 4 }, (_, place) => ((index >> place) & 1 ? `:p${place}` : "a"));
       return `GET ${textOf(segments)}`;
@@ -138,7 +138,7 @@ describe("forTarget", () => {
     });
   });
 
-  it("takes both endings of a path as exact where the pattern ends with `{/}`", () => {
+  it("treats both endings of a path as exact if the pattern ends with `{/}`", () => {
     const table = tableOf({ "GET /a{/}": "public" });
     for (const target of ["/a", "/a/"])
       expect(table.forTarget("GET", target, false)).toMatchObject({ kind: "rules", isExact: true });
@@ -148,7 +148,7 @@ describe("forTarget", () => {
     ["\u212A", "k"],
     ["\u017F", "s"],
     ["\u0130", "i\u0307"],
-  ])("asks the rule of the text that some router folds %s to", (character, folded) => {
+  ])("requires the rule of the text that some router folds %s to", (character, folded) => {
     const table = tableOf({ [`GET /a${encodeURIComponent(folded)}`]: ["x:y"], "GET /:page": [] });
     const target = `/a${encodeURIComponent(character)}`;
     expect(keyOf(table, "GET", target)).toBe(`GET /a${encodeURIComponent(folded)} and GET /:page`);
@@ -174,7 +174,7 @@ describe("the parameters of a rule", () => {
     expect(match.parameter("other")).toBe("");
   });
 
-  it("are empty for a wildcard where the path ends with a slash, which some routers count", () => {
+  it("are empty for a wildcard if the path ends with a slash, which some routers include", () => {
     const table = tableOf({ "GET /files/*path": ["files:<path>:read"] });
     expect(matchOf(table, "GET", "/files/a/b").parameter("path")).toBe("a/b");
     expect(matchOf(table, "GET", "/files/a/b/").parameter("path")).toBe("");
@@ -185,7 +185,7 @@ describe("the parameters of a rule", () => {
     expect(matchOf(table, "GET", "/a.JSON").parameter("id")).toBe("");
   });
 
-  it("are those of each rule that an inexact path asks", () => {
+  it("are read for each rule that an inexact path requires", () => {
     const table = tableOf({ "GET /a/:x": ["x:<x>:y"], "GET /:y/b": ["y:<y>:z"] });
     const matches = matchesOf(table, "GET", "/A/b");
     expect(matches.map(({ parameter }) => [parameter("x"), parameter("y")])).toEqual([
@@ -196,7 +196,7 @@ describe("the parameters of a rule", () => {
 });
 
 describe("forRoute", () => {
-  it("returns the rules of an exact path as they are where the route is that of its rule", () => {
+  it("returns the rules of an exact path unchanged if the route is that of its rule", () => {
     const found = AGENTS.forTarget("GET", "/agents/web", true);
     expect(AGENTS.forRoute(found, "GET", ["/agents/:agent"])).toBe(found);
   });
@@ -213,35 +213,35 @@ describe("forRoute", () => {
     expect(keyOf(AGENTS, "GET", target, route)).toBe(keys);
   });
 
-  it("decides an exact path by its own rule where no rule covers the route", () => {
+  it("decides an exact path by its own rule if no rule covers the route", () => {
     expect(keyOf(AGENTS, "GET", "/agents/me", "/*path")).toBe("GET /agents/me");
     expect(keyOf(AGENTS, "GET", "/nowhere", "/*path")).toBe("unmapped");
   });
 
-  it("refuses an inexact path where no rule covers the route", () => {
+  it("refuses an inexact path if no rule covers the route", () => {
     expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id")).toBe(UNCOVERED);
     expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id", "/agents/:id")).toBe(UNCOVERED);
   });
 
   it.each(["/teams/:id", "/agents", "/agents/:id/runs", "/agents/:id.json", "/", "/*path/x"])(
-    "refuses a path that does not fit the route %s that is said to match it",
+    "refuses a path that does not fit the reported route %s",
     (route) => {
       expect(causeOf(AGENTS, "GET", "/agents/web", route)).toBe(MISFIT);
     },
   );
 
-  it("takes a route without parameters for its path, however both are spelled", () => {
+  it("matches a route without parameters to its path, however both are spelled", () => {
     expect(causeOf(AGENTS, "GET", "/agents/m%65", "/AGENTS/me/")).toBe("rules");
   });
 
-  it("asks the rule of an empty parameter or wildcard behind a trailing slash, as Fastify fills it", () => {
+  it("requires the rule of an empty parameter or wildcard behind a trailing slash, which Fastify matches", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /files/*path": ["files:read"] });
     expect(matchOf(table, "GET", "/agents/", "/agents/:id").parameter("id")).toBe("");
     expect(keyOf(table, "GET", "/files/", "/files/*path")).toBe("GET /files/*path");
     expect(keyOf(tableOf({ "* /{*path}": [] }), "GET", "/", "/*path")).toBe("* /{*path}");
   });
 
-  it("asks the narrower rule that the empty segment reaches, too", () => {
+  it("requires the narrower rule that the empty segment reaches, too", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /:section/:id": [] });
     const matches = matchesOf(table, "GET", "/agents/", "/:section/:id");
     expect(matches.map(({ compiled }) => compiled.rule.key)).toEqual([
@@ -257,7 +257,7 @@ describe("forRoute", () => {
     expect(matchOf(table, "GET", "/x/a/", "/x/*path/:id").parameter("id")).toBe("");
   });
 
-  it("takes all patterns of a route that is mounted in several ways", () => {
+  it("requires the rules of all patterns of a route that is mounted in several ways", () => {
     const table = tableOf({ "GET /agents/:id": [], "GET /:section/:id": ["x:y"] });
     expect(keyOf(table, "GET", "/agents/web", "/agents/:id", "/:section/:id")).toBe(
       "GET /agents/:id and GET /:section/:id",
@@ -268,7 +268,7 @@ describe("forRoute", () => {
     expect(causeOf(AGENTS, "GET", "/agents/me", "/teams", "/files/:id")).toBe(MISFIT);
   });
 
-  it("takes the alternatives of a route with optional groups that the path fits", () => {
+  it("uses only the alternatives of a route with optional groups that the path fits", () => {
     const table = tableOf({ "GET /a": ["a:list"], "GET /a/:id": ["a:read"], "GET /:x": [] });
     expect(keyOf(table, "GET", "/a", "/a{/:id}")).toBe("GET /a");
     expect(keyOf(table, "GET", "/a/1", "/a{/:id}")).toBe("GET /a/:id");
@@ -276,7 +276,7 @@ describe("forRoute", () => {
   });
 
   it.each(["RegExp /^\\/agents/", "", "agents", "/a(b)", "/a//b"])(
-    "decides a route that cannot be read by its path alone, which must be exact: %s",
+    "decides an unreadable route by its path alone, which must be exact: %s",
     (route) => {
       expect(keyOf(AGENTS, "GET", "/agents/me", route)).toBe("GET /agents/me");
       expect(causeOf(AGENTS, "GET", "/agents/ME", route)).toBe(UNCOVERED);
@@ -310,7 +310,7 @@ describe("forRoute", () => {
     expect(keyOf(table, "GET", "/a/x", "/a{/:c}", "/*p0")).toBe("GET /a{/:b} and GET /*path");
   });
 
-  it("answers each route and method by itself, however many there are", () => {
+  it("decides each route and method separately, however many there are", () => {
     const table = tableOf({ "GET /agents/:id": "public", "GET /teams/*path": "public" });
     const ask = (method: string, route: string) => keyOf(table, method, "/agents/x", route);
     for (let round = 0; round < 10_050; round += 1) ask("GET", `/teams/${round}`);
@@ -401,7 +401,7 @@ describe("any table, any path and any router", () => {
     return { governing, route, path, reading: router.reading };
   }
 
-  it("asks the rule of the path as the router reads it, or refuses", () => {
+  it("requires the rule of the path as the router reads it, or refuses", () => {
     const seen = { rules: 0, inexact: 0, ambiguous: 0, unmapped: 0 };
     const all = fc.oneof(
       kinds(["a", "A", "b", "accent", "suffix", "pair", "parameter", "wildcard", ""]),
@@ -429,7 +429,7 @@ describe("any table, any path and any router", () => {
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
   });
 
-  it("asks the narrowest rule that covers the route that runs, or refuses", () => {
+  it("requires the narrowest rule that covers the route that runs, or refuses", () => {
     let added = 0;
     const segment = kinds(["a", "b", "accent", "suffix", "prefix", "parameter"], 3);
     const all = fc

@@ -115,6 +115,7 @@ describe("createRefusal", () => {
       method: "GET",
       pattern: "/canary-rule",
       requirement: [],
+      enforcement: "enforce",
       source: "custom",
     } as const;
     const refused: Refused = {
@@ -153,5 +154,20 @@ describe("createRefuser", () => {
     answer(lacking);
     const other = { ...lacking, required: ["teams:read"], missing: ["teams:read"] };
     expect(answer(other).body).toMatchObject({ required_scopes: ["teams:read"] });
+  });
+
+  it.each([
+    [
+      "a promise",
+      Promise.resolve(lacking),
+      "refuse received a promise. Write server.refuse(await server.check(request)).",
+    ],
+    [
+      "an allowed decision",
+      { allowed: true },
+      "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
+    ],
+  ])("throws for %s from untyped code, with the code to write", (_, given, message) => {
+    expect(() => createRefuser(SILENT)(given as unknown as Refused)).toThrow(new TypeError(message));
   });
 });

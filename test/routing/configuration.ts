@@ -1,9 +1,13 @@
+import type { DynamicModule } from "@nestjs/common";
 import type { RequestHandler } from "express";
+import type { MiddlewareHandler } from "hono";
 import type { Middleware } from "koa";
 import { type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
+import * as forNest from "scopegate/nest";
 import { type Recorder } from "./recorder.ts";
 import { type Target } from "./targets.ts";
 
@@ -12,12 +16,16 @@ export interface Guard {
   readonly express: () => RequestHandler;
   readonly koa: () => Middleware;
   readonly fastify: () => forFastify.FastifyPlugin;
+  readonly hono: () => MiddlewareHandler;
+  readonly nest: () => DynamicModule;
 }
 
 export const protecting = (server: ResourceServer): Guard => ({
   express: () => forExpress.protect(server),
   koa: () => forKoa.protect(server),
   fastify: () => forFastify.protect(server),
+  hono: () => forHono.protect(server),
+  nest: () => forNest.ScopegateModule.forRoot(server),
 });
 
 /** Runs the same application without a guard. */
@@ -25,6 +33,8 @@ export const NO_GUARD: Guard = {
   express: () => (_request, _response, next) => next(),
   koa: () => (_context, next) => next(),
   fastify: () => (_instance, _options, done) => done(),
+  hono: () => (_context, next) => next(),
+  nest: () => ({ module: class extends Object {} }),
 };
 
 export interface Kit {

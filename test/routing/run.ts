@@ -5,9 +5,12 @@ import { expressMountConfigurations } from "./configurations/express-mounts.ts";
 import { expressOrderConfigurations } from "./configurations/express-order.ts";
 import { fastifyConfigurations } from "./configurations/fastify.ts";
 import { fastifyExpressConfigurations } from "./configurations/fastify-express.ts";
+import { honoConfigurations } from "./configurations/hono.ts";
+import { honoOrderConfigurations } from "./configurations/hono-order.ts";
 import { koaConfigurations } from "./configurations/koa.ts";
 import { koaOrderConfigurations } from "./configurations/koa-order.ts";
 import { runConfiguration, type Summary } from "./harness.ts";
+import { nestConfigurations } from "./configurations/nest.ts";
 import { TABLE } from "./policy.ts";
 import { type Scale } from "./probes.ts";
 import { createRoutingServer } from "./tokens.ts";
@@ -21,6 +24,9 @@ export const configurations: readonly Configuration[] = [
   ...koaOrderConfigurations,
   ...fastifyConfigurations,
   ...fastifyExpressConfigurations,
+  ...honoConfigurations,
+  ...honoOrderConfigurations,
+  ...nestConfigurations,
 ];
 
 /** The guard under test for a configuration. */

@@ -112,7 +112,7 @@ describe("BoundedMap", () => {
         const map = new BoundedMap<number, number>(4, maxWeight);
         const weights = new Map<number, number>();
         for (const [action, key, weight] of actions) {
-          if (action === "set") map.set(key, weight, weight);
+          if (action === "set") map.set(key, weight, { own: weight });
           if (action === "set") weights.set(key, weight);
           if (action === "delete") map.delete(key);
           if (action === "get") map.get(key);
@@ -122,6 +122,29 @@ describe("BoundedMap", () => {
           expect(held.reduce((total, [, weight]) => total + weight, 0)).toBe(map.weight);
           expect(map.weight).toBeLessThanOrEqual(maxWeight);
           expect(map.size).toBeLessThanOrEqual(4);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([4, 10])("counts a shared part once, as long as an entry holds it, up to %i", (maxWeight) => {
+    const part = fc.constantFrom(undefined, { weight: 0 }, { weight: 2 }, { weight: 3 });
+    const action = fc.tuple(ACTION, fc.integer({ min: 0, max: 6 }), fc.nat({ max: 3 }), part);
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, { own: number; part: { weight: number } | undefined }>(
+          4,
+          maxWeight,
+        );
+        for (const [name, key, own, part] of actions) {
+          if (name === "set") map.set(key, { own, part }, part ? { own, shared: part } : { own });
+          if (name === "delete") map.delete(key);
+          const held = [0, 1, 2, 3, 4, 5, 6].flatMap((one) => map.get(one) ?? []);
+          const parts = new Set(held.flatMap((one) => one.part ?? []));
+          const weights = [...held.map((one) => one.own), ...[...parts].map(({ weight }) => weight)];
+          expect(map.weight).toBe(weights.reduce((total, weight) => total + weight, 0));
+          expect(map.weight).toBeLessThanOrEqual(maxWeight);
         }
       }),
       { numRuns: 500 },

@@ -6,6 +6,6 @@ it("names a possible cause if other code has locked the property", () => {
   expect(() => {
     watchProperty(holder, "route", () => undefined);
   }).toThrow(
-    "Other code has locked the property `route` of this application's requests, so that the routes behind protect cannot be checked. If it is an old copy of scopegate, `npm ls scopegate` shows it: update it.",
+    "Other code has locked the property `route` of this application's requests, so the routes behind protect cannot be checked. If the other code is an old copy of scopegate, which `npm ls scopegate` shows, update it.",
   );
 });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { scopeSetOf } from "../../src/scopes/scope-sets.ts";
+import { scopeSetOf, setBytesOf } from "../../src/scopes/scope-sets.ts";
 import { scopeRulesOf } from "../support/policy.ts";
 
 const rules = scopeRulesOf({});
@@ -26,6 +26,10 @@ describe("scopeSetOf", () => {
     [
       ["a", "b"],
       ["b", "a"],
+    ],
+    [
+      ["a", "b"],
+      ["a", "c"],
     ],
     [["a", "b"], ["a"]],
     [["a"], ["a", "b"]],
@@ -56,5 +60,49 @@ describe("scopeSetOf", () => {
     expect([set.scopes, set.has("teams:read")]).toEqual([["agents:read"], false]);
     expect(scopeSetOf(list, rules).has("teams:read")).toBe(true);
     expect(Object.isFrozen(set) && Object.isFrozen(set.scopes)).toBe(true);
+  });
+
+  it.each([
+    ["long scopes", (index: number) => [`${index}${"x".repeat(100_000)}`]],
+    ["many scopes", (index: number) => Array.from({ length: 3_000 }, (_, at) => `${index}:${at}`)],
+  ])("forgets the oldest sets when the sets with %s need more than 4 MiB", (_, scopesOf) => {
+    const own = scopeRulesOf({});
+    const first = scopeSetOf(scopesOf(0), own);
+    scopeSetOf([], own);
+    expect(scopeSetOf(scopesOf(0), own)).toBe(first);
+    for (let index = 1; index < 50; index += 1) scopeSetOf(scopesOf(index), own);
+    expect(scopeSetOf(scopesOf(0), own)).not.toBe(first);
+  });
+});
+
+describe("a set", () => {
+  const set = scopeSetOf(["agents:web:read", "platform:admin"], rules);
+
+  it.each(["", "a b", "agents::read", ":read"])(
+    "has no scope %j, which no token can be granted, even for an administrator",
+    (scope) => {
+      expect([set.has("agents:read"), set.has(scope)]).toEqual([true, false]);
+    },
+  );
+
+  it("returns the ids of a resource", () => {
+    expect(set.resourceIds("agents", "read")).toBe("all");
+    expect(scopeSetOf(["agents:web:read"], rules).resourceIds("agents", "read")).toEqual(new Set(["web"]));
+  });
+});
+
+describe("setBytesOf", () => {
+  const bytesOf = (...scopes: string[]) => setBytesOf(scopeSetOf(scopes, rules).scopes);
+
+  it("adds the same for each scope that is granted", () => {
+    const [none, one, two] = [bytesOf(), bytesOf("a"), bytesOf("a", "b")];
+    expect(none).toBeGreaterThan(0);
+    expect(one).toBeGreaterThan(none);
+    expect(two - one).toBe(one - none);
+    expect(bytesOf("a", "not a scope")).toBe(one);
+  });
+
+  it("returns the bytes of an empty set for an array without a set", () => {
+    expect(setBytesOf(["a"])).toBe(bytesOf());
   });
 });

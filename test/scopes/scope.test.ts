@@ -6,12 +6,13 @@ import {
   isScopeToken,
   type SatisfiedBy,
   splitScope,
+  coveringOf,
 } from "../../src/scopes/scope.ts";
 import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
 import { PROPERTY, reporting, scopeRulesOf } from "../support/policy.ts";
 
 const find = (granted: readonly string[], required: string, rules = scopeRulesOf()) =>
-  new GrantedScopes(granted, rules).find(splitScope(required), required);
+  new GrantedScopes(granted, rules).find(coveringOf(splitScope(required)), required);
 
 const byOf = (granted: readonly string[], required: string, rules = scopeRulesOf()) =>
   find(granted, required, rules)?.by;
@@ -130,6 +131,16 @@ describe("granted scopes", () => {
     });
   });
 
+  it("reports a grant for every id as a wildcard, also when every id is required", () => {
+    expect(byOf(["agents:*:read"], "agents:*:read")).toBe("wildcard");
+  });
+
+  it("counts each granted scope once, and no malformed scope", () => {
+    const scopes = ["agents:write", "agents:write", "agents::read", "a b"];
+    expect(new GrantedScopes(scopes, scopeRulesOf({ "agents:write": ["agents:read"] })).count).toBe(2);
+    expect(new GrantedScopes([], scopeRulesOf()).count).toBe(0);
+  });
+
   it("reports an exact match whenever the required scope itself is granted", () => {
     const granted = ["platform:admin", "agents:read", "agents:*:read", "agents:web:read", "agents:api:read"];
     fc.assert(
@@ -169,15 +180,15 @@ describe("granted scopes", () => {
 
   it("compares parts, never joined strings", () => {
     const granted = new GrantedScopes(["agents:web:admin", "a:b:c:d", "agents:web:read"], scopeRulesOf());
-    expect(granted.find(["agents", "web:admin"], "")).toBeUndefined();
-    expect(granted.find(["agents:web", "admin"], "")).toBeUndefined();
-    expect(granted.find(["agents:web:admin"], "")).toBeUndefined();
-    expect(granted.find(["a:b", "c", "d"], "")).toBeUndefined();
-    expect(granted.find(["a", "b:c", "d"], "")).toBeUndefined();
+    expect(granted.find(coveringOf(["agents", "web:admin"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["agents:web", "admin"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["agents:web:admin"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["a:b", "c", "d"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["a", "b:c", "d"]), "")).toBeUndefined();
     const opaque = new GrantedScopes(["a:b:c:d:e"], scopeRulesOf());
-    expect(opaque.find(["a", "b:c", "d", "e"], "")).toBeUndefined();
-    expect(granted.find(["a:b:c:d"], "")).toBeUndefined();
-    expect(granted.find(["agents", "", "read"], "")).toBeUndefined();
+    expect(opaque.find(coveringOf(["a", "b:c", "d", "e"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["a:b:c:d"]), "")).toBeUndefined();
+    expect(granted.find(coveringOf(["agents", "", "read"]), "")).toBeUndefined();
   });
 
   it("agrees with the documented table for every combination of parts", () => {
@@ -397,7 +408,7 @@ describe("a satisfaction", () => {
     "is frozen if it is granted by %s",
     (scope) => {
       const granted = new GrantedScopes([scope], rules);
-      expect(Object.isFrozen(granted.find(["agents", "read"], "agents:read"))).toBe(true);
+      expect(Object.isFrozen(granted.find(coveringOf(["agents", "read"]), "agents:read"))).toBe(true);
       expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
     },
   );
@@ -470,7 +481,7 @@ describe("GrantedScopes.resourceIds", () => {
     const granted = new GrantedScopes(["agents:web:read"], scopeRulesOf());
     (granted.resourceIds("agents", "read") as Set<string>).add("api");
     expect(granted.resourceIds("agents", "read")).toEqual(new Set(["web"]));
-    expect(granted.find(["agents", "api", "read"], "")).toBeUndefined();
+    expect(granted.find(coveringOf(["agents", "api", "read"]), "")).toBeUndefined();
   });
 });
 
@@ -516,10 +527,28 @@ describe("resolveScopeRules", () => {
     ]);
   });
 
-  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n"])("rejects the admin scope %j", (adminScope) => {
-    const { issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
-    expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
+  it("reports each kind of mistake with its fix", () => {
+    const { issues } = resolve({ "a b": [], "a::b": [], c: ["c"] });
+    expect(issues.map(({ message, hint }) => [message, hint])).toEqual([
+      [
+        '"a b" is not a scope.',
+        "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
+      ],
+      [
+        '"a::b" has an empty part: no token can be granted it.',
+        "Write a scope without empty parts, such as `platform:admin`.",
+      ],
+      ["`c` implies itself.", "Remove one link of the cycle."],
+    ]);
   });
+
+  it.each(["", "not a scope", "a\\b", '"a"', "é", "a\n", "a::b", ":a", "a:"])(
+    "rejects the admin scope %j",
+    (adminScope) => {
+      const { issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));
+      expect(issues.map(({ code, path }) => [code, ...path])).toEqual([["scope_invalid", "adminScope"]]);
+    },
+  );
 
   it.each([null, "root", "platform:admin", "a:b:c:d", "*"])("accepts the admin scope %j", (adminScope) => {
     const { value, issues } = reporting((report) => resolveScopeRules(adminScope, {}, report));

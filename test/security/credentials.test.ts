@@ -26,13 +26,13 @@ describe("readCredential, given a credential over the size limit", () => {
       },
     );
 
-  it("is read in the header only at the first seven characters, for its scheme", () => {
+  it("reads only the first seven characters of the header, for the scheme", () => {
     const slice = vi.fn(() => "Bearer ");
     expect(read({ authorization: [{ length: 16_392, slice }] })).toEqual({ kind: "too_large" });
     expect(slice.mock.calls).toEqual([[0, 7]]);
   });
 
-  it("is not read in a cookie", () => {
+  it("does not read the credential in a cookie", () => {
     expect(read({ cookie: { length: 10_000_000 } })).toEqual({ kind: "too_large" });
   });
 });

@@ -53,18 +53,18 @@ describe("scopegate, compared with jose, jsonwebtoken, fast-jwt and hono/jwt", (
   });
   afterAll(() => void vi.useRealTimers());
 
-  it("are more than a few", () => {
+  it("compares more than a few tokens", () => {
     expect(all.length).toBeGreaterThan(200);
   });
 
-  it("differ exactly where the table lists it with a reason", () => {
+  it("returns different verdicts only for the listed tokens, each with a reason", () => {
     const explained = DIFFERENCES.map(({ tokens }) => Object.entries(tokens)).flat();
     expect(Object.fromEntries(found)).toEqual(Object.fromEntries(explained));
     expect(explained).toHaveLength(found.size);
     for (const { why } of DIFFERENCES) expect(why).toMatch(/^[A-Za-z].{30,}\.$/);
   });
 
-  it("are never accepted by this library alone", () => {
+  it("accepts no token that every other library rejects", () => {
     const alone = [...found].filter(
       ([, { here, notBy }]) => here === "accepted" && notBy.length === PEERS.length,
     );

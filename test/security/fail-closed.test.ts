@@ -83,7 +83,7 @@ const withCallback = (name: keyof ResourceServerOptions, callback: () => unknown
   createServer({ [name]: callback });
 
 describe("isRevoked", () => {
-  it.each(failures)("allows nobody when it %s", async (_, isRevoked) => {
+  it.each(failures)("refuses everyone when it %s", async (_, isRevoked) => {
     expect(await outcomeOf(withCallback("isRevoked", isRevoked))).toBe("keys_unavailable");
   });
 
@@ -105,7 +105,7 @@ describe("now", () => {
     ["returns a bigint", () => BigInt(NOW * 1000)],
     ["returns NaN", () => Number.NaN],
     ["returns infinity", () => Infinity],
-  ] as typeof failures)("allows nobody when it %s", async (_, now) => {
+  ] as typeof failures)("refuses everyone when it %s", async (_, now) => {
     expect(await outcomeOf(withCallback("now", now))).toBe("fault");
   });
 });

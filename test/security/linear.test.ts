@@ -64,7 +64,7 @@ describe("the search for the rule of a path", () => {
     ["/:p0/*p1/:p2-b/a", ["a-b", "a-b", "b"]],
     ["/a/*p1/b/b/b", ["b", "b", "c"]],
     ["/:p0/:p1/:p2/*p3", ["a"]],
-  ])("is linear for %s and paths of %j", (source, segments) => {
+  ])("takes linear time for %s and paths of %j", (source, segments) => {
     const tree = treeOf(source);
     expectLinear((length) =>
       stepsFor(repeated(segments, length), false, (path) => findPathRule(tree, "GET", path)),
@@ -87,7 +87,7 @@ describe("the search for all readings of a path", () => {
 });
 
 describe("a hostile mixed segment", () => {
-  it("is compared in linear time", () => {
+  it("takes linear time to compare", () => {
     const [segment] = segmentsIn("/:a-:b-:c-:d-:e.json");
     if (segment?.kind !== "mixed") throw new Error("The segment is not mixed.");
     const started = performance.now();

@@ -29,7 +29,7 @@ const rowOf = (name: string, summaries: readonly Summary[]): Row => [
 const frameworkOf = ({ configuration }: Summary): string => configuration.split(",")[0] ?? configuration;
 
 const frameworks = [...new Set(routing.map(frameworkOf))];
-const undocumented = [...refusedSpellings(routing).keys()].filter((kind) => !DOCUMENTED.includes(kind));
+const undocumented = [...refusedSpellings(routing)].filter(([kind]) => !DOCUMENTED.includes(kind));
 const { falseAccepts, falseRejects } = tokens;
 
 printTable(
@@ -54,7 +54,10 @@ const failures = [
       (finding) => `${configuration}: ${JSON.stringify(finding)}`,
     ),
   ),
-  ...undocumented.map((kind) => `refused, but not documented: ${kind}`),
+  ...undocumented.map(
+    ([kind, { frameworks, example }]) =>
+      `refused, but not documented: ${kind} (${[...frameworks].join(", ")}, such as ${example})`,
+  ),
   ...falseAccepts.map((name) => `accepted: ${name}`),
   ...falseRejects.map((name) => `rejected: ${name}`),
 ];

@@ -9,13 +9,13 @@ describe.each(Object.entries(TOKEN_CASES))("token verification, table of %s", (_
     },
   );
 
-  it("has a different name in every row", () => {
+  it("names every row differently", () => {
     const names = cases.map(({ name }) => name);
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 });
 
-it("accepts no hostile token and rejects no honest one", async () => {
+it("accepts no hostile token and rejects no valid one", async () => {
   const { tokens, ...wrong } = await runTokens();
   expect(wrong).toEqual({ falseAccepts: [], falseRejects: [] });
   expect(tokens).toBeGreaterThan(400);

@@ -41,7 +41,7 @@ export const rulesOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): r
   compiledOf(customs, defaults).rules;
 
 export const tableOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): Table =>
-  new Table(compiledOf(customs, defaults).tree);
+  new Table(compiledOf(customs, defaults));
 
 /** What a table answers for a request, with the route that the router matched where there is one. */
 export function governingOf(table: Table, method: string, target: string, ...routes: string[]): Governing {

@@ -80,7 +80,7 @@ expired      401 expired             401 expired             401 expired        
     const table: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /a/me": [] };
     const { unasked, text } = await accessMatrix(serverWith(table), { callers, params: { id: "me" } });
     expect(unasked).toEqual(["GET /a/:id"]);
-    expect(text).toContain("\n\nnot asked: `GET /a/:id`, because no path was found for this rule");
+    expect(text).toContain("\n\nnot checked: `GET /a/:id`, because no path was found for this rule");
   });
 
   it("shows a refusal for a route without a rule, whatever the scopes are", async () => {

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readJwt } from "../../src/token/jwt-parts.ts";
+import { findFormMistake, readJsonSegment, readJwt } from "../../src/token/jwt-parts.ts";
 import { encode, signRaw, signSegments } from "../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../support/resource-servers.ts";
 import { anyCharacter } from "../support/text.ts";
@@ -432,5 +432,28 @@ describe("the memory of the header cache", () => {
     ["keeps a limited number of headers", 15_000, 650, 4],
   ])("%s", (_, count, kidLength, payloadLength) => {
     expect(growthBy(count, kidLength, payloadLength)).toBeLessThan((count * (kidLength + payloadLength)) / 2);
+  });
+});
+
+describe("findFormMistake", () => {
+  it.each(["", "a", "a.b", ".", "..", ".b.c", "a..c", "a.b.c.", "a.b.c.d", "....."])(
+    "rejects %j, which does not have three segments, before it is hashed",
+    (token) => {
+      expect(findFormMistake(token, 100)).toEqual({ kind: "rejected", rejection: "malformed" });
+    },
+  );
+
+  it.each(["a.b.c", "a.b."])("finds no mistake in %j", (token) => {
+    expect(findFormMistake(token, 100)).toBeUndefined();
+  });
+});
+
+describe("readJsonSegment", () => {
+  it.each(["[]", "[1]", "null", "1", '"alg"', "true", "", "{"])("reads no object from %s", (json) => {
+    expect(readJsonSegment(Buffer.from(json).toString("base64url"))).toBeUndefined();
+  });
+
+  it("reads an object", () => {
+    expect(readJsonSegment(Buffer.from('{"a":[1]}').toString("base64url"))).toEqual({ a: [1] });
   });
 });

@@ -1,10 +1,13 @@
+import { coveringOf } from "../../src/scopes/scope.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   createPrincipal,
   grantedScopesOf,
   type Principal,
+  isSameCaller,
   type PrincipalRules,
+  principalWeight,
   readPrincipal,
 } from "../../src/token/principal.ts";
 import { changeable, PROPERTY, scopeRulesOf } from "../support/policy.ts";
@@ -35,6 +38,8 @@ function principalOf(
 }
 
 const granting = (...scopes: readonly string[]) => principalOf({ scopes });
+
+const ADMIN = coveringOf(["platform", "admin"]);
 
 describe("readPrincipal", () => {
   it("reads the principal of a token", () => {
@@ -159,6 +164,7 @@ describe("readPrincipal", () => {
     [{ realm_access: ["agents:read"] }],
     [{ realm_access: "agents:read" }],
     [{ realm_access: null }],
+    [{ realm_access: undefined }],
     [{ "realm_access.roles": ["agents:read"] }],
     [{ realm_access: { roles: null } }],
   ])("rejects %j, which has no scopes at realm_access, roles", (claims) => {
@@ -312,9 +318,7 @@ describe("a principal", () => {
     expect(principal.scopes).toEqual(["agents:web:read"]);
     expect(principal.audience).toEqual(["agents-prod"]);
     expect(principal.has("platform:admin")).toBe(false);
-    expect(
-      grantedScopesOf(principal, RULES.scopeRules).find(["platform", "admin"], "platform:admin"),
-    ).toBeUndefined();
+    expect(grantedScopesOf(principal, RULES.scopeRules).find(ADMIN, "platform:admin")).toBeUndefined();
   });
 
   it("shares its array of scopes with principals that have the same scopes, and with its claims", () => {
@@ -339,9 +343,8 @@ describe("a principal", () => {
   });
 
   it("grantedScopesOf", () => {
-    const admin = ["platform", "admin"];
     const find = (principal: Principal) =>
-      grantedScopesOf(principal, RULES.scopeRules).find(admin, "platform:admin");
+      grantedScopesOf(principal, RULES.scopeRules).find(ADMIN, "platform:admin");
     const made = granting("agents:read");
     expect(find({ ...made, has: () => true, resourceIds: () => "all" as const })).toBeUndefined();
     expect(
@@ -349,5 +352,77 @@ describe("a principal", () => {
     ).toBeUndefined();
     expect(find({ ...made, scopes: ["platform:admin"] })?.by).toBe("exact");
     expect(find(made)).toBeUndefined();
+  });
+});
+
+describe("the claims of a principal", () => {
+  it.each<readonly [Readonly<Record<string, unknown>>, PrincipalRules["scopeSources"]]>([
+    [{ scopes: "a:read b:read" }, [{ claim: "scopes" }]],
+    [{ scopes: ["a:read"], scp: ["b:read"] }, [{ claim: "scopes" }, { claim: "scp" }]],
+    [{ roles: ["Admin"] }, [{ claim: "roles", map: { Admin: ["a:read"] } }]],
+    [{ realm: { roles: ["a:read"] } }, [{ claim: ["realm", "roles"] }]],
+    [{ other: 1 }, [{ claim: "scp", required: false }]],
+  ])("equal those of the token: %j", (claims, scopeSources) => {
+    expect(principalOf(structuredClone(claims), { scopeSources }).claims).toEqual(claims);
+  });
+
+  it.each([[{}], [{ jkt: "a" }], [null], [false]])(
+    "cause a rejection if they bind the token to a key: cnf %j",
+    (cnf) => {
+      expect(wrongClaim({ scopes: [], cnf })).toBe("cnf");
+    },
+  );
+});
+
+describe("isSameCaller", () => {
+  const caller = (claims: Readonly<Record<string, unknown>>) => principalOf({ scopes: [], ...claims });
+  const user = { iss: "https://a.example", sub: "user-1" };
+
+  it("compares users by their issuer and user id, not by their tokens", () => {
+    expect(isSameCaller(caller({ ...user, jti: "1" }), caller({ ...user, jti: "2" }))).toBe(true);
+    expect(isSameCaller(caller(user), caller({ ...user, sub: "user-2" }))).toBe(false);
+    expect(isSameCaller(caller(user), caller({ ...user, iss: "https://b.example" }))).toBe(false);
+    expect(isSameCaller(caller(user), caller({ sub: "user-1" }))).toBe(false);
+    expect(isSameCaller(caller(user), caller({ iss: "https://a.example" }))).toBe(false);
+  });
+
+  it("compares callers without a user id by all claims", () => {
+    expect(isSameCaller(caller({ azp: "a" }), caller({ azp: "a" }))).toBe(true);
+    expect(isSameCaller(caller({ azp: "a" }), caller({ azp: "b" }))).toBe(false);
+  });
+
+  it("keeps callers with and without a token apart", () => {
+    expect(isSameCaller(undefined, undefined)).toBe(true);
+    expect(isSameCaller(caller(user), undefined)).toBe(false);
+    expect(isSameCaller(undefined, caller(user))).toBe(false);
+  });
+});
+
+describe("principalWeight", () => {
+  const ownOf = (claims: Readonly<Record<string, unknown>>) =>
+    principalWeight(principalOf({ scopes: [], ...claims })).own;
+
+  it("counts the values of the claims and the audience", () => {
+    expect(ownOf({ note: "x".repeat(1_000) }) - ownOf({ note: "" })).toBe(2_000);
+    expect(ownOf({ aud: ["x".repeat(1_000)] }) - ownOf({ aud: [""] })).toBeGreaterThan(2_000);
+    expect(ownOf({})).toBeGreaterThan(0);
+  });
+
+  it("counts the names of many claims, which the tokens of an issuer do not share", () => {
+    const named = (count: number) =>
+      Object.fromEntries(Array.from({ length: count }, (_, index) => [`${"n".repeat(100)}${index}`, 0]));
+    const perName = ownOf(named(31)) - ownOf(named(30));
+    expect(perName).toBeLessThan(100);
+    expect(ownOf(named(32)) - ownOf(named(31))).toBeGreaterThan(32 * 100);
+    expect(ownOf(named(33)) - ownOf(named(32))).toBeGreaterThan(200);
+  });
+
+  it("shares the scopes, and what they cover, with principals that have the same", () => {
+    const [one, other] = [granting("a:read"), granting("a:read")].map(
+      (principal) => principalWeight(principal).shared,
+    );
+    expect(one).toBe(other);
+    const more = principalWeight(granting("a:read", "b:read")).shared;
+    expect(more?.weight).toBeGreaterThan(one?.weight ?? Infinity);
   });
 });

@@ -28,7 +28,7 @@ describe("the cause of credential_malformed", () => {
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "Bearer" }],
     ["The Authorization header has the scheme Bearer without a token.", { authorization: "bearer  " }],
     ["The bearer token has a character that RFC 6750 does not allow.", { authorization: 'Bearer "a.b.c"' }],
-  ])("is in the decision and not in the response: %s", async (cause, request) => {
+  ])("appears in the decision, not in the response: %s", async (cause, request) => {
     const decision = await decide(request);
     expect(decision).toMatchObject({ reason: "credential_malformed", cause });
     expect(JSON.stringify(createServer().refuse(decision as Refused))).not.toContain(cause.slice(0, 20));
@@ -36,7 +36,7 @@ describe("the cause of credential_malformed", () => {
 });
 
 describe("the option multipleCredentials", () => {
-  it("takes the token of the first source, and verifies only that", async () => {
+  it("uses the token of the first source, and verifies only this token", async () => {
     const options = { tokenSources, multipleCredentials: "first" } as const;
     const [one, other] = [await issuer.token({ sub: "one" }), await issuer.token({ sub: "other" })];
     const both = { authorization: `Bearer ${one}`, cookie: `token=${other}` };
@@ -58,7 +58,7 @@ describe("what a rejected token claims", () => {
     return decision.allowed ? undefined : decision.claimed;
   };
 
-  it("is its alg, kid and iss", async () => {
+  it("contains its alg, kid and iss", async () => {
     const header = { kid: "key-9" };
     const iss = "https://other.example";
     const expected = { alg: "RS256", kid: "key-9", iss };
@@ -81,8 +81,13 @@ describe("what a rejected token claims", () => {
     expect(await claimedBy(`${encode({ kid: "a" })}.e30.AAAA`)).toEqual({ kid: "a" });
   });
 
-  it("is absent if nothing can be read, and for a token that is accepted or too large", async () => {
-    for (const token of ["opaque", "a.b.c", `${encode({ alg: 5, kid: {} })}.${encode({ iss: [] })}.AAAA`])
+  it("does not appear if nothing can be read, or if the token is accepted or too large", async () => {
+    for (const token of [
+      "opaque",
+      "a.b.c",
+      `${encode({ kid: "a" })}.e30`,
+      `${encode({ alg: 5, kid: {} })}.${encode({ iss: [] })}.AAAA`,
+    ])
       expect(await claimedBy(token)).toBeUndefined();
     expect(await decideToken(await issuer.token({}, { kid: "a" }))).not.toHaveProperty("claimed");
     const token = await issuer.token({}, { kid: "a" });

@@ -66,7 +66,7 @@ describe("the option scopeSources", () => {
     expect(await scopesOf({}, { scopeSources })).toEqual([]);
   });
 
-  it("is a copy, so that later changes have no effect", async () => {
+  it("is copied, so that later changes have no effect", async () => {
     const map: Record<string, string[]> = { Support: ["sessions:read"] };
     const server = createServer({ scopeSources: [{ claim: "roles", map }] });
     map["Support"]?.push("platform:admin");
@@ -75,7 +75,7 @@ describe("the option scopeSources", () => {
     expect((await server.authenticate(token)).scopes).toEqual(["sessions:read"]);
   });
 
-  it("of an issuer replaces the option of the server, and so does its scopesClaim", async () => {
+  it("is replaced by the scopeSources or the scopesClaim of an issuer", async () => {
     const authenticate = (entry: object, options: Partial<ResourceServerOptions>) =>
       createServer({ issuers: [{ ...ENTRIES.control, ...entry }], ...options }).authenticate(
         signedBy(CONTROL, { claims: { aud: "agents-prod", scopes: ["a:a"], scp: "b:b", roles: ["R"] } }),
@@ -149,7 +149,7 @@ describe("a mistake in scopeSources", () => {
 describe("a scopesClaim that lists two claims", () => {
   const options = { scopesClaim: ["scp", "roles"] };
 
-  it("is named in the decision if the token has both and the path leads nowhere", async () => {
+  it("is reported in the decision if the token has both claims and the path finds nothing", async () => {
     expect(await decide({ scp: "a:read", roles: ["R"] }, options)).toMatchObject({
       rejection: "claims",
       claim: "scp.roles",
@@ -162,13 +162,19 @@ describe("a scopesClaim that lists two claims", () => {
     [{ roles: ["R"] }],
     [{}],
     [{ scp: { roles: 5 }, roles: [] }],
-  ])("is not named for another token: %j", async (claims) => {
+  ])("is not reported for another token: %j", async (claims) => {
     const decision = await decide(claims, options);
     expect(decision).toMatchObject({ claim: "scp.roles" });
     expect(decision).not.toHaveProperty("cause");
   });
 
-  it("is a path if the path leads to scopes", async () => {
+  it("is used as a path if the path leads to scopes", async () => {
     expect(await scopesOf({ scp: { roles: ["a:read"] }, roles: [] }, options)).toEqual(["a:read"]);
+  });
+
+  it("is not reported for a single claim that the token does not have", async () => {
+    const decision = await decide({}, { scopesClaim: "scp" });
+    expect(decision).toMatchObject({ rejection: "claims", claim: "scp" });
+    expect(decision).not.toHaveProperty("cause");
   });
 });

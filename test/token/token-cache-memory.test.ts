@@ -3,7 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
 import { type KeyResolver, type VerificationKey } from "../../src/keys/verification-key.ts";
-import { principalBytes, readPrincipal, type Principal } from "../../src/token/principal.ts";
+import { principalWeight, readPrincipal, type Principal } from "../../src/token/principal.ts";
+import { resolveOptions } from "../../src/options/resolve.ts";
 import { TokenCache } from "../../src/token/token-cache.ts";
 import { scopeRulesOf } from "../support/policy.ts";
 import { createServer, issuer, issuesOf } from "../support/resource-servers.ts";
@@ -56,6 +57,12 @@ function read(payload: string): Principal {
   return result.principal;
 }
 
+/** The memory of a principal whose scopes no other principal has. */
+function bytesOf(principal: Principal): number {
+  const { own, shared } = principalWeight(principal);
+  return own + (shared?.weight ?? 0);
+}
+
 const key: VerificationKey = { algorithms: new Set(), material: () => Promise.reject(new Error("unused")) };
 const keys = { holds: () => true } as unknown as KeyResolver;
 const acceptance = { keys, key, endsAt: Infinity };
@@ -64,32 +71,21 @@ const acceptance = { keys, key, endsAt: Infinity };
 function createCache(maxBytes: number, maxEntries = 10_000) {
   const clock = { now: 0 };
   const rules = { maxEntries, maxBytes, maxAgeSeconds: 60 };
-  return { cache: new TokenCache(rules, () => clock.now, principalBytes), clock };
+  return { cache: new TokenCache(rules, () => clock.now, principalWeight), clock };
 }
 
 describe("the estimate of an entry", () => {
-  it.each(PAYLOADS)("is not less than the memory that a principal keeps: %s", (_, payload) => {
-    const kept: Principal[] = [];
-    read(payload());
-    const before = used();
-    for (let count = 0; count < 20; count += 1) kept.push(read(payload()));
-    const growth = used() - before;
-    const estimate = kept.reduce((total, principal) => total + principalBytes(principal), 0);
-    expect(growth).toBeLessThan(estimate);
-  });
-
-  it("leaves room for `maxEntries` usual tokens in the default `maxBytes`", () => {
-    const usual = {
-      iss: "https://login.example/realms/agents",
-      sub: "0b4b1c1e-1f4e-4b6a-9a51-3a3f6a3d9c11",
-      aud: ["agents-prod", "account"],
-      exp: 1_700_000_300,
-      iat: 1_700_000_000,
-      jti: "5d2c0f0e-6c6e-4d0b-8d5b-8f4a2d5f7f10",
-      session_id: "f2a0f7d2-1111-2222-3333-444455556666",
-      scopes: "agents:read agents:web:run sessions:read sessions:write",
+  it.each(PAYLOADS)("exceeds or equals the memory that a principal keeps: %s", (_, payload) => {
+    const excess = (): number => {
+      const kept: Principal[] = [];
+      read(payload());
+      const before = used();
+      for (let count = 0; count < 60; count += 1) kept.push(read(payload()));
+      const growth = used() - before;
+      return growth - kept.reduce((total, principal) => total + bytesOf(principal), 0);
     };
-    expect(principalBytes(read(JSON.stringify(usual)))).toBeLessThan((64 * 1024 * 1024) / 10_000);
+    // The test runner itself allocates meanwhile: the least of three measurements counts.
+    expect(Math.min(excess(), excess(), excess())).toBeLessThan(65_536);
   });
 });
 
@@ -104,7 +100,7 @@ describe("the token cache", () => {
       expect(cache.bytes).toBeLessThanOrEqual(maxBytes);
     }
     expect(used() - before).toBeLessThan(maxBytes + 5 * 1024 * 1024);
-    expect(cache.size).toBeGreaterThan(5);
+    expect(cache.entries).toBeGreaterThan(5);
   });
 
   it("does not keep a token that is larger than maxBytes, and keeps the others", () => {
@@ -112,26 +108,26 @@ describe("the token cache", () => {
     const small = read('{"scopes":[]}');
     cache.set("small", small, acceptance);
     cache.set("large", read(`{"scopes":[],"x":"${"x".repeat(4_000)}"}`), acceptance);
-    expect([cache.get("small"), cache.get("large"), cache.size]).toEqual([small, undefined, 1]);
+    expect([cache.get("small"), cache.get("large"), cache.entries]).toEqual([small, undefined, 1]);
   });
 
-  it("gives entries past their age back without a request for them", () => {
+  it("deletes expired entries without a request for them", () => {
     const { cache, clock } = createCache(1e9);
     const principal = read('{"scopes":[]}');
     for (let token = 0; token < 5_000; token += 1) {
       cache.set(`${token}`, principal, acceptance);
       clock.now += 10;
     }
-    expect(cache.size).toBe(5_000);
+    expect(cache.entries).toBe(5_000);
     clock.now = 65_000;
     cache.set("another", principal, acceptance);
-    expect(cache.size).toBe(4_500);
+    expect(cache.entries).toBe(4_500);
     clock.now = 200_000;
     for (let request = 0; request < 5; request += 1) cache.set("another", principal, acceptance);
-    expect([cache.size, cache.bytes]).toEqual([1, principalBytes(principal)]);
+    expect([cache.entries, cache.bytes]).toEqual([1, bytesOf(principal)]);
     clock.now = 300_000;
     cache.get("another");
-    expect([cache.size, cache.bytes]).toEqual([0, 0]);
+    expect([cache.entries, cache.bytes]).toEqual([0, 0]);
   });
 
   it("counts a token that is verified again as new", () => {
@@ -141,9 +137,42 @@ describe("the token cache", () => {
     cache.set("second", principal, acceptance);
     clock.now = 30_000;
     cache.set("first", principal, acceptance);
-    expect(cache.bytes).toBe(2 * principalBytes(principal));
+    expect(cache.bytes).toBe(bytesOf(principal) + principalWeight(principal).own);
     clock.now = 70_000;
-    expect([cache.get("first"), cache.size]).toEqual([principal, 1]);
+    expect([cache.get("first"), cache.entries]).toEqual([principal, 1]);
+  });
+});
+
+describe("the default limits", () => {
+  it.each([
+    ["the same scopes", (): string => "agents:web:write"],
+    ["scopes of their own", (user: number): string => `agents:a-${user}:write`],
+  ])("remember `maxEntries` usual tokens with %s", (_, ownScope) => {
+    const scopesOf = (user: number) => [
+      ...["agents:read", "agents:run", "sessions:read", "sessions:write"],
+      ...["traces:read", "evals:run", "workflows:read", ownScope(user)],
+    ];
+    const usual = (user: number) => ({
+      iss: "https://login.example/realms/agents",
+      sub: `0b4b1c1e-1f4e-4b6a-9a51-${user}`,
+      aud: ["agents-prod", "account"],
+      azp: "console-web",
+      exp: 1_700_000_300,
+      iat: 1_700_000_000,
+      nbf: 1_700_000_000,
+      auth_time: 1_700_000_000,
+      jti: `5d2c0f0e-6c6e-4d0b-8d5b-${user}`,
+      session_id: `f2a0f7d2-1111-2222-3333-${user}`,
+      tenant: "tenant-europe-central-01-aa",
+      scopes: scopesOf(user),
+    });
+    const options = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+    const rules = resolveOptions(options).tokenCache;
+    const cache = rules && new TokenCache(rules, () => 0, principalWeight);
+    const maxEntries = rules?.maxEntries ?? 0;
+    for (let user = 0; user < maxEntries; user += 1)
+      cache?.set(`${user}`, read(JSON.stringify(usual(user))), acceptance);
+    expect([cache?.entries, maxEntries]).toEqual([10_000, 10_000]);
   });
 });
 

@@ -2,7 +2,7 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { settle } from "../../runtime/pending.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
+import { createScopeCheck, findPrincipal, guard, notesOf } from "../guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
@@ -10,6 +10,7 @@ import {
   misplaced,
   type NoOptions,
 } from "../misuse.ts";
+import { createMetadata } from "../metadata.ts";
 import { readProperty, toAccessRequest } from "../node-request.ts";
 import { send } from "../node-response.ts";
 import { withRole } from "../roles.ts";
@@ -22,12 +23,12 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
 
 /**
  * Protects everything behind it: write `app.use(protect(server))` before the routes, or use it in a mounted
- * router, whose rules are written with the whole path. Refusals are answered; a fault goes to `next(error)`.
+ * router. Rules always have the whole path. It answers refusals, and passes errors to `next(error)`.
  *
  * Each route behind the guard is checked again before it runs, because Express runs the first route that
- * matches, not the route of the narrowest rule. A handler given to `app.use(path, handler)` is not a route:
- * the rule of the path decides alone. A spread copy of a request (`{ ...request }`) loses its prototype, so
- * that routes that no other request has reached are not checked for it.
+ * matches, not the route of the narrowest rule. A handler of `app.use(path, handler)` is not a route: only
+ * the rule of the path decides. A copy of a request (`{ ...request }`) loses its prototype: routes that no
+ * other request has reached are not checked for it.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -48,10 +49,11 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
   const warnOfBody = createBodyWarning();
   let isPlaced = false;
   return withRole("guard", (request, response, next) => {
-    // Once: it takes as long as reading the credential.
-    isPlaced ||= typeof response.setHeader === "function" && typeof next === "function";
+    // Read once, because it takes as long as reading the credential.
+    isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
-    if (readProperty(request, "body") !== undefined) warnOfBody(request);
+    // Behind another guard, the body of a refused request is not read.
+    if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
     watchRoutes(request);
     settle(
       () => {
@@ -62,6 +64,21 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
       next,
     );
   });
+}
+
+/**
+ * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
+ * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
+ * origin.
+ * @throws TypeError for a server without the option `resource`
+ */
+export function metadata(server: ResourceServer): ExpressMiddleware {
+  const find = createMetadata(server);
+  return (request, response, next) => {
+    const answer = find(readMethod(request), readTarget(request));
+    if (answer) send(response, answer);
+    else next();
+  };
 }
 
 /**
@@ -78,8 +95,7 @@ export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
 }
 
 /**
- * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and
- * where no `protect` ran.
+ * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: object): Principal | undefined {

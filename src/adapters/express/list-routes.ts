@@ -1,9 +1,14 @@
 import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
-import { covers } from "../../audit/overlap.ts";
-import { type PatternSegment } from "../../policy/pattern.ts";
-import { parseRoutePattern } from "../../policy/route-fit.ts";
 import { isGuard } from "../roles.ts";
-import { describeUnguarded, isEveryMethod, listRoutes, writeOut } from "../route-list.ts";
+import {
+  describeUnguarded,
+  findPlace,
+  isEveryMethod,
+  listRoutes,
+  type Paths,
+  pathsOf,
+  writeOut,
+} from "../route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -19,7 +24,7 @@ import {
 /**
  * Lists the routes of an Express application (4 and 5) for `server.audit`, nested routers included. Optional
  * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit
- * reports as unreadable regular expressions, and mounts that Express does not report (5.0 to 5.2).
+ * reports regular expressions, and mounts that Express does not report (5.0 to 5.2), as unreadable.
  *
  * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard,
  * every route is marked, and the audit warns.
@@ -69,7 +74,7 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
     if (!route || (known.has(app) && !named.has(app))) continue;
     for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
-      // What is in front of a router alone is not known.
+      // It is not known what runs in front of a single router.
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
       const methods = methodsOf(route);
       const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
@@ -79,7 +84,7 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
   }
 }
 
-/** Everything in the order in which a request reaches it. `left` are the known applications not reached. */
+/** All handlers in the order in which a request reaches them. `left`: the known applications not reached. */
 function* visitAll(
   app: ExpressApplication,
   named: Applications,
@@ -102,23 +107,18 @@ function* visitAll(
 const isMountedAt = (app: ExpressApplication, { mounts }: Visited): boolean =>
   !mounts || (mountPathsOf(app) ?? []).every((path) => mounts.some((mount) => mount.endsWith(path)));
 
-/** `guards` are the paths of each guard in the order that a request reaches them; the route is at `index`. */
 function findUnguarded(
   route: ExpressRoute,
   pattern: string,
   index: number,
   guards: readonly Paths[],
 ): UnguardedPlace | undefined {
-  const first = guards.findIndex((paths) => isCovered(paths, pattern));
-  if (first >= 0 && first < index) return undefined;
-  const hasGuard = guards.some((paths) => paths.length > 0);
+  const place = findPlace(pattern, index, guards);
   const handlers = route.stack.map(({ handle }) => handle);
-  return describeUnguarded(first >= 0 ? "before" : hasGuard ? "outside" : "unknown", handlers);
+  return place && describeUnguarded(place, handlers);
 }
 
-type Paths = readonly (readonly PatternSegment[])[];
-
-/** The paths that a guard runs for; none for any other middleware. */
+/** The paths that a guard runs for; empty for other middleware. */
 function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
   if (isGuard(handle)) return mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`]).flatMap(pathsOf);
   // `app.all("/*path", protect(server))` guards what comes behind it as well.
@@ -126,22 +126,7 @@ function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
   return mounts.flatMap((mount) => patternsOf(route, mount)).flatMap(pathsOf);
 }
 
-const pathsOf = (pattern: string): Paths =>
-  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
-
-/** Whether every path of a route passes a guard: one at `/agents/:id` does not see requests for `/agents`. */
-const isCovered = (guarded: Paths, pattern: string): boolean =>
-  guarded.length > 0 &&
-  pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
-
-/** A router may be case-sensitive: a guard at `/API` is not in front of `/api` then. */
-const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
-  guard.every((own, index) => {
-    const other = route[index];
-    return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
-  });
-
-/** Whether a guard among the handlers of a route runs for a method, or for each of them. */
+/** Whether a guard among the handlers of a route runs for this method, or for every method. */
 const holdsGuard = ({ stack, methods }: ExpressRoute, method: string): boolean =>
   (method === "*" ? Object.keys(methods) : [method.toLowerCase()]).every((one) =>
     stack.some((own) => [undefined, one].includes(own.method) && isGuard(own.handle)),

@@ -1,14 +1,14 @@
-/** How Express shows a request to a middleware. */
+/** How Express passes a request to middleware. */
 import { originForm, pathOf } from "../../request.ts";
 import { type NodeRequest, readProperty } from "../node-request.ts";
 import { type NodeResponse } from "../node-response.ts";
 
 /**
- * The part of Express's request (4 and 5) that is read. `params` is left out: a middleware that declares its
+ * The part of Express's request (4 and 5) that is read. `params` is left out: middleware that declares its
  * type would replace the type that a route infers from its path.
  */
 export interface ExpressRequest extends NodeRequest {
-  /** The method as it was sent, or as an earlier middleware has set it. */
+  /** The method as it was sent, or as earlier middleware has set it. */
   readonly method: string;
   /** The target; a mounted router has removed its prefix. */
   readonly url: string;
@@ -16,7 +16,7 @@ export interface ExpressRequest extends NodeRequest {
   readonly originalUrl: string;
   /** The removed prefix. */
   readonly baseUrl?: string;
-  /** What an earlier body parser has read. */
+  /** The body that an earlier body parser has read. */
   readonly body?: unknown;
   /** The application that handles the request. */
   readonly app?: object;
@@ -25,7 +25,7 @@ export interface ExpressRequest extends NodeRequest {
 /** The part of Express's response that a refusal is written to. */
 export type ExpressResponse = NodeResponse;
 
-/** A middleware typed by what it uses: fits both major versions and keeps the types of route parameters. */
+/** Middleware with only the types that it uses, for both versions. Keeps the types of route parameters. */
 export type ExpressMiddleware = (request: ExpressRequest, response: ExpressResponse, next: Next) => void;
 
 type Next = (error?: unknown) => void;
@@ -39,11 +39,11 @@ export function readTarget(request: ExpressRequest): string {
   const originalUrl = readProperty(request, "originalUrl") as string | undefined;
   const target = joinTarget(readProperty(request, "baseUrl"), url, originalUrl);
   if (target === originalUrl || originalUrl === undefined || readProperty(request, "app")) return target;
-  // Other frameworks remove the path of a mount without keeping it: the rules would be those of another path.
+  // Other frameworks remove the path of a mount and do not store it: the rules of another path would apply.
   const [path, original] = [pathOf(target), pathOf(originalUrl)];
   if (path === original || !(path === "/" || original.endsWith(path))) return target;
   throw new TypeError(
-    "connect, polka or @fastify/middie has removed the path that a middleware is mounted at, which protect needs: mount protect, and Express routers, without a path.",
+    "protect needs the path that it is mounted at, but connect, polka or @fastify/middie has removed it: mount protect, and Express routers, without a path.",
   );
 }
 

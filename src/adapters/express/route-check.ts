@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. Its only sign: Express assigns `request.route` before its handlers. An
- * accessor on the prototype of all requests notices it and puts the check before each handler, once.
+ * The check at the route that runs. Express assigns `request.route` before the handlers of a route run. An
+ * accessor on the prototype of all requests notices this and puts the check in front of each handler, once.
  */
 import { settle } from "../../runtime/pending.ts";
 import { watchProperty } from "../../runtime/watch-property.ts";
@@ -21,7 +21,7 @@ export function watchRoutes(request: object & { readonly app?: object }): void {
   const holder = findHolder(request);
   if (!watched.has(holder)) watch(holder);
   watchApplications(request);
-  // Requests of a plain Node server have no prototype of their own, and get the accessor one by one.
+  // Requests of a plain Node server do not have their own prototype: each of them gets the accessor.
   if (holder !== request) {
     watched.add(prototype);
     Reflect.deleteProperty(request, "route");
@@ -41,8 +41,14 @@ function watchApplications({ app }: { readonly app?: object }): void {
 /** The topmost prototype that Express gives requests: applications inside routers need the accessor too. */
 function findHolder(request: object): object {
   const next = Object.getPrototypeOf(request) as object | null;
-  // Node's prototypes must stay as they are: all servers of the process share them.
-  if (!next || Object.hasOwn(next, "_read") || Object.hasOwn(next, "rawTrailers")) return request;
+  // The prototypes of Node and of all objects must stay as they are: the whole process shares them.
+  if (
+    !next ||
+    next === Object.prototype ||
+    Object.hasOwn(next, "_read") ||
+    Object.hasOwn(next, "rawTrailers")
+  )
+    return request;
   return findHolder(next);
 }
 
@@ -54,12 +60,12 @@ function watch(holder: { readonly route?: unknown }): void {
   watchProperty(holder, "route", putChecks, notesOf);
 }
 
-/** By the layer and not by the handler: other packages may wrap what is assigned to `layer.handle`. */
+/** Stored by layer, not by handler, because other packages may wrap the value of `layer.handle`. */
 const checkedLayers = new WeakSet<ExpressHandler>();
 
 function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   const { handle } = layer;
-  // Error handlers have four parameters; they run for faults only.
+  // Error handlers have four parameters; they run only for errors.
   if (checkedLayers.has(layer) || typeof handle !== "function" || handle.length > 3) return;
   layer.handle = behindCheck(handle as Handler, route);
   if (layer.handle === handle)
@@ -81,7 +87,8 @@ function behindCheck(handle: Handler, route: ExpressRoute): Handler {
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));
 }
 
-const runningRoute = (request: ExpressRequest, route: ExpressRoute): RunningRoute => ({
+/** The route that Express has assigned to a request, for a handler that is about to run. */
+export const runningRoute = (request: ExpressRequest, route: ExpressRoute): RunningRoute => ({
   method: readMethod(request),
   target: readTarget(request),
   patterns: patternsAt(request, route),

@@ -1,4 +1,4 @@
-/** The patterns of a route from the root of the application down, as a request has reached it. */
+/** The whole patterns of a route, from the root of the application, for one request. */
 import { type PatternSegment } from "../../policy/pattern.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
@@ -10,8 +10,8 @@ import { type ExpressRequest } from "./request.ts";
 import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, visit } from "./router.ts";
 
 /**
- * The patterns of a route for this request: behind each mount that Express reports and that the request can
- * have come through, and behind the mount as the request spells it.
+ * The patterns of a route for this request: with each mount that Express reports and that matches the
+ * request, and with the mount as the request spells it.
  */
 export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly string[] {
   const own = ownPatterns(route);
@@ -34,7 +34,7 @@ function ownPatterns(route: ExpressRoute): readonly string[] {
   return patterns;
 }
 
-/** Of an array Express takes the first path that matches; one that only some routers match hides no other. */
+/** Express uses the first path of an array that matches. A path that only some routers match hides none. */
 function firstFitting(patterns: readonly string[], path: Path | undefined): readonly string[] {
   const first = patterns.findIndex((pattern) => {
     const parsed = parsePattern(pattern);
@@ -44,7 +44,7 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
   return first < 0 ? patterns : patterns.slice(0, first + 1);
 }
 
-/** The mounts that Express reports and this request can have come through, and the mount as requested. */
+/** The mounts that Express reports and that match this request, and the mount as requested. */
 function mountsAt(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const path = readPath(baseUrl);
   // A guard may run in an application around `request.app`.
@@ -61,7 +61,7 @@ interface Mount {
   readonly segments: readonly PatternSegment[];
 }
 
-/** The mounts above the routes of an application, as long as it has as many layers. */
+/** The mounts above the routes of an application. Valid while the number of its layers stays the same. */
 interface Tree {
   readonly layers: number;
   countedAt: number;
@@ -107,4 +107,4 @@ function warnOfMounts(owner: object): void {
 }
 
 const UNREPORTED =
-  "Express does not report the path that a router or application is mounted at. Its routes are checked as if the mount were the path that was requested. Express 4 and Express 5.3 or later report mounts; inside an application that a router mounts, protect must be in the application around it.";
+  "Express does not report the path that a router or application is mounted at. Its routes are checked with the mount as it was requested. Express 4 and Express 5.3 or later report mounts. If a router mounts an application, use protect in the application around the router.";

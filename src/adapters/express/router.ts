@@ -23,7 +23,7 @@ export interface Visited {
   readonly app: ExpressApplication;
   readonly handle: unknown;
   readonly route?: ExpressRoute | undefined;
-  /** Patterns of mounts above a route, or of a middleware's own path; `undefined` if Express keeps none. */
+  /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
   readonly mounts: readonly string[] | undefined;
   /** Whether it is an application mounted by `app.use`, which Express hides. */
   readonly isHiddenApplication: boolean;
@@ -37,7 +37,7 @@ interface ExpressLayer {
   readonly rawPath?: unknown;
   /** Whether it is for every path (Express 5). */
   readonly slash?: boolean;
-  /** What the path was compiled to (Express 4). */
+  /** The compiled path (Express 4). */
   readonly regexp?: RegExp & { readonly fast_slash?: boolean };
   readonly keys?: readonly { readonly name: string | number }[];
 }
@@ -51,7 +51,7 @@ const hasStack = (value: unknown): boolean =>
 
 export const isRoute = (value: unknown): value is ExpressRoute => hasStack(value);
 
-/** An application, and not only a router. */
+/** An application, not only a router. */
 export const isApplication = (value: unknown): value is ExpressApplication =>
   typeof value === "function" && "mountpath" in value;
 
@@ -66,7 +66,7 @@ export const parentOf = (app: ExpressApplication): ExpressApplication | undefine
 export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
   toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
-/** Where an application is mounted, from its root down. One that is mounted twice knows the last place. */
+/** Where an application is mounted, from the root. If it is mounted twice, Express stores the last place. */
 export function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const parent = parentOf(app);
   return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
@@ -93,14 +93,14 @@ function* visitRouter(
   }
 }
 
-/** How many layers an application has, to notice that it has changed. */
+/** The number of layers of an application, to notice changes. */
 export function countLayers(app: unknown, above: readonly unknown[] = []): number {
   const router = routerOf(app);
   if (!router || above.includes(router)) return 0;
   return router.stack.reduce((count, { handle }) => count + 1 + countLayers(handle, [...above, router]), 0);
 }
 
-/** Adds a middleware to an application in front of everything it has so far. */
+/** Adds middleware to an application, in front of everything that was added before. */
 export function putInFront(
   app: ExpressApplication & { use(middleware: unknown): unknown },
   middleware: unknown,
@@ -110,10 +110,10 @@ export function putInFront(
   stack?.unshift(...stack.splice(-1));
 }
 
-/** The router of an application or of a layer; `undefined` for a plain middleware. */
+/** The router of an application or of a layer; `undefined` for plain middleware. */
 function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
-  // Express 4 keeps its router under another name, and throws for the name of Express 5.
+  // Express 4 stores its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, attempt(() => holder?.router)];
   return candidates.find((one): one is ExpressRouter => hasStack(one));
 }
@@ -126,7 +126,7 @@ export function toPatterns(path: unknown): readonly string[] | undefined {
   return each.every((patterns) => patterns !== undefined) ? each.flat() : undefined;
 }
 
-/** The patterns of a mount; `undefined` where the router does not keep them, as Express 5.0 to 5.2. */
+/** The patterns of a mount; `undefined` if the router does not store them, as Express 5.0 to 5.2. */
 function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
   if (rawPath !== undefined) return toPatterns(rawPath);
   if (slash ?? regexp?.fast_slash) return [""];
@@ -139,10 +139,10 @@ function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly
   return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
 }
 
-/** What Express 4 makes of a parameter that is a whole segment; until 4.19, the slash was in front. */
+/** The regular expression of Express 4 for a whole-segment parameter; until 4.19 with a slash in front. */
 const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/;
 
-/** The pattern that Express 4 compiled, where it has only texts and parameters that are whole segments. */
+/** The pattern that Express 4 compiled, if all its segments are static texts or parameters. */
 function readExpression(source: string): string | undefined {
   const path = /^\^?(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(source)?.[1];
   const pattern = path?.replaceAll(/\\([/.-])/g, "$1");

@@ -1,54 +1,25 @@
 import fastifyPlugin from "fastify-plugin";
 import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
-import { CHALLENGE_FIELD } from "../../response/challenge.ts";
-import { type Refusal } from "../../response/refusal.ts";
-import { renderBody } from "../../response/rendered-body.ts";
 import { settle } from "../../runtime/pending.ts";
 import { type Principal } from "../../token/principal.ts";
 import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
+import { rememberUpgrade } from "../framework-upgrades.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
-import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { createMetadata } from "../metadata.ts";
 import { withRole } from "../roles.ts";
 import { rememberGuarded } from "./list-routes.ts";
 import { createMiddlewareGuard } from "./middleware.ts";
-import { toPattern } from "./pattern.ts";
+import { endWith, type FastifyReply, send } from "./reply.ts";
+import { type FastifyRequest, readRequest } from "./request.ts";
 
 export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-routes.ts";
-
-/** The part of Fastify's request (4 and 5) that is read. */
-export interface FastifyRequest {
-  /** Node's own request. */
-  readonly raw: NodeRequest;
-  /** The method as it was sent. */
-  readonly method: string;
-  /** The target, rewritten where `rewriteUrl` does that. */
-  readonly url: string;
-  /** The decoded parameters of the route. */
-  readonly params: unknown;
-  /** The route that was matched; without `url`, none was. */
-  readonly routeOptions: { readonly url?: string | undefined };
-  /** The instance of the route. */
-  readonly server: object;
-}
-
-/** The part of Fastify's reply that a refusal is written to. */
-export interface FastifyReply {
-  /** Sets the status. */
-  code(status: number): unknown;
-  /** Sets header fields. */
-  headers(headers: Record<string, string>): unknown;
-  /** Sets a header field, or several with one name. */
-  header(name: string, value: unknown): unknown;
-  /** A header field that was set before. */
-  getHeader(name: string): unknown;
-  /** Sends the body. */
-  send(body: Buffer): unknown;
-}
+export { type FastifyReply } from "./reply.ts";
+export { type FastifyRequest } from "./request.ts";
 
 type Done = (error?: Error) => void;
 
-/** A hook, typed by what it uses: it fits both major versions. */
+/** A hook with only the types that it uses, for both major versions. */
 export type FastifyHook = (request: FastifyRequest, reply: FastifyReply, done: Done) => void;
 
 /** The part of a Fastify instance that is used. */
@@ -81,22 +52,18 @@ export type FastifyPlugin = (instance: FastifyInstance, options: object, done: D
 export function protect(server: ResourceServer, options: NoOptions = {}): FastifyPlugin {
   assertResourceServer(server);
   assertNoOptions(options);
-  const patterns = new Map<string, string>();
-  const patternOf = (url: string): string => {
-    let pattern = patterns.get(url);
-    if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
-    return pattern;
-  };
   const middleware = createMiddlewareGuard(server);
   const hook: FastifyHook = (request, reply, done) => {
-    const { raw, method, routeOptions } = request;
+    const { raw } = request;
+    const isUpgrade = rememberUpgrade(raw, server);
     const hasRouters = middleware.watch(raw, request.server);
-    const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
-    const params = request.params as AccessRequest["params"];
     settle(
-      () =>
-        guard(server, raw, toAccessRequest(raw, request, method, request.url, pattern, params), hasRouters),
-      (refusal) => send(reply, refusal),
+      () => guard(server, raw, readRequest(request), hasRouters),
+      (refusal) => {
+        // If this hook runs before that of @fastify/websocket, nothing else closes the connection.
+        if (isUpgrade) endWith(reply);
+        send(reply, refusal);
+      },
       done,
     );
   };
@@ -108,6 +75,26 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     done();
   };
   return fastifyPlugin(plugin, { name: "scopegate", fastify: ">=4.10" });
+}
+
+/**
+ * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
+ * `app.register(metadata(server))` in front of `protect`. The document is public and has CORS headers for
+ * every origin.
+ * @throws TypeError for a server without the option `resource`
+ */
+export function metadata(server: ResourceServer): FastifyPlugin {
+  const find = createMetadata(server);
+  const hook: FastifyHook = (request, reply, done) => {
+    const answer = find(request.method, request.url);
+    if (answer) send(reply, answer);
+    else done();
+  };
+  const plugin: FastifyPlugin = (instance, _, done) => {
+    instance.addHook("onRequest", hook);
+    done();
+  };
+  return fastifyPlugin(plugin, { name: "scopegate-metadata", fastify: ">=4.10" });
 }
 
 /**
@@ -125,21 +112,9 @@ export function requireScopes(...scopes: readonly string[]): FastifyHook {
 }
 
 /**
- * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and
- * where no `protect` ran.
+ * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: { readonly raw: object }): Principal | undefined {
   return findPrincipal("fastify", request, (request as Partial<typeof request> | undefined)?.raw);
-}
-
-function send(reply: FastifyReply, { status, headers, body }: Refusal): void {
-  reply.code(status);
-  const { [CHALLENGE_FIELD]: challenge, ...others } = headers;
-  reply.headers(others);
-  const present = reply.getHeader(CHALLENGE_FIELD);
-  if (challenge !== undefined)
-    reply.header(CHALLENGE_FIELD, present === undefined ? challenge : [present, challenge].flat());
-  // As bytes: Fastify adds a charset to the type of a string, which JSON does not have (RFC 8259 section 11).
-  reply.send(Buffer.from(renderBody(body)));
 }

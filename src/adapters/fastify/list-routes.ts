@@ -5,7 +5,7 @@ import { toPattern } from "./pattern.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
-  /** The routes as text, to see whether the instance has any. */
+  /** The routes as a string, to find out whether the instance has any. */
   printRoutes(): string;
   /** Adds a hook that runs for each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
@@ -20,9 +20,6 @@ export interface FastifyRoute {
   /** The whole path in Fastify's syntax. */
   readonly url: string;
 }
-
-/** What `printRoutes` returns for an instance without routes, in both major versions. */
-const NO_ROUTES = "(empty tree)";
 
 /**
  * Lists the routes of an instance and its plugins for `server.audit`. Call it right after `fastify()`, before
@@ -49,15 +46,14 @@ const NO_ROUTES = "(empty tree)";
  * ```
  */
 export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
-  if (app.printRoutes() !== NO_ROUTES) {
+  if (app.printRoutes() !== "(empty tree)")
     throw new Error(
-      "routesOf(app) comes too late: the application already has routes that it did not see. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
+      "routesOf(app) is called too late: the application already has routes, which it cannot list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
     );
-  }
   const registered: [instance: object, own: Registration, handlers: readonly unknown[]][] = [];
   let isReady = false;
   app.addHook("onRoute", function (this: object, route) {
-    // Read now: Fastify may register the same object for another path.
+    // Copied now, because Fastify may reuse the object for another path.
     const own = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
     registered.push([this, own, Object.values(route).flat()]);
   });
@@ -67,11 +63,10 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
   });
   return Object.freeze({
     [Symbol.iterator](): Iterator<ListedRoute> {
-      if (!isReady) {
+      if (!isReady)
         throw new Error(
           "The routes of plugins are not registered yet. Write `await app.ready()` before server.audit(routes).",
         );
-      }
       // A hook also applies to routes that were registered before it, so this is only known now.
       const place = holdsGuard(app) ? "plugin" : "unknown";
       const registrations = registered.map(([instance, own, handlers]) =>
@@ -85,7 +80,7 @@ export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute> {
 const guardedInstances = new WeakSet<object>();
 const holdingInstances = new WeakSet<object>();
 
-/** Remembers where `protect` was registered. The prototype of a plugin's instance is the one around it. */
+/** Records where `protect` was registered. The prototype of a plugin's instance is the instance around it. */
 export function rememberGuarded(instance: object): void {
   guardedInstances.add(instance);
   for (const one of lineOf(instance)) holdingInstances.add(one);
@@ -101,4 +96,4 @@ function lineOf(instance: object): readonly object[] {
 }
 
 /** In the syntax of the table, where the parameter `*` of Fastify's wildcard needs a name. */
-const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));
+export const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));

@@ -1,4 +1,4 @@
-/** Guards what @fastify/express and @fastify/middie run: routers of their own, before Fastify's route. */
+/** Guards the middleware of @fastify/express and @fastify/middie, which runs before Fastify's route. */
 import { type ResourceServer } from "../../resource-server.ts";
 import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
@@ -27,7 +27,7 @@ export function createMiddlewareGuard(server: ResourceServer) {
       watchRoutes(raw);
       if (express && !guarded.has(express)) {
         guarded.add(express);
-        // @fastify/express decodes the URL that it passes on, so the application needs a guard of its own.
+        // @fastify/express passes on a decoded URL, so the application needs its own guard.
         putInFront(express, protect(server));
       }
       return true;

@@ -17,7 +17,16 @@ export function toPattern(url: string): string {
     .join("");
 }
 
-/** Leaves `()` of the regular expression behind a parameter, which may hold slashes and colons. */
+const patterns = new Map<string, string>();
+
+/** The pattern of a route. An application has few, so they are cached. */
+export function patternOf(url: string): string {
+  let pattern = patterns.get(url);
+  if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
+  return pattern;
+}
+
+/** Replaces the regular expression behind a parameter by `()`: it may contain slashes and colons. */
 function emptyExpressions(url: string): string {
   let left = "";
   let depth = 0;
@@ -32,7 +41,7 @@ function emptyExpressions(url: string): string {
   return left;
 }
 
-/** A name ends at the characters at which find-my-way ends it; a doubled colon is a colon of the text. */
+/** A name ends where find-my-way ends it; a doubled colon is a colon in the static text. */
 const PARAMETER_AT_END = /(?:^|[^:])(?:::)*:[^:/\-.(]+$/;
 
 const TOKEN = /::|\*|:([^:/\-.(]+)(?:\(\))?|.[^:*]*/gs;

@@ -1,21 +1,21 @@
-/** How Koa shows a request to a middleware, and how a refusal is written to its response. */
+/** How Koa passes a request to middleware, and how a refusal is written to its response. */
 import { attempt } from "../../errors.ts";
 import { originForm, pathOf } from "../../request.ts";
 import { CHALLENGE_FIELD } from "../../response/challenge.ts";
+import { type Answer } from "../../response/refusal.ts";
 import { renderBody } from "../../response/rendered-body.ts";
-import { isPending } from "../../runtime/pending.ts";
-import { type PendingRefusal } from "../guard.ts";
+import { isPending, type Pending } from "../../runtime/pending.ts";
 import { type NodeServerRequest } from "../node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {
   /** Node's own request. */
   readonly req: NodeServerRequest;
-  /** Koa's request, to which body parsers add what they have read. */
+  /** Koa's request, to which body parsers add the body. */
   readonly request?: object;
   /** The application. */
   readonly app?: { readonly context: object };
-  /** The method as it was sent, or as an earlier middleware has set it. */
+  /** The method as it was sent, or as earlier middleware has set it. */
   readonly method: string;
   /** The path of the target; koa-mount has removed its prefix. */
   readonly path: string;
@@ -23,7 +23,7 @@ export interface KoaContext {
   readonly originalUrl: string;
   /** The prefix that koa-mount removed last. It stays when a mounted application passes a request on. */
   readonly mountPath?: string;
-  /** Set by a middleware that makes @koa/router use another path. */
+  /** Set by middleware that makes @koa/router use another path. */
   readonly newRouterPath?: string;
   /** The router of @koa/router that runs. */
   readonly router?: unknown;
@@ -43,13 +43,13 @@ export interface KoaContext {
 
 /** The part of @koa/router that is read. */
 export interface KoaRouter {
-  /** `routerPath` is a path that is routed by instead of the path of the request. */
+  /** `routerPath` replaces the path of the request for routing. */
   readonly opts: { readonly routerPath?: string | undefined };
   /** Its routes and middleware, in order. */
   readonly stack: readonly KoaLayer[];
 }
 
-/** A route of a router, or a middleware, which has no methods. */
+/** A route of a router, or middleware, which has no methods. */
 export interface KoaLayer {
   /** Its pattern, including prefixes, or a regular expression. */
   readonly path: string | RegExp;
@@ -62,28 +62,21 @@ export interface KoaLayer {
 }
 
 export const isRouter = (value: unknown): value is KoaRouter =>
-  (typeof value === "object" || typeof value === "function") &&
-  value !== null &&
-  "opts" in value &&
-  "stack" in value &&
-  Array.isArray(value.stack);
+  "opts" in (Object(value) as object) && Array.isArray((value as Partial<KoaRouter>).stack);
 
-/** A middleware typed by what it uses: fits both major versions and keeps the type of the state. */
+/** Middleware with only the types that it uses, for both major versions. Keeps the type of the state. */
 export type KoaMiddleware = (context: KoaContext, next: () => Promise<unknown>) => Promise<void>;
 
 /** An empty target is refused. */
 const UNREADABLE = { target: "", prefix: "" };
 
-/**
- * Reads the whole target, and the prefix that koa-mount has removed from `path`. If the removed part is not a
- * mount, a middleware has rewritten the path inside a mount, and the target cannot be known.
- */
+/** Reads the whole target, and the prefix that koa-mount removed. A path rewritten in a mount is refused. */
 export function readTarget(context: KoaContext): typeof UNREADABLE {
   const { mountPath, newRouterPath } = context;
   const { url = "" } = context.req;
   if (mountPath === undefined && newRouterPath === undefined && url.startsWith("/"))
     return { target: url, prefix: "" };
-  // Koa's parser throws for some authorities, where its routers would answer 500.
+  // Koa's parser throws for some authorities; its routers would then answer with 500.
   const path = attempt(() => context.path);
   if (path === undefined) return UNREADABLE;
   if (newRouterPath !== undefined)
@@ -94,7 +87,7 @@ export function readTarget(context: KoaContext): typeof UNREADABLE {
   if (path === whole) return { target: url, prefix: "" };
   const prefix = prefixOf(whole, path);
   if (prefix === undefined) return UNREADABLE;
-  // koa-mount leaves its mark if a mounted application passes a request on: the mount is still in the path.
+  // `mountPath` stays set if a mounted application passes a request on; the path then still has the mount.
   const mount = mountPath.replace(/\/$/, "");
   const isMount = prefix.endsWith(mount) || `${path}/`.startsWith(`${mount}/`);
   return isMount ? { target: originalUrl, prefix } : UNREADABLE;
@@ -107,15 +100,19 @@ function prefixOf(whole: string, path: string): string | undefined {
   return prefix.replace(/\/$/, "");
 }
 
-/** Passes a request on, or writes its refusal. */
-export function proceed(context: KoaContext, refusal: PendingRefusal, next: () => unknown): unknown {
+/** Calls `next` for an allowed request, or writes its refusal. */
+export function proceed(
+  context: KoaContext,
+  refusal: Pending<Answer | undefined>,
+  next: () => unknown,
+): unknown {
   if (!refusal) return next();
   if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
   context.status = refusal.status;
   const { [CHALLENGE_FIELD]: challenge, ...headers } = refusal.headers;
   context.set(headers);
   if (challenge !== undefined) context.append(CHALLENGE_FIELD, challenge);
-  // As text: Koa gives an object the type application/json.
+  // As a string: for an object, Koa would set the type application/json.
   context.body = renderBody(refusal.body);
   return undefined;
 }

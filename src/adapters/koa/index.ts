@@ -1,6 +1,6 @@
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard } from "../guard.ts";
+import { createScopeCheck, findPrincipal, guard, notesOf } from "../guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
@@ -8,6 +8,7 @@ import {
   misplaced,
   type NoOptions,
 } from "../misuse.ts";
+import { createMetadata } from "../metadata.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { isGuard, withRole } from "../roles.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
@@ -17,11 +18,12 @@ export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } fr
 export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes.ts";
 
 /**
- * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers.
- * Refusals are answered; a fault is thrown to Koa.
+ * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers. It
+ * answers refusals, and throws errors to Koa.
  *
- * Each route of @koa/router behind the guard is checked again before it runs. Other handlers are decided by
- * the rule of the path alone. Inside a @koa/router the guard throws: the router may skip it for a route.
+ * Each route of @koa/router behind the guard is checked again before it runs. For other handlers, only the
+ * rule of the path decides. Inside a @koa/router the guard throws, because the router may skip it for a
+ * route.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -44,12 +46,14 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
   assertResourceServer(server);
   assertNoOptions(options);
   const warnOfBody = createBodyWarning();
-  // Not an async function: the promise of one would cost as much as the check of a remembered token.
+  // Not an async function: its promise would cost as much as the check of a remembered token.
   const protecting = (context: KoaContext, next: () => Promise<unknown>): unknown => {
-    if (typeof next !== "function" || !("req" in context)) throw misplaced("koa", context, next);
+    if (typeof next !== "function" || !("req" in context) || !("originalUrl" in context))
+      throw misplaced("koa", context, next);
     if (isInsideRouter(context)) throw new TypeError(INSIDE_ROUTER);
-    if ((context.request as { readonly body?: unknown } | undefined)?.body !== undefined)
-      warnOfBody(context.req);
+    // Behind another guard, the body of a refused request is not read.
+    const { body } = Object(context.request) as { readonly body?: unknown };
+    if (body !== undefined && !notesOf(context.req)) warnOfBody(context.req);
     watchRouters(context);
     const request = toAccessRequest(
       context.req,
@@ -69,6 +73,19 @@ const INSIDE_ROUTER =
   "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.";
 
 /**
+ * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
+ * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
+ * origin.
+ * @throws TypeError for a server without the option `resource`
+ */
+export function metadata(server: ResourceServer): KoaMiddleware {
+  const find = createMetadata(server);
+  return async (context, next) => {
+    await proceed(context, find(context.method.toUpperCase(), context.originalUrl), next);
+  };
+}
+
+/**
  * Requires scopes for one route on top of its rule; `<name>` is a route parameter. Needs `protect` before it.
  * @throws ConfigurationError for a scope that no token can be granted
  */
@@ -80,8 +97,7 @@ export function requireScopes(...scopes: readonly string[]): KoaMiddleware {
 }
 
 /**
- * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and
- * where no `protect` ran.
+ * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(context: { readonly req: object }): Principal | undefined {

@@ -9,15 +9,15 @@ import {
 } from "../route-list.ts";
 import { isRouter, type KoaRouter } from "./context.ts";
 
-/** What `routesOf` reads of a Koa application (2 and 3). */
+/** The part of a Koa application (2 and 3) that `routesOf` reads. */
 export interface KoaApplication {
-  /** What was given to `app.use`, in order. */
+  /** The middleware that was passed to `app.use`, in order. */
   readonly middleware: readonly unknown[];
 }
 
 /** Where a listed router or application is mounted. */
 export interface RoutesOptions {
-  /** The path that koa-mount was given: `/api`. Default: none. */
+  /** The path that was passed to koa-mount, such as `/api`. Default: none. */
   readonly prefix?: string;
 }
 
@@ -58,11 +58,10 @@ export function routesOf(
   const { prefix = "" } = options;
   if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
     throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
-  const mount = prefix.replace(/\/$/, "");
-  return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, mount)));
+  return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, prefix.replace(/\/$/, ""))));
 }
 
-/** A router, and why `protect` does not guard it: `undefined` if it does, or for routers listed alone. */
+/** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
 interface UsedRouter {
   readonly router: KoaRouter;
   readonly place: UnguardedRoute | undefined;
@@ -73,17 +72,15 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   if (Array.isArray(alone) && alone.length > 0 && alone.every(isRouter))
     return alone.map((router) => ({ router, place: undefined }));
   const { middleware } = Object(from) as { readonly middleware?: unknown };
-  if (!Array.isArray(middleware)) {
+  if (!Array.isArray(middleware))
     throw new TypeError(
       "routesOf takes a Koa application or routers: write routesOf(app) or routesOf(router).",
     );
-  }
   const routers = middleware.map((one) => (Object(one) as { readonly router?: unknown }).router);
-  if (!routers.some(isRouter)) {
+  if (!routers.some(isRouter))
     throw new TypeError(
       "routesOf finds no router in the application. Call it after app.use(router.routes()). For a mounted or composed router write routesOf(router, { prefix }).",
     );
-  }
   const guard = middleware.findIndex(isGuard);
   return routers.flatMap((router, index) =>
     isRouter(router)
@@ -92,18 +89,15 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   );
 }
 
-/** The place of a router in an application without a guard of its own. */
+/** The place of a router in an application that has no guard. */
 const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
   stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 
-/** A layer without methods, which is a middleware, yields none. */
+/** Returns no route for a layer without methods, because it is middleware. */
 const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
   router.stack.flatMap(({ path, methods, stack }) => {
     const unguarded = place && describeUnguarded(place, stack);
-    return patternsOf(path, mount).map((pattern) => ({ methods, pattern, unguarded }));
+    const whole = mount !== "" && path === "/" ? mount : `${mount}${String(path)}`;
+    const patterns = typeof path === "string" ? writeOut(whole) : [`RegExp ${whole}`];
+    return patterns.map((pattern) => ({ methods, pattern, unguarded }));
   });
-
-function patternsOf(path: string | RegExp, mount: string): readonly string[] {
-  if (typeof path !== "string") return [`RegExp ${mount}${String(path)}`];
-  return writeOut(mount !== "" && path === "/" ? mount : mount + path);
-}

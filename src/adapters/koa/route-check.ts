@@ -1,6 +1,6 @@
 /**
- * The check at the route that runs. @koa/router assigns `context.router` before it lines up the handlers of
- * all routes that match. An accessor on the contexts' prototype notices it and puts a check before them.
+ * The check at the route that runs. @koa/router assigns `context.router` before it collects the handlers of
+ * all matching routes. An accessor on the contexts' prototype notices this and puts a check before them.
  */
 import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, type RunningRoute } from "../guard.ts";
@@ -66,13 +66,13 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   // The target that the router has found its routes for.
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
-  // A route that was matched by another method than the request has now is none of this request.
+  // If the method has changed since the route was matched, the route does not match the request.
   const pattern = prefix === "" ? patternOf(layer) : literalPattern(prefix) + patternOf(layer);
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return { method, target, patterns };
 }
 
-/** Where a route matches more paths than its pattern, no rule can cover it. */
+/** If a route matches more paths than its pattern, no rule can cover it. */
 function patternOf({ path, opts }: KoaLayer): string {
   const isWritten = typeof path === "string" && opts?.end !== false && opts?.pathAsRegExp !== true;
   return isWritten ? path : EXPRESSION;

@@ -2,20 +2,8 @@
 import { type Duplex } from "node:stream";
 import { type RawResponse, renderResponse } from "../../response/raw-response.ts";
 
-/** The part of a socket of `node:net` or `node:tls` that is read and written. */
-export type UpgradeSocket = Pick<
-  Duplex,
-  | "destroyed"
-  | "readable"
-  | "writable"
-  | "readableFlowing"
-  | "on"
-  | "off"
-  | "once"
-  | "end"
-  | "resume"
-  | "destroy"
->;
+/** A socket of `node:net` or `node:tls`, as a server passes it to listeners of `upgrade`. */
+export type UpgradeSocket = Duplex;
 
 /** How long a client may take to read the response and to close, in milliseconds. */
 const LINGER_MS = 2_000;

@@ -30,7 +30,7 @@ afterAll(() => rmSync(root, { recursive: true, force: true }));
 const line = "401, 200 web for reader, 403";
 const SERVED = ["credential_missing 401 option_missing true", "true", line, line, line, line].join("\n");
 
-it("runs no script of scopegate at installation", () => {
+it("runs no install script of scopegate", () => {
   expect(said).not.toMatch(/scopegate.*(?:prepare|install)/);
 });
 

@@ -78,10 +78,12 @@ export const installStrangers = (folder: string, { tarball }: Packed): string =>
     ...Object.entries(COMPILERS).map(([name, version]) => `typescript-${name}@npm:typescript@${version}`),
   ]);
 
-/** The oldest version of each framework that the peer dependencies allow. */
-export const OLDEST_FRAMEWORKS = Object.entries(manifest.peerDependencies).map(
-  ([name, range]) => `${name}@${range.split(" ")[0]?.slice(1) ?? ""}`,
-);
+/** The oldest version of a framework that the peer dependencies allow. */
+export const oldestOf = (name: string): string =>
+  manifest.peerDependencies[name]?.split(" ")[0]?.slice(1) ?? "";
+
+/** The frameworks of the service. */
+export const OLDEST_FRAMEWORKS = ["express", "fastify", "koa"].map((name) => `${name}@${oldestOf(name)}`);
 
 /** Creates a project inside the folder in which everything is installed. */
 export function createProject(

@@ -1,0 +1,91 @@
+/**
+ * The cost of the gate of `scopegate/mcp` for a tool call, in addition to parsing the body and checking the
+ * token.
+ */
+import { type Benchmark, createBudget } from "./benchmark.ts";
+import { createResourceServer, importInternal } from "./built.ts";
+import { awaited, compare, findMeasured, ratioOf, toRows } from "./compare.ts";
+import type * as internals from "./mcp-internals.ts";
+import { AUDIENCE, claimsOf, createSigner } from "./tokens.ts";
+
+const REFERENCE = "JSON.parse and one cached check";
+const GATE = "protectMcp";
+
+const BODIES: Readonly<Record<string, object>> = {
+  "a short call": { agent_id: "web", input: "What is new?" },
+  "a call with 4 kB of text": { agent_id: "web", input: "What is new? ".repeat(315) },
+  "a call with 200 properties": {
+    agent_id: "web",
+    input: Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`property ${index}`, index])),
+  },
+};
+
+const HEADERS: Readonly<Record<string, string>> = { "content-type": "application/json" };
+
+export const mcp: Benchmark = {
+  name: "mcp",
+  title: "MCP: CPU time of the gate for one call of a tool",
+  isGuard: false,
+  async run({ quick, check }) {
+    const { guard, createGate } = await importInternal<typeof internals>("../bench/mcp-internals.ts");
+    const signer = createSigner("HS256");
+    const server = createResourceServer({
+      serviceId: AUDIENCE,
+      algorithm: "HS256",
+      verificationKeys: [signer.text],
+      defaultScopeMappings: {},
+      scopeMappings: { "* /mcp": [], "MCP tools/call run_agent": ["agents:<agent_id>:read"] },
+    });
+    const authorization = `Bearer ${signer.sign({ ...claimsOf(), scopes: ["agents:web:read"] })}`;
+    await server.authenticate(authorization.slice("Bearer ".length));
+    const gate = createGate(server, {});
+    const decide = async (raw: object): Promise<void> => {
+      const request = { method: "POST", target: "/mcp", authorization };
+      if (await guard(server, raw, request, false)) throw new Error("The token is refused.");
+    };
+
+    const rounds =
+      quick || check
+        ? { count: 10, us: 5_000, warmUpUs: 50_000 }
+        : { count: 60, us: 20_000, warmUpUs: 500_000 };
+    const results = [];
+    for (const [name, input] of Object.entries(BODIES)) {
+      const params = { name: "run_agent", arguments: input };
+      const bytes = Buffer.from(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }));
+      const measured = await compare(
+        [
+          awaited(REFERENCE, async () => {
+            await decide({});
+            JSON.parse(bytes.toString());
+          }),
+          awaited(GATE, async () => {
+            const raw = {};
+            await decide(raw);
+            const outcome = await gate({
+              raw,
+              method: "POST",
+              header: (field) => HEADERS[field],
+              body: () => Promise.resolve(bytes),
+              isEmpty: () => false,
+            });
+            if (!("verdict" in outcome)) throw new Error("The call is refused.");
+          }),
+        ],
+        rounds,
+      );
+      results.push({ name, bytes: bytes.length, measured });
+    }
+    return {
+      rows: results.flatMap(({ name, bytes, measured }) =>
+        toRows(`${name}, ${bytes} bytes`, measured, REFERENCE),
+      ),
+      budgets: results.map(({ name, measured }) =>
+        createBudget(
+          `${name}: against ${REFERENCE}`,
+          ratioOf(findMeasured(measured, GATE), findMeasured(measured, REFERENCE)),
+          1.3,
+        ),
+      ),
+    };
+  },
+};

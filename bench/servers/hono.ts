@@ -1,0 +1,38 @@
+import { getRequestListener } from "@hono/node-server";
+import { Hono, type MiddlewareHandler } from "hono";
+import { jwk } from "hono/jwk";
+import { jwt } from "hono/jwt";
+import { createPublicKey } from "node:crypto";
+import { type RequestListener } from "node:http";
+import { createResourceServer } from "scopegate";
+import { protect } from "scopegate/hono";
+import { createFloor } from "./floor.ts";
+import { answer, PATTERN } from "./route.ts";
+import { KID } from "../tokens.ts";
+import { serve } from "./serve.ts";
+
+function create(...guards: readonly MiddlewareHandler[]): RequestListener {
+  const app = new Hono();
+  for (const guard of guards) app.use(guard);
+  app.get(PATTERN, (context) => context.json(answer(context.req.param("agent_id"))));
+  const respond = getRequestListener(app.fetch);
+  return (request, response) => void respond(request, response);
+}
+
+await serve({
+  "no auth": () => create(),
+  floor: ({ publicKey }) => {
+    const isKnown = createFloor(publicKey);
+    return create((context, next) =>
+      isKnown(context.req.header("authorization")) ? next() : Promise.resolve(context.body(null, 401)),
+    );
+  },
+  scopegate: ({ publicKey, issuer, audience }) =>
+    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+  "hono/jwt": ({ publicKey }) => create(jwt({ secret: publicKey, alg: "RS256" })),
+  "hono/jwk": ({ publicKey }) => {
+    const key = createPublicKey(publicKey).export({ format: "jwk" });
+    const known = { ...key, kid: KID, alg: "RS256" };
+    return create(jwk({ keys: [known], alg: ["RS256"] }));
+  },
+});

@@ -1,0 +1,33 @@
+import { type AccessRequest } from "../../request.ts";
+import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { patternOf } from "./pattern.ts";
+
+/** The part of Fastify's request (4 and 5) that is read. */
+export interface FastifyRequest {
+  /** Node's own request. */
+  readonly raw: NodeRequest;
+  /** The method as it was sent. */
+  readonly method: string;
+  /** The target, rewritten where `rewriteUrl` does that. */
+  readonly url: string;
+  /** The decoded parameters of the route. */
+  readonly params: unknown;
+  /** The route that was matched; without `url`, none was. */
+  readonly routeOptions: { readonly url?: string | undefined };
+  /** The instance of the route. */
+  readonly server: object;
+}
+
+/** A request as strings, with the route that Fastify has matched. */
+export function readRequest(request: FastifyRequest): AccessRequest {
+  const { raw, method, routeOptions } = request;
+  const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);
+  return toAccessRequest(
+    raw,
+    request,
+    method,
+    request.url,
+    pattern,
+    request.params as AccessRequest["params"],
+  );
+}

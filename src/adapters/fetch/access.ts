@@ -1,0 +1,33 @@
+import { type Verdict } from "../../pipeline.ts";
+import { type Allowed, type Decision } from "../../policy/decision.ts";
+import { type Principal } from "../../token/principal.ts";
+
+/** An allowed request. */
+export interface Access {
+  /** The caller; `undefined` on public routes, and on optional ones without a token. */
+  readonly principal: Principal | undefined;
+  /** Why the request is allowed. The first access takes as long as the decision itself. */
+  readonly decision: Allowed;
+}
+
+/** A class, because V8 takes microseconds for an object literal with a getter. */
+export class GrantedAccess implements Access {
+  readonly principal: Principal | undefined;
+  readonly #decide: () => Decision;
+
+  constructor({ principal, decision }: Verdict) {
+    this.principal = principal;
+    this.#decide = decision;
+  }
+
+  static isGranted(result: object): result is Access {
+    return #decide in result;
+  }
+
+  get decision(): Allowed {
+    return this.#decide() as Allowed;
+  }
+}
+
+/** By a private property: a polluted prototype must not turn a refusal into access. */
+export const isAccess = (result: Access | Response): result is Access => GrantedAccess.isGranted(result);

@@ -1,0 +1,154 @@
+import { type AccessRequest } from "../../request.ts";
+import { type ResourceServer } from "../../resource-server.ts";
+import { type Verdict } from "../../pipeline.ts";
+import { chain, type Pending } from "../../runtime/pending.ts";
+import { type Principal } from "../../token/principal.ts";
+import { createScopeCheck, findPrincipal, judge, refusalOf } from "../guard.ts";
+import { createMetadata } from "../metadata.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import { type Access, GrantedAccess, isAccess } from "./access.ts";
+import { readWebRequest, targetOf, toResponse, type WebRequest } from "../web-request.ts";
+
+export { type Access, type WebRequest };
+
+/** Decides a request. Returns the access, which has a `decision`, or the response to send, which has none. */
+export type FetchGuard = (request: WebRequest) => Promise<Access | Response>;
+
+/** A handler behind the guard; `rest` is what its host passes after the request. */
+export type GuardedHandler<Requested, Rest extends readonly unknown[]> = (
+  request: Requested,
+  access: Access,
+  ...rest: Rest
+) => Response | Promise<Response>;
+
+/** A handler as hosts call it. It returns a promise unless the decision needs no waiting. */
+export type FetchHandler<Requested, Rest extends readonly unknown[]> = (
+  request: Requested,
+  ...rest: Rest
+) => Response | Promise<Response>;
+
+/** Returns the response to send if the caller of a guarded request lacks the scopes. */
+export type ScopeGuard = (request: WebRequest, params?: Params) => Response | undefined;
+
+type Params = AccessRequest["params"];
+
+/**
+ * Decides Fetch-standard requests: call it before anything else, and return the result if it is a response. A
+ * response has no `decision`. It has no router, so a path not spelled as in the table is refused. Find the
+ * handler by the same `request.url`. An error rejects.
+ *
+ * @throws TypeError for anything but a resource server
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { protect } from "scopegate/fetch";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const guard = protect(server);
+ * export async function fetch(request: Request): Promise<Response> {
+ *   const access = await guard(request);
+ *   if (!("decision" in access)) return access;
+ *   return Response.json({ caller: access.principal?.userId });
+ * }
+ * ```
+ */
+export function protect(server: ResourceServer, options: NoOptions = {}): FetchGuard {
+  assertResourceServer(server);
+  // Otherwise only the guard would run, and never the handler.
+  if (typeof options === "function")
+    throw new TypeError("protect takes no handler: write withScopes(server, handler).");
+  assertNoOptions(options);
+  return async (request) => decide(server, request);
+}
+
+function decide(server: ResourceServer, request: WebRequest): Pending<Access | Response> {
+  if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
+    throw misplaced("fetch", request);
+  return chain(judge(server, request, readWebRequest(request, request), false), toResult, server);
+}
+
+function toResult(verdict: Verdict, server: ResourceServer): Access | Response {
+  const refusal = refusalOf(verdict, server);
+  if (refusal) return toResponse(refusal);
+  return new GrantedAccess(verdict);
+}
+
+/**
+ * Puts `protect` in front of a handler. The handler receives the caller as its second argument, in front of
+ * the arguments that the host passes after the request, for example `env` and `ctx` of Workers. It runs only
+ * for allowed requests. An error is thrown, or rejects.
+ *
+ * @throws TypeError for anything but a resource server and a function
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { withScopes } from "scopegate/fetch";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * export default {
+ *   fetch: withScopes(server, (request, { principal }) => Response.json({ caller: principal?.userId })),
+ * };
+ * ```
+ */
+export function withScopes<
+  Requested extends WebRequest = Request,
+  Rest extends readonly unknown[] = readonly unknown[],
+>(server: ResourceServer, handler: GuardedHandler<Requested, Rest>): FetchHandler<Requested, Rest> {
+  assertResourceServer(server, "withScopes");
+  if (typeof (handler as unknown) !== "function")
+    throw new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...).");
+  const finish = (access: Access | Response, { request, rest }: { request: Requested; rest: Rest }) =>
+    isAccess(access) ? handler(request, access, ...rest) : access;
+  // Not an async function: its promise would cost as much as the check of a remembered token.
+  return (request, ...rest) => chain(decide(server, request), finish, { request, rest });
+}
+
+/**
+ * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: call the
+ * function that it returns in front of the guard. It returns `undefined` for any other request. The document
+ * is public and has CORS headers for every origin.
+ * @throws TypeError for a server without the option `resource`
+ */
+export function metadata(server: ResourceServer): (request: WebRequest) => Response | undefined {
+  const find = createMetadata(server);
+  return ({ method, url }) => {
+    const answer = find(method, targetOf(url));
+    return answer && toResponse(answer);
+  };
+}
+
+/**
+ * Requires scopes for one route, on top of its rule; `<name>` stands for a property of `params`, which your
+ * router found. Needs the guard of `protect` or `withScopes` in front of it, with the same request object.
+ *
+ * @throws TypeError without a scope
+ * @throws ConfigurationError for a scope that no token can be granted
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { requireScopes, withScopes } from "scopegate/fetch";
+ *
+ * const server = createResourceServer({ serviceId: "logs", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const mayReadLogs = requireScopes("logs:<agent_id>:read");
+ * export const GET = withScopes(server, (request) => mayReadLogs(request, { agent_id: "web" }) ?? new Response("[]"));
+ * ```
+ */
+export function requireScopes(...scopes: readonly string[]): ScopeGuard {
+  const checkScopes = createScopeCheck(scopes, UNGUARDED);
+  return (request, params) => {
+    const refusal = checkScopes(request, params);
+    return refusal && toResponse(refusal);
+  };
+}
+
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and if
+ * no `protect` ran. A clone of a request is another request, without a caller.
+ * @throws TypeError for an object of another framework
+ */
+export function principalOf(request: object): Principal | undefined {
+  return findPrincipal("fetch", request, request);
+}
+
+const UNGUARDED =
+  "Pass the same request object to the guard of protect or withScopes first: a clone is another request.";

@@ -1,0 +1,54 @@
+/** How Hono passes a request to middleware, and how a refusal becomes its response. */
+import { attempt } from "../../errors.ts";
+import { pathOf } from "../../request.ts";
+import { CHALLENGE_FIELD } from "../../response/challenge.ts";
+import { type Answer } from "../../response/refusal.ts";
+import { renderBody } from "../../response/rendered-body.ts";
+import { isPending, type Pending } from "../../runtime/pending.ts";
+import { targetOf, type WebRequest } from "../web-request.ts";
+import { encodeText } from "./pattern.ts";
+
+/** The part of Hono's context (4) that is read and written. */
+export interface HonoContext {
+  /** The request, which earlier middleware may have replaced, and the path that Hono found routes for. */
+  readonly req: { readonly raw: WebRequest; readonly path: string };
+  /** Whether the response is set. */
+  readonly finalized: boolean;
+  /** The response. */
+  res: Response;
+  /** Sets a header field of the response, or adds one. */
+  header(name: string, value: string, options?: { readonly append?: boolean }): unknown;
+  /** Creates a response with the header fields that were set. */
+  body(text: string, status: number): Response;
+}
+
+/** Middleware with only the types that it uses. Keeps the types of the context and of route parameters. */
+export type HonoMiddleware = (context: HonoContext, next: Next) => Promise<Response | undefined>;
+export type Next = () => Promise<void>;
+
+/** The target as it was sent; if the application has its own `getPath`, the path that it returned. */
+export function readTarget({ req: { path, raw } }: HonoContext): string {
+  const target = targetOf(raw.url);
+  const text = pathOf(target);
+  const isPath = (read?: string) => read === path || read === `${path}/`;
+  // The core refuses a target with a fragment, which Hono cuts off.
+  if (isPath(text) || target.includes("#")) return target;
+  if (isPath(attempt(() => decodeURI(text.replaceAll("%25", "%2525"))))) return target;
+  return encodeText(path).replaceAll("?", "%3F") + target.slice(text.length);
+}
+
+/** Calls `next` for an allowed request, or returns the response of its refusal. */
+export function proceed(
+  context: HonoContext,
+  refusal: Pending<Answer | undefined>,
+  next: () => unknown,
+): unknown {
+  if (!refusal) return next();
+  if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
+  for (const [name, value] of Object.entries(refusal.headers))
+    context.header(name, value, { append: name === CHALLENGE_FIELD });
+  const response = context.body(renderBody(refusal.body), refusal.status);
+  // Hono ignores a returned response if an earlier middleware has set one.
+  if (context.finalized) context.res = response;
+  return response;
+}

@@ -1,0 +1,85 @@
+import { type AccessRequest } from "../../request.ts";
+import { type ResourceServer } from "../../resource-server.ts";
+import { type Principal } from "../../token/principal.ts";
+import { createScopeCheck, findPrincipal, guard, shareVerdicts } from "../guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import { createMetadata } from "../metadata.ts";
+import { withRole } from "../roles.ts";
+import { readWebRequest, targetOf } from "../web-request.ts";
+import { type HonoContext, type HonoMiddleware, type Next, proceed, readTarget } from "./context.ts";
+import { checkRoutes } from "./route-check.ts";
+
+export { type HonoContext, type HonoMiddleware } from "./context.ts";
+export { routesOf } from "./list-routes.ts";
+export { type HonoRoute } from "./route-check.ts";
+
+/**
+ * Protects everything that is registered after it: write `app.use(protect(server))` in front of the routes.
+ * It answers refusals, and throws errors to `app.onError`. Each route is checked again before it runs.
+ *
+ * Functions with a `next` that are registered for every method below a path, as by `app.use("/api/*", ...)`,
+ * `app.all("/api/*", ...)` and `mount`, are not routes: only the rule of the path decides.
+ *
+ * @throws TypeError for anything but a resource server
+ * @example
+ * ```ts
+ * import { Hono } from "hono";
+ * import { createResourceServer } from "scopegate";
+ * import { principalOf, protect } from "scopegate/hono";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = new Hono();
+ * app.use(protect(server));
+ * app.get("/agents/:agent_id", (c) => c.json({ caller: principalOf(c)?.userId }));
+ * ```
+ */
+export function protect(server: ResourceServer, options: NoOptions = {}): HonoMiddleware {
+  assertResourceServer(server);
+  assertNoOptions(options);
+  const protecting = (context: HonoContext, next: Next): unknown => {
+    if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
+    checkRoutes(context);
+    const request = readWebRequest(context.req.raw, context, readTarget(context));
+    const refusal = guard(server, context, request, true);
+    // tRPC passes on the request, and not the context.
+    shareVerdicts(context, context.req.raw);
+    return proceed(context, refusal, next);
+  };
+  return withRole("guard", protecting as HonoMiddleware);
+}
+
+/**
+ * Serves the metadata of the option `resource` (RFC 9728) to OAuth clients, such as those of MCP: write
+ * `app.use(metadata(server))` in front of `protect`. The document is public and has CORS headers for every
+ * origin.
+ * @throws TypeError for a server without the option `resource`
+ */
+export function metadata(server: ResourceServer): HonoMiddleware {
+  const find = createMetadata(server);
+  const serving = (context: HonoContext, next: Next): unknown => {
+    const { method, url } = context.req.raw;
+    return proceed(context, find(method, targetOf(url)), next);
+  };
+  return serving as HonoMiddleware;
+}
+
+/**
+ * Requires scopes for one route on top of its rule; `<name>` is a route parameter. Needs `protect` before it.
+ * @throws ConfigurationError for a scope that no token can be granted
+ */
+export function requireScopes(...scopes: readonly string[]): HonoMiddleware {
+  const check = createScopeCheck(scopes);
+  const checking = (context: HonoContext, next: Next): unknown => {
+    const req = context.req as HonoContext["req"] & { param(): AccessRequest["params"] };
+    return proceed(context, check(context, req.param()), next);
+  };
+  return withRole("scope check", checking as HonoMiddleware);
+}
+
+/**
+ * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and if
+ * no `protect` ran, as in a mounted application.
+ * @throws TypeError for an object of another framework
+ */
+export const principalOf = (context: { readonly req: object }): Principal | undefined =>
+  findPrincipal("hono", context, context);

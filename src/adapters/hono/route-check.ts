@@ -1,0 +1,75 @@
+/**
+ * The check at the route that runs. Hono calls all handlers that its router found, in order of registration.
+ * It reads each from an array before it runs. The check is put in front of the handler there, once.
+ */
+import { guardRoute } from "../guard.ts";
+import { type HonoContext, type Next, proceed, readTarget } from "./context.ts";
+import { toPattern } from "./pattern.ts";
+
+/** A handler that a Hono application has registered. */
+export interface HonoRoute {
+  /** The path of the application that it was registered in. */
+  readonly basePath: string;
+  /** Its whole path in Hono's syntax. */
+  readonly path: string;
+  /** In upper case; `ALL` for every method. */
+  readonly method: string;
+  /** The function, or a wrapper of it. */
+  readonly handler: unknown;
+}
+
+type Handler = (context: HonoContext, next: Next) => unknown;
+type Matched = [handler: Handler, route: HonoRoute];
+
+const seen = new WeakSet<Matched>();
+
+/** Checks every route that this request reaches from now on, for each guard that it has passed. */
+export function checkRoutes({ req }: HonoContext): void {
+  for (const [matched] of matchedOf(req)) {
+    if (seen.has(matched)) continue;
+    if (isRoute(matched[1])) matched[0] = behindCheck(...matched);
+    seen.add(matched);
+  }
+}
+
+/**
+ * Whether a handler belongs to a route. `app.use` and `app.mount` register functions with a `next` for every
+ * method below a path. Such functions are not routes, because Hono does not report how they were registered.
+ */
+export const isRoute = ({ method, path, handler }: HonoRoute): boolean =>
+  method !== "ALL" || !path.endsWith("*") || unwrap(handler).length < 2;
+
+/** The function that was registered, behind the error handler of an application given to `route`. */
+export function unwrap(handler: unknown): Handler {
+  const { __COMPOSED_HANDLER: inner } = handler as { readonly __COMPOSED_HANDLER?: unknown };
+  return inner ? unwrap(inner) : (handler as Handler);
+}
+
+function behindCheck(handler: Handler, { method: own, path }: HonoRoute): Handler {
+  const written = [toPattern(path)];
+  const find = (context: HonoContext) => {
+    const { method } = context.req.raw;
+    // If the method has changed since the route was matched, the route does not match the request.
+    const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(own) ? written : undefined;
+    return { method, target: readTarget(context), patterns };
+  };
+  return (context, next) =>
+    proceed(
+      context,
+      guardRoute(context, () => find(context)),
+      () => handler(context, next),
+    );
+}
+
+/** Where requests store the result of the router, by prototype: each copy of Hono has its own symbol. */
+const keys = new WeakMap<object, symbol>();
+
+function matchedOf(req: object): readonly (readonly [Matched, ...unknown[]])[] {
+  const prototype = Object.getPrototypeOf(req) as object;
+  const read = (key: symbol) => (Reflect.get(req, key) as readonly unknown[] | undefined)?.[0];
+  const symbols = Object.getOwnPropertySymbols;
+  const key = keys.get(prototype) ?? symbols(prototype).find((one) => Array.isArray(read(one)));
+  if (!key) throw new TypeError("protect cannot check the routes of this Hono: install Hono 4.8 or later.");
+  keys.set(prototype, key);
+  return read(key) as ReturnType<typeof matchedOf>;
+}

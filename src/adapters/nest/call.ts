@@ -1,0 +1,79 @@
+/** How the guard of NestJS reads, decides and refuses the call of a handler. */
+import { type ExecutionContext, HttpException } from "@nestjs/common";
+import { type AccessRequest } from "../../request.ts";
+import { type ResourceServer } from "../../resource-server.ts";
+import { type Refusal } from "../../response/refusal.ts";
+import { chain } from "../../runtime/pending.ts";
+import { literalPattern } from "../../policy/render-pattern.ts";
+import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
+import { patternsAt } from "../express/route-patterns.ts";
+import { type ExpressRoute } from "../express/router.ts";
+import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
+import { type FastifyRequest, readRequest } from "../fastify/request.ts";
+import { guard, guardRoute, type PendingRefusal, type RunningRoute, verdictOf } from "../guard.ts";
+import { type NodeRequest, toAccessRequest } from "../node-request.ts";
+import { send } from "../node-response.ts";
+
+export interface Call {
+  readonly raw: NodeRequest;
+  /** Omitted for a GraphQL resolver, which has no route. */
+  readonly seen?: AccessRequest;
+  /** The route that runs; omitted if only the guard in front knows the path. */
+  readonly running?: RunningRoute | undefined;
+  /** Answers the request; omitted for a GraphQL resolver. */
+  readonly answer?: (refusal: Refusal) => void;
+}
+
+type Raw = NodeRequest & { readonly raw?: NodeRequest };
+type Routed = ExpressRequest & Pick<AccessRequest, "params"> & { readonly route: ExpressRoute };
+
+/** @throws Error for a handler that no HTTP request reaches: there is no credential to read */
+export function readCall(context: ExecutionContext): Call {
+  const type = context.getType<string>();
+  const [request, response, graph] = context.getArgs<[object, unknown, { readonly req?: Raw } | undefined]>();
+  if (type === "http" && "routeOptions" in request) {
+    const { raw } = request as FastifyRequest;
+    const seen = readRequest(request as FastifyRequest);
+    const patterns = seen.matchedPattern === undefined ? undefined : [seen.matchedPattern];
+    const answer = (refusal: Refusal): void => sendReply(response as FastifyReply, refusal);
+    return { raw, seen, running: { ...seen, patterns }, answer };
+  }
+  if (type === "http") {
+    const raw = request as Routed;
+    const seen = toAccessRequest(raw, raw, readMethod(raw), readTarget(raw), undefined, raw.params);
+    const answer = (refusal: Refusal): void => send(response as ExpressResponse, refusal);
+    return { raw, seen, running: { ...seen, patterns: patternsAt(raw, raw.route) }, answer };
+  }
+  const raw = type === "graphql" ? (graph?.req?.raw ?? graph?.req) : undefined;
+  if (raw) return { raw, running: mountOf(raw as ExpressRequest) };
+  throw new Error(
+    `scopegate/nest cannot decide who calls a handler of type \`${type}\`: it has no HTTP request. A GraphQL context needs the request as \`req\`. Handlers of other types need their own guard: use protect(server) on the controllers only.`,
+  );
+}
+
+/** In Express, GraphQL also answers every path below its own, whatever rule that path has. */
+function mountOf(request: ExpressRequest): RunningRoute | undefined {
+  if (!request.baseUrl) return undefined;
+  const patterns = [literalPattern(request.baseUrl)];
+  return { method: readMethod(request), target: readTarget(request), patterns };
+}
+
+/** Throws for a resolver. For a handler, filters of the application would write a second response. */
+export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolean> {
+  // With a message: without one, NestJS would show the name of the exception.
+  if (!answer) throw new HttpException({ ...refusal.body, message: refusal.body.detail }, refusal.status);
+  answer(refusal);
+  return new Promise<boolean>(() => undefined);
+}
+
+/** Checks the rule of the path, unless a guard in front of NestJS has, and the rule of the route. */
+export function decide(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
+  const verdict = verdictOf(raw, server);
+  if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
+  const refusal =
+    verdict || !seen ? undefined : guard(server, raw, seen, true, Reflect.get(raw, "app") as object);
+  return chain(refusal, (known) => known ?? (running && guardRoute(raw, () => running)), undefined);
+}
+
+const UNDECIDED =
+  "No guard has allowed the HTTP request of this GraphQL resolver. Write a rule for POST /graphql, and app.use(protect(server)) of scopegate/express or app.register(protect(server)) of scopegate/fastify.";

@@ -1,0 +1,65 @@
+/** The routes that NestJS registers at the adapter of its platform, which does not store their handlers. */
+import { type INestApplication, RequestMethod } from "@nestjs/common";
+import { type ListedRoute } from "../../audit/coverage.ts";
+import { type ResourceServer } from "../../resource-server.ts";
+import { toWrittenPattern } from "../fastify/list-routes.ts";
+import { listRoutes, type Registration, writeOut } from "../route-list.ts";
+
+/** The adapter of the platform that an application runs on. */
+export type Adapter = ReturnType<INestApplication["getHttpAdapter"]>;
+
+export const PUBLIC = "scopegate:public";
+
+/** From `reflect-metadata`, which NestJS loads. */
+const metadata = Reflect as unknown as { getMetadata(key: string, of: object): unknown };
+export const isPublic = (handler: object): boolean => metadata.getMetadata(PUBLIC, handler) === true;
+
+const notes = new WeakMap<Adapter, (Registration & { readonly isPublic: boolean })[]>();
+const wrappers = new WeakSet<object>();
+
+const METHODS = Object.keys(RequestMethod).map((name) => name.toLowerCase());
+
+/** Records the routes that NestJS registers from now on, until `finishRoutes`. */
+export function noteRoutes(adapter: Adapter): void {
+  const noted = notes.get(adapter) ?? [];
+  notes.set(adapter, noted);
+  const isFastify = adapter.getType() === "fastify";
+  for (const name of METHODS) {
+    const register: unknown = Reflect.get(adapter, name);
+    if (typeof register !== "function" || Object.hasOwn(adapter, name)) continue;
+    const methods = [name === "all" ? "*" : name.toUpperCase()];
+    const wrapper = (...given: readonly [path: unknown, handler?: unknown]): unknown => {
+      const [path, handler] = given;
+      if (typeof path === "string" && typeof handler === "function")
+        for (const pattern of writeOut(isFastify ? toWrittenPattern(path) : path || "/"))
+          noted.push({ methods, pattern, isPublic: isPublic(handler) });
+      return Reflect.apply(register, adapter, given) as unknown;
+    };
+    Reflect.set(adapter, name, wrapper);
+    wrappers.add(wrapper);
+  }
+}
+
+/** @throws Error for a handler with `@Public()` whose route has another rule */
+export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
+  for (const name of METHODS)
+    if (wrappers.has(Reflect.get(adapter, name) as object)) Reflect.deleteProperty(adapter, name);
+  const marked = notes.get(adapter)?.filter(({ isPublic }) => isPublic) ?? [];
+  for (const { method, pattern, rule, parts } of server.audit(listRoutes(marked)).routes) {
+    if ([rule, ...parts].every((one) => one?.requirement === "public")) continue;
+    throw new Error(
+      `A handler has @Public(), but its route is not public in the table. Write "${method} ${pattern}": "public" in scopeMappings, or remove @Public().`,
+    );
+  }
+}
+
+/**
+ * Lists the routes of the controllers for `server.audit`, with global prefix and version. Call it after
+ * `app.init()`. It does not list routes that are registered directly at Express or Fastify.
+ * @throws Error if the application does not import `ScopegateModule`, or is not initialized
+ */
+export function routesOf(app: Pick<INestApplication, "getHttpAdapter">): readonly ListedRoute[] {
+  const noted = notes.get(app.getHttpAdapter());
+  if (noted) return listRoutes(noted);
+  throw new Error("routesOf(app) found no routes: import ScopegateModule, and call it after app.init().");
+}

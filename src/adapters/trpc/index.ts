@@ -1,0 +1,125 @@
+import { type ResourceServer } from "../../resource-server.ts";
+import { pipelineOf } from "../../pipeline.ts";
+import { CHALLENGE_FIELD } from "../../response/challenge.ts";
+import { type Refusal } from "../../response/refusal.ts";
+import { chain } from "../../runtime/pending.ts";
+import { type Principal } from "../../token/principal.ts";
+import { guardOperations, verdictOf } from "../guard.ts";
+import { assertResourceServer } from "../misuse.ts";
+import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
+
+export { routesOf, type TrpcRouter, type TrpcRoutesOptions } from "./list-routes.ts";
+export { type TrpcOptions };
+
+/** The part of the options of `createContext` that is read. It is the same in all adapters of tRPC. */
+export interface TrpcContextOptions {
+  /** The request that the guard has decided: of Node.js, Express, Fastify or the Fetch standard. */
+  readonly req: object;
+  /** What tRPC is about to run. */
+  readonly info: {
+    /** Each procedure, by its name with dots. */
+    readonly calls: readonly { readonly path: string }[];
+  };
+  /** The response of Node.js, Express or Fastify. */
+  readonly res?: object;
+  /** The headers of the response, in the adapter for the Fetch standard. */
+  readonly resHeaders?: Pick<Headers, "append">;
+}
+
+/** The context of a procedure; add your own properties to it. */
+export interface TrpcContext {
+  /** The caller; `undefined` if every procedure of the request is public, or optional without a token. */
+  readonly principal: Principal | undefined;
+}
+
+/**
+ * Protects the procedures of a tRPC router: pass the function that it returns as `createContext`. Before any
+ * procedure runs, the rule of each one is checked, such as `POST /trpc/user.remove`. All of them run, or
+ * none. If you add to the context, `await` the function: `{ ...(await protectedContext(options)), db }`.
+ *
+ * It needs `protect(server)` of the HTTP framework in front of the router. A batch is then decided by the
+ * rules of its procedures, so the table needs no rule for the path of the batch. Refusals of `createContext`
+ * are tRPC errors. Refusals of the HTTP guard are problem details.
+ *
+ * It does not protect calls over WebSockets, which are made after `createContext`: it throws there.
+ *
+ * @throws TypeError for anything but a resource server, and without `prefix`
+ * @example
+ * ```ts
+ * import { createExpressMiddleware } from "@trpc/server/adapters/express";
+ * import { initTRPC } from "@trpc/server";
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { protect } from "scopegate/express";
+ * import * as trpc from "scopegate/trpc";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   scopeMappings: { "GET /trpc/whoami": [] },
+ * });
+ * const t = initTRPC.context<trpc.TrpcContext>().create();
+ * const router = t.router({ whoami: t.procedure.query(({ ctx }) => ctx.principal?.userId) });
+ * const createContext = trpc.protect(server, { prefix: "/trpc" });
+ * express().use(protect(server)).use("/trpc", createExpressMiddleware({ router, createContext }));
+ * ```
+ */
+export function protect(
+  server: ResourceServer,
+  options: TrpcOptions,
+): (options: TrpcContextOptions) => TrpcContext | Promise<TrpcContext> {
+  assertResourceServer(server);
+  const pathOf = createPathOf("protect", options);
+  pipelineOf(server).table.declareBatches(pathOf("").slice(0, -1));
+  return (call) => {
+    const { req, info } = call;
+    const calls = (info as TrpcContextOptions["info"] | undefined)?.calls ?? [];
+    if (calls.length === 0) throw new Error(NO_CALLS);
+    const raw = ((req as { readonly raw?: object }).raw ?? req) as { readonly method?: string };
+    const targets = [...new Set(calls.map(({ path }) => path))].map(pathOf);
+    const { method = "" } = raw;
+    const decided = guardOperations(server, raw, (pipeline, verdict) => {
+      const governing = pipeline.table.forOperations(verdict.governing, method, targets);
+      return pipeline.decideAgain(verdict, governing, { ...verdict.request, method });
+    });
+    return chain(decided, finish, { call, server, raw });
+  };
+}
+
+interface Asked {
+  readonly call: TrpcContextOptions;
+  readonly server: ResourceServer;
+  readonly raw: object;
+}
+
+function finish(refusal: Refusal | undefined, { call, server, raw }: Asked): TrpcContext {
+  if (!refusal) return { principal: verdictOf(raw, server)?.principal };
+  const { [CHALLENGE_FIELD]: challenge } = refusal.headers;
+  if (challenge !== undefined) addChallenge(call, challenge);
+  throw toTrpcError(refusal);
+}
+
+function addChallenge({ res, resHeaders }: TrpcContextOptions, challenge: string): void {
+  const { raw } = Object(res) as { readonly raw?: object };
+  const response = (raw ?? res) as Partial<Pick<ServerResponse, "appendHeader">> | undefined;
+  response?.appendHeader?.(CHALLENGE_FIELD, challenge);
+  resHeaders?.append(CHALLENGE_FIELD, challenge);
+}
+
+interface ServerResponse {
+  appendHeader(name: string, value: string): unknown;
+}
+
+const CODES: Readonly<Record<number, string>> = {
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  403: "FORBIDDEN",
+  503: "SERVICE_UNAVAILABLE",
+};
+
+/** tRPC accepts any error with this name as its own, so its class need not be imported. */
+const toTrpcError = ({ status, body }: Refusal): Error =>
+  Object.assign(new Error(body.detail), { name: "TRPCError", code: CODES[status] });
+
+const NO_CALLS =
+  'tRPC did not report which procedures it runs, so no rule can be checked. protect of "scopegate/trpc" is for HTTP with @trpc/server 11: it cannot protect calls over WebSockets.';

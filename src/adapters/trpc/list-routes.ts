@@ -1,0 +1,64 @@
+import { type ListedRoute } from "../../audit/coverage.ts";
+import { literalPattern } from "../../policy/render-pattern.ts";
+import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
+
+/** The part of a tRPC router (11) whose procedures are listed. */
+export interface TrpcRouter {
+  /** The definition of the router. */
+  readonly _def: {
+    /** Each procedure, by its name with dots. */
+    readonly procedures: object;
+    /** The routers that are loaded when one of their procedures is first called. */
+    readonly lazy?: Readonly<Record<string, { readonly load: () => Promise<unknown> }>>;
+  };
+}
+
+/** How a router is served. */
+export interface TrpcRoutesOptions extends TrpcOptions {
+  /** The `allowMethodOverride` of the tRPC adapter: queries and subscriptions answer POST as well. */
+  readonly allowMethodOverride?: boolean;
+}
+
+/**
+ * Lists the procedures of a tRPC router for `server.audit`: queries and subscriptions are `GET`, mutations
+ * are `POST`. Routers that tRPC would load later are loaded now. It does not show whether `protect` runs in
+ * front of the router.
+ *
+ * @throws TypeError without `prefix`, and for anything but a tRPC router
+ * @example
+ * ```ts
+ * import { initTRPC } from "@trpc/server";
+ * import { createResourceServer } from "scopegate";
+ * import { routesOf } from "scopegate/trpc";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const t = initTRPC.create();
+ * const router = t.router({ agents: t.procedure.query(() => []) });
+ * server.audit(await routesOf(router, { prefix: "/trpc" })).orThrow();
+ * ```
+ */
+export async function routesOf(
+  router: TrpcRouter,
+  options: TrpcRoutesOptions,
+): Promise<readonly ListedRoute[]> {
+  const { allowMethodOverride, ...served } = Object(options) as TrpcRoutesOptions;
+  const pathOf = createPathOf("routesOf", served, KNOWN);
+  const { _def: { procedures, lazy = {} } = {} } = Object(router) as Partial<TrpcRouter>;
+  if (!procedures)
+    throw new TypeError('routesOf takes a tRPC router: routesOf(router, { prefix: "/trpc" }).');
+  // A router that is loaded leaves the list, and may add others to it.
+  for (let [next] = Object.values(lazy), last; next && next !== last; [next] = Object.values(lazy)) {
+    last = next;
+    await next.load();
+  }
+  const methodsOfReads = allowMethodOverride ? ["GET", "POST"] : ["GET"];
+  const routes = Object.entries(procedures).flatMap(([name, procedure]) => {
+    const { _def } = procedure as { readonly _def: { readonly type: string } };
+    const pattern = literalPattern(pathOf(name));
+    const methods = _def.type === "mutation" ? ["POST"] : methodsOfReads;
+    return methods.map((method) => Object.freeze({ method, pattern }));
+  });
+  return Object.freeze(routes);
+}
+
+const KNOWN = "It takes `prefix`, `pathSeparator` and `allowMethodOverride`.";

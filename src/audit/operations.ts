@@ -1,0 +1,52 @@
+/** The operations of an MCP server against the rules of the table. */
+import { type CompiledTable } from "../policy/compile-rules.ts";
+import { findOperationMistake, methodOf } from "../policy/operation.ts";
+import { type UnmappedRoutes } from "../policy/policy.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import { type ListedRoute } from "./coverage.ts";
+import { unreached, unreadable } from "./findings.ts";
+import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
+
+export const isOperationRoute = ({ method }: ListedRoute): boolean => method === OPERATION_METHOD;
+
+/** Each operation with its rule. Unreached rules are reported only if operations are listed. */
+export function auditOperations(
+  { rules, operations: table }: CompiledTable,
+  operations: readonly ListedRoute[],
+  fate: UnmappedRoutes,
+): { readonly routes: readonly AuditedRoute[]; readonly findings: readonly AuditFinding[] } {
+  if (operations.length === 0) return { routes: [], findings: [] };
+  const findings: AuditFinding[] = [];
+  const routes: AuditedRoute[] = [];
+  const reached = new Set<unknown>();
+  for (const operation of operations) {
+    const mistake = findOperationMistake(operation.pattern);
+    if (mistake) {
+      findings.push({ ...unreadable(operation, mistake), hint: mistake.hint });
+      continue;
+    }
+    const compiled = table.find(operation.pattern);
+    if (compiled) reached.add(compiled);
+    else findings.push(unmapped(operation, fate));
+    routes.push(Object.freeze({ ...operation, ...(compiled && { rule: compiled.rule }), parts: [] }));
+  }
+  const astray = routes.filter(({ rule }) => !rule);
+  const listed = new Set(operations.map(({ pattern }) => pattern));
+  const missed = rules.filter(
+    (one) => isOperationRoute(one.rule) && !reached.has(one) && mustBeListed(one.rule.pattern, listed),
+  );
+  return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
+}
+
+/** A tool of the server that is missing in the table. */
+const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
+  kind: "route_unmapped",
+  severity: "error",
+  route,
+  message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
+  hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
+});
+
+/** Operations that a server does not list but accepts: subscriptions, tasks, and names below a listed `*`. */
+const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
+  !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${methodOf(text)} *`);

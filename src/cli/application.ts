@@ -1,0 +1,87 @@
+/** Loads a module that exports a server or an application, and lists the routes of the application. */
+import { subscribe } from "node:diagnostics_channel";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { routesOf as routesOfExpress } from "../adapters/express/list-routes.ts";
+import { type FastifyRoutesInstance, routesOf as routesOfFastify } from "../adapters/fastify/list-routes.ts";
+import { routesOf as routesOfHono } from "../adapters/hono/list-routes.ts";
+import { routesOf as routesOfKoa } from "../adapters/koa/list-routes.ts";
+import { type ListedRoute } from "../audit/coverage.ts";
+import { hasPipeline } from "../pipeline.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import { quote } from "./arguments.ts";
+import { UsageError } from "./command.ts";
+
+type Routes = Iterable<ListedRoute>;
+
+/** Lists the routes of an application of this kind; `undefined` for any other value. */
+type Lister = (app: never, lists: ReadonlyMap<unknown, Routes>) => Routes | Promise<Routes>;
+
+const LISTERS: readonly (readonly [names: readonly string[], list: Lister])[] = [
+  [["getHttpAdapter", "init"], listNest],
+  [["printRoutes", "ready"], listFastify],
+  [["routes", "basePath", "fetch"], (app) => routesOfHono(app)],
+  [["middleware", "callback"], (app) => routesOfKoa(app)],
+  [["opts", "stack", "routes"], (app) => routesOfKoa(app)],
+  [["handle", "stack"], (app) => routesOfExpress(app)],
+  [["handle", "mountpath"], (app) => routesOfExpress(app)],
+];
+
+const listerOf = (value: unknown): Lister | undefined =>
+  LISTERS.find(([names]) => names.every((name) => name in (Object(value) as object)))?.[1];
+
+/** Imports a module. It may export `server`, `app` and `routes`, or one of them by default. */
+export async function loadApplication(
+  file: string,
+): Promise<{ readonly server?: ResourceServer; readonly routes?: readonly ListedRoute[] }> {
+  // Fastify only reports routes to those who listen before there are any.
+  const lists = new Map<unknown, Routes>();
+  subscribe("fastify.initialization", (message) => {
+    const { fastify } = message as { readonly fastify: FastifyRoutesInstance };
+    lists.set(fastify, routesOfFastify(fastify));
+  });
+  try {
+    const module = (await import(/* @vite-ignore */ pathToFileURL(resolve(file)).href)) as object;
+    const exported = await readExports(module);
+    const server = exported.find((value) => hasPipeline(Object(value) as object)) as
+      ResourceServer | undefined;
+    const app = exported.find((value) => listerOf(value));
+    const listed = Reflect.get(module, "routes") as Routes | undefined;
+    const routes = listed ?? (await listerOf(app)?.(app as never, lists));
+    if (!server && !routes)
+      throw new UsageError(
+        `${quote(file)} exports neither: write \`export { server, app }\` or \`export default app\`.`,
+      );
+    return { ...(server && { server }), ...(routes && { routes: [...routes] }) };
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const isTyped = /\.[cm]?tsx?$/.test(file);
+    const hint = isTyped ? " For TypeScript run node --import tsx node_modules/scopegate/dist/cli.js." : "";
+    throw new UsageError(
+      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hint}`,
+    );
+  }
+}
+
+/** The exports by name, those of a CommonJS module and the default one. Promises are awaited. */
+async function readExports(module: object): Promise<readonly unknown[]> {
+  const fallback: unknown = await Reflect.get(module, "default");
+  const isSingle = listerOf(fallback) !== undefined || hasPipeline(Object(fallback) as object);
+  const all: object = { ...(isSingle ? {} : (fallback as object)), ...module, default: fallback };
+  return Promise.all(["server", "app", "router", "default"].map((name) => Reflect.get(all, name) as unknown));
+}
+
+async function listFastify(
+  app: FastifyRoutesInstance & { ready(): PromiseLike<unknown> },
+  lists: ReadonlyMap<unknown, Routes>,
+) {
+  await app.ready();
+  return lists.get(app) ?? routesOfFastify(app);
+}
+
+/** Loaded only for its applications: it needs NestJS. */
+async function listNest(app: { init(): Promise<unknown>; getHttpAdapter(): never }): Promise<Routes> {
+  const { routesOf } = await import("../adapters/nest/index.ts");
+  await app.init();
+  return routesOf(app);
+}

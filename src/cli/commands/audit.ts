@@ -1,0 +1,29 @@
+import { type Command, UsageError } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const audit: Command = {
+  name: "audit",
+  summary: "Check that every route of an application has a rule and is registered after protect.",
+  words: [],
+  options: {
+    ...POLICY_OPTIONS,
+    "public-catch-all": { value: "KEY", isRepeatable: true, text: "an intended public rule for every path" },
+    warnings: { text: "warnings are findings too" },
+  },
+  examples: [
+    ["--app ./app.js", "The routes of the application, by the server that the module exports."],
+    ["--app ./app.js --config scopegate.json --warnings", "By a configuration, and strict: for a pipeline."],
+  ],
+  async run(given) {
+    const [{ server, routes }] = await given.all(() => readPolicy(given));
+    if (!routes) throw new UsageError("audit needs the routes of an application: write --app ./app.js.");
+    const publicCatchAll = given.texts("public-catch-all");
+    const known = server.routes.map(({ key }) => key);
+    const unknown = publicCatchAll.filter((key) => !known.includes(key));
+    if (unknown.length > 0)
+      throw new UsageError("--public-catch-all takes the key of a rule: see scopegate routes.");
+    const { ok, summary, findings, text } = server.audit(routes, { publicCatchAll });
+    const isStrict = given.has("warnings") && findings.some(({ severity }) => severity === "warning");
+    return { isFinding: !ok || isStrict, data: { ok: ok && !isStrict, summary, findings }, text };
+  },
+};

@@ -1,0 +1,95 @@
+import { type Decision } from "../../policy/decision.ts";
+import { explainDecision } from "../../policy/explain.ts";
+import { describeExpected } from "../../refusal-log.ts";
+import { type ResourceServer } from "../../resource-server.ts";
+import { readRoute } from "../../testing/check.ts";
+import { requireGrantable } from "../../testing/mistakes.ts";
+import { authorizationOf } from "../../token/credential.ts";
+import { issuersOf } from "../../token/issuers.ts";
+import { readJsonSegment } from "../../token/jwt-parts.ts";
+import { type Command, readPairs, readScopes, UsageError } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const explain: Command = {
+  name: "explain",
+  summary: "Show how a request would be decided, and why.",
+  words: ["METHOD", "PATH"],
+  options: {
+    ...POLICY_OPTIONS,
+    scope: {
+      ...{ value: "SCOPE", isRepeatable: true, isEmptyAllowed: true },
+      text: 'a scope of the caller; "" for a token without scopes. Default: no token',
+    },
+    token: {
+      value: "-",
+      text: "read a token from the standard input, and check it with the configured keys",
+    },
+    arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
+  },
+  examples: [
+    ["POST /agents/web/runs --scope agents:web:run", "A caller with one scope, by the default table."],
+    ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
+    ['MCP "tools/call search" --arg agent_id=web --scope agents:web:run', "An operation of an MCP server."],
+  ],
+  async run(given) {
+    const isToken = given.has("token");
+    const [request, scopes, params, { server }] = await given.all(
+      () => readRoute("explain", given.words.slice(0, 2).join(" ")),
+      () => {
+        const values = readScopes(given);
+        requireGrantable("explain", values);
+        return values;
+      },
+      () => readPairs(given, "arg"),
+      () => readPolicy(given, isToken),
+      () => {
+        // A token on the command line stays in the history of the shell.
+        if (isToken && given.text("token") !== "-")
+          throw new UsageError("--token takes only `-`: send the token to the standard input.");
+        if (isToken && given.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
+        if (isToken && !given.has("config") && !given.has("app"))
+          throw new UsageError("--token needs keys: add --config FILE or --app MODULE.");
+      },
+    );
+    const { method, target } = request;
+    const query = { method, path: target, params, ...(given.has("scope") && { scopes }) };
+    const input = isToken ? (await given.io.read()).trim().replace(/^bearer +/i, "") : "";
+    const authorization = authorizationOf(input);
+    const decision = isToken
+      ? await server.check({ method, target, params, authorization })
+      : server.explain(query).decision;
+    const answer = describeAnswer(server, decision);
+    const claims = isToken ? namesOfClaims(input) : undefined;
+    const row = (name: string, value: string) => `  ${name.padEnd(10)} ${value.slice(0, 500)}`;
+    const text = [
+      explainDecision(query, decision).text,
+      ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
+      ...(answer?.because ?? []).map((cause) => row("because", cause)),
+      ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
+    ].join("\n");
+    return { isFinding: !decision.allowed, data: { ...query, ...toData(decision), ...answer, claims }, text };
+  },
+};
+
+/** The response to a refusal, and what was wrong with a rejected token. */
+function describeAnswer(server: ResourceServer, decision: Decision) {
+  if (decision.allowed) return undefined;
+  const { status, body } = server.refuse(decision);
+  const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
+  const because = isRejected
+    ? [decision.claim ?? [], describeExpected(decision, issuersOf(server))].flat(2)
+    : [];
+  return { status, detail: body.detail, because };
+}
+
+/** The names of the claims, and none of their values. */
+const namesOfClaims = (token: string): readonly string[] =>
+  Object.keys(readJsonSegment(token.split(".")[1] ?? "") ?? {}).sort();
+
+/** Without the principal and the claims of the token, and the errors of key sources. */
+function toData(decision: Decision): object {
+  const isHidden = (name: string, value: unknown) =>
+    /^(?:principal|claimed)$/.test(name) || (name === "cause" && typeof value !== "string");
+  const show = (name: string, value: unknown) => (isHidden(name, value) ? undefined : value);
+  return JSON.parse(JSON.stringify(decision, show)) as object;
+}

@@ -1,0 +1,13 @@
+/** Every command, in the order of the help. */
+import { audit } from "./audit.ts";
+import { diff } from "./diff.ts";
+import { explain } from "./explain.ts";
+import { lint } from "./lint.ts";
+import { matrix } from "./matrix.ts";
+import { openapi } from "./openapi.ts";
+import { page } from "./page.ts";
+import { replay } from "./replay.ts";
+import { routes } from "./routes.ts";
+import { token } from "./token.ts";
+
+export const commands = [token, explain, audit, routes, matrix, lint, diff, openapi, page, replay];

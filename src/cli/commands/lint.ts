@@ -1,0 +1,90 @@
+import { findCatchAlls } from "../../audit/catch-all.ts";
+import { reportOnly } from "../../audit/findings.ts";
+import { attempt, ConfigurationError, type ConfigurationIssue } from "../../errors.ts";
+import { isSymmetric } from "../../keys/algorithm.ts";
+import { toJsonPath } from "../../options/configuration.ts";
+import { type ResourceServerOptions } from "../../options/options.ts";
+import { resolveOptions } from "../../options/resolve.ts";
+import { type TrustedIssuer } from "../../options/trusted-issuer.ts";
+import { type Command } from "../command.ts";
+import { BY_SCOPES, readOptions, withoutKeys } from "../policy.ts";
+
+export const lint: Command = {
+  name: "lint",
+  summary: "List every mistake in a configuration with its fix, and what would make it safer.",
+  words: ["FILE"],
+  options: { warnings: { text: "warnings are findings too" } },
+  examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
+  async run(given) {
+    const [{ issues, warnings }] = await given.all(() => check(given.words[0] ?? ""));
+    const errors = issues.map((issue) => new ConfigurationError([issue]).message);
+    const lines = [...errors.map((one) => `error ${one}`), ...warnings.map((one) => `warning ${one}`)];
+    const isFinding = errors.length > 0 || (given.has("warnings") && warnings.length > 0);
+    const text = lines.length > 0 ? lines.join("\n") : "The configuration has no mistakes.";
+    return { isFinding, data: { issues, warnings }, text };
+  },
+};
+
+interface Checked {
+  readonly issues: readonly ConfigurationIssue[];
+  readonly warnings: readonly string[];
+}
+
+function check(file: string): Checked {
+  const warnings: string[] = [];
+  try {
+    const options = readOptions(file);
+    const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
+    warnings.push(...WARNINGS.filter(([isFound]) => isFound(options)).map(([, text]) => text));
+    if (Object.keys(options).some((name) => !BY_SCOPES.test(name)))
+      for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
+    // Found even if a key file is absent.
+    const table = attempt(() => resolveOptions(withoutKeys(options)));
+    for (const { message, hint } of table ? [...findCatchAlls(table.rules, {}), ...reportOnly(table)] : [])
+      warnings.push(`${message} ${hint}`);
+    resolveOptions(hasKeys ? options : withoutKeys(options));
+    return { issues: [], warnings };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const issues = error.issues.map((issue) => ({ ...issue, path: toJsonPath(issue.path) }));
+    // A pipeline may check a configuration whose key file is somewhere else.
+    const isAbsent = ({ code }: ConfigurationIssue) => code === "key_file_unreadable";
+    const absent = issues.filter(isAbsent).map((issue) => new ConfigurationError([issue]).message);
+    return { issues: issues.filter((issue) => !isAbsent(issue)), warnings: [...warnings, ...absent] };
+  }
+}
+
+type Warning = readonly [isFound: (options: ResourceServerOptions) => boolean, text: string];
+
+/** What is allowed, and rarely right. */
+const WARNINGS: readonly Warning[] = [
+  [({ authorization }) => authorization === false, "authorization is false: no scope is checked. Remove it."],
+  [
+    ({ unmappedRoutes = "deny" }) => unmappedRoutes !== "deny",
+    "unmapped_routes lets every valid token in where no rule is. Remove it.",
+  ],
+];
+const TOKEN_WARNINGS: readonly Warning[] = [
+  [
+    ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
+      maxTokenAgeSeconds === undefined && !requiredClaims.includes("exp"),
+    'a token without `exp` never expires. Write "required_claims": ["exp"].',
+  ],
+  [
+    ({ verifyAudience }) => verifyAudience === false,
+    "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
+  ],
+  [
+    ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
+    "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
+  ],
+  [
+    ({ clockToleranceSeconds = 0 }) => clockToleranceSeconds > 300,
+    "clock_tolerance_seconds accepts tokens long after they expire. Write 60 or less.",
+  ],
+];
+
+const warningsFor = (options: ResourceServerOptions, issuer: Partial<TrustedIssuer>): readonly string[] =>
+  TOKEN_WARNINGS.filter(([isFound]) => isFound({ ...options, ...issuer })).map(
+    ([, text]) => `${issuer.issuer === undefined ? "" : `${issuer.issuer}: `}${text}`,
+  );

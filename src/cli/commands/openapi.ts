@@ -1,0 +1,57 @@
+import {
+  checkDocument,
+  fromDocument,
+  parseDocument,
+  renderDocument,
+  toSecurity,
+} from "../../openapi/index.ts";
+import { type Command, UsageError } from "../command.ts";
+import { readText } from "../files.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const openapi: Command = {
+  name: "openapi",
+  summary: "Write the table into an OpenAPI document, compare the two, or make a table from a document.",
+  words: ["write|check|import", "FILE"],
+  options: {
+    ...POLICY_OPTIONS,
+    "base-path": { value: "PATH", text: "the path in front of all paths. Default: that of `servers`" },
+  },
+  examples: [
+    [
+      "write api.yaml --config scopegate.json > secured.yaml",
+      "The document with security and responses 401 and 403.",
+    ],
+    [
+      "check api.yaml --app ./app.js",
+      "Whether every operation has a rule that requires what the document says.",
+    ],
+    ["import api.yaml > scopegate.json", "A configuration with one rule for each operation."],
+  ],
+  async run(given) {
+    const [action = "", file = ""] = given.words;
+    const [{ server }, text] = await given.all(
+      () => readPolicy(given),
+      () => readText(file),
+      () => {
+        if (!ACTIONS.includes(action))
+          throw new UsageError("openapi takes write, check or import, and a file.");
+      },
+    );
+    const basePath = given.text("base-path");
+    const options = basePath === undefined ? {} : { basePath };
+    const document = parseDocument(text);
+    if (action === "check") {
+      const { ok, summary, findings, text: found } = checkDocument(document, server, options);
+      return { isFinding: !ok, data: { ok, summary, findings }, text: found };
+    }
+    const format = text.trimStart().startsWith("{") ? "json" : "yaml";
+    const made =
+      action === "write"
+        ? toSecurity(document, server, options)
+        : { default_scope_mappings: {}, scope_mappings: fromDocument(document, options) };
+    return { data: made, text: renderDocument(made, action === "write" ? format : "json"), isFile: true };
+  },
+};
+
+const ACTIONS = ["write", "check", "import"];

@@ -1,0 +1,34 @@
+import { page as renderPage } from "../../page/index.ts";
+import { type Command } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+import { readRoles } from "../roles.ts";
+
+export const page: Command = {
+  name: "page",
+  summary: "Write the policy as one HTML file: the table, who may call what, and why not.",
+  words: [],
+  options: {
+    ...POLICY_OPTIONS,
+    title: { value: "TEXT", text: "the heading. Default: Policy" },
+    roles: { value: "FILE", text: 'the scopes of each role: { "reader": ["agents:read"] }' },
+  },
+  examples: [
+    ["--app ./app.js --roles roles.json > policy.html", "With the audit of the application, and the roles."],
+  ],
+  async run(given) {
+    const [title, file] = [given.text("title"), given.text("roles")];
+    const [{ server, routes }, roles] = await given.all(
+      () => readPolicy(given),
+      () => (file === undefined ? {} : readRoles(file)),
+    );
+    const named = Object.fromEntries(
+      Object.entries(roles).flatMap(([name, scopes]) => (scopes === "anonymous" ? [] : [[name, scopes]])),
+    ) as Readonly<Record<string, readonly string[]>>;
+    const html = renderPage(server, {
+      roles: named,
+      ...(routes && { routes }),
+      ...(title !== undefined && { title }),
+    });
+    return { data: { html }, text: html, isFile: true };
+  },
+};

@@ -1,0 +1,28 @@
+import { pipelineOf } from "../../pipeline.ts";
+import { describeRequirement } from "../../policy/explain.ts";
+import { type Command } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const routes: Command = {
+  name: "routes",
+  summary: "List the effective table: every rule, what it requires, and where it comes from.",
+  words: [],
+  options: POLICY_OPTIONS,
+  examples: [
+    ["--config scopegate.json", "The default table with the rules of the file."],
+    ["--json", "The default table as JSON."],
+  ],
+  async run(given) {
+    const [{ server }] = await given.all(() => readPolicy(given));
+    const rows = server.routes.map(({ key, requirement, source, enforcement }) => [
+      key,
+      describeRequirement(requirement),
+      enforcement === "report" ? `${source}, report-only` : source,
+    ]);
+    const others = pipelineOf(server).policy.needsRule ? "refused" : "a valid token";
+    rows.push(["every other route", others, "unmapped_routes"]);
+    const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+    const text = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+    return { data: { rules: server.routes, others }, text: text.join("\n") };
+  },
+};

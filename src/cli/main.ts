@@ -1,0 +1,62 @@
+#!/usr/bin/env node
+/** The program `scopegate`. It ends with its command, even if an application is listening. */
+import { printable } from "../runtime/printable.ts";
+import { run } from "./run.ts";
+
+const { stdout, stderr, stdin } = process;
+const write = stdout.write.bind(stdout);
+// What an application prints while it is loaded must not get into a result.
+Reflect.set(stdout, "write", stderr.write.bind(stderr));
+
+// Warnings such as that of report-only rules are for those who run a server.
+const [show] = process.listeners("warning");
+process.removeAllListeners("warning").on("warning", (warning) => {
+  if (warning.name !== "ScopegateWarning") show?.(warning);
+});
+
+let code = 2;
+/** A reader that has seen enough, such as `head`, closes the pipe: that is no fault. */
+const end = (error?: NodeJS.ErrnoException | null): void => {
+  if (!error || error.code === "EPIPE") process.exit(code);
+  stderr.write(`scopegate: The output cannot be written: ${error.code ?? "unknown"}.\n`);
+  process.exit(2);
+};
+stdout.on("error", end);
+stderr.on("error", () => undefined);
+
+let isFinished = false;
+process.on("exit", () => {
+  // An application that ends the process, or never gets ready, must not look like a good result.
+  if (isFinished) return;
+  process.exitCode = 2;
+  stderr.write("scopegate: The application ended the process, or waits for something: export it at once.\n");
+});
+const fail = (error: unknown): void => {
+  isFinished = true;
+  const message = error instanceof Error ? error.message : "unknown";
+  stderr.write(
+    `scopegate: The application failed: ${printable(message)}. Export it without starting it.\n`,
+    end,
+  );
+};
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+
+async function read(): Promise<string> {
+  let text = "";
+  for await (const chunk of stdin.setEncoding("utf8")) text += chunk as string;
+  return text;
+}
+
+let text = "";
+const io = {
+  write: (more: string) => void (text += more),
+  note: (more: string) => void stderr.write(more),
+  isTerminal: stdout.isTTY,
+  read,
+  env: process.env,
+};
+code = await run(process.argv.slice(2), io);
+isFinished = true;
+// Ends when everything is written: a pipe may take it in parts.
+write(text, end);

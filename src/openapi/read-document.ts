@@ -1,0 +1,145 @@
+import { alternativesOf, createRouteCoverage, type ListedRoute } from "../audit/coverage.ts";
+import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
+import { meet } from "../audit/overlap.ts";
+import * as reports from "../audit/report.ts";
+import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
+import { compileRules } from "../policy/compile-rules.ts";
+import { describeRequirement } from "../policy/explain.ts";
+import { identityOf as identityOfPath } from "../policy/pattern.ts";
+import { type ScopeMappings } from "../policy/requirement.ts";
+import { type CompiledRule, type Rule } from "../policy/rule.ts";
+import { OPERATION_METHOD } from "../request.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import {
+  type DocumentOptions,
+  issueAt,
+  listOperations,
+  type Operation,
+  requireDocument,
+} from "./document.ts";
+import { type Entry, FORM, identityOf, matchOf, policyOf, readSchemes, readSecurity } from "./security.ts";
+
+/** One thing that `checkDocument` found; `kind` is stable. A route is an operation, in the table's syntax. */
+export type DocumentFinding =
+  | reports.AuditFinding
+  | (reports.AuditRemark & {
+      readonly kind: "security_missing" | "security_differs";
+      readonly route: ListedRoute;
+      readonly rule: Rule;
+    })
+  | (reports.AuditRemark & { readonly kind: "rules_undocumented"; readonly rules: readonly Rule[] });
+
+/** Whether a document says what the table requires: as an audit, with operations as routes. */
+export type DocumentReport = reports.AuditReport<DocumentFinding>;
+
+/**
+ * Compares an OpenAPI document with the table of a server. Errors: an operation without a rule, or whose path
+ * cannot be read, as in an audit; one without `security` (`security_missing`), or with another one than its
+ * rule requires (`security_differs`). Note: rules with paths that no operation describes
+ * (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of `requireScopes`.
+ *
+ * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
+ */
+export function checkDocument(document: object, server: ResourceServer, options?: DocumentOptions) {
+  const source = requireDocument(document);
+  const policy = policyOf(server);
+  const schemes = readSchemes(source);
+  const findings: DocumentFinding[] = [];
+  const report: Report = ({ path: [, , path, name], hint, message }) => {
+    const route = { method: String(name).toUpperCase(), pattern: String(path) };
+    findings.push({ ...unreadable(route, { message, hint }), hint });
+  };
+  const operations = listOperations(source, report, options);
+  const routes = operations.map((operation): reports.AuditedRoute => {
+    const { method, path, pattern, security } = operation;
+    const route = Object.freeze({ method, pattern: pattern.source, parts: [] });
+    const { rule, entry = [] } = matchOf(policy, operation) ?? {};
+    if (!rule) {
+      const coverage = createRouteCoverage(policy.rules, route, pattern);
+      findings.push(unmapped(coverage, policy.unmapped, false));
+      return route;
+    }
+    const said = readSecurity(operation, schemes);
+    const says =
+      said === undefined ? "has a `security` that no rule can express" : `requires ${describe(said)}`;
+    const message = `\`${method} ${path}\` ${security === undefined ? "has no `security`" : says}. Its rule \`${rule.key}\` requires ${describe(entry)}.`;
+    const hint = said === undefined ? FORM : "Write the document again with toSecurity, or change the rule.";
+    const kind = security === undefined ? "security_missing" : "security_differs";
+    if (said === undefined || identityOf(said) !== identityOf(entry))
+      findings.push({ kind, severity: "error", route, rule, message, hint });
+    return Object.freeze({ ...route, rule });
+  });
+  const used = new Set(routes.map(({ rule }) => rule));
+  const undocumented = policy.rules.rules.filter((one) => !isDocumented(one, used));
+  const rules = undocumented.map(({ rule }) => rule);
+  const mapped = operations.filter((_, index) => routes[index]?.rule);
+  const narrower = undocumented.filter((one) => mapped.some((operation) => decidesPartOf(one, operation)));
+  const hidden = narrower.map(({ rule }) => rule);
+  const message = `no operation describes all paths of ${reports.renderRules(rules)}.`;
+  const hint = "Add the operations. OpenAPI cannot express wildcards, optional groups and other methods.";
+  if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
+  if (hidden.length > 0)
+    findings.push({
+      ...{ kind: "rules_undocumented", severity: "warning", rules: hidden, hint },
+      message: `${reports.renderRules(hidden)} decide some paths of operations that document another rule.`,
+    });
+  if (rules.length > 0) findings.push({ kind: "rules_undocumented", severity: "note", rules, message, hint });
+  return reports.createAuditReport(routes, findings, "operation");
+}
+
+/** Whether a rule has a part of the paths of an operation, such as `/agents/web` of `/agents/{id}`. */
+function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
+  if (![method, "*"].includes(compiled.rule.method)) return false;
+  const pairs = alternativesOf(compiled).flatMap((one) =>
+    alternativesOf({ pattern }).map((other) => [one, other, meet(one, other)] as const),
+  );
+  // What they have in common is the whole path of the rule, and not of the operation.
+  return pairs.some(
+    ([own, other, common]) =>
+      common &&
+      identityOfPath(common) === identityOfPath(own) &&
+      identityOfPath(own) !== identityOfPath(other),
+  );
+}
+
+/** OpenAPI has no operation for a wildcard or an optional group, and none for operations of MCP. */
+function isDocumented(
+  { rule, pattern: { alternatives } }: CompiledRule,
+  used: ReadonlySet<unknown>,
+): boolean {
+  const segments = alternatives.flatMap((one) => one.segments);
+  const isExpressible = alternatives.length === 1 && segments.every(({ kind }) => kind !== "wildcard");
+  return rule.method === OPERATION_METHOD || (isExpressible && used.has(rule));
+}
+
+const describe = (entry: Entry): string =>
+  typeof entry === "object" && "report" in entry
+    ? `${describeRequirement(entry.report)} (only reported)`
+    : describeRequirement(entry);
+
+/**
+ * Makes the table of an OpenAPI document, one rule for each operation, from `security` and what `toSecurity`
+ * wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`.
+ *
+ * @throws ConfigurationError that lists every operation without `security`, or with one that no rule can
+ *   express, every path that cannot be read, and every mistake in the table
+ */
+export function fromDocument(document: object, options?: DocumentOptions): ScopeMappings {
+  const source = requireDocument(document);
+  const schemes = readSchemes(source);
+  const issues: ConfigurationIssue[] = [];
+  const table = new Map<string, Entry>();
+  for (const operation of listOperations(source, (issue) => issues.push(issue), options)) {
+    const { method, pattern, place, security } = operation;
+    const key = `${method} ${pattern.source}`;
+    const said = security === undefined ? undefined : readSecurity(operation, schemes);
+    if (table.has(key)) issues.push(issueAt(place, `is the second \`${key}\`.`, "Keep one of the two."));
+    const found = security === undefined ? "no `security`." : "a `security` that no rule can express.";
+    if (said === undefined) issues.push(issueAt(place, `has ${found}`, FORM));
+    else table.set(key, said);
+  }
+  const mappings = Object.freeze(Object.fromEntries(table)) as ScopeMappings;
+  compileRules({}, mappings, (issue) => issues.push(issue));
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  return mappings;
+}

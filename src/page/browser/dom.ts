@@ -1,0 +1,9 @@
+/** Finds and creates elements. Data only ever becomes text and the values of attributes. */
+export const find = (id: string) => document.getElementById(id) as HTMLInputElement;
+
+export function make(tag: string, name: string, ...children: readonly (Node | string)[]): HTMLElement {
+  const element = document.createElement(tag);
+  if (name !== "") element.className = name;
+  element.append(...children);
+  return element;
+}

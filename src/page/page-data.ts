@@ -1,0 +1,36 @@
+/** What is embedded in the page, and how its script makes the policy from it. */
+import { type AuditRemark } from "../audit/report.ts";
+import { compileRules } from "../policy/compile-rules.ts";
+import { Policy, type PolicyRules } from "../policy/policy.ts";
+import { type ScopeMappings } from "../policy/requirement.ts";
+import { type Rule } from "../policy/rule.ts";
+
+/** Nothing of a server but its policy: no keys, issuers or claims. */
+export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {
+  readonly title: string;
+  readonly rules: readonly Pick<Rule, "key" | "requirement" | "source" | "enforcement">[];
+  readonly adminScope: string | null;
+  readonly implied: readonly (readonly [string, readonly string[]])[];
+  /** The findings of the audit, each with the key of the rule that it is about. */
+  readonly findings: readonly (AuditRemark & { readonly rule: string | undefined })[];
+  /** The summary of the audit, if there are routes. */
+  readonly audit: string | undefined;
+  readonly roles: readonly (readonly [string, readonly string[]])[];
+}
+
+/** The policy that decides as the server does. The server has checked the table. */
+export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
+  const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>
+    Object.fromEntries(
+      rules
+        .filter(({ source }) => sources.includes(source))
+        .map(({ key, requirement, enforcement }) => [
+          key,
+          enforcement === "report" ? { report: requirement } : requirement,
+        ]),
+    );
+  // A rule is an override if the default table has its route.
+  const defaults = { ...tableOf("override"), ...tableOf("default") };
+  const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, options.enforcement);
+  return new Policy({ ...options, ...table, scopeRules: { adminScope, implied: new Map(implied) } });
+}

@@ -1,0 +1,52 @@
+/**
+ * Requests that call several operations under one path, as tRPC's batches do: `/trpc/get,remove?batch=1`. The
+ * rule of `/trpc/:procedure` alone must not decide, because `remove` may have its own rule.
+ */
+import { type Path, pathOf, readPath } from "../request.ts";
+
+/** The paths whose rules a batch must satisfy. */
+export interface Batch {
+  /** Each must be mapped; `undefined` for a path that cannot be read. */
+  readonly paths: readonly (Path | undefined)[];
+  /** The paths of the names if the batch is served at a shorter prefix. Those without a rule are ignored. */
+  readonly wider: readonly Path[];
+}
+
+/** A request that needs more look-ups is an attack. */
+const MAX_PATHS = 2_000;
+
+/** A comma in any number of encodings: tRPC decodes a path that Fastify has decoded already. */
+const COMMA = /,|%(?:25)*2c/gi;
+
+/**
+ * Reads a batch; `undefined` for any other request. Under a declared prefix, only the names count. Elsewhere
+ * another handler may serve the path, so the rule of the whole path must be satisfied too. The prefix is not
+ * known there, so each name is also looked up at the shorter prefixes, which can only add rules.
+ */
+export function readBatch(target: string, path: Path, declared: ReadonlySet<string>): Batch | undefined {
+  const text = path.text.slice(0, path.end);
+  if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
+  const [first = "", ...names] = new Set(text.replace(COMMA, ",").split(","));
+  const parent = first.slice(0, first.lastIndexOf("/"));
+  const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
+  const shorter = isDeclared ? [] : prefixesOf(parent);
+  if (names.length * (1 + shorter.length) > MAX_PATHS) return { paths: [undefined], wider: [] };
+  const own = [first, ...names.map((name) => `${parent}/${name}`)].map(readNamed);
+  const wider = shorter.flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)));
+  return { paths: isDeclared ? own : [path, ...own], wider: wider.filter((one) => one !== undefined) };
+}
+
+/** A path whose last name is not empty: the rule of `/trpc` must not decide a name. */
+const readNamed = (text: string): Path | undefined => (text.endsWith("/") ? undefined : readPath(text));
+
+/** `/a` and the empty prefix, for `/a/b`. */
+function prefixesOf(path: string): readonly string[] {
+  const prefixes: string[] = [];
+  for (let end = path.length; end > 0; prefixes.push(path.slice(0, end)))
+    end = path.lastIndexOf("/", end - 1);
+  return prefixes;
+}
+
+/** tRPC reads the first of several values; here any of them counts, which can only add rules. */
+const isBatchQuery = (target: string): boolean =>
+  new URLSearchParams(target.slice(pathOf(target).length)).getAll("batch").includes("1");

@@ -1,0 +1,107 @@
+/** Decides without keys and tokens: the rules of a request, and whether a known caller satisfies them. */
+import { type AccessRequest, ownProperty, requireString } from "../request.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
+import { createPrincipal, type Principal } from "../token/principal.ts";
+import { type CompiledTable } from "./compile-rules.ts";
+import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
+import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
+import { isOperation } from "./operation.ts";
+import { type RuleMatch } from "./rule.ts";
+import { type Governing, Table } from "./table.ts";
+
+/** All options that a decision for a known caller depends on. */
+export interface PolicyRules extends CompiledTable {
+  readonly scopeRules: ScopeRules;
+  readonly authorization: boolean;
+  readonly unmappedRoutes: "deny" | "authenticated";
+}
+
+/** Whether a request without a rule is refused, or passes with a valid token, reported or not. */
+export type UnmappedRoutes = "refused" | "reported" | "open";
+
+/** The rules that a request must satisfy, or none where the table has no rule. */
+type Found = Pick<Governing, "kind"> & { readonly matches: readonly RuleMatch[] };
+
+export class Policy {
+  readonly rules: PolicyRules;
+  readonly table: Table;
+  readonly unmapped: UnmappedRoutes;
+
+  constructor(rules: PolicyRules) {
+    this.rules = rules;
+    this.table = new Table(rules);
+    const isDenied = rules.authorization && rules.unmappedRoutes === "deny";
+    this.unmapped = !isDenied ? "open" : rules.enforcement === "report" ? "reported" : "refused";
+  }
+
+  /** The rules of a request. `isRouteChecked`: the rule of each route that runs will be checked as well. */
+  find(request: AccessRequest, isRouteChecked: boolean): Governing {
+    const { method, target } = request;
+    requireString(target, "server.check takes { method, target, authorization }", "target");
+    if (isOperation(method, target))
+      return this.table.forOperation({ text: target, parameters: ownProperty(request, "params") ?? {} });
+    const pattern = ownProperty(request, "matchedPattern");
+    const found = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
+    return pattern === undefined ? found : this.table.forRoute(found, method, [pattern]);
+  }
+
+  /** The refusal of a request that no token could make allowed. */
+  refuseByTable(governing: Governing): Refused | undefined {
+    if (governing.kind === "ambiguous")
+      return refuse("request_ambiguous", undefined, { cause: governing.cause });
+    return governing.kind === "unmapped" && this.needsRule ? refuse("route_unmapped") : undefined;
+  }
+
+  /** Whether a path without a rule is refused. */
+  get needsRule(): boolean {
+    return this.unmapped === "refused";
+  }
+
+  /** Whether a request without a rule passes only because the server is report-only. */
+  isReported({ kind }: Pick<Governing, "kind">): boolean {
+    return kind === "unmapped" && this.unmapped === "reported";
+  }
+
+  /** Decides for a caller whose token was verified, if the table does not refuse the request. */
+  decideKnown(found: Found, principal: Principal): Decision {
+    if (this.isReported(found)) return report(refuse("route_unmapped"), principal);
+    const { matches } = found;
+    return this.rules.authorization
+      ? decideByRules(matches, principal, this.rules.scopeRules)
+      : allow(rulesOf(matches), principal);
+  }
+
+  /** Decides for a known caller, or for one without a token. */
+  decide(governing: Governing, principal: Principal | undefined): Decision {
+    const known = () => (principal ? this.decideKnown(governing, principal) : decideAnonymous(governing));
+    return this.refuseByTable(governing) ?? known();
+  }
+
+  /** Decides without checking a route. Verifies nothing and calls no hook. */
+  decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
+    return this.decide(this.find(request, false), principal);
+  }
+
+  /** Shows how a request with these scopes, or without a token, is decided, and why. */
+  explain(query: ExplainQuery): Explanation {
+    requireQuery(query);
+    const { path, scopes, ...rest } = query;
+    const caller = scopes && this.callerWith(scopes);
+    return explainDecision(query, this.decideFor(caller, { ...rest, target: path }));
+  }
+
+  /** A hypothetical caller. */
+  callerWith(scopes: readonly string[]): Principal {
+    return createPrincipal({ scopes, audience: [], claims: {} }, this.rules.scopeRules);
+  }
+}
+
+/** Without a token, a request is allowed if every rule is public or optional. */
+export function decideAnonymous(governing: Found): Decision {
+  const { kind, matches } = governing;
+  const isOpen = matches.every(({ compiled: { requirement } }) =>
+    ["public", "optional"].includes(requirement.kind),
+  );
+  const rules = rulesOf(matches);
+  return isOpen && kind === "rules" ? allow(rules) : refuse("credential_missing", rules);
+}

@@ -1,0 +1,33 @@
+/** The metadata of a resource server for OAuth clients (RFC 9728). */
+import { type Answer } from "./refusal.ts";
+
+/** The identity of a resource server, with all defaults. */
+export interface Resource {
+  /** The resource identifier (RFC 8707): the audience of its tokens. */
+  readonly id: string;
+  /** The URL of the document, which `metadata` serves and challenges contain as `resource_metadata`. */
+  readonly metadataUrl: string;
+  /** The document. */
+  readonly metadata: Readonly<Record<string, unknown>>;
+}
+
+const WELL_KNOWN = "/.well-known/oauth-protected-resource";
+
+/** In front of the path of the resource; without a path, no slash at the end (RFC 9728 section 3.1). */
+export function metadataUrlOf(id: string): string {
+  const { origin, pathname, search } = new URL(id);
+  return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
+}
+
+/** The response with the document: public, and for every origin (RFC 9728 section 3.1). */
+export const renderMetadata = ({ metadata }: Resource): Answer => ({
+  status: 200,
+  headers: {
+    "Content-Type": "application/json",
+    "Cache-Control": "public, max-age=3600",
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "GET, HEAD, OPTIONS",
+    "Access-Control-Allow-Headers": "*",
+  },
+  body: metadata,
+});

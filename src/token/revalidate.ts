@@ -1,0 +1,57 @@
+/** Whether a caller that was verified earlier may stay connected. */
+import { readClock } from "../runtime/clock.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
+import { checkRevocation, type RevocationCheck } from "./authenticate.ts";
+import { type IssuerConfiguration } from "./issuers.ts";
+import { type Principal } from "./principal.ts";
+import { endOf } from "./verifier.ts";
+
+/** Why access ends: the token expired, was revoked, or it is not known whether it was revoked. */
+export type EndReason = "expired" | "revoked" | "unavailable";
+
+/** Whether the token of a principal is still valid, and if not, why. */
+export type Revalidation =
+  | {
+      /** The caller may stay connected. */
+      readonly valid: true;
+      /** In how many milliseconds the token expires; `Infinity` for a token that does not expire. */
+      readonly expiresInMs: number;
+    }
+  | {
+      /** The caller may not stay connected. */
+      readonly valid: false;
+      /** Why. */
+      readonly reason: EndReason;
+    };
+
+const EXPIRED = Object.freeze({ valid: false, reason: "expired" } as const);
+
+/** Node.js fires timers above this limit at once. The time limit of `isRevoked` is shorter. */
+const MAX_WAIT_MS = 60_000;
+
+/** The clock is read again after a revocation check, which may take seconds. */
+export async function revalidate(
+  principal: Principal,
+  issuers: readonly IssuerConfiguration[],
+  now: () => number,
+  isRevoked: RevocationCheck | undefined,
+): Promise<Revalidation> {
+  const [only] = issuers;
+  const issuer = issuers.length === 1 ? only : issuers.find(({ token }) => token.issuer === principal.issuer);
+  if (!issuer) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
+  const { clockToleranceSeconds, maxTokenAgeSeconds } = issuer.token;
+  const endsAt = endOf(principal.claims, maxTokenAgeSeconds) + clockToleranceSeconds * 1000;
+  const leftMs = (): number => endsAt - readClock(now).getTime();
+  const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
+  if (waitMs <= 0) return EXPIRED;
+  if (isRevoked) {
+    const checking = checkRevocation({ kind: "identified", principal }, isRevoked);
+    // A check that hangs must not keep a connection open after its token has ended.
+    const checked = await withinLimit(checking, "`isRevoked`", waitMs).catch(() => undefined);
+    if (!checked) return EXPIRED;
+    if (checked.kind === "refused")
+      return { valid: false, reason: checked.refusal.rejection === "revoked" ? "revoked" : "unavailable" };
+  }
+  const expiresInMs = leftMs();
+  return expiresInMs > 0 ? { valid: true, expiresInMs } : EXPIRED;
+}

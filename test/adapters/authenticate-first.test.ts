@@ -1,0 +1,343 @@
+import { once } from "node:events";
+import { Socket as NetSocket } from "node:net";
+import { createServer as createHttp, IncomingMessage } from "node:http";
+import { setImmediate as turn } from "node:timers/promises";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { type Principal, type ResourceServerOptions } from "scopegate";
+import { authenticateFirst, type AuthenticateFirstOptions } from "scopegate/node";
+import { listen } from "../support/http.ts";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { until } from "../support/until.ts";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
+  createServer({
+    scopeMappings: { "GET /live": ["events:read"], "GET /open": "public", "GET /maybe": "optional" },
+    ...options,
+  });
+
+/** A WebSocket server that sends back messages with the name of the caller. */
+async function start(
+  options: Partial<ResourceServerOptions> = {},
+  settings: Partial<AuthenticateFirstOptions> = {},
+  beforeListening: () => Promise<unknown> = () => Promise.resolve(),
+) {
+  const http = createHttp();
+  const server = serverWith(options);
+  const results: (Principal | undefined)[] = [];
+  const processed: string[] = [];
+  new WebSocketServer({ server: http }).on("connection", (socket) => {
+    void authenticateFirst(socket, { server, path: "/live", ...settings }).then(async (principal) => {
+      results.push(principal);
+      if (!principal) return;
+      await beforeListening();
+      socket.on("message", (data: Buffer) => {
+        processed.push(data.toString());
+        socket.send(`${principal.userId}: ${data.toString()}`);
+      });
+      socket.send("welcome");
+    });
+  });
+  const { port, close } = await listen(http);
+  closing.push(close);
+  return { port, results, processed };
+}
+
+async function open(port: number): Promise<WebSocket> {
+  const client = new WebSocket(`ws://127.0.0.1:${port}`);
+  closing.push(() => client.terminate());
+  client.on("error", () => undefined);
+  await once(client, "open");
+  return client;
+}
+
+const tokenWith = (...scopes: string[]) => issuer.token({ sub: "ada", scopes });
+const first = (token: unknown): string => JSON.stringify({ type: "authenticate", token });
+
+/** The code and reason that a connection closes with after some messages. */
+async function closeOf(port: number, ...messages: (string | Buffer)[]): Promise<unknown> {
+  const client = await open(port);
+  const closed = once(client, "close");
+  for (const message of messages) client.send(message);
+  const [code, reason] = (await closed) as [number, Buffer];
+  return [code, reason.toString()];
+}
+
+/** The next messages of a client. */
+async function receive(client: WebSocket, count: number): Promise<readonly string[]> {
+  const received: string[] = [];
+  await new Promise<void>((resolve) => {
+    client.on("message", (data: Buffer) => {
+      received.push(data.toString());
+      if (received.length === count) resolve();
+    });
+  });
+  return received;
+}
+
+/** A revocation check that waits until the test answers it. */
+function slowCheck() {
+  let answer!: (isRevoked: boolean) => void;
+  const isRevoked = vi.fn(() => new Promise<boolean>((resolve) => (answer = resolve)));
+  const asked = () => until(() => isRevoked.mock.calls.length > 0);
+  return { isRevoked, asked, answer: (isRevoked: boolean) => answer(isRevoked) };
+}
+
+describe("authenticateFirst", () => {
+  it("resolves with the principal of the token in the first message", async () => {
+    const { port, results } = await start();
+    const client = await open(port);
+    client.send(first(await tokenWith("events:read")));
+    client.send("hello");
+    expect(await receive(client, 2)).toEqual(["welcome", "ada: hello"]);
+    expect(results).toMatchObject([{ userId: "ada" }]);
+  });
+
+  it.each<[string, () => Promise<string | Buffer>, unknown]>([
+    ["a bad token", () => Promise.resolve(first("a.b.c")), [4401, "token_rejected"]],
+    ["an empty token", () => Promise.resolve(first("")), [4400, "credential_malformed"]],
+    ["two tokens", () => Promise.resolve(first("a.b.c a.b.c")), [4400, "credential_malformed"]],
+    [
+      "a token without the scope",
+      async () => first(await tokenWith("other:read")),
+      [4403, "scope_insufficient"],
+    ],
+    ["a token that is no string", () => Promise.resolve(first(1)), [4400, "credential_malformed"]],
+    [
+      "another type",
+      async () => JSON.stringify({ type: "auth", token: await tokenWith("events:read") }),
+      [4400, "credential_malformed"],
+    ],
+    ["an array", () => Promise.resolve("[]"), [4400, "credential_malformed"]],
+    ["null", () => Promise.resolve("null"), [4400, "credential_malformed"]],
+    ["no JSON", async () => `Bearer ${await tokenWith("events:read")}`, [4400, "credential_malformed"]],
+    [
+      "binary data",
+      async () => Buffer.from(first(await tokenWith("events:read"))),
+      [4400, "credential_malformed"],
+    ],
+    [
+      "20,001 bytes",
+      async () => first(await tokenWith("events:read")).padEnd(20_001),
+      [4400, "credential_malformed"],
+    ],
+  ])("closes the connection for %s", async (_, message, expected) => {
+    const { port, results, processed } = await start();
+    expect(await closeOf(port, await message(), "hello")).toEqual(expected);
+    expect(results).toEqual([undefined]);
+    expect(processed).toEqual([]);
+  });
+
+  it("accepts a first message of exactly the maximum length", async () => {
+    const message = first(await tokenWith("events:read"));
+    const long = await start({}, { maxMessageLength: message.length });
+    const client = await open(long.port);
+    client.send(message);
+    expect(await receive(client, 1)).toEqual(["welcome"]);
+    const short = await start({}, { maxMessageLength: message.length - 1 });
+    expect(await closeOf(short.port, message)).toEqual([4400, "credential_malformed"]);
+  });
+
+  it("closes with 4503 if the token cannot be checked, and with 4500 after an error", async () => {
+    const message = first(await tokenWith("events:read"));
+    const isRevoked = () => Promise.reject(new Error("down"));
+    expect(await closeOf((await start({ isRevoked })).port, message)).toEqual([4503, "keys_unavailable"]);
+    const warned = once(process, "warning");
+    expect(await closeOf((await start({ now: () => Number.NaN })).port, message)).toEqual([4500, "fault"]);
+    expect(((await warned) as [Error])[0].message).toContain("first message");
+  });
+
+  it("requires a valid token on public and optional paths too", async () => {
+    for (const path of ["/open", "/maybe"]) {
+      const { port } = await start({}, { path });
+      const client = await open(port);
+      client.send(first(await tokenWith()));
+      expect(await receive(client, 1)).toEqual(["welcome"]);
+      expect(await closeOf(port, first("a.b.c"))).toEqual([4401, "token_rejected"]);
+      const failing = await start({ isRevoked: () => Promise.reject(new Error("down")) }, { path });
+      expect(await closeOf(failing.port, first(await tokenWith()))).toEqual([4503, "keys_unavailable"]);
+    }
+  });
+
+  it("reports the decision to onDecision, without the token", async () => {
+    const onDecision = vi.fn();
+    const { port } = await start({ onDecision });
+    const token = await tokenWith("other:read");
+    await closeOf(port, first(token));
+    expect(onDecision).toHaveBeenCalledOnce();
+    expect(onDecision.mock.calls[0]?.slice(0, 2)).toMatchObject([
+      { reason: "scope_insufficient" },
+      { target: "/live" },
+    ]);
+    expect(JSON.stringify(onDecision.mock.calls)).not.toContain(token);
+  });
+
+  it("closes with 4408 if no message arrives in time", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { port, results } = await start({}, { timeoutMs: 3_000 });
+    const client = await open(port);
+    await until(() => vi.getTimerCount() > 0);
+    const closed = once(client, "close");
+    await vi.advanceTimersByTimeAsync(2_999);
+    expect(results).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(((await closed) as [number])[0]).toBe(4408);
+    expect(results).toEqual([undefined]);
+  });
+
+  it("waits at most 10 seconds, including the check, and leaves no timer after it", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port } = await start({ isRevoked, tokenCache: false });
+    const client = await open(port);
+    client.send(first(await tokenWith("events:read")));
+    await asked();
+    answer(false);
+    expect(await receive(client, 1)).toEqual(["welcome"]);
+    await vi.advanceTimersByTimeAsync(60_000);
+    client.send("hello");
+    expect(await receive(client, 1)).toEqual(["ada: hello"]);
+  });
+
+  it("resolves with undefined if the client leaves, and leaves no timer", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    const { port, results } = await start();
+    const client = await open(port);
+    client.terminate();
+    await until(() => results.length > 0);
+    expect(results).toEqual([undefined]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it("ignores a decision that is made after the client has disconnected", async () => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, results } = await start({ isRevoked });
+    const client = await open(port);
+    client.send(first(await tokenWith("events:read")));
+    await asked();
+    client.terminate();
+    await until(() => results.length > 0);
+    answer(false);
+    await turn();
+    expect(results).toEqual([undefined]);
+  });
+});
+
+it.each(["before", "after"])(
+  "closes the socket for an invalid frame that is sent %s the token",
+  async (when) => {
+    const { port, results } = await start();
+    const client = await open(port);
+    const closed = once(client, "close");
+    if (when === "after") {
+      const token = await tokenWith("events:read");
+      const welcomed = once(client, "message");
+      client.send(first(token));
+      await welcomed;
+    }
+    // Reserved bits: without a listener for errors, `ws` would end the process.
+    (client as unknown as { _socket: NetSocket })._socket.write(Buffer.from("ff8000000000", "hex"));
+    expect((await closed)[0]).toBe(1002);
+    expect(results.at(-1)?.userId).toBe(when === "after" ? "ada" : undefined);
+  },
+);
+
+describe("messages that follow the first one", () => {
+  it.each([
+    ["at once", () => Promise.resolve()],
+    ["later", () => turn().then(() => turn())],
+  ])("wait until the program listens %s, and keep their order", async (_, beforeListening) => {
+    const { isRevoked, asked, answer } = slowCheck();
+    const { port, processed } = await start({ isRevoked }, {}, beforeListening);
+    const client = await open(port);
+    client.send(first(await tokenWith("events:read")));
+    for (const text of ["1", "2", "3"]) client.send(text);
+    await asked();
+    expect(processed).toEqual([]);
+    const received = receive(client, 5);
+    answer(false);
+    client.send("4");
+    expect(await received).toEqual(["welcome", "ada: 1", "ada: 2", "ada: 3", "ada: 4"]);
+  });
+
+  it("are dropped if the token is refused", async () => {
+    const { port, processed } = await start();
+    expect(await closeOf(port, first("a.b.c"), first(await tokenWith("events:read")), "x")).toEqual([
+      4401,
+      "token_rejected",
+    ]);
+    expect(processed).toEqual([]);
+  });
+
+  it("close the connection if they are too many or too large", async () => {
+    for (const messages of [["x".repeat(1_000_000)], Array<string>(10_001).fill("")]) {
+      const { isRevoked } = slowCheck();
+      const { port } = await start({ isRevoked });
+      expect(await closeOf(port, first(await tokenWith("events:read")), ...messages)).toEqual([
+        1009,
+        "too_many_messages",
+      ]);
+    }
+  });
+});
+
+describe("a listener for messages that is added before the decision", () => {
+  it("causes an error, before and during authenticateFirst, because it would receive messages of unknown clients", async () => {
+    const http = createHttp();
+    const errors: unknown[] = [];
+    const attempt = (run: () => unknown): void => {
+      try {
+        run();
+      } catch (error) {
+        errors.push((error as Error).message);
+      }
+    };
+    const listening = new Promise<void>((resolve) => {
+      new WebSocketServer({ server: http }).on("connection", (socket) => {
+        const listener = () => undefined;
+        socket.on("message", listener);
+        attempt(() => void authenticateFirst(socket, { server: serverWith(), path: "/live" }));
+        socket.off("message", listener);
+        void authenticateFirst(socket, { server: serverWith(), path: "/live" });
+        attempt(() => socket.on("message", listener));
+        attempt(() => socket.on("pong", listener));
+        attempt(() => void authenticateFirst(socket, { server: {} as never, path: "/live" }));
+        socket.terminate();
+        resolve();
+      });
+    });
+    const { port, close } = await listen(http);
+    closing.push(close);
+    await open(port);
+    await listening;
+    const misuse = "Await authenticateFirst before the first listener for messages.";
+    expect(errors).toEqual([misuse, misuse, expect.stringContaining("takes the resource server itself")]);
+  });
+});
+
+it("throws at once without options, for anything but a WebSocket, and for a path without a slash", () => {
+  const options = { server: serverWith(), path: "/live" };
+  const socket = { close: vi.fn(), listenerCount: () => 0 };
+  const request = new IncomingMessage(new NetSocket());
+  const usage = 'write authenticateFirst(socket, { server, path: "/live" })';
+  for (const one of [undefined, null, request, new EventTarget(), { close: vi.fn() }])
+    expect(() => authenticateFirst(one as never, options)).toThrow(usage);
+  for (const path of [undefined, "", "live", 7])
+    expect(() => authenticateFirst(socket as never, { ...options, path } as never)).toThrow(usage);
+  for (const one of [undefined, null, {}])
+    expect(() => authenticateFirst(socket as never, one as never)).toThrow(
+      "takes the resource server itself",
+    );
+});
+
+it("uses the clock of the server", async () => {
+  const { port } = await start();
+  const expired = await issuer.token({ scopes: ["events:read"], exp: NOW });
+  expect(await closeOf(port, first(expired))).toEqual([4401, "token_rejected"]);
+});

@@ -1,0 +1,93 @@
+/** `routesOf` of scopegate/hono. */
+import { Hono, type MiddlewareHandler } from "hono";
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { protect, requireScopes, routesOf } from "scopegate/hono";
+import { createIssuer } from "../support/issuer.ts";
+
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [createIssuer().publicPem],
+  defaultScopeMappings: {},
+  scopeMappings: { "* /{*path}": ["any:thing"] },
+});
+const pass: MiddlewareHandler = async (_context, next) => next();
+const listed = (app: Pick<Hono, "routes">) =>
+  routesOf(app).map(({ method, pattern, unguarded }) => `${unguarded ? "! " : ""}${method} ${pattern}`);
+
+describe("routesOf for Hono", () => {
+  it("lists the routes of nested applications and base paths with their whole patterns", () => {
+    const inner = new Hono().get("/", (c) => c.text("")).on(["PUT", "POST"], "/:id?", (c) => c.text(""));
+    const app = new Hono();
+    app.use(protect(server)).route("/a", inner);
+    app.basePath("/b").all("/:id{[0-9]+}", (c) => c.text(""));
+    app.get("/files/*", (c) => c.text(""));
+    expect(listed(app)).toEqual([
+      "GET /a",
+      ...["PUT /a/:id", "PUT /a", "POST /a/:id", "POST /a", "* /b/:id", "GET /files/*path", "GET /files"],
+    ]);
+  });
+
+  it.each([
+    ["/mcp/", "/mcp"],
+    ["/mcp", "/mcp/"],
+    ["/mcp/:a/", "/mcp/x"],
+    ["/api/:x{[0-9]+}", "/api/mcp"],
+    ["/:x{[A-Z]+}", "/mcp"],
+  ])("marks a route if a guard at %s does not run for it: %s", (guard, path) => {
+    const app = new Hono().use(guard, protect(server)).all(path, (c) => c.text("ran"));
+    expect(listed(app)).toEqual([expect.stringMatching(/^! \*/)]);
+    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unguarded");
+  });
+
+  it.each([
+    ["/mcp", "/mcp"],
+    ["/mcp/", "/mcp/"],
+    ["/mcp/*", "/mcp"],
+    ["/:a", "/mcp"],
+    ["/a/:id", "/a/:name"],
+  ])("does not mark a route if a guard at %s runs for it: %s", (guard, path) => {
+    const app = new Hono().use(guard, protect(server)).all(path, (c) => c.text("ran"));
+    expect(listed(app)).toEqual([expect.stringMatching(/^\* /)]);
+  });
+
+  it("lists no middleware, and lists a route with middleware only once", () => {
+    const app = new Hono().use(protect(server)).use(pass).use("/a/*", pass);
+    app.get("/a", pass, requireScopes("a:read"), (c) => c.text(""));
+    expect(listed(app)).toEqual(["GET /a"]);
+  });
+
+  it("lists paths that no pattern can express unchanged, and the audit reports them as unreadable", () => {
+    const app = new Hono().use(protect(server)).get("/a/:x{.+}", (c) => c.text(""));
+    expect(listed(app)).toEqual(["GET RegExp /a/:x{.+}"]);
+    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unreadable");
+  });
+
+  it("marks routes that are registered before protect, or outside its path or method", () => {
+    const app = new Hono().get("/early", (c) => c.text(""));
+    app.use("/a/*", protect(server));
+    app.get("/a/in", (c) => c.text("")).get("/out", requireScopes("a:read"), (c) => c.text(""));
+    app.get("/own", protect(server), (c) => c.text("")).post("/own", (c) => c.text(""));
+    expect(listed(app)).toEqual(["! GET /early", "GET /a/in", "! GET /out", "GET /own", "! POST /own"]);
+    expect(routesOf(app).map(({ unguarded }) => unguarded?.message)).toContain(
+      "is outside the paths of protect: requireScopes finds no caller, and every request is answered with 500.",
+    );
+  });
+
+  it("counts an unreadable route as guarded only if a guard covers its whole application", () => {
+    const inner = new Hono().use(protect(server)).get("/:x{.+}", (c) => c.text(""));
+    inner.onError((_error, c) => c.text("fault", 500));
+    const app = new Hono().route("/a", inner).get("/b/:x{.+}", (c) => c.text(""));
+    expect(listed(app)).toEqual(["GET RegExp /a/:x{.+}", "! GET RegExp /b/:x{.+}"]);
+  });
+
+  it("marks every route of an application without a guard, and the audit warns", () => {
+    const app = new Hono().get("/a", (c) => c.text(""));
+    expect(listed(app)).toEqual(["! GET /a"]);
+    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("guard_missing");
+  });
+
+  it.each([[undefined], [{}], ["app"]])("refuses %j", (given) => {
+    expect(() => routesOf(given as never)).toThrow("takes a Hono application");
+  });
+});

@@ -1,0 +1,316 @@
+/** `protect` of scopegate/hono, on real servers. */
+import { createServer } from "node:http";
+import { getRequestListener } from "@hono/node-server";
+import { Hono, type MiddlewareHandler } from "hono";
+import { some } from "hono/combine";
+import { cors } from "hono/cors";
+import { HTTPException } from "hono/http-exception";
+import { mount } from "hono/mount";
+import { afterEach, describe, expect, it } from "vitest";
+import { createResourceServer, type ScopeMappings } from "scopegate";
+import { principalOf, protect, requireScopes } from "scopegate/hono";
+import { type Answer, ask, type Asked, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const closing: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+
+const serverFor = (scopeMappings: ScopeMappings) =>
+  createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], scopeMappings });
+
+type Application = Pick<Hono, "fetch">;
+
+async function askFor(app: Application, asked: Asked, scopes?: readonly string[]): Promise<Answer> {
+  const respond = getRequestListener(app.fetch);
+  const { port, close } = await listen(
+    createServer((incoming, outgoing) => void respond(incoming, outgoing)),
+  );
+  closing.push(close);
+  return ask(port, { ...asked, ...(scopes && { token: await issuer.token({ scopes }) }) });
+}
+
+const statusOf = async (app: Application, path: string, scopes?: readonly string[], method = "GET") =>
+  (await askFor(app, { path, method }, scopes)).status;
+
+/** Adds a header, so that a test sees that a handler ran. */
+const mark: MiddlewareHandler = async (context, next) => {
+  await next();
+  context.header("x-ran", "yes");
+};
+
+describe("protect in Hono", () => {
+  it("requires the rule of every route that runs, and not of those that do not", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a/me": "public", "GET /a/:id": ["a:read"] })));
+    app.get("/a/me", async (context, next) => (context.req.query("next") ? next() : context.text("me")));
+    app.get("/a/:id", (context) => context.text("any"));
+    expect(await statusOf(app, "/a/me")).toBe(200);
+    expect(await statusOf(app, "/a/me?next=1")).toBe(401);
+    expect(await statusOf(app, "/a/me?next=1", ["b:read"])).toBe(403);
+    expect(await statusOf(app, "/a/me?next=1", ["a:read"])).toBe(200);
+  });
+
+  it("requires the rule of app.all with a handler that answers, before the handler runs", async () => {
+    const ran: string[] = [];
+    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
+    app.all("/a/*", (context) => context.text(String(ran.push("all"))));
+    app.get("/a/open", (context) => context.text(String(ran.push("open"))));
+    expect(await statusOf(app, "/a/open")).toBe(401);
+    expect(ran).toEqual([]);
+    expect(await statusOf(app, "/a/open", ["a:any"])).toBe(200);
+  });
+
+  it("requires the rule of app.all in a nested application with an error handler of its own", async () => {
+    const inner = new Hono().all("/*", (context) => context.text("all"));
+    inner.onError((_error, context) => context.text("fault", 500));
+    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
+    app.route("/a", inner);
+    expect(await statusOf(app, "/a/open")).toBe(401);
+    expect(await statusOf(app, "/a/open", ["a:any"])).toBe(200);
+  });
+
+  it("requires the rule of a handler with a rest parameter, which may call next", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a/me": "public", "GET /a/:id": ["a:read"] })));
+    const pass: MiddlewareHandler = async (...given) => given[1]();
+    app.get("/a/me", pass);
+    app.get("/a/:id", (context) => context.text("any"));
+    expect(await statusOf(app, "/a/me")).toBe(401);
+  });
+
+  it("requires no rule for middleware, which takes `next` and is registered for every method below a path", async () => {
+    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
+    app.use(mark).use("/a/*", mark);
+    app.get("/a/open", (context) => context.text("open"));
+    const answer = await askFor(app, { path: "/a/open" });
+    expect([answer.status, answer.headers["x-ran"]]).toEqual([200, "yes"]);
+  });
+
+  it("decides a mounted application by the rule of the path alone", async () => {
+    const app = new Hono().use(protect(serverFor({ "* /a/*path": ["a:any"], "GET /a/open": "public" })));
+    app.all(
+      "/a/*",
+      mount((request: Request) => new Response(new URL(request.url).pathname)),
+    );
+    expect((await askFor(app, { path: "/a/open" })).text).toBe("/open");
+    expect(await statusOf(app, "/a/other")).toBe(401);
+  });
+
+  it("checks a handler that is registered in two applications", async () => {
+    const inner = new Hono().get("/:id", (context) => context.text("ran"));
+    const server = serverFor({ "GET /a/:id": ["a:read"], "GET /b/:id": ["b:read"] });
+    const app = new Hono().use(protect(server)).route("/a", inner).route("/b", inner);
+    for (const path of ["/a/1", "/b/1", "/a/1"])
+      expect(await statusOf(app, path, [`${path.slice(1, 2)}:read`])).toBe(200);
+    expect(await statusOf(app, "/b/1", ["a:read"])).toBe(403);
+  });
+
+  it("runs unguarded routes for requests that passed the guard of another path", async () => {
+    const app = new Hono().use("/a/*", protect(serverFor({ "GET /a/:id": ["a:read"] })));
+    app.get("/:all/:id", (context) => context.text("ran"));
+    expect(await statusOf(app, "/a/1")).toBe(401);
+    expect(await statusOf(app, "/b/1")).toBe(200);
+  });
+
+  it("requires the rules of each of two guards", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a/:id": ["a:read"] })));
+    app.use("/a/*", protect(serverFor({ "GET /a/:id": ["b:read"] })));
+    app.get("/a/:id", (context) => context.text(principalOf(context)?.scopes.join() ?? ""));
+    expect(await statusOf(app, "/a/1", ["a:read"])).toBe(403);
+    expect(await statusOf(app, "/a/1", ["b:read"])).toBe(403);
+    expect((await askFor(app, { path: "/a/1" }, ["a:read", "b:read"])).text).toBe("a:read,b:read");
+  });
+
+  it("keeps the caller when middleware replaces the request and its credential", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a": [] })));
+    app.use(async (context, next) => {
+      context.req.raw = new Request(context.req.url, { headers: { authorization: "Bearer forged" } });
+      await next();
+    });
+    app.get("/a", (context) => context.json({ caller: principalOf(context)?.scopes }));
+    expect((await askFor(app, { path: "/a" }, ["own:scope"])).body).toEqual({ caller: ["own:scope"] });
+  });
+
+  it("refuses a route that no longer matches after middleware changed the method or the path", async () => {
+    const app = new Hono().use(protect(serverFor({ "* /:any": "public", "GET /b": "public" })));
+    app.use(async (context, next) => {
+      const { method, path } = context.req.query() as { method?: string; path?: string };
+      if (method) context.req.raw = new Request(context.req.url, { method });
+      if (path) context.req.path = path;
+      await next();
+    });
+    app.get("/a", (context) => context.text("ran"));
+    expect(await statusOf(app, "/a")).toBe(200);
+    expect(await statusOf(app, "/a", undefined, "HEAD")).toBe(200);
+    expect(await statusOf(app, "/a?method=DELETE")).toBe(400);
+    expect(await statusOf(app, "/a?path=/b")).toBe(400);
+  });
+
+  it("decides by the path that getPath of the application returns", async () => {
+    const app = new Hono({
+      getPath: (request) => `/${request.headers.get("x-tenant") ?? ""}${new URL(request.url).pathname}`,
+    });
+    app.use(protect(serverFor({ "GET /red/a": "public", "GET /blue/a": ["a:read"], "GET /a": "public" })));
+    app.get("/:tenant/a", (context) => context.text("ran"));
+    const asked = (tenant: string) => ({ path: "/a", headers: [["x-tenant", tenant] as const] });
+    expect((await askFor(app, asked("red"))).status).toBe(200);
+    expect((await askFor(app, asked("blue"))).status).toBe(401);
+    expect((await askFor(app, asked("green"), ["a:read"])).status).toBe(403);
+    expect((await askFor(app, asked("red/a?"))).status).toBe(403);
+  });
+
+  it("checks the rule of every name in a batch, also if the application has its own getPath", async () => {
+    const app = new Hono({ getPath: ({ url }) => `/red${new URL(url).pathname}` });
+    app.use(protect(serverFor({ "GET /red/trpc/:name": [], "GET /red/trpc/remove": ["admin:run"] })));
+    app.get("/red/trpc/:names", (context) => context.text("ran"));
+    expect(await statusOf(app, "/trpc/list,add?batch=1", [])).toBe(200);
+    expect(await statusOf(app, "/trpc/list,remove?batch=1", [])).toBe(403);
+  });
+
+  it("refuses a fragment, which Hono cuts off", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a": "public" })));
+    app.get("/a", (context) => context.text("ran"));
+    expect((await app.request("http://127.0.0.1/a#b")).status).toBe(400);
+    expect((await app.request("http://127.0.0.1/a")).status).toBe(200);
+  });
+
+  it("answers HEAD with the status of GET", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a/:id": ["a:<id>:read"] })));
+    app.get("/a/:id", (context) => context.text("ran"));
+    expect(await statusOf(app, "/a/1", ["a:1:read"], "HEAD")).toBe(200);
+    expect(await statusOf(app, "/a/1", ["a:2:read"], "HEAD")).toBe(403);
+  });
+
+  it("puts the headers of earlier middleware on refusals, and keeps its own", async () => {
+    const app = new Hono();
+    app.use(cors({ origin: "https://app.example", credentials: true }));
+    app.use(async (context, next) => {
+      context.header("x-request-id", "7");
+      context.header("cache-control", "public");
+      await next();
+    });
+    app.use(protect(serverFor({ "GET /a": [] })));
+    const { status, headers } = await askFor(app, {
+      path: "/a",
+      headers: [["origin", "https://app.example"]],
+    });
+    expect(status).toBe(401);
+    expect(headers).toMatchObject({
+      "access-control-allow-origin": "https://app.example",
+      "x-request-id": "7",
+      "cache-control": "no-store",
+      "content-type": "application/problem+json",
+      "www-authenticate": "Bearer",
+    });
+  });
+
+  it("replaces a response that earlier middleware has set", async () => {
+    const app = new Hono();
+    app.use(async (context, next) => {
+      context.res = context.text("early");
+      await next();
+    });
+    app.use(protect(serverFor({ "GET /a": [] })));
+    app.get("/a", (context) => context.text("late"));
+    const answer = await askFor(app, { path: "/a" });
+    expect([answer.status, answer.text.includes("early")]).toEqual([401, false]);
+  });
+
+  it("runs no handler behind middleware that ignores the refusal", async () => {
+    const app = new Hono();
+    app.use(some(protect(serverFor({ "GET /a": [] })), async (_context, next) => next()));
+    app.get("/a", (context) => context.text("ran"));
+    expect(await statusOf(app, "/a")).toBe(401);
+  });
+
+  it("throws an error to onError, and runs no handler", async () => {
+    const faulty = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /a": [] },
+      now: () => NaN,
+    });
+    const faults: string[] = [];
+    const app = new Hono().use(protect(faulty)).get("/a", (context) => context.text("ran"));
+    app.onError((error, context) => {
+      faults.push(error.message);
+      return context.text("fault", 500);
+    });
+    expect(await statusOf(app, "/a", ["a:read"])).toBe(500);
+    expect(faults).toEqual([expect.stringContaining("now")]);
+  });
+
+  it("does not change an error of a handler", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a": "public" })));
+    app.get("/a", () => {
+      throw new HTTPException(418);
+    });
+    expect(await statusOf(app, "/a")).toBe(418);
+  });
+
+  it("fails every request in a version of Hono whose routes it cannot read", async () => {
+    const app = new Hono().use(protect(serverFor({ "GET /a": "public" })));
+    app.get("/a", (context) => context.text("ran"));
+    const guard = protect(serverFor({ "GET /a": "public" }));
+    const context = {
+      req: { raw: new Request("http://127.0.0.1/a"), path: "/a" },
+      newResponse: () => undefined,
+    };
+    expect(() => guard(context as never, () => Promise.resolve())).toThrow("install Hono 4.8 or later");
+    expect(await statusOf(app, "/a")).toBe(200);
+  });
+
+  it("passes the context to onDecision as the source", async () => {
+    const seen: unknown[] = [];
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /a": "public" },
+      onDecision: (_decision, _request, event) => void seen.push(event.source),
+    });
+    const app = new Hono().use(protect(server)).get("/a", (context) => {
+      seen.push(context);
+      return context.text("ran");
+    });
+    expect(await statusOf(app, "/a")).toBe(200);
+    expect(seen[0]).toBeDefined();
+    expect(seen[0]).toBe(seen.at(-1));
+  });
+});
+
+describe("requireScopes in Hono", () => {
+  const app = new Hono().use(protect(serverFor({ "GET /a/:id": [] })));
+  app.get("/a/:id", requireScopes("a:<id>:read"), (context) => context.text(context.req.param("id")));
+
+  it("reads the parameters of its route, decoded as the handler sees them", async () => {
+    expect((await askFor(app, { path: "/a/x%2Cy" }, ["a:x,y:read"])).text).toBe("x,y");
+    expect(await statusOf(app, "/a/x", ["a:x,y:read"])).toBe(403);
+  });
+
+  it("throws without a guard in front of it", async () => {
+    const faults: string[] = [];
+    const open = new Hono().get("/a", requireScopes("a:read"), (context) => context.text("ran"));
+    open.onError((error, context) => {
+      faults.push(error.message);
+      return context.text("fault", 500);
+    });
+    expect(await statusOf(open, "/a", ["a:read"])).toBe(500);
+    expect(faults[0]).toContain("needs protect(server)");
+  });
+});
+
+describe("principalOf in Hono", () => {
+  it("returns no caller on a public route, without a guard, and in a mounted application", async () => {
+    const inner = new Hono().get("/b", (context) =>
+      context.text(principalOf(context)?.scopes.join() ?? "nobody"),
+    );
+    const app = new Hono().get("/open", (context) =>
+      context.text(principalOf(context)?.scopes.join() ?? "nobody"),
+    );
+    app.use(protect(serverFor({ "GET /a": "public", "GET /m/b": [] }))).all("/m/*", mount(inner.fetch));
+    app.get("/a", (context) => context.text(principalOf(context)?.scopes.join() ?? "nobody"));
+    for (const path of ["/open", "/a", "/m/b"])
+      expect((await askFor(app, { path }, ["a:read"])).text).toBe("nobody");
+  });
+});

@@ -1,0 +1,469 @@
+import "reflect-metadata";
+import { createServer as createHttp, type ServerResponse } from "node:http";
+import express from "express";
+import {
+  type ArgumentsHost,
+  Catch,
+  Controller,
+  Get,
+  HttpException,
+  type INestApplication,
+  Module,
+  Param,
+  Post,
+  Scope,
+  Sse,
+  UseFilters,
+  UseGuards,
+} from "@nestjs/common";
+import { Test } from "@nestjs/testing";
+import { of } from "rxjs";
+import { afterEach, describe, expect, it } from "vitest";
+import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
+import * as forExpress from "scopegate/express";
+import {
+  CurrentPrincipal,
+  principalOf,
+  protect,
+  Public,
+  RequireScopes,
+  requireScopes,
+  routesOf,
+  ScopegateModule,
+} from "scopegate/nest";
+import { type Asked, ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { createApplication, createModule, listenOn, type Platform, PLATFORMS } from "../support/nest.ts";
+
+const issuer = createIssuer();
+const ran: string[] = [];
+
+const createServer = (options: Partial<ResourceServerOptions> = {}) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    defaultScopeMappings: {},
+    scopeMappings: {
+      "GET /agents": ["agents:read"],
+      "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+      "POST /agents/:agent_id/runs": [],
+      "GET /events": ["events:read"],
+      "GET /health": "public",
+      "GET /signed-in": [],
+    },
+    ...options,
+  });
+
+@Controller("agents")
+class Agents {
+  @Get()
+  list(@CurrentPrincipal() caller: Principal) {
+    ran.push("list");
+    return { caller: caller.userId };
+  }
+
+  @Get(":agent_id")
+  one(@Param("agent_id") id: string) {
+    ran.push("one");
+    return { id };
+  }
+
+  @Post(":agent_id/runs")
+  @RequireScopes("agents:<agent_id>:run")
+  @RequireScopes("runs:start")
+  run() {
+    ran.push("run");
+    return {};
+  }
+
+  @Get("without/rule")
+  unmapped() {
+    ran.push("unmapped");
+  }
+}
+
+@Controller()
+class Rest {
+  @Get("health")
+  @Public()
+  health(@CurrentPrincipal() caller: Principal | undefined) {
+    return { anonymous: caller === undefined };
+  }
+
+  @Sse("events")
+  events() {
+    ran.push("events");
+    return of({ data: "one" });
+  }
+}
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  ran.length = 0;
+  for (const one of open.splice(0)) await one.close();
+});
+
+interface Setup {
+  readonly controllers?: readonly (new () => object)[];
+  readonly server?: ReturnType<typeof createServer>;
+  readonly prepare?: (app: INestApplication) => unknown;
+}
+
+async function start(platform: Platform, { controllers = [Agents, Rest], server, prepare }: Setup = {}) {
+  const imports = [ScopegateModule.forRoot(server ?? createServer())];
+  const app = await createApplication(platform, createModule({ imports, controllers: [...controllers] }));
+  await prepare?.(app);
+  const running = await listenOn(app);
+  open.push(running);
+  const call = async (path: string, scopes?: readonly string[], more: Partial<Asked> = {}) =>
+    ask(running.port, { path, ...(scopes && { token: await issuer.token({ scopes }) }), ...more });
+  return { app, call, port: running.port };
+}
+
+const json = { method: "POST", body: {} };
+
+describe.each(PLATFORMS)("NestJS on %s", (platform) => {
+  it("allows a caller with the scopes, and passes the principal to the handler", async () => {
+    const { call } = await start(platform);
+    expect(await call("/agents", ["agents:read"])).toMatchObject({ status: 200, body: { caller: "user-1" } });
+    expect(await call("/agents/web", ["agents:web:read"])).toMatchObject({
+      status: 200,
+      body: { id: "web" },
+    });
+  });
+
+  it("refuses before the handler runs", async () => {
+    const { call } = await start(platform);
+    expect((await call("/agents")).status).toBe(401);
+    expect((await call("/agents/web", ["agents:api:read"])).status).toBe(403);
+    expect(ran).toEqual([]);
+  });
+
+  it("refuses a handler without a rule for every caller", async () => {
+    const { call } = await start(platform);
+    const answer = await call("/agents/without/rule", ["platform:admin"]);
+    expect(answer).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
+    expect(ran).toEqual([]);
+  });
+
+  it("requires the scopes of every decorator in addition to the table", async () => {
+    const { call } = await start(platform);
+    const run = (...scopes: string[]) => call("/agents/web/runs", scopes, json);
+    expect((await run("agents:web:run")).status).toBe(403);
+    expect((await run("runs:start")).status).toBe(403);
+    expect((await run("runs:start", "agents:api:run")).status).toBe(403);
+    expect(ran).toEqual([]);
+    expect((await run("runs:start", "agents:web:run")).status).toBe(201);
+  });
+
+  it("requires the scopes of a controller and of its base class", async () => {
+    @RequireScopes("base:use")
+    class Base extends Object {}
+    @Controller("signed-in")
+    @requireScopes("own:use")
+    class Own extends Base {
+      @Get()
+      get() {
+        return {};
+      }
+    }
+    const { call } = await start(platform, { controllers: [Own] });
+    expect((await call("/signed-in", ["own:use"])).status).toBe(403);
+    expect((await call("/signed-in", ["base:use"])).status).toBe(403);
+    expect((await call("/signed-in", ["own:use", "base:use"])).status).toBe(200);
+  });
+
+  it("sends no event of a stream to a caller without the scope", async () => {
+    const { call } = await start(platform);
+    const refused = await call("/events", []);
+    expect(refused).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
+    expect(ran).toEqual([]);
+    expect((await call("/events", ["events:read"])).text).toContain("data: one");
+  });
+
+  it("decides controllers and guards that are created for each request", async () => {
+    @Controller({ path: "signed-in", scope: Scope.REQUEST })
+    class Own {
+      @Get()
+      @RequireScopes("own:use")
+      get() {
+        return {};
+      }
+    }
+    const { call } = await start(platform, { controllers: [Own] });
+    expect((await call("/signed-in")).status).toBe(401);
+    expect((await call("/signed-in", [])).status).toBe(403);
+    expect((await call("/signed-in", ["own:use"])).status).toBe(200);
+  });
+
+  it("sends the same refusal if the filters of the application catch everything", async () => {
+    const seen: unknown[] = [];
+    @Catch()
+    class Everything {
+      catch(error: unknown, host: ArgumentsHost) {
+        seen.push(error);
+        const reply = host
+          .switchToHttp()
+          .getResponse<{ status(code: number): { send(body: string): void } }>();
+        reply.status(500).send("filtered");
+      }
+    }
+    @Controller("signed-in")
+    @UseFilters(Everything)
+    class Own {
+      @Get()
+      @RequireScopes("own:use")
+      get() {
+        return {};
+      }
+    }
+    const filtered = await start(platform, {
+      controllers: [Own],
+      prepare: (app) => app.useGlobalFilters(new Everything()),
+    });
+    const plain = await start(platform, { controllers: [Own] });
+    for (const scopes of [undefined, []]) {
+      const answer = await filtered.call("/signed-in", scopes);
+      const { date: _, ...headers } = answer.headers;
+      const { date: __, ...expected } = (await plain.call("/signed-in", scopes)).headers;
+      expect(headers).toEqual(expected);
+      expect(headers).toMatchObject({
+        "content-type": "application/problem+json",
+        "cache-control": "no-store",
+        "www-authenticate": expect.stringMatching(/^Bearer/) as string,
+      });
+      expect(answer.text).toBe((await plain.call("/signed-in", scopes)).text);
+    }
+    expect(seen).toEqual([]);
+  });
+
+  it("adds its challenge to one that was set before", async () => {
+    @Controller("signed-in")
+    class Own {
+      @Get()
+      get() {
+        return {};
+      }
+    }
+    const { call } = await start(platform, {
+      controllers: [Own],
+      prepare: (app) =>
+        app.use((_request: unknown, response: ServerResponse, next: () => void) => {
+          response.setHeader("WWW-Authenticate", "Negotiate");
+          next();
+        }),
+    });
+    const { headers } = await call("/signed-in");
+    expect(headers["www-authenticate"]).toMatch(/Bearer/);
+  });
+
+  it("does not start if the table does not make a handler with @Public() public", async () => {
+    @Controller("signed-in")
+    class Own {
+      @Get()
+      @Public()
+      get() {
+        return {};
+      }
+    }
+    await expect(start(platform, { controllers: [Own] })).rejects.toThrow(
+      'Write "GET /signed-in": "public" in scopeMappings, or remove @Public()',
+    );
+  });
+
+  it("fails a request with a token at a handler with @Public() if no module has checked the handler at boot", async () => {
+    @Controller("signed-in")
+    class Own {
+      @Get()
+      @Public()
+      get() {
+        ran.push("get");
+      }
+    }
+    const app = await createApplication(platform, createModule({ controllers: [Own] }));
+    app.useGlobalGuards(protect(createServer()));
+    const running = await listenOn(app);
+    open.push(running);
+    expect((await ask(running.port, { path: "/signed-in" })).status).toBe(401);
+    const token = await issuer.token({ scopes: [] });
+    expect((await ask(running.port, { path: "/signed-in", token })).status).toBe(500);
+    expect(ran).toEqual([]);
+  });
+
+  it("allows everyone on a public route, and reads no token there", async () => {
+    const { call } = await start(platform);
+    expect((await call("/health", undefined, { token: "broken" })).body).toEqual({ anonymous: true });
+  });
+
+  it("lists the routes of the controllers with prefix and version for the audit", async () => {
+    const server = createServer();
+    const { app } = await start(platform, {
+      server,
+      controllers: [Agents],
+      prepare: (own) => own.setGlobalPrefix("v1"),
+    });
+    expect(routesOf(app)).toContainEqual({ method: "GET", pattern: "/v1/agents/:agent_id" });
+    expect(server.audit(routesOf(app)).findings).toContainEqual(
+      expect.objectContaining({ kind: "route_unmapped" }),
+    );
+  });
+
+  it("does not list routes of an application without the module", async () => {
+    const app = await createApplication(platform, createModule({}));
+    expect(() => routesOf(app)).toThrow("import ScopegateModule");
+  });
+
+  it("calls onDecision once for a request, also behind protect of the platform", async () => {
+    const decisions: unknown[] = [];
+    const server = createServer({ onDecision: (decision) => decisions.push(decision.allowed) });
+    const { call } = await start(platform, { server });
+    await call("/agents", ["agents:read"]);
+    expect(decisions).toEqual([true]);
+    if (platform === "Fastify") return;
+    const both = await start(platform, { server, prepare: (app) => app.use(forExpress.protect(server)) });
+    await both.call("/agents", ["agents:read"]);
+    expect(decisions).toEqual([true, true]);
+    expect((await both.call("/nowhere")).status).toBe(403);
+  });
+
+  it("answers a path without a handler with 404, because NestJS runs no guard there", async () => {
+    const { call } = await start(platform);
+    expect((await call("/nowhere")).status).toBe(404);
+  });
+
+  it("passes an error to the filters of the application, and runs no handler", async () => {
+    const { call } = await start(platform, { server: createServer({ now: () => Number.NaN }) });
+    expect((await call("/agents", ["agents:read"])).status).toBe(500);
+    expect(ran).toEqual([]);
+  });
+
+  it("fails requests at @RequireScopes without a guard", async () => {
+    const app = await createApplication(platform, createModule({ controllers: [Agents] }));
+    const running = await listenOn(app);
+    open.push(running);
+    const token = await issuer.token({ scopes: ["platform:admin"] });
+    expect((await ask(running.port, { path: "/agents/web/runs", token, ...json })).status).toBe(500);
+    expect(ran).toEqual([]);
+  });
+
+  it("fails a handler with @CurrentPrincipal() if no guard ran", async () => {
+    const app = await createApplication(platform, createModule({ controllers: [Agents] }));
+    const running = await listenOn(app);
+    open.push(running);
+    expect((await ask(running.port, { path: "/agents" })).status).toBe(500);
+    expect(ran).toEqual([]);
+  });
+
+  it("guards a single controller", async () => {
+    @Controller("signed-in")
+    @UseGuards(protect(createServer()))
+    class Own {
+      @Get()
+      get() {
+        return {};
+      }
+    }
+    const running = await listenOn(await createApplication(platform, createModule({ controllers: [Own] })));
+    open.push(running);
+    expect((await ask(running.port, { path: "/signed-in" })).status).toBe(401);
+  });
+});
+
+it("creates the resource server from other providers", async () => {
+  class Configuration {
+    readonly audience = "agents-prod";
+  }
+  @Module({ providers: [Configuration], exports: [Configuration] })
+  class ConfigurationModule extends Object {}
+  const imported = ScopegateModule.forRootAsync({
+    imports: [ConfigurationModule],
+    inject: [Configuration],
+    useFactory: (configuration: Configuration) =>
+      Promise.resolve(createServer({ serviceId: configuration.audience })),
+  });
+  @Module({ imports: [imported], controllers: [Agents] })
+  class Root extends Object {}
+  const module = await Test.createTestingModule({ imports: [Root] }).compile();
+  const app = module.createNestApplication();
+  const running = await listenOn(app);
+  open.push(running);
+  expect((await ask(running.port, { path: "/agents" })).status).toBe(401);
+  const token = await issuer.token({ scopes: ["agents:read"] });
+  expect((await ask(running.port, { path: "/agents", token })).status).toBe(200);
+});
+
+it("does not start without a resource server", async () => {
+  expect(() => ScopegateModule.forRoot({} as never)).toThrow(
+    "ScopegateModule.forRoot takes the resource server",
+  );
+  expect(() => protect(undefined as never)).toThrow("protect takes the resource server itself");
+  const imported = ScopegateModule.forRootAsync({ useFactory: () => ({}) as never });
+  await expect(createApplication("Express", createModule({ imports: [imported] }))).rejects.toThrow(
+    "takes the resource server",
+  );
+});
+
+it("injects its server without the metadata that bundlers omit", () => {
+  expect(Reflect.getMetadata("design:paramtypes", ScopegateModule)).toBeUndefined();
+});
+
+it("throws when a class is defined with scopes that no token can be granted", () => {
+  expect(() => RequireScopes("a b")).toThrow();
+  expect(() => RequireScopes()).toThrow(TypeError);
+});
+
+const contextOf = (type: string, ...given: readonly unknown[]) =>
+  ({
+    getType: () => type,
+    getArgs: () => given,
+    getHandler: () => contextOf,
+  }) as unknown as Parameters<ReturnType<typeof protect>["canActivate"]>[0];
+
+describe("a handler that no HTTP request reaches", () => {
+  it.each(["rpc", "ws"])("throws an error that names the fix in a context of type %s", (type) => {
+    const guard = protect(createServer());
+    expect(() => guard.canActivate(contextOf(type, {}, {}))).toThrow(`a handler of type \`${type}\``);
+  });
+
+  it("throws for a GraphQL resolver without a request, or with a request that no guard has allowed", () => {
+    const guard = protect(createServer());
+    const request = { headers: {} };
+    expect(() => guard.canActivate(contextOf("graphql", {}, {}, {}, {}))).toThrow(
+      "needs the request as `req`",
+    );
+    expect(() => guard.canActivate(contextOf("graphql", {}, {}, { req: request }, {}))).toThrow(
+      "No guard has allowed the HTTP request of this GraphQL resolver",
+    );
+  });
+
+  it("requires the rule of the path that GraphQL is mounted at, because GraphQL answers every path below it", async () => {
+    const server = createServer({
+      scopeMappings: { "POST /graphql": ["graph:use"], "POST /*path": [], "POST /graphql/hook": "public" },
+    });
+    const app = express();
+    app.use(forExpress.protect(server));
+    app.use("/graphql", (req, res, next) => {
+      const allowed = protect(server).canActivate(contextOf("graphql", {}, {}, { req }, {}));
+      Promise.resolve(allowed).then(
+        (isAllowed) => res.json({ isAllowed }),
+        (error: unknown) => (error instanceof HttpException ? res.json(error.getResponse()) : next(error)),
+      );
+    });
+    const { port, close } = await listen(createHttp(app));
+    try {
+      const token = await issuer.token({ scopes: ["graph:use"] });
+      const asked = async (path: string, token?: string) =>
+        (await ask(port, { path, method: "POST", token })).body;
+      expect(await asked("/graphql", token)).toEqual({ isAllowed: true });
+      const weak = await issuer.token({ scopes: [] });
+      for (const path of ["/graphql/hook", "/graphql/deep/er"])
+        expect(await asked(path, weak)).toMatchObject({ status: 400, message: expect.any(String) as string });
+    } finally {
+      await close();
+    }
+  });
+});
+
+it("returns a caller only for the requests of Express and Fastify", () => {
+  expect(() => principalOf({})).toThrow('principalOf of "scopegate/nest" takes the request of NestJS');
+});

@@ -1,0 +1,561 @@
+import { once } from "node:events";
+import { createServer as createHttp, type Server as HttpServer } from "node:http";
+import { type Socket as NetSocket } from "node:net";
+import express from "express";
+import { Server, type ServerOptions, type Socket } from "socket.io";
+import {
+  io as connect,
+  type ManagerOptions,
+  type Socket as Client,
+  type SocketOptions,
+} from "socket.io-client";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type ResourceServerOptions, untilExpiry } from "scopegate";
+import * as forExpress from "scopegate/express";
+import { guardUpgrades, protectUpgrade } from "scopegate/node";
+import { principalOf, protect, type SocketIoOptions } from "scopegate/socketio";
+import { ask, listen } from "../support/http.ts";
+import { exchange, openRaw, render } from "../support/raw-http.ts";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { until } from "../support/until.ts";
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
+  createServer({
+    scopeMappings: {
+      "GET /socket.io": ["chat:read"],
+      "GET /socket.io/admin": ["admin:read"],
+      "GET /socket.io/rooms/:room": ["rooms:<room>:read"],
+      "GET /socket.io/teams/:team": ["teams:<team>:read"],
+    },
+    ...options,
+  });
+
+const tokenFor = (sub: string, ...scopes: string[]) => issuer.token({ sub, scopes });
+const headers = (token: string) => ({ extraHeaders: { authorization: `Bearer ${token}` } });
+
+interface Started {
+  readonly port: number;
+  readonly io: Server;
+  readonly http: HttpServer;
+  /** The events that clients sent, each with the namespace and the user id of its socket. */
+  readonly events: string[];
+}
+
+/** A Socket.IO server that answers `hello` in the main namespace, in `/admin` and in `/rooms/:room`. */
+async function start(
+  options: Partial<ResourceServerOptions> = {},
+  guard?: SocketIoOptions,
+  settings: Partial<ServerOptions> = {},
+): Promise<Started> {
+  const http = createHttp((_request, response) => response.writeHead(204).end());
+  const io = new Server(http, settings);
+  const events: string[] = [];
+  const handle = (socket: Socket): void => {
+    const caller = principalOf(socket)?.userId ?? "nobody";
+    socket.on("hello", (reply: (text: string) => void) => {
+      events.push(`${socket.nsp.name} ${caller}`);
+      reply(`hello ${caller}`);
+    });
+  };
+  io.on("connection", handle);
+  io.of("/admin").on("connection", handle);
+  protect(serverWith(options), guard)(io);
+  io.of(/^\/rooms\/.+$/).on("connection", handle);
+  const { port } = await listen(http);
+  closing.push(() => io.close());
+  return { port, io, http, events };
+}
+
+type Connecting = Partial<ManagerOptions & SocketOptions>;
+
+function open(port: number, options: Connecting = {}, namespace = ""): Client {
+  const client = connect(`http://127.0.0.1:${port}${namespace}`, {
+    reconnection: false,
+    forceNew: true,
+    ...options,
+  });
+  closing.push(() => client.disconnect());
+  return client;
+}
+
+const POLLING: Connecting = { transports: ["polling"] };
+const WEBSOCKET: Connecting = { transports: ["websocket"] };
+
+/** What becomes of a connection: the reply to `hello`, or what `connect_error` reports. */
+async function outcomeOf(client: Client): Promise<unknown> {
+  return new Promise((resolve) => {
+    client.on("connect", () => void client.emitWithAck("hello").then(resolve));
+    client.on("connect_error", (error: Error & { data?: unknown; description?: unknown }) => {
+      const { description } = error;
+      const detail = description as { readonly message?: string } | number | undefined;
+      resolve(error.data ?? (typeof detail === "object" ? detail.message : detail));
+    });
+  });
+}
+
+/** Opens a session by raw requests, as the client does, and returns its id. */
+async function openSession(port: number, token?: string): Promise<string> {
+  const opened = await ask(port, { path: "/socket.io/?EIO=4&transport=polling", token });
+  expect(opened.status, opened.text).toBe(200);
+  return (JSON.parse(opened.text.slice(1)) as { readonly sid: string }).sid;
+}
+
+const sessionPath = (sid: string, transport = "polling"): string =>
+  `/socket.io/?EIO=4&transport=${transport}&sid=${sid}`;
+
+/** Sends packets of a session. */
+const post = async (port: number, sid: string, packets: string, token?: string) => {
+  const fields = [
+    ["Host", "agents.example"],
+    ["Content-Type", "text/plain"],
+    ["Content-Length", String(packets.length)],
+    ["Connection", "close"],
+    ...(token === undefined ? [] : [["Authorization", `Bearer ${token}`]]),
+  ] as unknown as (readonly [string, string])[];
+  const bytes = await exchange(port, render(`POST ${sessionPath(sid)} HTTP/1.1`, fields) + packets);
+  return Number(bytes.slice(9, 12));
+};
+
+describe("Socket.IO without protect", () => {
+  it("accepts an anonymous client that polls, in front of Express and guardUpgrades", async () => {
+    const server = serverWith();
+    const app = express();
+    app.use(forExpress.protect(server));
+    const http = createHttp(app);
+    guardUpgrades(http, server);
+    const io = new Server(http);
+    io.on("connection", (socket) => socket.on("hello", (reply: (text: string) => void) => reply("hello")));
+    const { port } = await listen(http);
+    closing.push(() => io.close());
+    expect(await outcomeOf(open(port, POLLING))).toBe("hello");
+    expect(await outcomeOf(open(port, WEBSOCKET))).toBe("Unexpected server response: 400");
+  });
+});
+
+describe.each([
+  ["polling", POLLING],
+  ["websocket", WEBSOCKET],
+  ["polling and then websocket", {}],
+] as const)("a client that uses %s", (name, transports) => {
+  const statusOf = (status: number): unknown =>
+    name === "websocket" ? `Unexpected server response: ${status}` : status;
+
+  it("connects with a token that has the scope, and its socket has the principal", async () => {
+    const { port, events } = await start();
+    const client = open(port, { ...transports, ...headers(await tokenFor("ada", "chat:read")) });
+    if (name.includes("then"))
+      client.io.once("open", () => client.io.engine.once("upgrade", () => client.emit("upgraded")));
+    expect(await outcomeOf(client)).toBe("hello ada");
+    expect(events).toEqual(["/ ada"]);
+  });
+
+  it("receives a status that it can read without a token, and sends no event", async () => {
+    const { port, events, io } = await start();
+    expect(await outcomeOf(open(port, transports))).toBe(statusOf(401));
+    expect(events).toEqual([]);
+    expect(io.engine.clientsCount).toBe(0);
+  });
+
+  it("cannot connect without the scope, or with an expired token", async () => {
+    const { port } = await start();
+    expect(
+      await outcomeOf(open(port, { ...transports, ...headers(await tokenFor("ada", "other:read")) })),
+    ).toBe(statusOf(403));
+    const expired = await issuer.token({ sub: "ada", scopes: ["chat:read"], exp: NOW - 1 });
+    expect(await outcomeOf(open(port, { ...transports, ...headers(expired) }))).toBe(statusOf(401));
+  });
+
+  it("cannot connect with a token in `auth` unless tokenInAuth is set", async () => {
+    const { port } = await start();
+    const auth = { token: await tokenFor("ada", "chat:read") };
+    expect(await outcomeOf(open(port, { ...transports, auth }))).toBe(statusOf(401));
+  });
+});
+
+describe("a client that changes from polling to WebSocket", () => {
+  it("upgrades with its own token", async () => {
+    const { port } = await start();
+    const client = open(port, headers(await tokenFor("ada", "chat:read")));
+    await new Promise((resolve) => client.io.on("open", () => client.io.engine.on("upgrade", resolve)));
+    expect(client.io.engine.transport.name).toBe("websocket");
+    expect(await client.emitWithAck("hello")).toBe("hello ada");
+  });
+});
+
+describe("a request of a session", () => {
+  it("accepts the token of the caller who opened it, and also a new one", async () => {
+    const { port } = await start();
+    const token = await tokenFor("ada", "chat:read");
+    const sid = await openSession(port, token);
+    expect(await post(port, sid, "40", token)).toBe(200);
+    const renewed = await issuer.token({ sub: "ada", scopes: ["chat:read"], jti: "2" });
+    expect((await ask(port, { path: sessionPath(sid), token: renewed })).text).toMatch(/^40/);
+  });
+
+  it.each([
+    ["no token", () => Promise.resolve(undefined), 401],
+    ["the token of another user", () => tokenFor("eve", "chat:read"), 400],
+    [
+      "a token of the user of another issuer",
+      () => issuer.token({ sub: "ada", iss: "https://other", scopes: ["chat:read"] }),
+      400,
+    ],
+    ["a token without the scope", () => tokenFor("ada", "other:read"), 403],
+    ["an expired token", () => issuer.token({ sub: "ada", scopes: ["chat:read"], exp: NOW - 1 }), 401],
+  ])("refuses %s, by polling and by WebSocket", async (_, make, status) => {
+    const { port, events } = await start();
+    const own = await tokenFor("ada", "chat:read");
+    const sid = await openSession(port, own);
+    const stolen = await make();
+    expect((await ask(port, { path: sessionPath(sid), token: stolen })).status).toBe(status);
+    expect(await post(port, sid, '40\x1e42["hello"]', stolen)).toBe(status);
+    const fields = [
+      ["Host", "agents.example"],
+      ["Connection", "Upgrade"],
+      ["Upgrade", "websocket"],
+      ["Sec-WebSocket-Version", "13"],
+      ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
+      ...(stolen === undefined ? [] : [["Authorization", `Bearer ${stolen}`]]),
+    ] as unknown as (readonly [string, string])[];
+    const upgrade = await exchange(port, render(`GET ${sessionPath(sid, "websocket")} HTTP/1.1`, fields));
+    expect(upgrade).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(events).toEqual([]);
+    expect(await post(port, sid, "40", own)).toBe(200);
+  });
+
+  it("refuses another token if neither token has a user id", async () => {
+    const { port } = await start();
+    const [one, other] = await Promise.all(
+      ["1", "2"].map((jti) => issuer.token({ sub: undefined, jti, scopes: ["chat:read"] })),
+    );
+    const sid = await openSession(port, one);
+    expect((await ask(port, { path: sessionPath(sid), token: other })).status).toBe(400);
+    expect(await post(port, sid, "40", one)).toBe(200);
+  });
+
+  it.each(["unknown", "__proto__", "constructor"])("refuses the session %s", async (sid) => {
+    const { port } = await start();
+    const token = await tokenFor("ada", "chat:read");
+    expect(await ask(port, { path: sessionPath(sid), token })).toMatchObject({
+      status: 400,
+      body: { code: 1, message: "Session ID unknown" },
+    });
+  });
+
+  it("requires a token again if the session was opened with one on an optional path", async () => {
+    const { port } = await start({ scopeMappings: { "GET /socket.io": "optional" } });
+    const sid = await openSession(port, await tokenFor("ada"));
+    expect((await ask(port, { path: sessionPath(sid) })).status).toBe(400);
+    const anonymous = await openSession(port);
+    expect(await post(port, anonymous, "40")).toBe(200);
+    expect(await post(port, anonymous, "41", await tokenFor("eve"))).toBe(400);
+  });
+
+  it("passes without a check if it is a CORS preflight that the engine answers", async () => {
+    const { port } = await start({}, undefined, { cors: { origin: "https://app.example" } });
+    const preflight = await ask(port, { method: "OPTIONS", path: "/socket.io/" });
+    expect(preflight.status).toBe(204);
+    const refused = await ask(port, {
+      path: "/socket.io/?EIO=4&transport=polling",
+      headers: [["origin", "https://app.example"]],
+    });
+    expect(refused).toMatchObject({ status: 401, body: { code: "credential_missing" } });
+    expect(refused.headers["access-control-allow-origin"]).toBe("https://app.example");
+    expect(refused.headers["www-authenticate"]).toBe("Bearer");
+  });
+});
+
+describe("a namespace", () => {
+  const joining = async (namespace: string, scopes: string[]) => {
+    const { port } = await start();
+    return outcomeOf(open(port, headers(await tokenFor("ada", ...scopes)), namespace));
+  };
+
+  it.each([
+    ["/admin", ["chat:read", "admin:read"], "hello ada"],
+    ["/admin", ["chat:read"], { status: 403, code: "scope_insufficient", missing_scopes: ["admin:read"] }],
+    ["/admin", ["admin:read"], 403],
+    ["/rooms/red", ["chat:read", "rooms:red:read"], "hello ada"],
+    ["/rooms/red", ["chat:read", "rooms:blue:read"], { status: 403, code: "scope_insufficient" }],
+    ["/rooms/red%3Fx", ["platform:admin"], "hello ada"],
+    ["/rooms/münchen", ["chat:read", "rooms:*:read"], "hello ada"],
+    ["/rooms/a b", ["platform:admin"], "hello ada"],
+    ["/rooms/a/b", ["platform:admin"], { status: 403, code: "route_unmapped" }],
+    ["/rooms/../admin", ["platform:admin"], { status: 400, code: "request_ambiguous" }],
+  ])("%s with %j gives %j", async (namespace, scopes, expected) => {
+    const outcome = await joining(namespace, scopes);
+    if (typeof expected === "object") expect(outcome).toMatchObject(expected);
+    else expect(outcome).toEqual(expected);
+  });
+
+  it("checks the caller before the middleware of its pattern runs", async () => {
+    const { port, io } = await start();
+    const callers: unknown[] = [];
+    io.of(/^\/teams\/.+$/).use((socket, next) => {
+      callers.push(principalOf(socket)?.userId);
+      next();
+    });
+    const token = await tokenFor("ada", "chat:read", "teams:red:read");
+    const client = open(port, headers(token), "/teams/red");
+    await new Promise((resolve) => client.on("connect", () => resolve(undefined)));
+    expect(callers).toEqual(["ada"]);
+  });
+
+  it("uses the rule of its path if its name has a query", async () => {
+    const { port } = await start();
+    const token = await tokenFor("ada", "chat:read", "rooms:red:read");
+    const sid = await openSession(port, token);
+    await post(port, sid, "40/rooms/red?x,", token);
+    expect((await ask(port, { path: sessionPath(sid), token })).text).toContain("scope_insufficient");
+  });
+
+  it("refuses a caller whose token has expired since the session was opened", async () => {
+    let now = NOW * 1000;
+    const { port } = await start({ now: () => now });
+    const token = await issuer.token({ sub: "ada", scopes: ["chat:read", "admin:read"], exp: NOW + 60 });
+    const client = open(port, { ...WEBSOCKET, ...headers(token) });
+    expect(await outcomeOf(client)).toBe("hello ada");
+    now += 60_000;
+    const admin = client.io.socket("/admin");
+    admin.connect();
+    expect(await outcomeOf(admin)).toMatchObject({ status: 401, code: "token_rejected" });
+  });
+});
+
+describe("tokenInAuth", () => {
+  const withAuth = (token: unknown): Connecting => ({ ...WEBSOCKET, auth: { token } });
+
+  it("takes the token of a WebSocket from `auth` for each namespace", async () => {
+    const { port } = await start({}, { tokenInAuth: true });
+    const token = await tokenFor("ada", "chat:read", "admin:read");
+    expect(await outcomeOf(open(port, withAuth(token)))).toBe("hello ada");
+    expect(await outcomeOf(open(port, withAuth(token), "/admin"))).toBe("hello ada");
+  });
+
+  it.each([
+    ["no token", undefined, { status: 401, code: "credential_missing" }],
+    ["something else than a string", { toString: 1 }, { status: 401, code: "credential_missing" }],
+    ["a bad token", "a.b.c", { status: 401, code: "token_rejected" }],
+    ["two tokens", "a.b.c, Bearer a.b.c", { status: 400, code: "credential_malformed" }],
+  ])("reports %s with the body of the refusal", async (_, token, body) => {
+    const { port, events } = await start({}, { tokenInAuth: true });
+    expect(await outcomeOf(open(port, withAuth(token)))).toMatchObject(body);
+    expect(events).toEqual([]);
+  });
+
+  it("reports missing scopes", async () => {
+    const { port } = await start({}, { tokenInAuth: true });
+    expect(await outcomeOf(open(port, withAuth(await tokenFor("ada"))))).toMatchObject({
+      status: 403,
+      missing_scopes: ["chat:read"],
+    });
+  });
+
+  it("refuses a token in `auth` next to one in the header", async () => {
+    const { port } = await start({}, { tokenInAuth: true });
+    const token = await tokenFor("ada", "chat:read");
+    expect(await outcomeOf(open(port, { ...withAuth(token), ...headers(token) }))).toMatchObject({
+      status: 400,
+    });
+  });
+
+  it("refuses polling without a token in the header, and a stolen session", async () => {
+    const { port } = await start({}, { tokenInAuth: true });
+    const token = await tokenFor("ada", "chat:read");
+    expect(await outcomeOf(open(port, { ...POLLING, auth: { token } }))).toBe(401);
+    const client = open(port, withAuth(token));
+    expect(await outcomeOf(client)).toBe("hello ada");
+    const sid = client.io.engine.id;
+    for (const transport of ["polling", "websocket"]) {
+      const thief = await tokenFor("eve", "chat:read");
+      expect((await ask(port, { path: sessionPath(sid, transport) })).status).toBe(401);
+      expect((await ask(port, { path: sessionPath(sid, transport), token: thief })).status).toBe(400);
+    }
+  });
+
+  it("accepts only one caller for each session", async () => {
+    const { port } = await start({}, { tokenInAuth: true });
+    const client = open(port, withAuth(await tokenFor("ada", "chat:read")));
+    expect(await outcomeOf(client)).toBe("hello ada");
+    const admin = client.io.socket("/admin", { auth: { token: await tokenFor("eve", "admin:read") } });
+    admin.connect();
+    expect(await outcomeOf(admin)).toEqual({ status: 403, code: "session_of_another_caller" });
+  });
+});
+
+describe("the end of a token", () => {
+  it("ends a socket, with a reason that the client can read", async () => {
+    const isRevoked = vi.fn(() => false);
+    const server = serverWith({ isRevoked });
+    const http = createHttp();
+    const io = new Server(http);
+    protect(server)(io);
+    const { port } = await listen(http);
+    closing.push(() => io.close());
+    io.on("connection", (socket) => {
+      const principal = principalOf(socket);
+      if (!principal) return socket.disconnect(true);
+      const onEnd = ({ reason, closeCode }: { reason: string; closeCode: number }) => {
+        socket.emit("access_ended", { reason, closeCode });
+        socket.disconnect(true);
+      };
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const stop = untilExpiry(principal, { server, onEnd, checkEverySeconds: 30 });
+      socket.on("disconnect", stop);
+    });
+    const client = open(port, { ...WEBSOCKET, ...headers(await tokenFor("ada", "chat:read")) });
+    const ended = new Promise((resolve) => client.on("access_ended", resolve));
+    const gone = new Promise((resolve) => client.on("disconnect", resolve));
+    await until(() => vi.isFakeTimers() && vi.getTimerCount() > 0);
+    isRevoked.mockReturnValue(true);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(await ended).toEqual({ reason: "revoked", closeCode: 4401 });
+    expect(await gone).toBe("io server disconnect");
+  });
+});
+
+describe("protectUpgrade on the server of Socket.IO", () => {
+  it.each(["before", "after"])("closes no valid client, registered %s Socket.IO", async (order) => {
+    const server = serverWith({ isRevoked: () => Promise.resolve(false) });
+    const http = createHttp();
+    const mayUpgrade = protectUpgrade(server);
+    const answers: Promise<boolean>[] = [];
+    const listener = (...given: Parameters<typeof mayUpgrade>) => void answers.push(mayUpgrade(...given));
+    if (order === "before") http.on("upgrade", listener);
+    const io = new Server(http);
+    protect(server)(io);
+    if (order === "after") http.on("upgrade", listener);
+    io.on("connection", (socket) =>
+      socket.on("hello", (reply: (text?: string) => void) => reply(principalOf(socket)?.userId)),
+    );
+    const { port } = await listen(http);
+    closing.push(() => io.close());
+    const token = await tokenFor("ada", "chat:read");
+    expect(await outcomeOf(open(port, { ...WEBSOCKET, ...headers(token) }))).toBe("ada");
+    expect(await outcomeOf(open(port, WEBSOCKET))).toBe("Unexpected server response: 401");
+    expect(await Promise.all(answers)).toEqual([false, false]);
+  });
+});
+
+describe("protect of Socket.IO", () => {
+  it("closes WebTransport sessions, which no middleware can check", async () => {
+    const { io } = await start({}, undefined, { transports: ["polling", "websocket", "webtransport"] });
+    const closed = new Promise(
+      (resolve) => void io.engine.onWebTransportSession({ close: () => resolve("closed") }),
+    );
+    expect(await closed).toBe("closed");
+  });
+
+  it("refuses a public rule for its path: a session without a caller could be joined by anyone", async () => {
+    const options = { scopeMappings: { "GET /socket.io": "public" } } as const;
+    await expect(start(options)).rejects.toThrow('Write "optional"');
+  });
+
+  it("decides by the path of the server", async () => {
+    const options = { scopeMappings: { "GET /chat/live": ["chat:read"] } };
+    const { port } = await start(options, undefined, { path: "/chat/live" });
+    const token = await tokenFor("ada", "chat:read");
+    expect(await outcomeOf(open(port, { path: "/chat/live", ...headers(token) }))).toBe("hello ada");
+    expect(await outcomeOf(open(port, { path: "/chat/live", ...POLLING }))).toBe(401);
+  });
+
+  it("answers an error with 500, refuses the socket and reports both", async () => {
+    const now = vi.fn(() => NOW * 1000);
+    const { port } = await start({ now, tokenCache: false });
+    const token = await tokenFor("ada", "chat:read");
+    const client = open(port, { ...WEBSOCKET, ...headers(token) });
+    expect(await outcomeOf(client)).toBe("hello ada");
+    now.mockReturnValue(Number.NaN);
+    const warned = once(process, "warning");
+    const polled = await ask(port, { path: "/socket.io/?EIO=4&transport=polling", token });
+    expect(polled).toMatchObject({ status: 500, text: "" });
+    expect(((await warned) as [Error])[0].message).toContain("Socket.IO request");
+    const admin = client.io.socket("/admin");
+    admin.connect();
+    expect(await outcomeOf(admin)).toEqual({ status: 500, code: "fault" });
+  });
+
+  it("refuses sockets of an engine that was attached later", async () => {
+    const { io } = await start();
+    const other = createHttp();
+    io.attach(other);
+    const { port } = await listen(other);
+    closing.push(() => other.close());
+    expect(await outcomeOf(open(port, headers(await tokenFor("ada", "platform:admin"))))).toEqual({
+      status: 500,
+      code: "fault",
+    });
+  });
+
+  it("survives a client that disconnects while its upgrade is checked", async () => {
+    let ask!: () => void;
+    const asked = new Promise<void>((resolve) => (ask = resolve));
+    let answer!: (isRevoked: boolean) => void;
+    const isRevoked = () => {
+      ask();
+      return new Promise<boolean>((resolve) => (answer = resolve));
+    };
+    const { port, http } = await start({ isRevoked });
+    const upgraded = once(http, "upgrade") as Promise<[unknown, NetSocket]>;
+    const { socket } = await openRaw(port);
+    const fields = [
+      ["Host", "agents.example"],
+      ["Connection", "Upgrade"],
+      ["Upgrade", "websocket"],
+      ["Sec-WebSocket-Version", "13"],
+      ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
+      ["Authorization", `Bearer ${await tokenFor("ada", "chat:read")}`],
+    ] as const;
+    socket.write(render("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1", fields));
+    await asked;
+    const [, connection] = await upgraded;
+    const gone = new Promise((resolve) => connection.once("close", resolve));
+    socket.resetAndDestroy();
+    await gone;
+    answer(true);
+    expect(connection.errored).not.toBeNull();
+  });
+
+  it("throws for anything that it cannot guard completely", () => {
+    const guard = protect(serverWith());
+    expect(() => guard(new Server())).toThrow("attached to an HTTP server");
+    expect(() => guard(undefined as never)).toThrow("attached to an HTTP server");
+    expect(() => guard({ engine: { use: () => undefined } } as never)).toThrow("4.6 or later");
+    expect(() => guard(new Server(createHttp(), { connectionStateRecovery: {} }))).toThrow(
+      "skipMiddlewares: false",
+    );
+    guard(new Server(createHttp(), { connectionStateRecovery: { skipMiddlewares: false } }));
+    expect(() => protect({} as never)).toThrow("takes the resource server itself");
+    expect(() => protect(serverWith(), { tokenInAut: true } as never)).toThrow("unknown option `tokenInAut`");
+    for (const tokenInAuth of ["yes", 1, null])
+      expect(() => protect(serverWith(), { tokenInAuth } as never)).toThrow("must be true or false");
+    expect(() => principalOf({} as never)).toThrow("Write principalOf(socket)");
+  });
+
+  it("throws with the line to write if it is passed to `io.use`, which calls it with a socket", () => {
+    const { sockets } = new Server(createHttp()).use(protect(serverWith()) as never);
+    const [check] = (sockets as unknown as { readonly _fns: readonly ((...given: object[]) => void)[] })._fns;
+    expect(() => check?.({ nsp: sockets, conn: {} }, () => undefined)).toThrow(
+      "protect(server)(io);`. Do not pass it to `io.use`.",
+    );
+  });
+
+  it("adds its check by `use` if a namespace stores its middleware elsewhere", () => {
+    const added: unknown[] = [];
+    const namespace = { use: (check: unknown) => added.push(check) };
+    const io = {
+      engine: { use: () => undefined },
+      _nsps: new Map([["/", namespace]]),
+      path: () => "/x",
+      on: () => io,
+    };
+    protect(serverWith())(io);
+    expect(added.length).toBe(1);
+  });
+});

@@ -1,0 +1,262 @@
+/** WebSocket libraries, set up as docs/sockets-and-streams.md shows. */
+import { once } from "node:events";
+import { createServer as createHttp, type Server as HttpServer } from "node:http";
+import { createRequire } from "node:module";
+import websocket from "@fastify/websocket";
+import express from "express";
+import fastify from "fastify";
+import { createProxyMiddleware } from "http-proxy-middleware";
+import Koa from "koa";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { WebSocket, WebSocketServer } from "ws";
+import { type ResourceServerOptions, untilExpiry } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import { guardUpgrades, principalOf, protectUpgrade } from "scopegate/node";
+import { listen } from "../support/http.ts";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { until } from "../support/until.ts";
+
+/** By its own types, because those of the package change the types of Express for all files. */
+const expressWs = createRequire(import.meta.url)("express-ws") as (
+  app: express.Express,
+  http: HttpServer,
+) => { readonly app: { ws(path: string, handler: (socket: WebSocket, request: object) => void): void } };
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  vi.useRealTimers();
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
+  createServer({
+    scopeMappings: { "GET /events": ["events:read"], "GET /events/.websocket": ["events:read"] },
+    ...options,
+  });
+
+const GOOD = ["events:read"];
+
+/** The first message of a WebSocket, or the status of its refusal, or the code that it was closed with. */
+async function outcomeOf(port: number, token?: string, path = "/events"): Promise<unknown> {
+  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, {
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+  });
+  const outcome = await new Promise((resolve) => {
+    client.on("message", (data: Buffer) => resolve(data.toString()));
+    client.on("unexpected-response", (_request, { statusCode }) => resolve(statusCode));
+    client.on("close", resolve);
+    client.on("error", () => undefined);
+  });
+  client.terminate();
+  return outcome;
+}
+
+/** What a caller without a token, without the scope and with the scope gets. */
+const outcomes = async (port: number): Promise<unknown> => [
+  await outcomeOf(port),
+  await outcomeOf(port, await issuer.token({ sub: "ada", scopes: ["other:read"] })),
+  await outcomeOf(port, await issuer.token({ sub: "ada", scopes: GOOD })),
+];
+
+async function start(http: HttpServer): Promise<number> {
+  const { port, close } = await listen(http);
+  closing.push(close);
+  return port;
+}
+
+describe("ws", () => {
+  it("refuses and upgrades as protectUpgrade decides, with noServer", async () => {
+    const http = createHttp();
+    const mayUpgrade = protectUpgrade(serverWith());
+    const sockets = new WebSocketServer({ noServer: true });
+    http.on("upgrade", (request, socket, head) => {
+      void mayUpgrade(request, socket, head).then((isAllowed) => {
+        if (!isAllowed) return;
+        sockets.handleUpgrade(request, socket, head, (client) =>
+          client.send(`hello ${principalOf(request)?.userId}`),
+        );
+      });
+    });
+    expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+  });
+
+  it.each(["before", "after"])(
+    "upgrades only allowed requests with guardUpgrades, called %s the server of ws is created",
+    async (order) => {
+      const http = createHttp();
+      if (order === "before") guardUpgrades(http, serverWith());
+      const opened: string[] = [];
+      new WebSocketServer({ server: http }).on("connection", (client, request) => {
+        opened.push(request.url ?? "");
+        client.send(`hello ${principalOf(request)?.userId}`);
+      });
+      if (order === "after") guardUpgrades(http, serverWith());
+      expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+      expect(opened).toEqual(["/events"]);
+    },
+  );
+});
+
+describe("guardUpgrades", () => {
+  it("changes no other event, and throws for anything but a server", () => {
+    const http = createHttp();
+    guardUpgrades(http, serverWith());
+    const seen: unknown[] = [];
+    http.on("custom", (...values: unknown[]) => seen.push(values));
+    expect(http.emit("custom", 1, 2)).toBe(true);
+    expect(http.emit("nothing")).toBe(false);
+    expect(seen).toEqual([[1, 2]]);
+    expect(() => guardUpgrades(serverWith() as never, serverWith())).toThrow("guardUpgrades(http, server)");
+    expect(() => guardUpgrades(undefined as never, serverWith())).toThrow("guardUpgrades(http, server)");
+    for (const application of [express(), new Koa()])
+      expect(() => guardUpgrades(application as never, serverWith())).toThrow("not an application");
+    expect(() => guardUpgrades(http, {} as never)).toThrow("guardUpgrades takes the resource server itself");
+  });
+});
+
+describe("express-ws", () => {
+  it("upgrades only allowed requests with guardUpgrades and a rule that ends with /.websocket", async () => {
+    const server = serverWith();
+    const app = express();
+    const http = createHttp(app);
+    guardUpgrades(http, server);
+    const { app: withSockets } = expressWs(app, http);
+    app.use(forExpress.protect(server));
+    withSockets.ws("/events", (socket, request) => {
+      socket.send(`hello ${forExpress.principalOf(request)?.userId}`);
+    });
+    expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+  });
+
+  it("without guardUpgrades, opens connections of anonymous clients and then closes them", async () => {
+    const app = express();
+    const http = createHttp(app);
+    const { app: withSockets } = expressWs(app, http);
+    app.use(forExpress.protect(serverWith()));
+    withSockets.ws("/events", (socket) => socket.send("hello"));
+    expect(await outcomes(await start(http))).toEqual([1005, 1005, "hello"]);
+  });
+});
+
+describe("http-proxy-middleware", () => {
+  /** A service that trusts its network, and a proxy in front of it. */
+  async function startProxy(isGuarded: boolean) {
+    const behind = createHttp((_request, response) => response.end("behind"));
+    new WebSocketServer({ server: behind }).on("connection", (client) => client.send("hello from behind"));
+    const target = `http://127.0.0.1:${await start(behind)}`;
+    const server = serverWith();
+    const app = express();
+    const http = createHttp(app);
+    if (isGuarded) guardUpgrades(http, server);
+    app.use(forExpress.protect(server));
+    app.use(createProxyMiddleware({ target, ws: true }));
+    const port = await start(http);
+    // It begins to listen for upgrades at the first request that passes.
+    const authorization = `Bearer ${await issuer.token({ scopes: GOOD })}`;
+    const first = await fetch(`http://127.0.0.1:${port}/events`, { headers: { authorization } });
+    expect(await first.text()).toBe("behind");
+    return port;
+  }
+
+  it("proxies only allowed upgrades with guardUpgrades and ws: true", async () => {
+    expect(await outcomes(await startProxy(true))).toEqual([401, 403, "hello from behind"]);
+  });
+
+  it("passes every upgrade on without guardUpgrades", async () => {
+    expect(await outcomeOf(await startProxy(false))).toBe("hello from behind");
+  });
+});
+
+describe("@fastify/websocket", () => {
+  /** With a slow check, so that the guards do not decide at once. */
+  async function startFastify(
+    second: "none" | "before" | "after" | "all" | "other",
+    options: Partial<ResourceServerOptions> = {},
+  ) {
+    const server = serverWith({ isRevoked: () => Promise.resolve(false), ...options });
+    const app = fastify();
+    let open: () => void = () => undefined;
+    const opened = new Promise<void>((resolve) => void (open = resolve));
+    const slower = serverWith({ isRevoked: () => opened.then(() => false) });
+    const mayUpgrade = protectUpgrade(second === "other" ? slower : server);
+    const answers: Promise<boolean>[] = [];
+    const listener = (...given: Parameters<typeof mayUpgrade>) => void answers.push(mayUpgrade(...given));
+    if (second === "before" || second === "other") app.server.on("upgrade", listener);
+    if (second === "all") guardUpgrades(app.server, server);
+    await app.register(forFastify.protect(server));
+    await app.register(websocket);
+    if (second === "after") app.server.on("upgrade", listener);
+    app.get("/events", { websocket: true }, (socket, request) => {
+      open();
+      socket.on("message", () => socket.send(`again ${forFastify.principalOf(request)?.userId}`));
+      socket.send(`hello ${forFastify.principalOf(request)?.userId}`);
+    });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    closing.push(() => app.close());
+    const { port } = app.server.address() as { port: number };
+    return { port, answers };
+  }
+
+  it.each(["none", "before", "after", "all"] as const)(
+    "upgrades only requests that protect of Fastify allows, also with a second guard: %s",
+    async (second) => {
+      const { port, answers } = await startFastify(second);
+      expect(await outcomes(port)).toEqual([401, 403, "hello ada"]);
+      expect(await Promise.all(answers)).toEqual(
+        second === "before" || second === "after" ? [false, false, false] : [],
+      );
+      const token = await issuer.token({ sub: "ada", scopes: GOOD });
+      const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
+        headers: { authorization: `Bearer ${token}` },
+      });
+      await once(client, "message");
+      client.send("more");
+      expect(String((await once(client, "message"))[0])).toBe("again ada");
+      client.close(1000);
+      expect((await once(client, "close"))[0]).toBe(1000);
+    },
+  );
+
+  it("closes if protectUpgrade has another resource server, which Fastify does not use", async () => {
+    const warned = once(process, "warning");
+    const { port } = await startFastify("other");
+    const token = await issuer.token({ scopes: GOOD });
+    const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    client.on("error", () => undefined);
+    expect((await once(client, "close"))[0]).toBe(1006);
+    expect(((await warned) as [Error])[0].message).toContain("An upgrade was used before");
+  });
+
+  it("ends a socket whose token expires, with a code that the client can read", async () => {
+    let now = NOW * 1000;
+    const server = serverWith({ now: () => now });
+    const app = fastify();
+    await app.register(forFastify.protect(server));
+    await app.register(websocket);
+    app.get("/events", { websocket: true }, (socket, request) => {
+      const principal = forFastify.principalOf(request);
+      if (!principal) throw new Error("protect let an anonymous client pass");
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      const onEnd = ({ closeCode, reason }: { closeCode: number; reason: string }) =>
+        socket.close(closeCode, reason);
+      socket.on("close", untilExpiry(principal, { server, onEnd }));
+    });
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    closing.push(() => app.close());
+    const { port } = app.server.address() as { port: number };
+    const token = await issuer.token({ scopes: GOOD, exp: NOW + 30 });
+    const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
+    await once(client, "open");
+    const closed = once(client, "close");
+    await until(() => vi.isFakeTimers() && vi.getTimerCount() > 0);
+    now += 30_000;
+    await vi.advanceTimersByTimeAsync(30_000);
+    const [code, reason] = (await closed) as [number, Buffer];
+    expect([code, reason.toString()]).toEqual([4401, "expired"]);
+  });
+});

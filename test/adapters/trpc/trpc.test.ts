@@ -1,0 +1,347 @@
+import { createServer } from "node:http";
+import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink } from "@trpc/client";
+import express from "express";
+import { initTRPC, lazy } from "@trpc/server";
+import { createHTTPHandler } from "@trpc/server/adapters/standalone";
+import fc from "fast-check";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { createResourceServer, type Decision, type ScopeMappings } from "scopegate";
+import * as forNode from "scopegate/node";
+import * as trpc from "scopegate/trpc";
+import { ask, listen } from "../../support/http.ts";
+import { createIssuer } from "../../support/issuer.ts";
+import { type Host, HOSTS, ran, type Router, type Served, spellings, startHost } from "./hosts.ts";
+
+const issuer = createIssuer();
+const decisions: Decision[] = [];
+const serverFor = (scopeMappings: ScopeMappings) =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [issuer.publicPem],
+    scopeMappings,
+    onDecision: (decision) => void decisions.push(decision),
+  });
+
+/** One rule for each procedure, none for a batch, and none for `save` with GET. */
+const TABLE: ScopeMappings = {
+  "* /trpc/list": ["list:use"],
+  "GET /trpc/open": "public",
+  "* /trpc/adminSecret": ["admin:use"],
+  "POST /trpc/save": ["save:use"],
+  "POST /trpc/adminDelete": ["admin:use"],
+  "* /trpc/user.list": ["users:read"],
+  "POST /trpc/user.remove": ["users:write"],
+  "GET /trpc/ticks": ["ticks:read"],
+};
+
+const ALL = ["list:use", "save:use", "users:read", "users:write", "ticks:read"];
+const tokenOf = (scopes: readonly string[]) => issuer.token({ sub: "ann", scopes });
+
+describe.each(HOSTS)("scopegate/trpc on %s", (name) => {
+  let host: Host;
+  let url: string;
+  const server = serverFor(TABLE);
+  beforeAll(async () => {
+    host = await startHost(name, { server, createContext: trpc.protect(server, { prefix: "/trpc" }) });
+    url = `http://127.0.0.1:${host.port}/trpc`;
+  });
+  afterAll(() => host.close());
+  beforeEach(() => {
+    ran.length = 0;
+    decisions.length = 0;
+  });
+
+  const links = { httpBatchLink, httpBatchStreamLink, httpLink };
+  const clientOf = async (link: keyof typeof links, scopes: readonly string[], options: object = {}) => {
+    const headers = { authorization: `Bearer ${await tokenOf(scopes)}` };
+    return createTRPCClient<Router>({ links: [links[link]({ url, headers, ...options })] });
+  };
+
+  describe.each(["httpBatchLink", "httpBatchStreamLink", "httpLink"] as const)("with %s", (link) => {
+    it("runs procedures whose rules the caller satisfies, and passes them the principal", async () => {
+      const client = await clientOf(link, ALL);
+      expect(await Promise.all([client.list.query(), client.user.list.query()])).toEqual(["ann", "ann"]);
+      const changes = [client.save.mutate(), client.user.remove.mutate()];
+      expect(await Promise.all(changes)).toEqual(["save done", "user.remove done"]);
+    });
+
+    it("runs queries that are sent as POST, by the rules for POST", async () => {
+      const client = await clientOf(link, ALL, { methodOverride: "POST" });
+      expect(await Promise.all([client.list.query(), client.user.list.query()])).toEqual(["ann", "ann"]);
+      expect(decisions.at(-1)?.rules.map(({ key }) => key)).toContain("* /trpc/user.list");
+    });
+
+    it("refuses a procedure whose rule the caller does not satisfy", async () => {
+      const client = await clientOf(link, ALL);
+      await expect(client.adminDelete.mutate()).rejects.toThrow();
+      await expect(client.adminSecret.query()).rejects.toThrow();
+      expect(ran).toEqual([]);
+    });
+  });
+
+  it("runs no procedure of a batch if one of them is refused", async () => {
+    const client = await clientOf("httpBatchLink", ALL);
+    const results = await Promise.allSettled([client.save.mutate(), client.adminDelete.mutate()]);
+    expect(results.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+    expect(ran).toEqual([]);
+  });
+
+  it("guards a subscription over server-sent events", async () => {
+    const listen = (token: string) =>
+      ask(host.port, { path: "/trpc/ticks", token, headers: [["accept", "text/event-stream"]] });
+    expect((await listen(await tokenOf(ALL))).text).toMatch(/data: 1\n[^]*data: 2\n/);
+    expect(ran).toEqual(["ticks"]);
+    expect((await listen(await tokenOf(["list:use"]))).status).toBe(403);
+    expect(ran).toEqual(["ticks"]);
+  });
+
+  it("runs public procedures without a token, and none of a batch that needs one", async () => {
+    expect((await ask(host.port, { path: "/trpc/open,open?batch=1" })).body).toEqual([
+      { result: { data: "nobody" } },
+      { result: { data: "nobody" } },
+    ]);
+    expect((await ask(host.port, { path: "/trpc/open,list?batch=1" })).status).toBe(401);
+    const token = await tokenOf(ALL);
+    const both = await ask(host.port, { path: "/trpc/open,list?batch=1", token });
+    expect(both.body).toEqual([{ result: { data: "ann" } }, { result: { data: "ann" } }]);
+  });
+
+  it("runs a batch of hundreds of calls with one decision", async () => {
+    const path = `/trpc/${"list,user.list,".repeat(200)}list?batch=1`;
+    const answer = await ask(host.port, { path, token: await tokenOf(ALL) });
+    expect(answer.status).toBe(200);
+    expect(ran).toHaveLength(401);
+    expect(decisions).toHaveLength(1);
+  });
+
+  it("runs no procedure whose rule the caller does not satisfy, in any spelling", async () => {
+    const token = await tokenOf(ALL);
+    const passed: string[] = [];
+    const attacks = [
+      ...spellings("save", "adminDelete").map((path) => ["POST", path] as const),
+      ...spellings("list", "adminSecret").map((path) => ["GET", path] as const),
+      ...spellings("list", "adminSecret").map((path) => ["POST", path] as const),
+      ...["/trpc/adminSecret/", "/trpc/x/adminSecret", "/xxxx/adminSecret"].map(
+        (path) => ["GET", path] as const,
+      ),
+    ];
+    for (const [method, path] of attacks) {
+      ran.length = 0;
+      await ask(host.port, { method, path, token, body: method === "POST" ? {} : undefined });
+      if (ran.some((one) => one.startsWith("admin"))) passed.push(`${method} ${path}`);
+    }
+    expect(passed).toEqual([]);
+  });
+
+  it("passes a batch if and only if each of its procedures would pass alone", async () => {
+    const names = ["list", "open", "adminSecret", "user.list", "nothing"];
+    const scopes = ["list:use", "admin:use", "users:read"];
+    const isAllowed = async (path: string, token: string) => {
+      const { status } = await ask(host.port, { path: `/trpc/${path}`, token });
+      return status === 200;
+    };
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 6 }),
+        fc.subarray(scopes),
+        async (called, granted) => {
+          const token = await tokenOf(granted);
+          const alone = await Promise.all(called.map((one) => isAllowed(one, token)));
+          expect(await isAllowed(`${called.join(",")}?batch=1`, token)).toBe(!alone.includes(false));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe.each(HOSTS)("procedures on %s that a path with another rule reaches", (name) => {
+  const attacks = ["/blog/adminSecret", "/trpc/x/adminSecret", "/trpc/x/adminSecret,open?batch=1"];
+  const server = serverFor({ ...TABLE, "GET /blog/:page": "public", "GET /trpc/x/:page": "public" });
+  const reach = async (createContext: Served["createContext"]) => {
+    const host = await startHost(name, { server, createContext });
+    const token = await tokenOf(["list:use"]);
+    const answers = [];
+    for (const path of attacks)
+      answers.push(await ask(host.port, { path }), await ask(host.port, { path, token }));
+    await host.close();
+    return answers;
+  };
+
+  it("run without scopegate/trpc, but not with it", async () => {
+    ran.length = 0;
+    await reach(() => ({}));
+    // Fastify and Hono read only the paths of the route.
+    expect(ran.includes("adminSecret")).toBe(!["fastify", "hono"].includes(name));
+    ran.length = 0;
+    const answers = await reach(trpc.protect(server, { prefix: "/trpc" }));
+    expect(ran).toEqual([]);
+    for (const { status, headers, body } of answers.filter((one) => [401, 403].includes(one.status))) {
+      expect(headers["www-authenticate"]).toMatch(/^Bearer/);
+      const code = status === 401 ? "UNAUTHORIZED" : "FORBIDDEN";
+      expect([body].flat()[0]).toMatchObject({ error: { data: { code, httpStatus: status } } });
+    }
+    expect(answers.map(({ status }) => status)).toContain(["fastify", "hono"].includes(name) ? 404 : 403);
+  });
+});
+
+describe("protect of scopegate/trpc", () => {
+  const server = serverFor(TABLE);
+
+  it("fails for anything but a resource server and a path", () => {
+    expect(() => trpc.protect({} as never, { prefix: "/trpc" })).toThrow(/resource server itself/);
+    for (const prefix of [
+      undefined,
+      "",
+      "trpc",
+      "/trpc/",
+      "/trpc?a",
+      "/:tenant/trpc",
+      "/a,b",
+      "/{trpc}",
+      "/%74rpc",
+    ])
+      expect(() => trpc.protect(server, { prefix } as never), String(prefix)).toThrow(
+        /write \{ prefix: "\/trpc" \}/,
+      );
+    expect(() => trpc.protect(server, undefined as never)).toThrow(/write \{ prefix: "\/trpc" \}/);
+    expect(() => trpc.protect(server, { prefix: "/trpc", pathSeparator: "/" } as never)).toThrow(
+      /pathSeparator/,
+    );
+  });
+
+  it("refuses unknown options", async () => {
+    expect(() => trpc.protect(server, { prefix: "/trpc", allowMethodOverride: true } as never)).toThrow(
+      new TypeError(
+        'protect of "scopegate/trpc" received unknown option `allowMethodOverride`. It takes `prefix` and `pathSeparator`.',
+      ),
+    );
+    const options = { prefix: "/trpc", allowMethodOveride: true };
+    await expect(trpc.routesOf({ _def: { procedures: {} } }, options)).rejects.toThrow(
+      new TypeError(
+        'routesOf of "scopegate/trpc" received unknown option `allowMethodOveride`. It takes `prefix`, `pathSeparator` and `allowMethodOverride`.',
+      ),
+    );
+    await expect(trpc.routesOf({ _def: { procedures: {} } }, undefined as never)).rejects.toThrow(
+      /write \{ prefix: "\/trpc" \}/,
+    );
+  });
+
+  it("throws for a request that no guard of the same server has decided", async () => {
+    const createContext = trpc.protect(serverFor(TABLE), { prefix: "/trpc" });
+    for (const name of HOSTS) {
+      ran.length = 0;
+      const host = await startHost(name, { server, createContext });
+      const answer = await ask(host.port, { path: "/trpc/open" });
+      expect([answer.status, ran]).toEqual([500, []]);
+      expect(answer.text).toContain("No guard of this resource server has decided the request.");
+      await host.close();
+    }
+  });
+
+  it("throws if tRPC does not report which procedures it runs, as for WebSockets", () => {
+    const createContext = trpc.protect(server, { prefix: "/trpc" });
+    for (const info of [undefined, {}, { calls: [] }])
+      expect(() => createContext({ req: { headers: {} }, info } as never)).toThrow(/WebSockets/);
+  });
+});
+
+it("refuses a procedure without a rule, also in a request with an unknown method", async () => {
+  const server = serverFor({ "GET /blog/:page": "public" });
+  const createContext = trpc.protect(server, { prefix: "/trpc" });
+  const request = { method: "GET", url: "/blog/save", headers: {} };
+  const response = {
+    headersSent: false,
+    statusCode: 200,
+    setHeader: vi.fn(),
+    appendHeader: vi.fn(),
+    end: vi.fn(),
+  };
+  expect(await forNode.protect(server)(request, response)).toBe(true);
+  const call = { req: { ...request, method: undefined }, res: response, info: { calls: [{ path: "save" }] } };
+  expect(() => createContext(call)).toThrow("No rule allows access to this operation.");
+  expect(() => createContext(call)).toThrow(
+    expect.objectContaining({ name: "TRPCError", code: "FORBIDDEN" }),
+  );
+  expect(response.appendHeader).not.toHaveBeenCalled();
+});
+
+describe("routesOf of scopegate/trpc", () => {
+  it.each([undefined, {}, express()])("rejects a value that is not a router: %#", async (value) => {
+    await expect(trpc.routesOf(value as never, { prefix: "/trpc" })).rejects.toThrow("takes a tRPC router");
+  });
+
+  const t = initTRPC.create({ pathSeparator: "~" });
+  const change = t.procedure.mutation(() => 1);
+  const inner = t.router({ remove: change, deeper: lazy(() => Promise.resolve(t.router({ add: change }))) });
+  const router = t.router({
+    list: t.procedure.query(() => 1),
+    ticks: t.procedure.subscription(async function* () {
+      await Promise.resolve();
+      yield 1;
+    }),
+    user: lazy(() => Promise.resolve(inner)),
+    "a:b": change,
+  });
+
+  it("lists queries, subscriptions and mutations, those of lazy routers included", async () => {
+    const routes = await trpc.routesOf(router, { prefix: "/api/trpc", pathSeparator: "~" });
+    expect(routes.map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
+      "GET /api/trpc/list",
+      "GET /api/trpc/ticks",
+      "POST /api/trpc/a\\:b",
+      "POST /api/trpc/user~remove",
+      "POST /api/trpc/user~deeper~add",
+    ]);
+  });
+
+  it("lists POST for queries and subscriptions if the method may be overridden", async () => {
+    const routes = await trpc.routesOf(router, { prefix: "/", allowMethodOverride: true });
+    expect(routes.slice(0, 4).map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
+      "GET /list",
+      "POST /list",
+      "GET /ticks",
+      "POST /ticks",
+    ]);
+  });
+
+  it("lets an audit find a procedure without a rule, and a rule without a procedure", async () => {
+    const rules = { "GET /trpc/list": ["list:use"], "GET /trpc/gone": ["list:use"] };
+    const routes = await trpc.routesOf(router, { prefix: "/trpc", pathSeparator: "~" });
+    const { findings } = serverFor(rules).audit(routes);
+    const unmapped = findings.flatMap((one) => (one.kind === "route_unmapped" ? [one.route.pattern] : []));
+    expect(unmapped).toContain("/trpc/user~remove");
+    expect(unmapped).not.toContain("/trpc/list");
+    const unreached = findings.flatMap((one) => (one.kind === "rule_unreached" ? [one.rule.key] : []));
+    expect(unreached).toContain("GET /trpc/gone");
+    expect(unreached).not.toContain("GET /trpc/list");
+  });
+});
+
+describe("a router with another path separator", () => {
+  it("is decided by the rules of its paths, also where a client writes dots", async () => {
+    const server = serverFor({ "* /trpc/:any": [], "POST /trpc/user~remove": ["users:write"] });
+    const t = initTRPC.context<trpc.TrpcContext>().create({ pathSeparator: "~" });
+    const procedure = t.procedure.mutation(({ path }) => void ran.push(path));
+    const handle = createHTTPHandler({
+      router: t.router({ save: procedure, user: { remove: procedure } }),
+      basePath: "/trpc/",
+      createContext: trpc.protect(server, { prefix: "/trpc", pathSeparator: "~" }),
+    });
+    const guard = forNode.protect(server);
+    const host = await listen(
+      createServer((request, response) => {
+        void guard(request, response).then((mayGoOn) => mayGoOn && handle(request, response));
+      }),
+    );
+    ran.length = 0;
+    const call = async (path: string, scopes: readonly string[]) =>
+      (await ask(host.port, { method: "POST", path, token: await tokenOf(scopes), body: {} })).status;
+    for (const path of ["user~remove", "user.remove", "save,user.remove?batch=1", "save,user~remove?batch=1"])
+      expect(await call(`/trpc/${path}`, ["other:use"]), path).toBe(403);
+    expect(ran).toEqual([]);
+    expect(await call("/trpc/save,user~remove?batch=1", ["users:write"])).toBe(200);
+    expect(ran).toEqual(["save", "user.remove"]);
+    await host.close();
+  });
+});

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { ask } from "../../support/http.ts";
+import { createIssuer } from "../../support/issuer.ts";
+import { type Host, HOSTS, ran, spellings, startHost } from "./hosts.ts";
+
+const issuer = createIssuer();
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [issuer.publicPem],
+  scopeMappings: {
+    "* /trpc/:procedure": [],
+    "* /trpc/*path": [],
+    "* /trpc/adminSecret": ["admin:use"],
+    "* /trpc/adminDelete": ["admin:use"],
+    "* /trpc/user.list": ["users:read"],
+    "* /trpc/user.remove": ["users:write"],
+    "GET /trpc/open": "public",
+  },
+});
+
+describe.each(HOSTS)("without scopegate/trpc, the guard in front of tRPC on %s", (name) => {
+  let host: Host;
+  let token: string;
+  beforeAll(async () => {
+    host = await startHost(name, { server, createContext: () => ({}) });
+    token = await issuer.token({ scopes: ["other:use"] });
+  });
+  afterAll(() => host.close());
+  beforeEach(() => void ran.splice(0));
+
+  const attacks = [
+    ...spellings("save", "adminDelete").map((path) => ["POST", path] as const),
+    ...spellings("list", "adminSecret").map((path) => ["GET", path] as const),
+    ...spellings("list", "adminSecret").map((path) => ["POST", path] as const),
+    ...spellings("save", "user.remove").map((path) => ["POST", path] as const),
+    ...spellings("open", "user.list").map((path) => ["GET", path] as const),
+  ];
+
+  it("runs no procedure whose rule the caller does not satisfy, in any spelling of a batch", async () => {
+    const passed: string[] = [];
+    for (const [method, path] of attacks) {
+      ran.length = 0;
+      const body = method === "POST" ? {} : undefined;
+      await ask(host.port, { method, path, token, body, headers: [["trpc-accept", "application/jsonl"]] });
+      await ask(host.port, { method, path, token, body });
+      if (ran.some((one) => one.startsWith("admin") || one.startsWith("user")))
+        passed.push(`${method} ${path}`);
+    }
+    expect(passed).toEqual([]);
+  });
+
+  it("runs a batch whose procedures the caller may call", async () => {
+    const path = "/trpc/list,user.list,list?batch=1";
+    const reader = await issuer.token({ scopes: ["users:read"] });
+    expect((await ask(host.port, { path, token: reader })).status).toBe(200);
+    expect(ran).toEqual(["list", "user.list", "list"]);
+    expect((await ask(host.port, { path, token })).status).toBe(403);
+    expect(
+      (await ask(host.port, { path: `/trpc/list,${"open,".repeat(300)}list?batch=1`, token })).status,
+    ).toBe(200);
+  });
+
+  it("requires a token if one procedure of a batch is not public", async () => {
+    // Fastify reports the route that runs, `/trpc/:path`, whose rule needs a token.
+    const status = name === "fastify" ? 401 : 200;
+    expect((await ask(host.port, { path: "/trpc/open?batch=1" })).status).toBe(status);
+    for (const path of ["/trpc/open,user.list?batch=1", "/trpc/user.list,open?batch=1"])
+      expect((await ask(host.port, { path })).status).toBe(401);
+  });
+});

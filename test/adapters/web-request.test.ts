@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { readWebRequest, targetOf, toResponse } from "../../src/adapters/web-request.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const issuer = createIssuer();
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [issuer.publicPem],
+  scopeMappings: { "GET /maybe": "optional" },
+});
+
+const read = (url: string, headers: readonly (readonly [string, string])[] = [], method = "GET") => {
+  const request = new Request(url, { method, headers: headers.map(([name, value]) => [name, value]) });
+  return readWebRequest(request, request);
+};
+
+describe("the target of a Fetch-standard request", () => {
+  it.each([
+    ["http://127.0.0.1:3000/agents", "/agents"],
+    ["https://agents.example", "/"],
+    ["https://agents.example/Agents/%61?next=a/b#part", "/Agents/%61?next=a/b#part"],
+    ["http://my_service:8080/agents?a://b/c", "/agents?a://b/c"],
+    ["http://[::1]/agents", "/agents"],
+  ])("reads %j as %j", (url, target) => {
+    expect(read(url).target).toBe(target);
+  });
+
+  it.each([
+    "data:text/plain,/agents",
+    "agents",
+    "/agents",
+    "blob:nodedata:1/agents",
+    "http://host",
+    "http:///maybe/agents",
+    "http:/maybe/agents",
+    // What Deno makes of a Host with a path, a query, a fragment or user information, and the target `/maybe`.
+    "http://a\\agents?/maybe",
+    "http://a?/maybe",
+    "http://a#/maybe",
+    "http://a@b/maybe",
+    "http://a\t/maybe",
+  ])("reads %j as an empty target, which is refused", async (url) => {
+    expect(targetOf(url)).toBe("");
+    expect(await server.check({ method: "GET", target: targetOf(url) })).toMatchObject({
+      reason: "request_ambiguous",
+    });
+  });
+
+  it.each([
+    ["http://a/agents?/maybe", "/agents"],
+    ["http://a/maybe\nagents", "/maybeagents"],
+    ["http://a/agents/../maybe", "/maybe"],
+    ["http://a/agents\\..\\maybe", "/maybe"],
+    ["http://a//maybe", "//maybe"],
+  ])("decides %j by the path that a URL parser finds, or refuses it", async (url, path) => {
+    expect(new URL(url).pathname).toBe(path);
+    const { method, target } = readWebRequest({ method: "GET", url, headers: new Headers() }, {});
+    expect(await server.check({ method, target })).toMatchObject({
+      reason: path === "/agents" ? "credential_missing" : "request_ambiguous",
+    });
+  });
+
+  it.each(["/agents#part", "/maybe?a#part"])("refuses the fragment of %j", async (path) => {
+    expect(await server.check(read(`http://127.0.0.1${path}`))).toMatchObject({
+      reason: "request_ambiguous",
+    });
+  });
+});
+
+describe("the credentials of a Fetch-standard request", () => {
+  it("reads no credential from a request without one", () => {
+    expect(read("http://127.0.0.1/")).toMatchObject({ authorization: undefined, cookie: undefined });
+  });
+
+  it("reads the Authorization and the Cookie field", () => {
+    const headers = [
+      ["Authorization", "Bearer a.b.c"],
+      ["Cookie", "a=1; b=2"],
+    ] as const;
+    expect(read("http://127.0.0.1/", headers)).toMatchObject({
+      authorization: "Bearer a.b.c",
+      cookie: "a=1; b=2",
+    });
+  });
+
+  it.each([
+    ["Bearer a.b.c", "Bearer a.b.c"],
+    ["Basic dXNlcjpwYXNz", "Bearer a.b.c"],
+    ["Bearer a.b.c", "Basic dXNlcjpwYXNz"],
+    ["Basic dXNlcjpwYXNz", "bearer"],
+    ['Digest username="a", realm="b"', "Bearer a.b.c"],
+    ["Basic dXNlcjpwYXNz", "Negotiate  abc"],
+    ["Basic dXNlcjpwYXNz", "Bearer\ta.b.c"],
+  ])("refuses the fields %j and %j of one request, even where no token is needed", async (first, second) => {
+    const request = read("http://127.0.0.1/maybe", [
+      ["authorization", first],
+      ["authorization", second],
+    ]);
+    expect(request.authorization).toEqual([first, second]);
+    expect(await server.check(request)).toMatchObject({ reason: "credential_malformed" });
+  });
+
+  it.each(["", "x"])("refuses a token behind the field %j of the same request", async (first) => {
+    const good = `Bearer ${await issuer.token({ scopes: ["agents:read"] })}`;
+    const request = read("http://127.0.0.1/maybe", [
+      ["authorization", first],
+      ["authorization", good],
+    ]);
+    expect(await server.check(request)).toMatchObject({ reason: "credential_malformed" });
+  });
+
+  it.each([
+    'Digest username="a", realm="b", uri="/agents"',
+    'Digest username="a",realm = "b"',
+    "Signature keyId=a,algorithm=b",
+  ])("reads the one field %j of another scheme as one", async (field) => {
+    const request = read("http://127.0.0.1/maybe", [["authorization", field]]);
+    expect(request.authorization).toBe(field);
+    expect(await server.check(request)).toMatchObject({ allowed: true });
+  });
+
+  it("reads a long field of commas, blanks and names in linear time", () => {
+    for (const part of [", ", ",a", ",   a ", "a,", ",bearer "]) {
+      const start = performance.now();
+      read("http://127.0.0.1/", [["authorization", `Basic ${part.repeat(50_000)}`]]);
+      expect(performance.now() - start).toBeLessThan(1_000);
+    }
+  });
+});
+
+describe("the response of a refusal", () => {
+  it("contains the status, the headers and the body of the refusal", async () => {
+    const decision = await server.check({ method: "GET", target: "/agents" });
+    if (decision.allowed) throw new Error("expected a refusal");
+    const refusal = server.refuse(decision);
+    const response = toResponse(refusal);
+    expect(response.status).toBe(401);
+    expect(Object.fromEntries(response.headers)).toEqual({
+      "cache-control": "no-store",
+      "content-type": "application/problem+json",
+      "www-authenticate": "Bearer",
+    });
+    expect(await response.json()).toEqual(refusal.body);
+  });
+
+  it("returns a new object for each request", async () => {
+    const decision = await server.check({ method: "GET", target: "/agents" });
+    if (decision.allowed) throw new Error("expected a refusal");
+    const first = toResponse(server.refuse(decision));
+    first.headers.set("cache-control", "public");
+    await first.text();
+    expect(toResponse(server.refuse(decision)).headers.get("cache-control")).toBe("no-store");
+  });
+});

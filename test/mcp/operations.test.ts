@@ -1,0 +1,182 @@
+/** The audit, with servers of both lines of the official SDK. */
+import {
+  completable,
+  McpServer as McpServer2,
+  ResourceTemplate as Template2,
+} from "@modelcontextprotocol/server";
+import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
+import {
+  McpServer as McpServer1,
+  ResourceTemplate as Template1,
+} from "@modelcontextprotocol/sdk/server/mcp.js";
+import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { type McpServer, operationsOf } from "scopegate/mcp";
+import { createTestIssuer } from "scopegate/testing";
+import { z } from "zod";
+import { createMcp, createMcpResourceServer, LINES, type Line, TABLE, TOOLS } from "./support/tools.ts";
+
+/** What both lines have in common, with loose types. */
+interface Registrar extends McpServer {
+  readonly server: McpServer & { setRequestHandler(method: unknown, handler: unknown): void };
+  registerTool(name: string, config: object, handler: () => object): unknown;
+  registerPrompt(name: string, config: object, handler: () => object): unknown;
+  registerResource(name: string, uri: unknown, config: object, handler: () => object): unknown;
+  close(): Promise<void>;
+}
+type Construct<T> = new (...given: readonly unknown[]) => T;
+const PARTS = {
+  1: [McpServer1, Template1, completable1],
+  2: [McpServer2, Template2, completable],
+} as unknown as Record<
+  Line,
+  readonly [
+    Construct<Registrar>,
+    Construct<object>,
+    (schema: z.ZodString, complete: () => string[]) => z.ZodString,
+  ]
+>;
+
+/** A server with everything that an MCP server can offer. */
+function createFull(line: Line): Registrar {
+  const [Server, Template, complete] = PARTS[line];
+  const capabilities = { logging: {}, resources: { subscribe: true } };
+  const mcp = new Server({ name: "full", version: "1.0.0" }, { capabilities });
+  mcp.registerTool("search", {}, () => ({ content: [] }));
+  const shape = { city: complete(z.string(), () => ["Paris"]) };
+  mcp.registerPrompt("greet", { argsSchema: line === 1 ? shape : z.object(shape) }, () => ({ messages: [] }));
+  mcp.registerResource("readme", "docs://readme", {}, () => ({ contents: [] }));
+  mcp.registerResource("page", new Template("docs://{page}", { list: undefined }), {}, () => ({
+    contents: [],
+  }));
+  return mcp;
+}
+
+/** A transport in memory that sends one request after `initialize`, as a caller of `protectMcp`. */
+async function ask(
+  mcp: McpServer,
+  method: string,
+  authInfo: unknown,
+): Promise<Readonly<Record<string, unknown>>> {
+  const answers = new Map<unknown, (answer: Readonly<Record<string, unknown>>) => void>();
+  const transport = {
+    onmessage: undefined as ((message: object, extra?: object) => void) | undefined,
+    start: () => Promise.resolve(),
+    close: () => Promise.resolve(),
+    send: (message: { readonly id?: unknown; readonly result?: Readonly<Record<string, unknown>> }) => {
+      answers.get(message.id)?.(message.result ?? {});
+      return Promise.resolve();
+    },
+  };
+  await mcp.connect(transport as never);
+  const request = (id: number, name: string, params = {}) =>
+    new Promise<Readonly<Record<string, unknown>>>((resolve) => {
+      answers.set(id, resolve);
+      const extra = { ...(authInfo !== undefined && { authInfo }) };
+      transport.onmessage?.({ jsonrpc: "2.0", id, method: name, params }, extra);
+    });
+  const clientInfo = { name: "test", version: "1" };
+  await request(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
+  transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/initialized" });
+  return request(2, method);
+}
+
+const namesOf = (result: Readonly<Record<string, unknown>>, property: string, key = "name"): unknown =>
+  (result[property] as readonly Readonly<Record<string, unknown>>[]).map((entry) => entry[key]);
+
+describe.each(LINES)("operationsOf a server of version %i", (line) => {
+  const table = { ...TABLE, "MCP tools/call remove_agent": ["agents:<agent_id>:delete"] };
+
+  it("passes the audit if every tool has a rule", async () => {
+    const server = createMcpResourceServer(table);
+    server.audit(await operationsOf(createMcp(line))).orThrow({ warnings: true });
+  });
+
+  it("fails the audit for a new tool", async () => {
+    const routes = await operationsOf(createMcp(line, [], [...TOOLS, "purge"]));
+    const report = createMcpResourceServer(table).audit(routes);
+    expect(report.ok).toBe(false);
+    expect(report.text).toContain("MCP tools/call purge");
+    expect(() => report.orThrow()).toThrow();
+  });
+
+  it("lists tools, prompts, resources, and what clients do with them", async () => {
+    const routes = await operationsOf(createFull(line));
+    expect(routes.every(({ method }) => method === "MCP")).toBe(true);
+    expect(new Set(routes.map(({ pattern }) => pattern))).toEqual(
+      new Set([
+        ...["tools/list", "tools/call search", "prompts/list", "prompts/get greet", "resources/list"],
+        ...["resources/read docs://readme", "resources/templates/list", "resources/read *"],
+        ...["resources/subscribe *", "resources/unsubscribe *", "logging/setLevel", "completion/complete *"],
+      ]),
+    );
+  });
+
+  it("reads every page of a list", async () => {
+    const mcp = createFull(line);
+    mcp.server.setRequestHandler(
+      line === 1 ? ListToolsRequestSchema : "tools/list",
+      ({ params }: { readonly params?: { readonly cursor?: string } }) => ({
+        tools: [{ name: params?.cursor ?? "first", inputSchema: { type: "object" } }],
+        ...(params?.cursor === undefined && { nextCursor: "second" }),
+      }),
+    );
+    const patterns = (await operationsOf(mcp)).map(({ pattern }) => pattern);
+    expect(patterns).toEqual(expect.arrayContaining(["tools/call first", "tools/call second"]));
+  });
+
+  it("lists nothing for a server without tools, prompts and resources", async () => {
+    const [Server] = PARTS[line];
+    expect(await operationsOf(new Server({ name: "empty", version: "1.0.0" }))).toEqual([]);
+  });
+
+  it("leaves the server as it was, so that it can be connected", async () => {
+    const mcp = createMcp(line);
+    await operationsOf(mcp);
+    await operationsOf(mcp);
+    expect(namesOf(await ask(mcp, "tools/list", undefined), "tools")).toEqual(TOOLS);
+  });
+
+  it("lists no tool of a server whose list has none", async () => {
+    const mcp = createMcp(1) as unknown as Registrar;
+    mcp.server.setRequestHandler(ListToolsRequestSchema, () => ({}));
+    expect(await operationsOf(mcp)).toEqual([{ method: "MCP", pattern: "tools/list" }]);
+  });
+
+  it("throws for a server that does not list its tools", async () => {
+    const mcp = createFull(line);
+    mcp.server.setRequestHandler(line === 1 ? ListToolsRequestSchema : "tools/list", () => {
+      throw new Error("broken");
+    });
+    await expect(operationsOf(mcp)).rejects.toThrow("refused tools/list");
+  });
+});
+
+describe("an operation that no rule can decide", () => {
+  const server = createResourceServer({
+    ...createTestIssuer({ audience: "mcp" }).resourceServerOptions,
+    serviceId: "mcp",
+    defaultScopeMappings: {},
+    scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call *": [] },
+  });
+
+  it.each([
+    ["ping", "the rule of the transport"],
+    ["initialize", "the rule of the transport"],
+    ["tools/cal search", "Did you mean `tools/call`?"],
+    ["tools/call", "needs a name"],
+    ["tools/call ", "needs a name"],
+    ["tools/list all", "has no name"],
+  ])("is explained: %j", (path, words) => {
+    const { decision, text } = server.explain({ method: "MCP", path, scopes: [] });
+    expect(decision.allowed).toBe(false);
+    expect(text).toContain(words);
+  });
+
+  it("is no request with a path", () => {
+    const paths = ["/tools/call", "https://a.example/mcp"];
+    const texts = paths.map((path) => server.explain({ method: "MCP", path, scopes: [] }).text);
+    for (const text of texts) expect(text).not.toContain("method of MCP");
+  });
+});

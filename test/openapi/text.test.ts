@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { parseDocument, renderDocument } from "scopegate/openapi";
+import { documentOf } from "./support/documents.ts";
+
+const YAML = `# Agents
+openapi: 3.1.0
+info: &info
+  title: "no"
+  version: "1.10"
+x-info: *info
+paths:
+  /x:
+    get:
+      responses:
+        200:
+          <<: { description: Done }
+`;
+
+describe("parseDocument", () => {
+  it("reads YAML with aliases, merge keys and numbers as keys", () => {
+    const document = parseDocument(YAML);
+    const info = { title: "no", version: "1.10" };
+    const get = { responses: { 200: { description: "Done" } } };
+    expect(document).toEqual({ openapi: "3.1.0", info, "x-info": info, paths: { "/x": { get } } });
+    expect(document["info"]).not.toBe(document["x-info"]);
+  });
+
+  it("reads JSON, with a byte order mark as well", () => {
+    const document = documentOf(["GET /x"]);
+    expect(parseDocument(JSON.stringify(document))).toEqual(document);
+    expect(parseDocument(`\ufeff${JSON.stringify(document)}`)).toEqual(document);
+  });
+
+  it("keeps keys that are names of prototypes", () => {
+    for (const text of [`{"openapi":"3.1.0","__proto__":{"a":1}}`, "openapi: 3.1.0\n__proto__: { a: 1 }"]) {
+      const document = parseDocument(text);
+      expect(Object.getPrototypeOf(document)).toBe(Object.prototype);
+      expect(Object.keys(document)).toEqual(["openapi", "__proto__"]);
+    }
+  });
+
+  it("rejects bytes, with what to write", () => {
+    expect(() => parseDocument(Buffer.from("openapi: 3.1.0") as never)).toThrow(
+      'readFileSync("api.yaml", "utf8")',
+    );
+  });
+
+  const bomb = ["a0: &a0 [x]"];
+  for (let index = 1; index < 10; index += 1)
+    bomb.push(
+      `a${index}: &a${index} [${Array<string>(10)
+        .fill(`*a${index - 1}`)
+        .join(", ")}]`,
+    );
+
+  it.each([
+    ["a key twice", "openapi: 3.1.0\npaths: {}\npaths: {}", "DUPLICATE_KEY at line 3"],
+    ["a key twice in JSON", '{"openapi":"3.1.0",\n"paths":{},\n"paths":{}}', "DUPLICATE_KEY at line 3"],
+    ["text that is neither", "{ secret-value: [", "line 1"],
+    ["two documents", "a: 1\n---\nb: 1", "MULTIPLE_DOCS"],
+    ["too many aliases", bomb.join("\n"), "aliases"],
+    ["a circle", "openapi: 3.1.0\npaths: &a { b: *a }", "aliases"],
+    ["an alias of nothing", "openapi: 3.1.0\npaths: *a", "aliases"],
+    ["deep nesting", "[".repeat(100_000), "cannot be read"],
+    ["deep nesting without brackets", `${"- ".repeat(100_000)}x`, "cannot be read"],
+    ["deep nesting by keys", `${"? ".repeat(100_000)}x`, "cannot be read"],
+    [
+      "aliases of a long text",
+      `x: &a "${"y".repeat(200_000)}"\n${Array.from({ length: 900 }, (_, index) => `k${index}: *a`).join("\n")}`,
+      "aliases",
+    ],
+    ["a number", "3", "parseDocument"],
+    ["nothing", "", "parseDocument"],
+    ["Swagger 2.0", 'swagger: "2.0"', "Convert it to OpenAPI 3.0 or 3.1"],
+  ])("rejects %s", (_, text, message) => {
+    expect(() => parseDocument(text)).toThrow(message);
+    expect(() => parseDocument(text)).not.toThrow("secret-value");
+  });
+});
+
+describe("renderDocument", () => {
+  it("writes YAML and JSON that read as the same document, in its order", () => {
+    const shared = { version: "2020-01-01", title: "yes" };
+    const document = { ...documentOf(["GET /x"]), info: shared, "x-info": shared };
+    for (const format of ["json", "yaml"] as const) {
+      const text = renderDocument(document, format);
+      expect(parseDocument(text)).toEqual(document);
+      expect(Object.keys(parseDocument(text))).toEqual(Object.keys(document));
+      expect(text.endsWith("\n")).toBe(true);
+      expect(text).not.toMatch(/[&*]a\d/);
+    }
+    expect(renderDocument(document, "yaml")).toContain('title: "yes"');
+  });
+});

@@ -1,0 +1,44 @@
+/** What the package contains, with its types. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { ENTRIES, pack, unpack } from "../packed.ts";
+
+const project = mkdtempSync(join(tmpdir(), "scopegate-package-"));
+const packed = pack(project);
+unpack(packed, project);
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe("the tarball", () => {
+  it("contains only the build, its types, the documentation and the files of the root", () => {
+    const others = packed.files.filter(
+      (path) =>
+        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(
+          path,
+        ),
+    );
+    for (const page of ["docs/options.md", "docs/migration/koa-jwt.md", "docs/pictures/rule.svg"])
+      expect(packed.files).toContain(page);
+    expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
+    expect(others.sort()).toEqual([
+      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
+      ...["docs/grafana/scopegate.json", "docs/pictures/policy-page.png", "package.json"],
+    ]);
+    for (const name of ENTRIES.keys())
+      for (const type of ["js", "d.ts", "cjs", "d.cts"])
+        expect(packed.files).toContain(`dist/${name}.${type}`);
+  });
+
+  it("contains types that only import modules of Node, but for NestJS and OpenTelemetry", () => {
+    const folder = join(project, "node_modules/scopegate");
+    const types = packed.files.filter((path) => /\.d\.c?ts$/.test(path));
+    const named = types.flatMap((path) => {
+      const code = readFileSync(join(folder, path), "utf8").replaceAll(/\/\*\*.*?\*\//gs, "");
+      return [...code.matchAll(/(?:from|import|import\() ?['"]([^'"]+)['"]/g)].map(([, name = ""]) => name);
+    });
+    expect(named).toContain("node:crypto");
+    const others = named.filter((name) => !/^(?:node:|\.\/)/.test(name));
+    expect([...new Set(others)]).toEqual(["@nestjs/common", "@opentelemetry/api"]);
+  });
+});

@@ -1,0 +1,177 @@
+/** The handler of the page, behind the guard of each host on a real port. */
+import { getRequestListener } from "@hono/node-server";
+import Router from "@koa/router";
+import express4 from "express4";
+import express5 from "express";
+import fastify4 from "fastify4";
+import fastify5 from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
+import { page, pageHandler, type PageHandler } from "scopegate/page";
+import { ask, listen } from "../support/http.ts";
+import { createServer as createResourceServer, issuer, NOW } from "../support/resource-servers.ts";
+import { partsOf } from "./page-text.ts";
+
+const PATH = "/policy";
+const server = createResourceServer({ scopeMappings: { [`GET ${PATH}`]: ["policy:read"] } });
+const unmapped = createResourceServer();
+
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closing.splice(0)) await close();
+});
+async function start(listener: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(listener));
+  closing.push(close);
+  return port;
+}
+const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
+  const listener = getRequestListener(handle);
+  return (request, response) => void listener(request, response);
+};
+interface FastifyApplication {
+  listen(where: { port: number; host: string }): Promise<unknown>;
+  close(): Promise<unknown>;
+  readonly server: { address(): unknown };
+}
+async function startFastify(app: FastifyApplication): Promise<number> {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  closing.push(() => app.close());
+  return (app.server.address() as AddressInfo).port;
+}
+
+type Open = (handler: PageHandler, guard?: ResourceServer) => Promise<number>;
+
+const HOSTS: Readonly<Record<string, Open>> = {
+  "Express 5": (handler, guard) => {
+    const app = express5();
+    if (guard) app.use(forExpress.protect(guard));
+    return start(app.get(PATH, handler));
+  },
+  "Express 4": (handler, guard) => {
+    const app = express4();
+    if (guard) app.use(forExpress.protect(guard));
+    return start(app.get(PATH, handler));
+  },
+  Koa: (handler, guard) => {
+    const app = new Koa().on("error", () => undefined);
+    if (guard) app.use(forKoa.protect(guard));
+    const listener = app.use(new Router().get(PATH, handler).routes()).callback();
+    return start((request, response) => void listener(request, response));
+  },
+  async "Fastify 5"(handler, guard) {
+    const app = fastify5();
+    if (guard) await app.register(forFastify.protect(guard));
+    return startFastify(app.get(PATH, handler));
+  },
+  async "Fastify 4"(handler, guard) {
+    const app = fastify4();
+    if (guard) await app.register(forFastify.protect(guard));
+    return startFastify(app.get(PATH, handler));
+  },
+  Hono: (handler, guard) => {
+    const app = new Hono().onError((_, c) => c.body(null, 500));
+    if (guard) app.use(forHono.protect(guard));
+    return start(listenerOf(app.get(PATH, handler).fetch));
+  },
+  Fetch: (handler, guard) => {
+    const fail = (): Response => new Response(null, { status: 500 });
+    const unguarded = (request: Request): Promise<Response> =>
+      Promise.resolve(request)
+        .then((one) => handler(one))
+        .catch(fail);
+    return start(listenerOf(guard ? forFetch.withScopes(guard, handler) : unguarded));
+  },
+  Node: (handler, one) => {
+    const guard = one && forNode.protect(one);
+    const serve = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+      try {
+        if (!guard || (await guard(request, response))) handler(request, response);
+      } catch {
+        response.writeHead(500).end();
+      }
+    };
+    return start((request, response) => void serve(request, response));
+  },
+};
+
+const tokenWith = (scopes: readonly string[]) =>
+  issuer.token({ sub: "u1", aud: "agents-prod", exp: NOW + 60, scopes });
+
+describe.each(Object.entries(HOSTS))("the handler in %s", (_, open) => {
+  let port = 0;
+  beforeAll(async () => {
+    port = await open(pageHandler(server, { title: "Agents" }), server);
+  });
+
+  it("serves the page to callers with the scopes of its rule", async () => {
+    const token = await tokenWith(["policy:read"]);
+    const { status, text, headers } = await ask(port, { path: PATH, token });
+    expect(status).toBe(200);
+    expect(text).toBe(page(server, { title: "Agents" }));
+    expect(headers).toMatchObject({
+      "content-type": "text/html; charset=utf-8",
+      "content-security-policy": `${partsOf(text).csp}; frame-ancestors 'none'`,
+      "x-content-type-options": "nosniff",
+      "cache-control": "no-store",
+      "referrer-policy": "no-referrer",
+    });
+    expect(await ask(port, { path: PATH, token, method: "HEAD" })).toMatchObject({ status: 200, text: "" });
+  });
+
+  it("is protected by the table like any other route", async () => {
+    expect((await ask(port, { path: PATH })).status).toBe(401);
+    expect((await ask(port, { path: PATH, token: await tokenWith(["policy:write"]) })).status).toBe(403);
+    const other = await open(pageHandler(unmapped), unmapped);
+    const token = await tokenWith(["policy:read"]);
+    const { status, body } = await ask(other, { path: PATH, token });
+    expect({ status, body }).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
+  });
+
+  it("does not answer without a guard in front of it", async () => {
+    const alone = await open(pageHandler(server));
+    const { status, text } = await ask(alone, { path: PATH, token: await tokenWith(["policy:read"]) });
+    expect(status).toBe(500);
+    expect(text).not.toContain("policy:read");
+  });
+});
+
+describe("pageHandler", () => {
+  it("asks for the routes at the first request, when all of them are registered", async () => {
+    const app = express5().use(forExpress.protect(server));
+    app.get(PATH, pageHandler(server, { routes: () => forExpress.routesOf(app) }));
+    app.get("/later", (_, response) => void response.end());
+    const { text } = await ask(await start(app), { path: PATH, token: await tokenWith(["policy:read"]) });
+    expect(partsOf(text).data.audit).toMatch(/^2 routes, 1 with a rule/);
+  });
+
+  it("does not answer callers without a token, wherever it is mounted", async () => {
+    const open = createResourceServer({ scopeMappings: { "GET /open/*rest": "public" } });
+    const app = express5().use(forExpress.protect(open));
+    app.use("/open", pageHandler(open));
+    app.use(
+      (
+        _error: unknown,
+        _request: unknown,
+        response: { status(code: number): { end(): void } },
+        _next: unknown,
+      ) => response.status(500).end(),
+    );
+    const { status, text } = await ask(await start(app), { path: "/open/x" });
+    expect({ status, text }).toEqual({ status: 500, text: "" });
+  });
+
+  it("takes a resource server", () => {
+    expect(() => pageHandler({} as ResourceServer)).toThrow(/^pageHandler takes the resource server itself/);
+  });
+});

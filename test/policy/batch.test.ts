@@ -1,0 +1,116 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { keysOf, PROPERTY, tableOf } from "../support/policy.ts";
+
+const RULES = {
+  "GET /trpc/:procedure": ["any:use"],
+  "GET /trpc/list": ["list:use"],
+  "GET /trpc/secret": ["secret:use"],
+  "GET /trpc/a/:id": ["a:use"],
+  "GET /open": "public",
+  "GET /secret": ["top:use"],
+} as const;
+
+const declared = (prefix: string) => {
+  const table = tableOf(RULES);
+  table.declareBatches(prefix);
+  return table;
+};
+
+const [UNDECLARED, DECLARED] = [tableOf(RULES), declared("/trpc")];
+const keys = (table: typeof UNDECLARED, target: string) => keysOf(table.forTarget("GET", target, true));
+
+describe("a batch under a prefix that is not declared", () => {
+  it.each(["list,secret", "list%2Csecret", "list%2csecret", "list%252Csecret", "list%25252Csecret"])(
+    "requires the rule of its path, of each name, and of each name at a shorter prefix: %s",
+    (names) => {
+      const rules = ["GET /trpc/:procedure", "GET /trpc/list", "GET /trpc/secret", "GET /secret"];
+      expect(keys(UNDECLARED, `/trpc/${names}?batch=1`)).toEqual(rules);
+    },
+  );
+
+  it("requires the rule of a name at each prefix that the path may be served at", () => {
+    expect(keys(UNDECLARED, "/trpc/a/x,secret?batch=1")).toEqual([
+      "GET /trpc/a/:id",
+      "GET /trpc/secret",
+      "GET /secret",
+    ]);
+  });
+
+  it.each(["batch=1", "%62atch=%31", "x=2&batch=1", "batch=0&batch=1", "batch=1&batch=0"])(
+    "is recognized by the query %s",
+    (query) => expect(keys(UNDECLARED, `/trpc/list,secret?${query}`)).toContain("GET /trpc/secret"),
+  );
+
+  it.each(["", "?", "?batch=0", "?batch=01", "?batch=%201", "?Batch=1", "?x=batch=1", "?batch"])(
+    "is not recognized by the query %j",
+    (query) => expect(keys(UNDECLARED, `/trpc/list,secret${query}`)).toEqual(["GET /trpc/:procedure"]),
+  );
+
+  it("is unmapped if the path or one name is unmapped", () => {
+    expect(keys(UNDECLARED, "/elsewhere/list,secret?batch=1")).toBe("unmapped");
+    expect(keys(UNDECLARED, "/open,elsewhere?batch=1")).toBe("unmapped");
+  });
+});
+
+describe("a batch under a declared prefix", () => {
+  it("requires only the rules of its names", () => {
+    expect(keys(DECLARED, "/trpc/list,secret?batch=1")).toEqual(["GET /trpc/list", "GET /trpc/secret"]);
+    expect(keys(declared(""), "/open,secret?batch=1")).toEqual(["GET /open", "GET /secret"]);
+  });
+
+  it.each(["/TRPC/list,secret", "/trpc/list,secret/", "/trpc/a/list,secret", "/trpc,x/list,secret"])(
+    "counts as undeclared if its path is spelled in another way: %s",
+    (path) => expect(keys(DECLARED, `${path}?batch=1`)).toEqual(keys(UNDECLARED, `${path}?batch=1`)),
+  );
+});
+
+describe.each([
+  ["undeclared", UNDECLARED],
+  ["declared", DECLARED],
+])("a batch, %s", (_, table) => {
+  it.each(["list,", ",list", "list,,secret", "list,..", "list,%2e", "list,%2F", "list,;"])(
+    "refuses a name that is empty or cannot be read: %s",
+    (names) => expect(keys(table, `/trpc/${names}?batch=1`)).toBe("ambiguous"),
+  );
+
+  it("allows hundreds of names, and refuses thousands of different ones", () => {
+    const names = (count: number) => Array.from({ length: count }, (_one, index) => index.toString(36));
+    expect(keys(table, `/trpc/${names(900).join(",")}?batch=1`)).toContain("GET /trpc/:procedure");
+    expect(keys(table, `/trpc/${names(2_100).join(",")}?batch=1`)).toBe("ambiguous");
+    expect(keys(table, `/trpc/${"list,".repeat(1_500)}secret?batch=1`)).toContain("GET /trpc/secret");
+  });
+
+  it("is refused without a route check if one name is not spelled as in the table", () => {
+    expect(keysOf(table.forTarget("GET", "/trpc/list,secret?batch=1", false))).toContain("GET /trpc/secret");
+    expect(keysOf(table.forTarget("GET", "/trpc/list,Secret?batch=1", false))).toBe("ambiguous");
+  });
+});
+
+it("adds rules to those of the path and removes none, whatever the path", () => {
+  const segment = fc.constantFrom(
+    "trpc",
+    "a",
+    "list",
+    "secret",
+    "open",
+    "x",
+    "list,secret",
+    "a,x",
+    "%73ecret",
+  );
+  const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join("/")}`);
+  fc.assert(
+    fc.property(path, (own) => {
+      const [without, batch] = [keys(UNDECLARED, own), keys(UNDECLARED, `${own}?batch=1`)];
+      if (typeof batch !== "string") expect(batch).toEqual(expect.arrayContaining([without].flat()));
+      if (typeof without === "string") expect(typeof batch).toBe("string");
+    }),
+    PROPERTY,
+  );
+});
+
+it("keeps a refused request refused, whatever operations it calls", () => {
+  const found = DECLARED.forTarget("GET", "//trpc", true);
+  expect(keysOf(DECLARED.forOperations(found, "GET", ["/open"]))).toBe("ambiguous");
+});

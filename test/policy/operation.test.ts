@@ -1,0 +1,155 @@
+import { describe, expect, it } from "vitest";
+import { createPrincipal, type Principal } from "../../src/token/principal.ts";
+import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
+import { isHousekeeping, isNamed, isOperation } from "../../src/policy/operation.ts";
+import { decideByRules } from "../../src/policy/decision.ts";
+import { keysOf, rulesOf, tableIssues, tableOf } from "../support/policy.ts";
+
+const TABLE = tableOf({
+  "* /mcp": [],
+  "MCP tools/list": [],
+  "MCP tools/call search": ["docs:read"],
+  "MCP tools/call run_agent": ["agents:<agent_id>:run"],
+  "MCP tools/call constructor": ["other:use"],
+  "MCP prompts/get *": ["prompts:use"],
+  "MCP resources/read docs://a/B?c": ["docs:read"],
+  "MCP resources/read *": ["all:read"],
+});
+const call = (text: string, parameters: object = {}) =>
+  TABLE.forOperation({ text, parameters: parameters as Readonly<Record<string, unknown>> });
+
+const SCOPE_RULES = resolveScopeRules(null, {}, () => undefined);
+const callerWith = (...scopes: string[]): Principal =>
+  createPrincipal({ scopes, audience: [], claims: {} }, SCOPE_RULES);
+
+describe("the key of an operation", () => {
+  it.each([
+    "MCP tools/list",
+    "MCP tools/call search",
+    "MCP tools/call *",
+    "MCP tools/call a name with spaces",
+    "MCP prompts/get Größe",
+    "MCP resources/read https://host/a?b=c#d",
+    "MCP completion/complete *",
+    "MCP subscriptions/listen",
+    "MCP tasks/cancel",
+  ])("is accepted: %s", (key) => expect(tableIssues({ [key]: ["a:b"] })).toEqual([]));
+
+  it.each([
+    ["MCP tools/cal search", "Did you mean `tools/call`?"],
+    ["MCP Tools/call search", "Did you mean `tools/call`?"],
+    ["MCP tools/call", "`MCP tools/call *`"],
+    ["MCP tools/call ", "`MCP tools/call *`"],
+    ["MCP tools/call  search", "without `*`"],
+    ["MCP tools/call search ", "without `*`"],
+    ["MCP tools/call sea*", "without `*`"],
+    ["MCP tools/call a\nb", "without `*`"],
+    ["MCP tools/list search", "Write `MCP tools/list`."],
+    ["MCP initialize", "the rule of the transport"],
+    ["MCP ping", "the rule of the transport"],
+    ["MCP notifications/cancelled", "the rule of the transport"],
+    ["MCP /mcp", "MCP <method> <name>"],
+    ["MCP sampling/createMessage", "MCP <method> <name>"],
+  ])("is refused with the fix: %j", (key, hint) => {
+    const [issue] = tableIssues({ [key]: [] });
+    expect(issue).toMatchObject({ code: "route_key_invalid", path: ["scopeMappings", key] });
+    expect(issue?.hint).toContain(hint);
+  });
+
+  it("may name arguments in scopes, where the method has arguments", () => {
+    expect(tableIssues({ "MCP tools/call *": ["a:<any>:b"], "MCP prompts/get x": ["a:<any>:b"] })).toEqual(
+      [],
+    );
+    for (const key of ["MCP tools/list", "MCP resources/read *"])
+      expect(tableIssues({ [key]: ["a:<uri>:b"] })).toMatchObject([{ code: "template_unknown" }]);
+  });
+
+  it("replaces the default rule of the same operation, and no other", () => {
+    const rules = rulesOf(
+      { "MCP tools/call a": ["custom:a"] },
+      { "MCP tools/call a": ["default:a"], "MCP tools/call b": ["default:b"], "MCP tools/call A": [] },
+    );
+    expect(rules.map(({ rule }) => `${rule.key} ${rule.source}`)).toEqual([
+      "MCP tools/call b default",
+      "MCP tools/call A default",
+      "MCP tools/call a override",
+    ]);
+  });
+});
+
+describe("the rule of an operation", () => {
+  it.each([
+    ["tools/list", "MCP tools/list"],
+    ["tools/call search", "MCP tools/call search"],
+    ["tools/call constructor", "MCP tools/call constructor"],
+    ["prompts/get anything", "MCP prompts/get *"],
+    ["prompts/get *", "MCP prompts/get *"],
+    ["resources/read docs://a/B?c", "MCP resources/read docs://a/B?c"],
+    ["resources/read docs://a/b?c", "MCP resources/read *"],
+    ["resources/read docs://a/B%3Fc", "MCP resources/read *"],
+  ])("decides %s: %s", (text, key) => expect(keysOf(call(text))).toEqual([key]));
+
+  it.each(["tools/call Search", "tools/call search ", "tools/call __proto__", "tools/call toString", "x/y"])(
+    "is missing for %j, which is denied",
+    (text) => expect(call(text).kind).toBe(text === "x/y" ? "ambiguous" : "unmapped"),
+  );
+
+  it("is required together with that of the path and those of all other operations", () => {
+    const path = TABLE.forTarget("POST", "/mcp", true);
+    const calls = ["tools/call search", "prompts/get x"].map((text) => ({ text, parameters: {} }));
+    const governing = TABLE.forCalls(path, calls);
+    expect(keysOf(governing)).toEqual(["* /mcp", "MCP tools/call search", "MCP prompts/get *"]);
+    const [search, unknown] = [calls[0], { text: "tools/call x", parameters: {} }];
+    expect(TABLE.forCalls(path, search ? [search, unknown] : []).kind).toBe("unmapped");
+    expect(TABLE.forCalls(path, [])).toBe(path);
+  });
+});
+
+describe("the arguments of an operation", () => {
+  it("fill the templates of its scopes", () => {
+    const governing = call("tools/call run_agent", { agent_id: "web" });
+    const decided = (scope: string) =>
+      decideByRules(governing.matches, callerWith(scope), SCOPE_RULES).allowed;
+    expect(decided("agents:web:run")).toBe(true);
+    expect(decided("agents:run")).toBe(true);
+    expect(decided("agents:api:run")).toBe(false);
+  });
+
+  it.each([
+    [{}],
+    [{ agent_id: "" }],
+    [{ agent_id: 1 }],
+    [{ agent_id: ["web"] }],
+    [{ agent_id: { toString: () => "web" } }],
+    [{ agent_id: null }],
+    [Object.create({ agent_id: "web" }) as object],
+  ])("are refused if a scope names one that is not a string: %j", (parameters) => {
+    expect(call("tools/call run_agent", parameters)).toMatchObject({ kind: "ambiguous" });
+  });
+
+  it("are read only once", () => {
+    const parameters = { agent_id: "web" };
+    const governing = call("tools/call run_agent", parameters);
+    parameters.agent_id = "api";
+    expect(governing.matches[0]?.parameter("agent_id")).toBe("web");
+    expect(governing.matches[0]?.parameter("other")).toBe("");
+  });
+});
+
+describe("the methods of the protocol", () => {
+  it("need no rule, with or without a name", () => {
+    expect(["initialize", "server/discover", "ping", "notifications/x"].every(isHousekeeping)).toBe(true);
+    expect(["initializes", "tools/call", "xnotifications/y"].some(isHousekeeping)).toBe(false);
+    expect([isNamed("tools/call"), isNamed("tools/list"), isNamed("toString")]).toEqual([
+      true,
+      false,
+      undefined,
+    ]);
+  });
+
+  it("are never decided for HTTP requests", () => {
+    expect(isOperation("MCP", "tools/call search")).toBe(true);
+    for (const target of ["/mcp", "http://host/mcp", "*", ""]) expect(isOperation("MCP", target)).toBe(false);
+    expect(isOperation("POST", "tools/call search")).toBe(false);
+  });
+});

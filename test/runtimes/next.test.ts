@@ -1,0 +1,93 @@
+/** The recipes for Next.js, built and started by Next.js itself. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { pageOf } from "../documentation/markdown.ts";
+import { pack, unpack } from "../package/packed.ts";
+import { ask } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { launch, type Started } from "./runtimes.ts";
+
+const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
+const project = mkdtempSync(join(tmpdir(), "scopegate-next-"));
+const issuer = createIssuer();
+const token = (...scopes: readonly string[]): Promise<string> =>
+  issuer.token({ scopes, exp: Math.floor(Date.now() / 1_000) + 300 });
+
+/** The page has the route handler first, and the proxy second. */
+const [route = "", proxy = ""] = pageOf("docs/getting-started-fetch.md")
+  .blocks.filter(({ section, language }) => section === "Next.js" && language === "ts")
+  .map(({ code }) => code);
+
+/** As JavaScript: Next.js would install its compiler for a file of TypeScript. */
+function write(path: string, code: string): void {
+  const { ESNext: module } = ts.ModuleKind;
+  const { outputText } = ts.transpileModule(code, {
+    compilerOptions: { module, target: ts.ScriptTarget.ES2022 },
+  });
+  mkdirSync(dirname(join(project, path)), { recursive: true });
+  writeFileSync(join(project, path), outputText);
+}
+
+async function start(withProxy: boolean): Promise<Started> {
+  if (withProxy) write("proxy.js", proxy);
+  else rmSync(join(project, "proxy.js"), { force: true });
+  const env = { ...process.env, JWT_PUBLIC_KEY: issuer.publicPem, NEXT_TELEMETRY_DISABLED: "1" };
+  const next = join(MODULES, "next/dist/bin/next");
+  // The other bundler of Next.js follows no links out of the project.
+  execFileSync(process.execPath, [next, "build", "--webpack"], { cwd: project, env, stdio: "pipe" });
+  const args = [next, "start", "-p", "0", "-H", "127.0.0.1"];
+  return launch({ file: process.execPath, args, folder: project, env, portAt: 1 });
+}
+
+beforeAll(() => {
+  unpack(pack(project), project);
+  for (const name of ["next", "react", "react-dom"])
+    symlinkSync(join(MODULES, name), join(project, "node_modules", name));
+  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
+  write("app/api/agents/[agent_id]/route.js", route);
+  write("app/api/health/route.js", 'export const GET = () => Response.json({ status: "ok" });');
+});
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+describe.skipIf(!existsSync(join(MODULES, "next"))).each([
+  ["route handlers", false],
+  ["route handlers behind proxy.ts", true],
+])("Next.js: %s", (_, withProxy) => {
+  let started: Started | undefined;
+  beforeAll(async () => {
+    started = await start(withProxy);
+  });
+  afterAll(() => started?.stop());
+
+  const get = async (path: string, scopes?: readonly string[]) =>
+    ask(started?.port ?? 0, { path, token: scopes && (await token(...scopes)) });
+
+  it("passes the caller to the handler, with the context of Next.js", async () => {
+    const { status, body } = await get("/api/agents/web", ["agents:web:read"]);
+    expect({ status, body }).toEqual({ status: 200, body: { agent: "web", caller: "user-1" } });
+  });
+
+  it("answers refusals with their status, headers and body", async () => {
+    const missing = await get("/api/agents/web");
+    expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
+    expect(missing.headers).toMatchObject({
+      "www-authenticate": "Bearer",
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+    });
+    const other = await get("/api/agents/api", ["agents:web:read"]);
+    expect(other).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
+    expect(other.headers["www-authenticate"]).toContain('scope="agents:api:read"');
+  });
+
+  it("guards pages without a wrapped handler if the proxy is guarded", async () => {
+    expect((await get("/api/health")).status).toBe(200);
+    expect((await get("/elsewhere")).status).toBe(withProxy ? 403 : 404);
+    expect((await get("/API/health")).status).toBe(withProxy ? 400 : 404);
+  });
+});

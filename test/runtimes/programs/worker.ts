@@ -1,0 +1,3 @@
+import { handle } from "./application.ts";
+
+export default { fetch: handle };

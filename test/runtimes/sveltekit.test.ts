@@ -1,0 +1,126 @@
+/** The recipe for SvelteKit, built by Vite and answered by the server that SvelteKit builds. */
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { getRequestListener } from "@hono/node-server";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { pageOf } from "../documentation/markdown.ts";
+import { pack, unpack } from "../package/packed.ts";
+import { ask, listen } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
+const PACKAGES = ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vite"];
+const project = mkdtempSync(join(tmpdir(), "scopegate-sveltekit-"));
+const issuer = createIssuer();
+
+const [hook = ""] = pageOf("docs/getting-started-fetch.md")
+  .blocks.filter(({ section, language }) => section === "SvelteKit" && language === "ts")
+  .map(({ code }) => code);
+
+const LOAD = "export const load = ({ locals }) => ({ caller: locals.principal?.userId ?? null });";
+const FILES: Readonly<Record<string, string>> = {
+  "package.json": JSON.stringify({ type: "module", private: true }),
+  "vite.config.js": `import { sveltekit } from "@sveltejs/kit/vite";
+    export default { plugins: [sveltekit()], logLevel: "error" };`,
+  "svelte.config.js": "export default { kit: { experimental: { remoteFunctions: true } } };",
+  "src/app.html": "<head>%sveltekit.head%</head><body>%sveltekit.body%</body>",
+  "src/hooks.server.ts": hook,
+  "src/routes/agents/+page.svelte": "<script>let { data } = $props();</script>{data.caller}",
+  "src/routes/agents/+page.server.js": LOAD,
+  "src/routes/health/+page.svelte": `<script>import { secrets } from "./secrets.remote.js";</script>
+    <button onclick={() => secrets()}>show</button>`,
+  "src/routes/health/+page.server.js": LOAD,
+  "src/routes/health/secrets.remote.js": `import { query } from "$app/server";
+    export const secrets = query(() => "secret");`,
+  "src/routes/api/agents/[agent_id]/+server.js": `export const GET = ({ params, locals }) =>
+    Response.json({ agent: params.agent_id, caller: locals.principal?.userId });`,
+};
+
+interface Manifest {
+  /** The modules with remote functions, by the name that clients know them by. */
+  readonly _: { readonly remotes: object };
+}
+
+interface SvelteKit {
+  readonly Server: new (manifest: Manifest) => {
+    init(options: object): Promise<void>;
+    respond(request: Request, options: object): Promise<Response>;
+  };
+}
+
+describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => {
+  let port: number;
+  let remote: string | undefined;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    unpack(pack(project), project);
+    for (const name of PACKAGES) {
+      mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
+      symlinkSync(join(MODULES, name), join(project, "node_modules", name));
+    }
+    for (const [path, text] of Object.entries(FILES)) {
+      mkdirSync(dirname(join(project, path)), { recursive: true });
+      writeFileSync(join(project, path), text);
+    }
+    vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+    const vite = join(MODULES, "vite/bin/vite.js");
+    execFileSync(process.execPath, [vite, "build"], { cwd: project, stdio: "pipe" });
+    const built = (file: string): Promise<unknown> =>
+      import(pathToFileURL(join(project, ".svelte-kit/output/server", file)).href);
+    const { Server } = (await built("index.js")) as SvelteKit;
+    const { manifest } = (await built("manifest-full.js")) as { readonly manifest: Manifest };
+    [remote] = Object.keys(manifest._.remotes);
+    const server = new Server(manifest);
+    await server.init({ env: {} });
+    const listener = getRequestListener((request) =>
+      server.respond(request, { getClientAddress: () => "127.0.0.1" }),
+    );
+    ({ port, close } = await listen(createServer((request, response) => void listener(request, response))));
+  });
+  afterAll(async () => {
+    await close();
+    vi.unstubAllEnvs();
+    rmSync(project, { recursive: true, force: true });
+  });
+
+  const get = async (path: string, scopes?: readonly string[], headers: readonly [string, string][] = []) =>
+    ask(port, { path, headers, token: scopes && (await issuer.token({ scopes })) });
+
+  it("passes the caller to endpoints and pages", async () => {
+    const { status, body } = await get("/api/agents/web", ["agents:web:read"]);
+    expect({ status, body }).toEqual({ status: 200, body: { agent: "web", caller: "user-1" } });
+    expect((await get("/agents", ["agents:read"])).text).toContain("user-1");
+    expect((await get("/health")).status).toBe(200);
+  });
+
+  it("answers refusals with their status, headers and body", async () => {
+    const missing = await get("/api/agents/web");
+    expect(missing).toMatchObject({ status: 401, body: { code: "credential_missing" } });
+    expect(missing.headers).toMatchObject({
+      "www-authenticate": "Bearer",
+      "content-type": "application/problem+json",
+      "cache-control": "no-store",
+    });
+    const other = await get("/api/agents/api", ["agents:web:read"]);
+    expect(other).toMatchObject({ status: 403, body: { code: "scope_insufficient" } });
+    expect((await get("/API/agents/web", ["agents:web:read"])).status).toBe(400);
+    expect((await get("/elsewhere/else")).status).toBe(403);
+  });
+
+  it("decides the data of a page by the rule of the page", async () => {
+    expect((await get("/agents/__data.json")).status).toBe(401);
+    expect((await get("/agents/__data.json", [])).status).toBe(403);
+    expect((await get("/agents/__data.json", ["agents:read"])).text).toContain("user-1");
+    expect((await get("/health/__data.json")).status).toBe(200);
+  });
+
+  it("does not let the client of a remote function choose the path that decides", async () => {
+    const path = `/_app/remote/${String(remote)}/secrets`;
+    const answer = await get(path, undefined, [["x-sveltekit-pathname", "/health"]]);
+    expect(answer).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
+  });
+});
