@@ -40,6 +40,8 @@ export default [
   check("dist/otel.js", "otel alone", "15 kB", DEPENDENCIES),
   check("dist/openapi.js", "openapi alone", "40 kB", DEPENDENCIES),
   ...budget("page", "28.5 kB", "37.5 kB"),
+  ...budget("revocation", "4 kB", "4 kB"),
+  check("dist/replay.js", "replay alone", "1.5 kB", DEPENDENCIES),
   ...budget("trpc", "8.4 kB", "17.2 kB"),
   // It contains the dependencies that cannot be required. A bundler cannot leave out parts of zod in CommonJS.
   check("dist/index.cjs", "index in CommonJS, without zod", "55.5 kB", DEPENDENCIES),

@@ -17,6 +17,8 @@ export default {
     otel: "src/otel/index.ts",
     openapi: "src/openapi/index.ts",
     page: "src/page/index.ts",
+    revocation: "src/revocation/index.ts",
+    replay: "src/replay/index.ts",
     testing: "src/testing/index.ts",
     cli: "src/cli/main.ts",
   },

@@ -1,18 +1,22 @@
 /** Whether a server can decide requests, for readiness probes. */
 import { type KeySourceStatus } from "./keys/key-event.ts";
+import { type RevocationStatus } from "./token/revocation.ts";
 
 /** The state of a server at one moment. For operators only: `keys` has URLs and errors of the issuer. */
 export interface Health {
   /**
    * `unavailable`: no key source has usable keys. Every request whose token must be verified gets 503.
    * `degraded`: a source fails; the last good keys, or the keys of other issuers, are in use. `ok`: no source
-   * fails. Keys that were not loaded yet are `ok`: the first request with a token loads them.
+   * fails. Keys that were not loaded yet are `ok`: the first request with a token loads them. The state of
+   * `revocation` counts in the same way.
    */
   readonly status: "ok" | "degraded" | "unavailable";
   /** The state of each key source, as `server.keys` lists it. */
   readonly keys: readonly KeySourceStatus[];
   /** The number of remembered tokens and their estimated memory; absent with `tokenCache: false`. */
   readonly cache?: CacheSize;
+  /** The state of the option `revocation`; absent without it. */
+  readonly revocation?: RevocationStatus;
 }
 
 /** The size of the cache of verified tokens. */
@@ -23,9 +27,19 @@ export interface CacheSize {
   readonly bytes: number;
 }
 
-export function healthOf(keys: readonly KeySourceStatus[], cache: CacheSize | undefined): Health {
+export function healthOf(
+  keys: readonly KeySourceStatus[],
+  cache: CacheSize | undefined,
+  revocation: RevocationStatus | undefined,
+): Health {
   const isUnavailable = ({ state }: KeySourceStatus) => state === "unavailable";
   const isFailing = (one: KeySourceStatus) => isUnavailable(one) || one.staleUntil !== undefined;
-  const status = keys.every(isUnavailable) ? "unavailable" : keys.some(isFailing) ? "degraded" : "ok";
-  return { status, keys, ...(cache && { cache: { entries: cache.entries, bytes: cache.bytes } }) };
+  const keyState = keys.every(isUnavailable) ? "unavailable" : keys.some(isFailing) ? "degraded" : "ok";
+  const states = [keyState, revocation?.state];
+  return {
+    status: (["unavailable", "degraded"] as const).find((state) => states.includes(state)) ?? "ok",
+    keys,
+    ...(cache && { cache: { entries: cache.entries, bytes: cache.bytes } }),
+    ...(revocation && { revocation }),
+  };
 }

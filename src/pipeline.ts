@@ -7,9 +7,10 @@ import { type Governing, type Table } from "./policy/table.ts";
 import { areSatisfied } from "./policy/weigh.ts";
 import { type AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
-import { type Identified, type Identifier } from "./token/authenticate.ts";
+import { type Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/claimed.ts";
 import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
+import { type Identified } from "./token/identified.ts";
 import { type Principal } from "./token/principal.ts";
 
 /** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
@@ -26,8 +27,16 @@ export interface Verdict {
 /** A verdict, at once unless a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
-type Unused = "issuers" | "tokenCache" | "now" | "challenge" | "isRevoked" | "onDecision";
-type PipelineRules = Omit<ResolvedOptions, Unused>;
+type PipelineRules = Omit<ResolvedOptions, "issuers" | "tokenCache" | "now" | "challenge" | Asked>;
+/** What the identifier and the observer use. */
+type Asked =
+  | "isRevoked"
+  | "revocation"
+  | "opaqueTokens"
+  | "opaqueContext"
+  | "grantsFor"
+  | "grantsMaxAgeSeconds"
+  | "onDecision";
 
 export class Pipeline {
   readonly #rules: PipelineRules;

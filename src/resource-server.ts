@@ -22,6 +22,7 @@ import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
 import { type Principal, principalWeight } from "./token/principal.ts";
 import { revalidate, type Revalidation } from "./token/revalidate.ts";
+import { type RevocationOptions, type RevocationTarget, toRevokedEntry } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
 
 /** Decides for every request who is calling and whether they are allowed to (RFC 6749 section 1.1). */
@@ -88,6 +89,15 @@ export interface ResourceServer {
    */
   health(): Health;
   /**
+   * Revokes a token, or all tokens of a session, a user or an issuer, in every process that shares the store
+   * of the option `revocation`. Remembered tokens are refused at once.
+   * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
+   * @throws RangeError if the revocation would be forgotten before the tokens expire
+   * @throws TokenRejectedError for a `token` that is not accepted anyway
+   * @throws Error if the store does not confirm it; calling `revoke` again is safe
+   */
+  revoke(target: RevocationTarget, options?: RevocationOptions): Promise<void>;
+  /**
    * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
    * are fresh. The last good keys of a source that fails stay in use for `staleMs`. @throws
    * KeysUnavailableError that lists every failed source and its cause
@@ -96,6 +106,9 @@ export interface ResourceServer {
   /** Stops background work: remote key sets are no longer refreshed. The process can exit without it. */
   close(): Promise<void>;
 }
+
+const NO_REVOCATION =
+  "revoke needs the option `revocation`: inMemoryRevocation() or redisRevocation(client) of scopegate/revocation.";
 
 /**
  * Creates a resource server from its options. The adapters protect an application with it.
@@ -118,14 +131,22 @@ export interface ResourceServer {
  */
 export function createResourceServer(options: ResourceServerOptions): ResourceServer {
   const resolved = resolveOptions(options);
-  const { issuers, rules, scopeRules, maxTokenBytes, authorization, enforcement } = resolved;
+  const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
   const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalWeight);
-  const identify = createIdentifier(verifiers, { maxTokenBytes, cache, isRevoked: resolved.isRevoked });
+  const { revocation, now } = resolved;
+  const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
   const { policy } = pipeline;
   const checked = authorization ? scopeRules : null;
   for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
+
+  const authenticate = async (token: string): Promise<Principal> => {
+    const identified = await identify(token);
+    if (identified.kind === "identified") return identified.principal;
+    const { rejection, cause } = identified.refusal;
+    throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
+  };
 
   const server: ResourceServer = {
     resource: resolved.resource,
@@ -136,26 +157,30 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);
       return pipeline.observer.observe(decided, request);
     },
-    async authenticate(token) {
-      const identified = await identify(token);
-      if (identified.kind === "identified") return identified.principal;
-      const { rejection, cause } = identified.refusal;
-      throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
+    authenticate,
+    revalidate: (principal) => revalidate(principal, issuers.configurations, resolved),
+    async revoke(target, options = {}) {
+      if (!revocation) throw new TypeError(NO_REVOCATION);
+      const principal = "token" in target ? await authenticate(target.token) : undefined;
+      const context = { keepSeconds: revocation.keepSeconds, nowMs: now(), ...(principal && { principal }) };
+      await revocation.add([toRevokedEntry(target, options, context)]);
     },
-    revalidate: (principal) =>
-      revalidate(principal, issuers.configurations, resolved.now, resolved.isRevoked),
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
     audit: (routes, accepted) => auditRoutes(resolved, routes, policy.unmapped, accepted),
     refuse: createRefuser(resolved.challenge),
-    ready: verifiers.ready,
+    async ready() {
+      await Promise.all([verifiers.ready(), revocation?.ready()]);
+    },
     get keys() {
       return verifiers.status();
     },
-    health: () => healthOf(verifiers.status(), cache),
+    health: () => healthOf(verifiers.status(), cache, revocation?.status()),
     refreshKeys: verifiers.refresh,
     close() {
       verifiers.close();
+      revocation?.close();
+      for (const kind of resolved.opaqueTokens) kind.close?.();
       return Promise.resolve();
     },
   };

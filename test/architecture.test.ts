@@ -18,6 +18,8 @@ const ROOMS = [
   ["options/"],
   ["health.ts", "refusal-log.ts", "observer.ts", "pipeline.ts", "resource-server.ts", "until-expiry.ts"],
   ["decision-log/"],
+  ["redis/"],
+  ["revocation/", "replay/"],
   ["adapters/"],
   ["mcp/", "openapi/", "otel/"],
   ["page/"],
@@ -50,6 +52,7 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "page/document.ts",
     "testing/sign-token.ts",
     "testing/test-key.ts",
+    "token/revocation.ts",
     "token/token-cache.ts",
   ],
   "@opentelemetry/api": ["otel/index.ts"],
@@ -150,7 +153,7 @@ const packageOf = (from: string): string =>
 
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
-  "": 960,
+  "": 1020,
   adapters: 755,
   "adapters/express": 670,
   "adapters/fastify": 390,
@@ -167,15 +170,18 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   keys: 1615,
   mcp: 900,
   openapi: 535,
-  options: 1178,
+  options: 1250,
   otel: 140,
   page: 530,
   policy: 2030,
+  redis: 40,
+  replay: 110,
+  revocation: 800,
   response: 280,
   runtime: 430,
-  scopes: 460,
+  scopes: 470,
   testing: 1060,
-  token: 1095,
+  token: 1555,
 };
 
 /** Packages that only the applications of an adapter install. */

@@ -8,6 +8,9 @@ import { type Enforcement } from "../policy/rule.ts";
 import { type Principal } from "../token/principal.ts";
 import { type AccessRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
+import { type GrantsFor } from "../token/grants.ts";
+import { type OpaqueTokens } from "../token/opaque-tokens.ts";
+import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { type ResourceOptions } from "./resource.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
@@ -96,6 +99,24 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /**
+   * Knows which tokens, sessions and users are revoked: `inMemoryRevocation()`, or `redisRevocation(client)`
+   * for several processes, both of `scopegate/revocation`. `server.revoke` adds to it. Default: none.
+   */
+  readonly revocation?: RevocationStore;
+  /**
+   * Tokens that are not JWTs: `introspection(...)` of `scopegate/introspection` and `apiKeys(...)` of
+   * `scopegate/api-keys`. The first kind that recognizes a token decides about it. Default: `[]`.
+   */
+  readonly opaqueTokens?: readonly OpaqueTokens[];
+  /**
+   * Returns the scopes of a role store, which the principal has in addition to those of its token. One lookup
+   * per user at a time; the request is refused with 503 if it throws, returns anything but an array of
+   * strings, or takes more than five seconds. Default: none.
+   */
+  readonly grantsFor?: GrantsFor;
+  /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */
+  readonly grantsMaxAgeSeconds?: number;
+  /**
    * Called with every decision, without the token unless it reads `event.source`. It cannot delay or fail a
    * request. Default: none.
    */
@@ -129,5 +150,6 @@ export const DEFAULTS = {
   maxTokenBytes: 16_384,
   tokenSources: [{ header: "authorization" }],
   multipleCredentials: "refuse",
+  grantsMaxAgeSeconds: 30,
   tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
 } as const satisfies ResourceServerOptions;

@@ -27,15 +27,22 @@ export function resolveAlgorithms(
   return [...algorithms];
 }
 
+type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">;
+
+/** The expected `aud`; `undefined` if the audience is not verified. */
+export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
+  const given = options.audience ?? options.serviceId ?? options.resource?.id;
+  return options.verifyAudience === false ? undefined : [given ?? []].flat();
+}
+
 /** Without an audience, the tokens of every other service of the issuer would be accepted. */
 export function resolveAudience(
-  options: Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">,
+  options: AudienceOptions,
   path: Path,
   report: Report,
 ): readonly string[] | undefined {
   const { resource } = options;
-  const given = options.audience ?? options.serviceId ?? resource?.id;
-  const audience = options.verifyAudience === false ? [] : [given ?? []].flat();
+  const audience = audienceOf(options) ?? [];
   if (resource && !audience.includes(resource.id))
     // RFC 8707 section 2: clients ask for tokens with this audience.
     report({
@@ -45,7 +52,7 @@ export function resolveAudience(
       hint: `Write ${JSON.stringify(resource.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
     });
   if (options.verifyAudience === false) return undefined;
-  if (given !== undefined) return audience;
+  if (audience.length > 0) return audience;
   report({
     code: "option_missing",
     path: [...path, path.length === 0 ? "serviceId" : "audience"],

@@ -7,8 +7,12 @@ import { type Resource } from "../response/resource-metadata.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type CredentialRules } from "../token/credential.ts";
+import { type GrantsFor } from "../token/grants.ts";
+import { type OpaqueContext, type OpaqueTokens } from "../token/opaque-tokens.ts";
+import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
+import { audienceOf } from "./resolve-token.ts";
 import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
 import { resolveResource } from "./resolve-resource.ts";
 import { checkShape } from "./schema.ts";
@@ -26,13 +30,18 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly challenge: ChallengeRules;
   readonly resource: Resource | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
+  readonly revocation: RevocationStore | undefined;
+  readonly opaqueTokens: readonly OpaqueTokens[];
+  readonly opaqueContext: OpaqueContext;
+  readonly grantsFor: GrantsFor | undefined;
+  readonly grantsMaxAgeSeconds: number;
   readonly onDecision: ResourceServerOptions["onDecision"];
 }
 
 type OptionName = keyof ResourceServerOptions;
 
 /** Without these options more tokens are accepted, so that an unset variable must not remove one of them. */
-const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"] as const;
+const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"] as const;
 
 /** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
 export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
@@ -65,6 +74,8 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   );
   if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
+  const now = options.now ?? Date.now;
+  const { clockToleranceSeconds } = settings;
   return {
     issuers,
     tokenSources: [...settings.tokenSources],
@@ -72,7 +83,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     multipleCredentials: settings.multipleCredentials,
     tokenCache:
       settings.tokenCache === false ? undefined : { ...DEFAULTS.tokenCache, ...settings.tokenCache },
-    now: options.now ?? Date.now,
+    now,
     scopeRules,
     ...table,
     authorization: settings.authorization,
@@ -83,6 +94,11 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     },
     resource,
     isRevoked: options.isRevoked,
+    revocation: options.revocation,
+    opaqueTokens: [...(options.opaqueTokens ?? [])],
+    opaqueContext: { now, audience: audienceOf(options), clockToleranceSeconds },
+    grantsFor: options.grantsFor,
+    grantsMaxAgeSeconds: settings.grantsMaxAgeSeconds,
     onDecision: options.onDecision,
   };
 }

@@ -127,6 +127,7 @@ const jsonOptions = {
   maxTokenBytes: values.integerFrom(1, Infinity, "Write a whole number of bytes, 1 or more."),
   tokenCache,
   tokenSources: values.nonEmptyArray(tokenSource, "Write an array of at least one token source."),
+  grantsMaxAgeSeconds: values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600."),
   multipleCredentials: z.enum(["refuse", "first"], { error: 'Write "refuse" or "first".' }),
   resource: z.strictObject(resource, { error: "Write { id, authorizationServers }." }),
   realm: values.printable("Write printable ASCII."),
@@ -136,8 +137,21 @@ const jsonOptions = {
   ),
 };
 
+const OPAQUE = "Write introspection(...) of scopegate/introspection, or apiKeys(...) of scopegate/api-keys.";
+
 const shape = {
   ...jsonOptions,
+  revocation: values.having(
+    ["isRevoked", "add", "ready", "status"],
+    "Write inMemoryRevocation() or redisRevocation(client), both of scopegate/revocation.",
+  ),
+  opaqueTokens: values.nonEmptyArray(
+    values.having(["matches", "verify"], OPAQUE),
+    `Write an array of at least one entry. ${OPAQUE}`,
+  ),
+  grantsFor: values.callback(
+    "Write a function of the principal that returns a promise of an array of scopes.",
+  ),
   isRevoked: values.callback("Write a function of the principal that returns a boolean or a promise of one."),
   onDecision: values.callback("Write a function of the decision and the request."),
   onKeyEvent: values.callback("Write a function of the event."),

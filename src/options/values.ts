@@ -20,6 +20,15 @@ export const table = (value: Type, expected: string) => {
 export const flag = z.boolean({ error: "Write true or false." });
 export const callback = (expected: string) =>
   z.custom<(...values: never[]) => unknown>((value) => typeof value === "function", { error: expected });
+/** An object of this package that has these methods. */
+export const having = (methods: readonly string[], expected: string) =>
+  z.custom(
+    (value) =>
+      typeof value === "object" &&
+      value !== null &&
+      methods.every((name) => typeof Reflect.get(value, name) === "function"),
+    { error: expected },
+  );
 
 export const numberFrom = (least: number, most: number, error: string) =>
   z.number({ error }).check(z.gte(least, { error }), z.lte(most, { error }));

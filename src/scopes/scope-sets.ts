@@ -44,6 +44,10 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   return set;
 }
 
+/** Whether an array that `scopeSetOf` returned grants the admin scope. */
+export const isAdmin = (scopes: readonly string[]): boolean =>
+  setsByScopes.get(scopes)?.granted.isAdmin ?? false;
+
 /** Estimates the memory of the set of an array that `scopeSetOf` returned, without the scopes themselves. */
 export const setBytesOf = (scopes: readonly string[]): number =>
   SET_BYTES + GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);

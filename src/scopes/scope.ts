@@ -89,6 +89,11 @@ export class GrantedScopes {
     return this.#grants.size;
   }
 
+  /** Whether the admin scope is granted. */
+  get isAdmin(): boolean {
+    return this.#admin !== undefined;
+  }
+
   /** Whether a grant covers a required scope, given as the scopes that cover it. */
   covers(covering: readonly Covering[]): boolean {
     return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));

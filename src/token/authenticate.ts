@@ -1,58 +1,41 @@
-import { type Rejection } from "../errors.ts";
-import { type Principal, readPrincipal } from "./principal.ts";
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
-import { findFormMistake, readJwt } from "./jwt-parts.ts";
-import { type Acceptance, digestOf, type TokenCache } from "./token-cache.ts";
+import { chain, type Pending } from "../runtime/pending.ts";
+import { createGrants, type GrantsRules } from "./grants.ts";
+import { type Identified, reject, unavailable } from "./identified.ts";
 import { type Issuers } from "./issuers.ts";
-
-/** The principal of a token, or why there is none. */
-export type Identified =
-  | {
-      readonly kind: "identified";
-      readonly principal: Principal;
-      /** For the cache: the key that verified the token, and how long the token is accepted. */
-      readonly acceptance?: Acceptance;
-    }
-  | { readonly kind: "refused"; readonly refusal: TokenRefusal };
-
-/** The token was rejected, or could not be checked. */
-export interface TokenRefusal {
-  readonly reason: "token_rejected" | "keys_unavailable";
-  readonly rejection?: Rejection;
-  /** The missing or invalid claim. */
-  readonly claim?: string;
-  /** The error, for the operator's log. */
-  readonly cause?: unknown;
-  /** When the keys may be available. */
-  readonly retryAfterSeconds?: number;
-  /** The principal of a revoked token. */
-  readonly principal?: Principal;
-}
-
-/** Reports whether a verified principal is revoked. */
-export type RevocationCheck = (principal: Principal) => boolean | Promise<boolean>;
+import { findFormMistake, readJwt } from "./jwt-parts.ts";
+import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";
+import { type Principal, readPrincipal } from "./principal.ts";
+import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
+import { digestOf, type TokenCache } from "./token-cache.ts";
 
 /** Identifies the principal of a token; synchronously if the token is cached. */
-export type Identifier = (token: string) => Identified | Promise<Identified>;
+export type Identifier = (token: string) => Pending<Identified>;
 
-export interface IdentificationRules {
-  readonly maxTokenBytes: number;
-  readonly cache: TokenCache<Principal> | undefined;
-  readonly isRevoked: RevocationCheck | undefined;
-}
+/** The options that decide what an accepted token is, and what happens before its principal is used. */
+export interface IdentificationRules extends RevocationRules, GrantsRules, OpaqueRules {}
 
-/** Creates the function that verifies tokens, with a cache and the revocation check of the options. */
-export function createIdentifier(issuers: Issuers, rules: IdentificationRules): Identifier {
-  const { maxTokenBytes, cache, isRevoked } = rules;
+/** Creates the function that verifies tokens: token -> principal -> is it revoked? -> granted scopes. */
+export function createIdentifier(
+  issuers: Issuers,
+  cache: TokenCache<Principal> | undefined,
+  rules: IdentificationRules,
+): Identifier {
+  const opaque = createOpaqueIdentifier(rules);
+  const checks = revocationChecksOf(rules);
+  const grants = createGrants(rules);
   const verify = (token: string) => verifyToken(token, issuers);
-  const identify = cache ? withCache(cache, verify) : verify;
-  return (token) => {
+  const identifyJwt = cache ? withCache(cache, verify) : verify;
+  const identify: Identifier = (token) => {
+    const known = opaque?.(token);
+    if (known) return known;
     // Before hashing: a client may send a token of any size.
-    const malformed = findFormMistake(token, maxTokenBytes);
-    if (malformed) return reject(malformed.rejection);
-    return isRevoked ? checkRevocation(identify(token), isRevoked) : identify(token);
+    const malformed = findFormMistake(token, rules.maxTokenBytes);
+    return malformed ? reject(malformed.rejection) : identifyJwt(token);
   };
+  const checked: Identifier =
+    checks.length > 0 ? (token) => chain(identify(token), checkRevocation, checks) : identify;
+  return grants ? (token) => chain(checked(token), grants, undefined) : checked;
 }
 
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
@@ -101,39 +84,3 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
     return started;
   };
 }
-
-/** A failed check is not a revocation: the request is refused as unavailable, so a client keeps its token. */
-export async function checkRevocation(
-  answer: Identified | Promise<Identified>,
-  isRevoked: RevocationCheck,
-): Promise<Identified> {
-  const outcome = await answer;
-  if (outcome.kind === "refused") return outcome;
-  const { principal } = outcome;
-  try {
-    const verdict = isRevoked(principal);
-    const revoked: unknown =
-      typeof verdict === "boolean" ? verdict : await withinLimit(verdict, "`isRevoked`");
-    if (revoked === false) return outcome;
-    if (revoked === true)
-      return { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } };
-    throw new TypeError("`isRevoked` must return true or false.");
-  } catch (cause) {
-    return unavailable(cause);
-  }
-}
-
-const reject = (rejection: Rejection, claim?: string, cause?: string): Identified => ({
-  kind: "refused",
-  refusal: {
-    reason: "token_rejected",
-    rejection,
-    ...(claim !== undefined && { claim }),
-    ...(cause !== undefined && { cause }),
-  },
-});
-
-const unavailable = (cause: unknown, retryAfterSeconds?: number): Identified => ({
-  kind: "refused",
-  refusal: { reason: "keys_unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) },
-});

@@ -5,12 +5,17 @@ import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
 import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
+/** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
+export type TokenKind = "api_key" | "introspected";
+
 /** The claims that a principal is read from, and the scope hierarchy. */
 export interface PrincipalRules {
   readonly scopeSources: readonly ScopeSource[];
   readonly userIdClaim: ClaimPath;
   readonly sessionIdClaim: ClaimPath;
   readonly scopeRules: ScopeRules;
+  /** Absent for JWTs. */
+  readonly tokenKind?: TokenKind;
 }
 
 /** The caller of a request, read from the claims of a verified token (RFC 7519 section 4). Deeply frozen. */
@@ -29,6 +34,8 @@ export interface Principal {
   readonly tokenId?: string;
   /** The `exp` claim, in seconds since the epoch. */
   readonly expiresAt?: number;
+  /** What the caller sent, if it was not a JWT: an API key, or a token that its issuer looked up. */
+  readonly tokenKind?: TokenKind;
   /** All claims of the verified token. Check the type of the claims that you read. */
   readonly claims: Readonly<Record<string, unknown>>;
   /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
@@ -78,6 +85,7 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   if (issuer !== undefined) principal.issuer = issuer;
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
+  if (rules.tokenKind) principal.tokenKind = rules.tokenKind;
   return { kind: "principal", principal: freezePrincipal(principal) };
 }
 
@@ -103,6 +111,12 @@ export function createPrincipal(
     audience: Object.freeze([...audience]),
     claims,
   });
+}
+
+/** The same principal with further scopes. */
+export function withScopes(principal: Principal, scopes: readonly string[], rules: ScopeRules): Principal {
+  const all = scopeSetOf([...new Set([...principal.scopes, ...scopes])], rules);
+  return Object.freeze({ ...principal, has: all.has, resourceIds: all.resourceIds, scopes: all.scopes });
 }
 
 /** The same string for one user of one issuer, or, without a user id, for equal claims. */

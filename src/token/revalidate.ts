@@ -1,9 +1,9 @@
 /** Whether a caller that was verified earlier may stay connected. */
 import { readClock } from "../runtime/clock.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { checkRevocation, type RevocationCheck } from "./authenticate.ts";
 import { type IssuerConfiguration } from "./issuers.ts";
 import { type Principal } from "./principal.ts";
+import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { endOf } from "./verifier.ts";
 
 /** Why access ends: the token expired, was revoked, or it is not known whether it was revoked. */
@@ -33,19 +33,22 @@ const MAX_WAIT_MS = 60_000;
 export async function revalidate(
   principal: Principal,
   issuers: readonly IssuerConfiguration[],
-  now: () => number,
-  isRevoked: RevocationCheck | undefined,
+  rules: RevocationRules & { readonly now: () => number },
 ): Promise<Revalidation> {
   const [only] = issuers;
-  const issuer = issuers.length === 1 ? only : issuers.find(({ token }) => token.issuer === principal.issuer);
+  const issuer =
+    issuers.length === 1 || principal.tokenKind
+      ? only
+      : issuers.find(({ token }) => token.issuer === principal.issuer);
   if (!issuer) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
   const { clockToleranceSeconds, maxTokenAgeSeconds } = issuer.token;
   const endsAt = endOf(principal.claims, maxTokenAgeSeconds) + clockToleranceSeconds * 1000;
-  const leftMs = (): number => endsAt - readClock(now).getTime();
+  const leftMs = (): number => endsAt - readClock(rules.now).getTime();
   const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
   if (waitMs <= 0) return EXPIRED;
-  if (isRevoked) {
-    const checking = checkRevocation({ kind: "identified", principal }, isRevoked);
+  const checks = revocationChecksOf(rules);
+  if (checks.length > 0) {
+    const checking = checkRevocation({ kind: "identified", principal }, checks);
     // A check that hangs must not keep a connection open after its token has ended.
     const checked = await withinLimit(checking, "`isRevoked`", waitMs).catch(() => undefined);
     if (!checked) return EXPIRED;

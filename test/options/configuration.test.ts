@@ -54,6 +54,7 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["max_token_bytes", "maxTokenBytes", 4096],
   ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
   ["multiple_credentials", "multipleCredentials", "first"],
+  ["grants_max_age_seconds", "grantsMaxAgeSeconds", 10],
   ["token_cache", "tokenCache", false],
   ["realm", "realm", "agents"],
   ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
@@ -87,7 +88,15 @@ describe("parseConfiguration", () => {
   });
 
   it("supports every option that JSON can represent", () => {
-    const functions = ["isRevoked", "onDecision", "onKeyEvent", "now"];
+    const functions = [
+      "isRevoked",
+      "revocation",
+      "opaqueTokens",
+      "grantsFor",
+      "onDecision",
+      "onKeyEvent",
+      "now",
+    ];
     const known = names.map(([, option]) => option);
     expect([...known, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
   });

@@ -322,6 +322,7 @@ describe("omitted options", () => {
       maxTokenBytes: 16_384,
       tokenSources: [{ header: "authorization" }],
       multipleCredentials: "refuse",
+      grantsMaxAgeSeconds: 30,
       tokenCache: { maxEntries: 10_000, maxAgeSeconds: 60, maxBytes: 64 * 1024 * 1024 },
     });
     const server = createResourceServer(REQUIRED);

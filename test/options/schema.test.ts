@@ -328,7 +328,7 @@ describe("createResourceServer with an unknown option", () => {
 });
 
 describe("the options object", () => {
-  const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked"];
+  const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"];
 
   it.each<readonly [string, unknown]>([
     ["null", null],

@@ -1,0 +1,142 @@
+/** A bounded set of what is revoked, which forgets entries whose tokens have expired. */
+import { claimAt } from "../token/claim-path.ts";
+import { type Principal } from "../token/principal.ts";
+import { fingerprintOf, type RevokedEntry } from "../token/revocation.ts";
+
+/** Until when an entry is kept, in seconds; of users and issuers, also which tokens it revokes. */
+type Kept = number | { readonly until: number; readonly before: number };
+
+type Kind = RevokedEntry["kind"];
+type Kinds = Map<Kind, Map<string, Kept>>;
+
+/** How many entries are looked at for each one that is added: more than one, so that the set shrinks. */
+const SWEPT_PER_ENTRY = 2;
+
+/** Thrown when the set is full. Entries are never dropped for others: that would accept revoked tokens. */
+export class RevokedSetFullError extends Error {
+  /** The name of the class. */
+  override readonly name = "RevokedSetFullError";
+}
+
+export class RevokedSet {
+  readonly #maxEntries: number;
+  readonly #now: () => number;
+  /** By the issuer whose tokens are revoked; `undefined` for every issuer. */
+  readonly #byIssuer = new Map<string | undefined, Kinds>();
+  #size = 0;
+  #sweep: Iterator<unknown> | undefined;
+
+  /** `now` returns milliseconds since the epoch. */
+  constructor(maxEntries: number, now: () => number) {
+    this.#maxEntries = maxEntries;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  isRevoked(principal: Principal): boolean {
+    if (this.#size === 0) return false;
+    const { issuer } = principal;
+    return (
+      this.#isListed(this.#byIssuer.get(undefined), principal) ||
+      (issuer !== undefined && this.#isListed(this.#byIssuer.get(issuer), principal))
+    );
+  }
+
+  #isListed(kinds: Kinds | undefined, principal: Principal): boolean {
+    if (!kinds) return false;
+    const { tokenId, sessionId, userId, issuer } = principal;
+    const now = this.#now() / 1000;
+    const isKept = (kind: Kind, id: string | undefined): boolean => {
+      const kept = id === undefined ? undefined : kinds.get(kind)?.get(id);
+      if (kept === undefined) return false;
+      if (typeof kept === "number") return kept > now;
+      return kept.until > now && isIssuedBy(kept.before, principal);
+    };
+    return (
+      isKept("token", tokenId) ||
+      isKept("session", sessionId) ||
+      isKept("user", userId) ||
+      isKept("issuer", issuer) ||
+      (tokenId === undefined && kinds.has("claims") && isKept("claims", fingerprintOf(principal)))
+    );
+  }
+
+  /** Adds an entry. One that exists is kept for the longer time. @throws RevokedSetFullError */
+  add({ kind, id, issuer, before, until }: RevokedEntry): void {
+    this.sweep(SWEPT_PER_ENTRY);
+    const kinds: Kinds = this.#byIssuer.get(issuer) ?? new Map<Kind, Map<string, Kept>>();
+    const ids = kinds.get(kind) ?? new Map<string, Kept>();
+    const old = ids.get(id);
+    if (old === undefined) {
+      if (this.#size >= this.#maxEntries) this.sweep(this.#size);
+      if (this.#size >= this.#maxEntries)
+        throw new RevokedSetFullError(
+          `The set of revoked tokens is full (${this.#maxEntries} entries). Raise \`maxEntries\`.`,
+        );
+      this.#size += 1;
+    }
+    this.#byIssuer.set(issuer, kinds);
+    kinds.set(kind, ids);
+    ids.set(id, old === undefined ? keptOf(before, until) : longer(old, before, until));
+  }
+
+  /** Whether an entry is covered by what the set has. */
+  covers({ kind, id, issuer, before, until }: RevokedEntry): boolean {
+    const old = this.#byIssuer.get(issuer)?.get(kind)?.get(id);
+    if (old === undefined) return false;
+    if (typeof old === "number") return old >= until;
+    return old.until >= until && (before === undefined ? false : old.before >= before);
+  }
+
+  /** Looks at some of the entries, and deletes those that have ended. Goes on where it stopped. */
+  sweep(most: number): void {
+    this.#sweep ??= this.#sweepAll();
+    for (let count = 0; count < most; count += 1)
+      if (this.#sweep.next().done) {
+        this.#sweep = undefined;
+        return;
+      }
+  }
+
+  *#sweepAll(): Generator<undefined> {
+    for (const kinds of this.#byIssuer.values())
+      for (const ids of kinds.values())
+        for (const [id, kept] of ids) {
+          if (untilOf(kept) <= this.#now() / 1000 && ids.delete(id)) this.#size -= 1;
+          yield;
+        }
+  }
+
+  /** All entries that have not ended, without their reasons. */
+  *entries(): Generator<RevokedEntry> {
+    for (const [issuer, kinds] of this.#byIssuer)
+      for (const [kind, ids] of kinds)
+        for (const [id, kept] of ids) {
+          if (untilOf(kept) <= this.#now() / 1000) continue;
+          const times = typeof kept === "number" ? { until: kept } : kept;
+          yield { kind, id, ...times, ...(issuer !== undefined && { issuer }) };
+        }
+  }
+}
+
+/** A token without `iat` is revoked: it may be an old one. */
+function isIssuedBy(before: number, { claims }: Principal): boolean {
+  const issuedAt = claimAt(claims, "iat");
+  return typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
+}
+
+const untilOf = (kept: Kept): number => (typeof kept === "number" ? kept : kept.until);
+
+const keptOf = (before: number | undefined, until: number): Kept =>
+  before === undefined ? until : { until, before };
+
+/** Two entries for one id revoke what either of them revokes, and possibly more. */
+function longer(old: Kept, before: number | undefined, until: number): Kept {
+  const latest = Math.max(untilOf(old), until);
+  return typeof old === "number" || before === undefined
+    ? latest
+    : { until: latest, before: Math.max(old.before, before) };
+}

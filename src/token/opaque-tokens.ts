@@ -1,0 +1,115 @@
+/** Tokens that are not JWTs, such as API keys: who can recognize them, and how they become a principal. */
+import { type Rejection } from "../errors.ts";
+import { isPending, type Pending } from "../runtime/pending.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
+import { type ClaimPath } from "./claim-path.ts";
+import { type Identified, reject, unavailable } from "./identified.ts";
+import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
+
+/** The result for one opaque token. */
+export type OpaqueVerification =
+  | {
+      readonly kind: "verified";
+      /** The same object for the same answer, so that one principal is made of it. It is frozen. */
+      readonly claims: Record<string, unknown>;
+    }
+  | {
+      readonly kind: "rejected";
+      readonly rejection: Rejection;
+      readonly claim?: string;
+      /** A sentence for the operator's log. */
+      readonly cause?: string;
+    }
+  | {
+      /** It could not be checked: the token may be valid. */
+      readonly kind: "unavailable";
+      readonly cause: unknown;
+      readonly retryAfterSeconds?: number;
+    };
+
+/** What a server tells its opaque tokens. */
+export interface OpaqueContext {
+  /** The clock of the server, in milliseconds. */
+  readonly now: () => number;
+  /** The expected `aud`; `undefined` if the audience is not verified. */
+  readonly audience: readonly string[] | undefined;
+  /** The tolerated clock difference for the times of a token, in seconds. */
+  readonly clockToleranceSeconds: number;
+}
+
+/** A kind of token that is not a JWT: an entry of the option `opaqueTokens`. */
+export interface OpaqueTokens {
+  /** What principals of this kind report as `tokenKind`. */
+  readonly tokenKind: TokenKind;
+  /** The claim with the scopes. */
+  readonly scopesClaim: ClaimPath;
+  /** Whether a token is of this kind, by its characters alone. The first kind that matches decides. */
+  matches(token: string): boolean;
+  /** Verifies a token. It is never tried as a token of another kind. */
+  verify(token: string, context: OpaqueContext): Pending<OpaqueVerification>;
+  /** Stops background work. */
+  close?(): void;
+}
+
+/** Identifies a token of one of these kinds. `undefined` for any other token, or one that is too large. */
+export function createOpaqueIdentifier({
+  opaqueTokens,
+  opaqueContext,
+  scopeRules,
+  maxTokenBytes,
+}: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
+  const known = opaqueTokens.map((kind) => ({ kind, rules: principalRulesOf(kind, scopeRules) }));
+  if (known.length === 0) return undefined;
+  return (token) => {
+    // Untyped code may pass undefined.
+    if (typeof (token as unknown) !== "string" || token.length > maxTokenBytes) return undefined;
+    const found = known.find(({ kind }) => kind.matches(token));
+    return found && identify(() => found.kind.verify(token, opaqueContext), found.rules);
+  };
+}
+
+export interface OpaqueRules {
+  readonly opaqueTokens: readonly OpaqueTokens[];
+  readonly opaqueContext: OpaqueContext;
+  readonly scopeRules: ScopeRules;
+  readonly maxTokenBytes: number;
+}
+
+function identify(verify: () => Pending<OpaqueVerification>, rules: PrincipalRules): Pending<Identified> {
+  try {
+    const found = verify();
+    if (!isPending(found)) return toIdentified(found, rules);
+    return withinLimit(found, "The check of the token").then(
+      (known) => toIdentified(known, rules),
+      (cause: unknown) => unavailable(cause),
+    );
+  } catch (cause) {
+    return unavailable(cause);
+  }
+}
+
+const principals = new WeakMap<object, Principal>();
+
+function toIdentified(found: OpaqueVerification, rules: PrincipalRules): Identified {
+  if (found.kind === "unavailable") return unavailable(found.cause, found.retryAfterSeconds);
+  if (found.kind === "rejected") return reject(found.rejection, found.claim, found.cause);
+  const known = principals.get(found.claims);
+  if (known) return { kind: "identified", principal: known };
+  const read = readPrincipal(found.claims, rules);
+  if (read.kind === "invalid") return reject("claims", read.claim, read.cause);
+  principals.set(found.claims, read.principal);
+  return { kind: "identified", principal: read.principal };
+}
+
+/** The rules by which the claims of a kind are read. */
+const principalRulesOf = (
+  { scopesClaim, tokenKind }: OpaqueTokens,
+  scopeRules: ScopeRules,
+): PrincipalRules => ({
+  scopeSources: [{ claim: scopesClaim }],
+  userIdClaim: "sub",
+  sessionIdClaim: "session_id",
+  scopeRules,
+  tokenKind,
+});

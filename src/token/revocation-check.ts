@@ -1,0 +1,50 @@
+/** Asks whether an identified principal is revoked. */
+import { type Pending } from "../runtime/pending.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
+import { type Identified, unavailable } from "./identified.ts";
+import { type Principal } from "./principal.ts";
+import { type RevocationStore } from "./revocation.ts";
+
+/** Reports whether a verified principal is revoked. */
+export type RevocationCheck = (principal: Principal) => Pending<boolean>;
+
+/** The options that say what is revoked. */
+export interface RevocationRules {
+  readonly revocation: RevocationStore | undefined;
+  readonly isRevoked: RevocationCheck | undefined;
+}
+
+export function revocationChecksOf({ revocation, isRevoked }: RevocationRules): readonly RevocationCheck[] {
+  const checks = [revocation && ((principal: Principal) => revocation.isRevoked(principal)), isRevoked];
+  return checks.filter((check) => check !== undefined);
+}
+
+/** Asks each check in turn, and stops at the first that reports a revocation or fails. */
+export function checkRevocation(
+  identified: Identified,
+  checks: readonly RevocationCheck[],
+  index = 0,
+): Pending<Identified> {
+  const check = checks[index];
+  if (identified.kind === "refused" || !check) return identified;
+  const { principal } = identified;
+  // A failed check is not a revocation: the client keeps its token and gets 503.
+  try {
+    const answer: unknown = check(principal);
+    if (answer === false) return checkRevocation(identified, checks, index + 1);
+    if (typeof answer !== "boolean")
+      return withinLimit(answer, "`isRevoked`").then(
+        (known) =>
+          known === false ? checkRevocation(identified, checks, index + 1) : conclude(known, principal),
+        (cause: unknown) => unavailable(cause),
+      );
+    return conclude(answer, principal);
+  } catch (cause) {
+    return unavailable(cause);
+  }
+}
+
+const conclude = (isRevoked: unknown, principal: Principal): Identified =>
+  isRevoked === true
+    ? { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } }
+    : unavailable(new TypeError("`isRevoked` must return true or false."));

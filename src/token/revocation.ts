@@ -1,0 +1,167 @@
+/** What can be revoked, and the store that knows what is revoked. */
+import { hash } from "node:crypto";
+import { type Pending } from "../runtime/pending.ts";
+import { type Principal } from "./principal.ts";
+
+/** One thing that is revoked. Times are in seconds since the epoch, as in the claims of tokens. */
+export interface RevokedEntry {
+  /** What `id` identifies. `claims` is the fingerprint of all claims, for a token without `jti`. */
+  readonly kind: "token" | "claims" | "session" | "user" | "issuer";
+  /** The `jti`, session id, user id or issuer, or the fingerprint. */
+  readonly id: string;
+  /** Only tokens of this issuer are revoked. Absent: tokens of every issuer. */
+  readonly issuer?: string;
+  /** Only tokens whose `iat` is not later are revoked, and tokens without `iat`. Absent: all tokens. */
+  readonly before?: number;
+  /** When the entry can be forgotten, because the tokens have expired. */
+  readonly until: number;
+  /** Why, for operators. */
+  readonly reason?: string;
+}
+
+/** The state of a revocation store. */
+export interface RevocationStatus {
+  /**
+   * `ok`: revocations are known. `degraded`: the shared store is out of reach; tokens are accepted by what
+   * was known before. `unavailable`: it is not known what is revoked; requests with a token get 503.
+   */
+  readonly state: "ok" | "degraded" | "unavailable";
+  /** The number of entries in this process. */
+  readonly entries: number;
+  /** When the shared store was last read; absent without one, and before the first time. */
+  readonly readAt?: Date;
+  /** Why the state is not `ok`. */
+  readonly cause?: unknown;
+}
+
+/** Knows what is revoked: the option `revocation` of a server. */
+export interface RevocationStore {
+  /**
+   * Whether a principal is revoked. Asked for every request with an accepted token, so it should answer
+   * without a promise. An error or a rejection is answered with 503.
+   */
+  isRevoked(principal: Principal): Pending<boolean>;
+  /** Adds entries. Resolves when every process that reads the store can see them. */
+  add(entries: readonly RevokedEntry[]): Promise<void>;
+  /** How long an entry can be kept, in seconds: at least as long as a token is valid. */
+  readonly keepSeconds: number;
+  /** Resolves when all earlier revocations are known. */
+  ready(): Promise<void>;
+  /** The state at this moment. Reads nothing. */
+  status(): RevocationStatus;
+  /** Stops background work. */
+  close(): void;
+}
+
+/** What to revoke: one token, a session, a user or an issuer. Without `issuer`, tokens of every issuer. */
+export type RevocationTarget =
+  | {
+      /** A token that this server accepts. It is found by its `jti`, or by all its claims. */
+      readonly token: string;
+    }
+  | {
+      /** The `jti` of a token, or the id of an API key. */
+      readonly tokenId: string;
+      readonly issuer?: string;
+    }
+  | {
+      /** `principal.sessionId` of the tokens. */
+      readonly sessionId: string;
+      readonly issuer?: string;
+    }
+  | {
+      /** `principal.userId` of the tokens. */
+      readonly userId: string;
+      readonly issuer?: string;
+      /** Tokens that were issued in this second or earlier. Default: now. */
+      readonly before?: Date;
+    }
+  | {
+      readonly issuer: string;
+      /** Tokens that were issued in this second or earlier. Default: now. */
+      readonly before?: Date;
+    };
+
+/** How long a revocation is kept, and why it was made. */
+export interface RevocationOptions {
+  /**
+   * When the revocation can be forgotten, because the tokens have expired. Default: the `exp` of a `token`;
+   * otherwise `keepSeconds` of the store from now.
+   */
+  readonly until?: Date;
+  /** Why, for operators. It is stored, and never sent to a client. */
+  readonly reason?: string;
+}
+
+const KINDS = { tokenId: "token", sessionId: "session", userId: "user" } as const;
+const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
+
+/** Converts a target to an entry. `principal` belongs to the token of the target, if it is one. */
+export function toRevokedEntry(
+  target: RevocationTarget,
+  { until, reason }: RevocationOptions,
+  { keepSeconds, nowMs, principal }: { keepSeconds: number; nowMs: number; principal?: Principal },
+): RevokedEntry {
+  const now = Math.floor(nowMs / 1000);
+  const latest = now + keepSeconds;
+  const end = until ? secondsOf("until", until) : principal ? endOfToken(principal) : latest;
+  if (end > latest)
+    throw new RangeError(
+      `The tokens can be valid for longer than revocations are kept (${keepSeconds} s). Raise \`keepSeconds\` of the store.`,
+    );
+  const rest = { until: Math.ceil(end), ...(reason !== undefined && { reason }) };
+  if (principal) return { ...identityOf(principal), ...rest };
+
+  const given: Readonly<Record<string, unknown>> = { ...target };
+  const { issuer, before = new Date(nowMs), ...ids } = given;
+  const [name, ...others] = Object.keys(ids);
+  // An id that is undefined must not revoke a whole issuer.
+  const kind = name === undefined ? "issuer" : KINDS[name as keyof typeof KINDS];
+  const id = name === undefined ? issuer : ids[name];
+  const isScoped = name !== undefined && "issuer" in given;
+  if (others.length > 0 || !isText(id) || (isScoped && !isText(issuer))) throw new TypeError(USAGE);
+  if ((kind as string | undefined) === undefined) throw new TypeError(USAGE);
+  const isTimed = kind === "user" || kind === "issuer";
+  if (!isTimed && "before" in given) throw new TypeError(USAGE);
+  const limit = isTimed && { before: secondsOf("before", before) };
+  return { kind, id, ...(isScoped && { issuer: issuer as string }), ...limit, ...rest };
+}
+
+/** A token is identified by its `jti`, which is unique for one issuer (RFC 7519 section 4.1.7). */
+function identityOf(principal: Principal): Pick<RevokedEntry, "kind" | "id" | "issuer"> {
+  const { tokenId, issuer } = principal;
+  const identity =
+    tokenId === undefined
+      ? ({ kind: "claims", id: fingerprintOf(principal) } as const)
+      : ({ kind: "token", id: tokenId } as const);
+  return issuer === undefined ? identity : { ...identity, issuer };
+}
+
+function endOfToken({ expiresAt }: Principal): number {
+  if (expiresAt !== undefined) return expiresAt;
+  throw new RangeError(
+    "The token has no `exp`, so it would be accepted again when the revocation is forgotten. Write `until`, or add `exp` to `requiredClaims`.",
+  );
+}
+
+const fingerprints = new WeakMap<Principal, string>();
+
+/**
+ * Identifies a token without `jti` by its claims. Not by its characters: the holder of an ECDSA signature can
+ * compute a second valid one, and so a token with other characters.
+ */
+export function fingerprintOf(principal: Principal): string {
+  const known = fingerprints.get(principal);
+  if (known !== undefined) return known;
+  const fingerprint = hash("sha256", JSON.stringify(principal.claims), "base64url");
+  fingerprints.set(principal, fingerprint);
+  return fingerprint;
+}
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+function secondsOf(name: string, date: unknown): number {
+  const seconds = date instanceof Date ? date.getTime() / 1000 : Number.NaN;
+  if (Number.isNaN(seconds)) throw new TypeError(`\`${name}\` must be a valid Date.`);
+  return name === "before" ? Math.floor(seconds) : seconds;
+}
