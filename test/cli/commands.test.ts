@@ -207,6 +207,43 @@ describe("scopegate explain", () => {
     expect((await scopegate(["explain", "MCP", "tools/cal search"])).notes).toContain("tools/call");
   });
 
+  it("decides by the route that the framework matched, with and without a token", async () => {
+    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents/me": ["self:read"] } });
+    const of = (path: string, ...more: readonly string[]) => [
+      "explain",
+      "GET",
+      path,
+      "--config",
+      config,
+      ...more,
+    ];
+    const input = await issuer.token({ scopes: ["self:read"], aud: "agents-prod" });
+    for (const caller of [
+      ["--scope", "self:read"],
+      ["--token", "-"],
+    ]) {
+      const ask = (path: string, ...more: readonly string[]) =>
+        scopegate(of(path, ...caller, ...more), { input });
+      expect((await ask("/AGENTS/me")).out).toContain("request_ambiguous");
+      expect(await ask("/AGENTS/me", "--route", "/agents/me")).toMatchObject({ code: 0 });
+      const parameter = await ask("/agents/me", "--route", "/agents/:agent_id", "--json");
+      expect(parameter.code).toBe(1);
+      expect(JSON.parse(parameter.out)).toMatchObject({
+        matchedPattern: "/agents/:agent_id",
+        missing: ["agents:me:read"],
+      });
+    }
+    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("])
+      expect(await scopegate(of("/agents/me", "--route", wrong))).toMatchObject({
+        code: 2,
+        notes: expect.stringContaining(
+          "--route takes the pattern of a route: write --route '/agents/:id'.",
+        ) as string,
+      });
+    const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
+    expect((await scopegate(operation)).notes).toContain("--route cannot be combined with MCP");
+  });
+
   it("needs keys for a token only", async () => {
     const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
     expect(
