@@ -165,7 +165,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/socketio": 250,
   "adapters/trpc": 230,
   audit: 816,
-  cli: 1497,
+  cli: 1504,
   "decision-log": 420,
   keys: 1615,
   mcp: 900,

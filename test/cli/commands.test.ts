@@ -430,6 +430,26 @@ describe("scopegate matrix", () => {
     expect(changed.notes).toContain("--write");
   });
 
+  it("does not overwrite a file that contains anything but one table", async () => {
+    const snapshot = fileOf("", "access.md");
+    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+    const table = readFileSync(snapshot, "utf8");
+    const others = [`# Access\n\n${table}`, `${table}\nSee also the audit.\n`, `${table}\n${table}`];
+    for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
+      writeFileSync(snapshot, text);
+      const { code, notes } = await scopegate([...args, "--check", snapshot, "--write"]);
+      expect({ text, code, kept: readFileSync(snapshot, "utf8") }).toEqual({ text, code: 2, kept: text });
+      expect(notes).toMatch(
+        /contains (?:other text than an access table: keep the snapshot in|no access table)/,
+      );
+    }
+    for (const text of [`\n${table}\n\n`, table.replaceAll("\n", "\r\n"), table.replaceAll(/ +\|/g, " |")]) {
+      writeFileSync(snapshot, text);
+      expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+      expect(readFileSync(snapshot, "utf8")).toBe(table);
+    }
+  });
+
   it("lists rules for which no path was found, and rejects wrong roles", async () => {
     const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
     const shown = await scopegate(["matrix", "--roles", roles, "--config", hidden, "--param", "id=me"]);
