@@ -1,5 +1,4 @@
 /** The handler of the page, behind the guard of each host on a real port. */
-import { getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
 import express4 from "express4";
 import express5 from "express";
@@ -7,8 +6,7 @@ import fastify4 from "fastify4";
 import fastify5 from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
+import { type RequestListener } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
@@ -18,7 +16,8 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { page, pageHandler, type PageHandler } from "scopegate/page";
-import { ask, listen } from "../support/http.ts";
+import { createHosts, listenerOf } from "../support/hosts.ts";
+import { ask } from "../support/http.ts";
 import { createServer as createResourceServer, issuer, NOW } from "../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
 
@@ -26,29 +25,8 @@ const PATH = "/policy";
 const server = createResourceServer({ scopeMappings: { [`GET ${PATH}`]: ["policy:read"] } });
 const unmapped = createResourceServer();
 
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-async function start(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
-  const listener = getRequestListener(handle);
-  return (request, response) => void listener(request, response);
-};
-interface FastifyApplication {
-  listen(where: { port: number; host: string }): Promise<unknown>;
-  close(): Promise<unknown>;
-  readonly server: { address(): unknown };
-}
-async function startFastify(app: FastifyApplication): Promise<number> {
-  await app.listen({ port: 0, host: "127.0.0.1" });
-  closing.push(() => app.close());
-  return (app.server.address() as AddressInfo).port;
-}
+const { start, startFastify, closeAll } = createHosts();
+afterAll(closeAll);
 
 type Open = (handler: PageHandler, guard?: ResourceServer) => Promise<number>;
 
