@@ -155,7 +155,7 @@ const packageOf = (from: string): string =>
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
   "": 1020,
-  adapters: 835,
+  adapters: 838,
   "adapters/express": 670,
   "adapters/fastify": 390,
   "adapters/fetch": 190,
@@ -169,12 +169,12 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   cli: 1591,
   "decision-log": 420,
   keys: 1615,
-  mcp: 900,
+  mcp: 906,
   openapi: 544,
   options: 1250,
   otel: 140,
   page: 491,
-  policy: 2030,
+  policy: 2038,
   redis: 40,
   replay: 110,
   revocation: 930,
