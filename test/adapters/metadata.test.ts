@@ -12,7 +12,7 @@ import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
-import { createHosts, listenerOf } from "../support/hosts.ts";
+import { closeAll, listenerOf, start, startFastify } from "../support/hosts.ts";
 import { ask } from "../support/http.ts";
 import { createServer as createResourceServer } from "../support/resource-servers.ts";
 
@@ -23,7 +23,6 @@ const server = createResourceServer({
 });
 const PATH = "/.well-known/oauth-protected-resource/mcp";
 
-const { start, startFastify, closeAll } = createHosts();
 afterEach(closeAll);
 
 const HOSTS: Readonly<Record<string, (server: ResourceServer) => Promise<number>>> = {

@@ -655,3 +655,68 @@ describe("scopegate page", () => {
     expect((await scopegate(["page"])).code).toBe(0);
   });
 });
+
+describe("revoke", () => {
+  const app = () =>
+    fileOf(
+      `import { createResourceServer } from ${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)};
+import { inMemoryRevocation } from ${JSON.stringify(new URL("../../src/revocation/index.ts", import.meta.url).href)};
+const store = inMemoryRevocation();
+globalThis.revokedEntries = [];
+const add = (entries) => (globalThis.revokedEntries.push(...entries), store.add(entries));
+export const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [${JSON.stringify(issuer.publicPem)}], revocation: { ...store, add } });
+`,
+      "server.mjs",
+    );
+  const entries = () => Reflect.get(globalThis, "revokedEntries") as unknown;
+
+  it.each<readonly [readonly string[], object]>([
+    [["--user", "u1"], { kind: "user", id: "u1", before: expect.any(Number) as number }],
+    [["--user", "u1", "--before", "2024-01-31T12:00:00Z"], { kind: "user", before: 1_706_702_400 }],
+    [
+      ["--session", "s1", "--issuer", "https://a.example/"],
+      { kind: "session", issuer: "https://a.example/" },
+    ],
+    [["--issuer", "https://a.example/", "--reason", "stolen key"], { kind: "issuer", reason: "stolen key" }],
+    [["--token-id", "t1"], { kind: "token", id: "t1" }],
+  ])("adds an entry for %j to the store of the server", async (args, entry) => {
+    expect(await scopegate(["revoke", "--app", app(), ...args])).toMatchObject({
+      code: 0,
+      out: "Revoked.\n",
+    });
+    expect(entries()).toMatchObject([entry]);
+  });
+
+  it("reads a token from the standard input only", async () => {
+    const token = await issuer.token({ jti: "t9", exp: Math.floor(Date.now() / 1000) + 100 });
+    const args = ["revoke", "--app", app(), "--token"];
+    expect((await scopegate([...args, "-"], { input: `${token}\n` })).code).toBe(0);
+    expect(entries()).toMatchObject([{ kind: "token", id: "t9" }]);
+    for (const given of [token, "t9"]) {
+      const { code, notes, out } = await scopegate([...args, given]);
+      expect([code, out]).toEqual([2, ""]);
+      expect(notes).toMatch(/--token takes only `-`|write --token - for it/);
+      expect(notes).not.toContain(token);
+    }
+  });
+
+  it.each<readonly [readonly string[], string]>([
+    [["--user", "u1", "--session", "s1"], "takes one of"],
+    [[], "takes one of"],
+    [["--user", "u1", "--before", "yesterday"], "--before takes a time such as"],
+    [["--user", "u1", "--until", "1/2/2030"], "--until takes a time such as"],
+    [["--session", "s1", "--before", "2024-01-31"], "Write one of"],
+    [["--token-id", "t1", "--until", "2090-01-01"], "keepSeconds"],
+  ])("rejects %j with the fix", async (args, fix) => {
+    const { code, notes } = await scopegate(["revoke", "--app", app(), ...args]);
+    expect(code).toBe(2);
+    expect(notes).toContain(fix);
+  });
+
+  it("needs a server with the option `revocation`", async () => {
+    const without = await scopegate(["revoke", "--user", "u1"]);
+    expect([without.code, without.notes]).toEqual([2, expect.stringContaining("--app ./server.js")]);
+    const memory = await scopegate(["revoke", "--app", appOf("server.ts"), "--user", "u1"]);
+    expect([memory.code, memory.notes]).toEqual([2, expect.stringContaining("inMemoryRevocation()")]);
+  });
+});

@@ -16,22 +16,23 @@ export function listenerOf(handle: (request: Request) => Response | Promise<Resp
   return (request, response) => void listener(request, response);
 }
 
-/** `start` and `startFastify` return the port; `closeAll` closes everything that they started. */
-export function createHosts() {
-  const closing: (() => Promise<unknown>)[] = [];
-  return {
-    start: async (listener: RequestListener): Promise<number> => {
-      const { port, close } = await listen(createServer(listener));
-      closing.push(close);
-      return port;
-    },
-    startFastify: async (app: FastifyApplication): Promise<number> => {
-      await app.listen({ port: 0, host: "127.0.0.1" });
-      closing.push(() => app.close());
-      return (app.server.address() as AddressInfo).port;
-    },
-    closeAll: async (): Promise<void> => {
-      for (const close of closing.splice(0)) await close();
-    },
-  };
+const closing: (() => Promise<unknown>)[] = [];
+
+/** Closes everything that was started. */
+export async function closeAll(): Promise<void> {
+  for (const close of closing.splice(0)) await close();
+}
+
+/** Returns the port. */
+export async function start(listener: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(listener));
+  closing.push(close);
+  return port;
+}
+
+/** Returns the port. */
+export async function startFastify(app: FastifyApplication): Promise<number> {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  closing.push(() => app.close());
+  return (app.server.address() as AddressInfo).port;
 }

@@ -202,6 +202,13 @@ describe("an opaque token", () => {
     expect((await granting.authenticate("key_1")).scopes).toEqual(["teams:read"]);
   });
 
+  it.each(failures)("is not checked for revocation if its verification %s", async (_, verify) => {
+    const isRevoked = vi.fn(() => true);
+    const server = serverWith([kindOf("key_", verify)], { isRevoked });
+    expect(await verdictOf(server, "key_1")).toBe("unavailable");
+    expect(isRevoked).not.toHaveBeenCalled();
+  });
+
   it("stops the background work of its kind when the server is closed", async () => {
     const close = vi.fn();
     await serverWith([

@@ -59,7 +59,7 @@ describe("toRevokedEntry", () => {
       { kind: "issuer", id: ISSUER, before: 5 },
     ],
   ])("converts %j to %j, kept for as long as the store keeps entries", (target, entry) => {
-    expect(entryOf(target)).toEqual({ ...entry, until: NOW + KEEP });
+    expect(entryOf(target)).toStrictEqual({ ...entry, until: NOW + KEEP });
   });
 
   it("keeps the reason, and no property for a missing one", () => {
@@ -91,7 +91,7 @@ describe("toRevokedEntry", () => {
 
   it("identifies a token by its id and its issuer, until it expires", () => {
     const principal = principalWith({}, { tokenId: "t1", issuer: ISSUER, expiresAt: NOW + 10.5 });
-    expect(entryOf(TOKEN, { reason: "lost" }, principal)).toEqual({
+    expect(entryOf(TOKEN, { reason: "lost" }, principal)).toStrictEqual({
       kind: "token",
       id: "t1",
       issuer: ISSUER,
@@ -102,7 +102,7 @@ describe("toRevokedEntry", () => {
 
   it("identifies a token without an id by its claims, and one without an issuer for every issuer", () => {
     const principal = principalWith({ sub: "u1" }, { expiresAt: NOW + 10 });
-    expect(entryOf(TOKEN, {}, principal)).toEqual({
+    expect(entryOf(TOKEN, {}, principal)).toStrictEqual({
       kind: "claims",
       id: fingerprintOf(principal),
       until: NOW + 10,
