@@ -43,7 +43,7 @@ export function assertNoOptions(options: NoOptions, known = "It takes none.", ca
 /** Options with their defaults: `true` or `false`, and whole numbers of 1 or more. */
 export function readOptions<Options extends object>(
   caller: string,
-  given: object,
+  given: unknown,
   defaults: Options,
 ): Options {
   if (typeof given !== "object" || given === null)
