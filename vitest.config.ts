@@ -28,7 +28,7 @@ export default defineConfig({
       "test/mcp/{clients,hostile}.test.ts",
       "test/cli/packed/**",
       "test/examples/programs.test.ts",
-      "test/page/**",
+      "test/cluster/**",
     ],
     // The library has no global state, so test files can share an environment. Loading frameworks once saves
     // a third of the time.
