@@ -157,7 +157,7 @@ const packageOf = (from: string): string =>
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
   "": 1020,
-  adapters: 835,
+  adapters: 838,
   "adapters/express": 670,
   "adapters/fastify": 390,
   "adapters/fetch": 190,
@@ -172,12 +172,12 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "decision-log": 420,
   introspection: 615,
   keys: 1645,
-  mcp: 900,
+  mcp: 906,
   openapi: 544,
   options: 1256,
   otel: 140,
   page: 491,
-  policy: 2030,
+  policy: 2038,
   redis: 40,
   replay: 110,
   revocation: 930,
@@ -185,7 +185,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   runtime: 440,
   scopes: 470,
   testing: 1060,
-  token: 1565,
+  token: 1570,
 };
 
 /** Packages that only the applications of an adapter install. */
