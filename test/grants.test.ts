@@ -178,6 +178,11 @@ describe("owned", () => {
     expect(owned(undefined)).toEqual({ kind: "none" });
   });
 
+  it("does not return all for an object that no server returned as a principal", async () => {
+    const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
+    expect(owned({ ...principal, scopes: ["platform:admin"] })).toEqual({ kind: "owner", id: "u1" });
+  });
+
   it("ignores a polluted prototype", async () => {
     const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
     Reflect.set(Object.prototype, "all", "sessions:read");

@@ -177,6 +177,14 @@ describe("the option `revocation`", () => {
     expect(() => inMemoryRevocation(limits)).toThrow("whole number");
   });
 
+  it("is ready at once, and can be closed with its server", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ tokenId: "t1" });
+    await server.ready();
+    await server.close();
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
+  });
+
   it("decides a remembered token without a promise", async () => {
     const { server } = createRevoking();
     const token = await issuer.token(CLAIMS);

@@ -1,0 +1,51 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createReport, type RevocationEvent } from "../../src/revocation/events.ts";
+
+describe("createReport", () => {
+  const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  afterEach(() => warnings.mockClear());
+
+  it.each<readonly [RevocationEvent, string]>([
+    [
+      { type: "failed", cause: new Error("connect ECONNREFUSED") },
+      "The revocation store cannot be read: connect ECONNREFUSED.",
+    ],
+    [{ type: "failed", cause: "down" }, "The revocation store cannot be read: unknown error."],
+    [
+      { type: "stale", whenDown: "refuse" },
+      "The revocation store is out of reach. Requests with a token get 503.",
+    ],
+    [
+      { type: "stale", whenDown: "accept" },
+      "The revocation store is out of reach. Tokens that were revoked since are accepted.",
+    ],
+    [
+      { type: "lost", entries: 3 },
+      "The revocation store has lost 3 entries of this process. They are restored.",
+    ],
+    [{ type: "clock_skew", seconds: -7 }, "The clock of this process differs from that of Redis by -7 s."],
+    [
+      { type: "unreadable", ids: ["1-0", "2-0"] },
+      "The revocation store has 2 entries that cannot be read. They are skipped.",
+    ],
+  ])("warns where an operator has to act: %j", (event, message) => {
+    createReport(undefined)(event);
+    expect(warnings.mock.calls).toEqual([[message, "ScopegateWarning"]]);
+  });
+
+  it.each<RevocationEvent>([
+    { type: "caught_up", entries: 3 },
+    { type: "restored", entries: 3 },
+  ])("does not warn where nothing has to be done: %j", (event) => {
+    createReport(undefined)(event);
+    expect(warnings).not.toHaveBeenCalled();
+  });
+
+  it("calls the hook with each event instead of warning", () => {
+    const onEvent = vi.fn();
+    const event: RevocationEvent = { type: "lost", entries: 3 };
+    createReport(onEvent)(event);
+    expect(onEvent).toHaveBeenCalledExactlyOnceWith(event);
+    expect(warnings).not.toHaveBeenCalled();
+  });
+});
