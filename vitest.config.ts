@@ -13,7 +13,10 @@ export default defineConfig({
         find: /^scopegate\/(express|koa|fastify|node|trpc|fetch|hono|socketio|nest)$/,
         replacement: source("adapters/$1/index.ts"),
       },
-      { find: /^scopegate\/(mcp|openapi|otel|page|replay|revocation|testing)$/, replacement: source("$1/index.ts") },
+      {
+        find: /^scopegate\/(api-keys|mcp|openapi|otel|page|replay|revocation|testing)$/,
+        replacement: source("$1/index.ts"),
+      },
     ],
   },
   test: {
