@@ -13,7 +13,8 @@ export default defineConfig({
     include: [
       "test/{scopes,policy,response,token}/*.test.ts",
       "test/issuers/{audience,claimed-issuer,isolation,lifecycle,settings}.test.ts",
-      "test/{pipeline,request,resource-server,until-expiry}.test.ts",
+      "test/revocation/in-memory.test.ts",
+      "test/{grants,pipeline,request,resource-server,until-expiry}.test.ts",
     ],
     setupFiles: ["test/mutation/setup.ts"],
     isolate: false,

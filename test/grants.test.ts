@@ -1,6 +1,6 @@
 /** Scopes of a role store, and whose things a caller may see. */
-import { describe, expect, it } from "vitest";
-import { owned, type Principal, type ResourceServerOptions } from "scopegate";
+import { describe, expect, it, vi } from "vitest";
+import { type Decision, owned, type Principal, type ResourceServerOptions } from "scopegate";
 import { createServer, issuer, NOW, verdictOf } from "./support/resource-servers.ts";
 
 const ROLES: Readonly<Record<string, readonly string[]>> = { u1: ["agents:read"], u2: ["teams:read"] };
@@ -50,6 +50,52 @@ describe("grantsFor", () => {
     pass(1);
     expect((await server.authenticate(tokens[0] ?? "")).has("agents:read")).toBe(false);
     expect(asked).toEqual(["u1", "u1"]);
+  });
+
+  it("looks a user up again if the clock goes back, because the age of the grants is not known", async () => {
+    const { server, asked, pass } = createGranting({ grantsMaxAgeSeconds: 10 });
+    const token = await issuer.token({ sub: "u1" });
+    await server.authenticate(token);
+    pass(-1);
+    await server.authenticate(token);
+    expect(asked).toEqual(["u1", "u1"]);
+  });
+
+  it("is not asked for a token that is rejected or revoked", async () => {
+    const { server, asked } = createGranting({ isRevoked: ({ userId }) => userId === "u2" });
+    expect(await verdictOf(server, await issuer.token({ sub: "u1", exp: 1 }))).toBe("expired");
+    expect(await verdictOf(server, await issuer.token({ sub: "u2" }))).toBe("revoked");
+    expect(asked).toEqual([]);
+  });
+
+  it("reports to the operator what the store returned instead of scopes", async () => {
+    const server = createServer({ grantsFor: () => Promise.resolve("agents:read") as never });
+    const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
+    expect(await server.check({ method: "GET", target: "/agents", authorization })).toMatchObject({
+      cause: new TypeError("`grantsFor` must return an array of strings."),
+    });
+  });
+
+  it("answers 503 within a time limit if the store never answers", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
+      let decision: Promise<Decision> | undefined;
+      await new Promise<void>((resolve) => {
+        const grantsFor = () => {
+          resolve();
+          return new Promise<never>(() => undefined);
+        };
+        decision = createServer({ grantsFor }).check({ method: "GET", target: "/agents", authorization });
+      });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await decision).toMatchObject({
+        reason: "keys_unavailable",
+        cause: new Error("`grantsFor` timed out after 5000 ms."),
+      });
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it("returns the same principal while the grants are the same, and freezes it", async () => {

@@ -433,7 +433,11 @@ describe("isRevoked", () => {
         decision = check(hanging, "GET /signed-in", { authorization });
       });
       await vi.advanceTimersByTimeAsync(60_000);
-      expect(await decision).toMatchObject({ allowed: false, reason: "keys_unavailable" });
+      expect(await decision).toMatchObject({
+        allowed: false,
+        reason: "keys_unavailable",
+        cause: new Error("`isRevoked` timed out after 5000 ms."),
+      });
     } finally {
       vi.useRealTimers();
     }
@@ -467,6 +471,10 @@ describe("isRevoked", () => {
     const decision = await check(unsure, "GET /signed-in", { authorization: await bearer() });
     expect(decision).toMatchObject({ cause });
     await expect(unsure.authenticate(await issuer.token())).rejects.toMatchObject({ cause });
+    const nothing = answering(() => undefined);
+    expect(await check(nothing, "GET /signed-in", { authorization: await bearer() })).toMatchObject({
+      cause: new TypeError("`isRevoked` must return true or false."),
+    });
   });
 });
 

@@ -150,8 +150,38 @@ function drawMerge(): string {
   ]);
 }
 
+/** One stream in Redis, and the processes that read it. */
+function drawClusters(): string {
+  const processes = ["process 1", "process 2", "process 3"].flatMap((name, index) => {
+    const y = 20 + index * 74;
+    return [
+      box(index === 0 ? "good" : "box", { x: 420, y }, 190, 54),
+      text(name, { x: 515, y: y + 23 }, "bold", "middle"),
+      text("its set of entries", { x: 515, y: y + 42 }, "small", "middle"),
+      arrow({ x: 280, y: 121 }, { x: 420, y: y + 27 }),
+      arrow({ x: 730, y: y + 27 }, { x: 610, y: y + 27 }),
+      text("requests", { x: 736, y: y + 31 }, "small"),
+    ];
+  });
+  return picture("A revocation goes through one stream to every process.", 810, 260, [
+    box("box", { x: 10, y: 94 }, 110, 54),
+    text("revoke", { x: 65, y: 126 }, "bold", "middle"),
+    arrow({ x: 120, y: 121 }, { x: 160, y: 121 }),
+    box("box", { x: 160, y: 94 }, 120, 54),
+    text("Redis", { x: 220, y: 117 }, "bold", "middle"),
+    text("one stream", { x: 220, y: 136 }, "small", "middle"),
+    ...processes,
+    text(
+      "Each process asks Redis for new entries every 200 ms. A request asks only the set.",
+      { x: 10, y: 250 },
+      "small",
+    ),
+  ]);
+}
+
 export const pictures = {
   "request.svg": drawRequest,
   "rule.svg": drawRule,
   "merge.svg": drawMerge,
+  "clusters.svg": drawClusters,
 } as const;

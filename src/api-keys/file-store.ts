@@ -9,8 +9,8 @@ import { type ApiKeyStore, type Edit, type Records, storeOf } from "./stores.ts"
 const LOCK_MS = 2_000;
 
 /**
- * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with
- * mode 0600. It is replaced as a whole, and read again when it changes. Several processes can write: each holds
+ * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with mode
+ * 0600. It is replaced as a whole, and read again when it changes. Several processes can write: each holds
  * `<path>.lock` meanwhile. All functions throw if the file is invalid, or writable by other users.
  *
  * @example

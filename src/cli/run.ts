@@ -1,7 +1,7 @@
 /** Runs one command, and prints what it returns: the only place that prints. */
 import { createRequire } from "node:module";
 import { suggest } from "../errors.ts";
-import { printable } from "../runtime/printable.ts";
+import { escapeUnits, printable } from "../runtime/printable.ts";
 import { COMMON, quote, readArguments } from "./arguments.ts";
 import { type Command, type Io, mistakesOf, type Result, UsageError } from "./command.ts";
 import { commands } from "./commands/index.ts";
@@ -65,9 +65,4 @@ export function renderHelp({ name, summary, words, options, examples }: Command)
 const clean = (text: string): string => text.split("\n").map(printable).join("\n");
 
 const renderJson = (data: unknown): string =>
-  `${JSON.stringify(data, undefined, 2).replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escape)}\n`;
-
-const escape = (character: string): string =>
-  Array.from({ length: character.length }, (_, index) => character.charCodeAt(index))
-    .map((unit) => `\\u${unit.toString(16).padStart(4, "0")}`)
-    .join("");
+  `${JSON.stringify(data, undefined, 2).replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits)}\n`;

@@ -1,7 +1,8 @@
 /** Documents as JSON and YAML; the only use of yaml. */
-import { parseDocument as parse, stringify } from "yaml";
+import { Document, parseDocument as parse, visit } from "yaml";
 import { attempt, ConfigurationError } from "../errors.ts";
 import { isOnlyReading } from "../runtime/json.ts";
+import { escapeHidden, isHidden } from "../runtime/printable.ts";
 import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./document.ts";
 
 /**
@@ -39,8 +40,18 @@ function isDeep(text: string): boolean {
   return uses * text.length > 100_000_000 || /^ {1000}|(?:[-?:][ \t]+){200}/m.test(text);
 }
 
-/** Writes an OpenAPI document as JSON or YAML. Comments of the text that it was read from are lost. */
-export const renderDocument = (document: object, format: "json" | "yaml"): string =>
-  format === "json"
-    ? `${JSON.stringify(document, null, 2)}\n`
-    : stringify(document, { aliasDuplicateObjects: false, compat: "yaml-1.1", lineWidth: 0 });
+/**
+ * Writes an OpenAPI document as JSON or YAML. Comments of the text that it was read from are lost. Control
+ * characters, and characters that change the direction of text, are escaped.
+ */
+export function renderDocument(document: object, format: "json" | "yaml"): string {
+  if (format === "json") return escapeHidden(`${JSON.stringify(document, null, 2)}\n`);
+  const yaml = new Document(document, { aliasDuplicateObjects: false, compat: "yaml-1.1" });
+  // Only double quotes have escapes.
+  visit(yaml, {
+    Scalar(_, node) {
+      if (isHidden(node.value)) node.type = "QUOTE_DOUBLE";
+    },
+  });
+  return escapeHidden(yaml.toString({ lineWidth: 0 }));
+}

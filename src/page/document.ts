@@ -1,6 +1,7 @@
 /** The page as one HTML document, and the headers that it is sent with. */
 import { createHash } from "node:crypto";
 import script from "virtual:policy-page";
+import { escapeHidden, escapeUnits } from "../runtime/printable.ts";
 import { MARKUP } from "./markup.ts";
 import { type PageData } from "./page-data.ts";
 import { STYLE } from "./style.ts";
@@ -21,8 +22,7 @@ export const HEADERS: Readonly<Record<string, string>> = Object.freeze({
 
 /** No text can end the element of the data, whatever a rule or a role is named. */
 export function renderDocument(data: PageData): string {
-  const encode = (one: string): string => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`;
-  const json = JSON.stringify(data).replaceAll(/[<>&\u2028\u2029]/g, encode);
+  const json = escapeHidden(JSON.stringify(data).replaceAll(/[<>&]/g, escapeUnits));
   const parts: Readonly<Record<string, string>> = { CSP, STYLE, DATA: json, SCRIPT: script };
   return MARKUP.replaceAll(/\{(CSP|STYLE|DATA|SCRIPT)\}/g, (_, name: string) => parts[name] ?? "");
 }

@@ -1,13 +1,14 @@
 import { findCatchAlls } from "../audit/catch-all.ts";
 import { type ListedRoute } from "../audit/coverage.ts";
 import { reportOnly } from "../audit/findings.ts";
+import { createHandler, type RouteHandler } from "../adapters/handler.ts";
 import { assertNoOptions, assertResourceServer } from "../adapters/misuse.ts";
 import { pipelineOf } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { HEADERS, renderDocument } from "./document.ts";
-import { createPageHandler, type PageHandler } from "./handler.ts";
 
-export { type PageHandler };
+/** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
+export type PageHandler = RouteHandler<Response>;
 
 /** The options of `page` and `pageHandler`. */
 export interface PageOptions {
@@ -78,5 +79,9 @@ export function pageHandler(server: ResourceServer, options: PageOptions = {}): 
   assertResourceServer(server, "pageHandler");
   let body: string | undefined;
   const render = () => (body ??= page(server, options));
-  return createPageHandler(server, () => ({ status: 200, headers: HEADERS, body: render() }));
+  return createHandler(server, "pageHandler", ({ verdict }) => {
+    if (verdict.principal) return { status: 200, headers: HEADERS, body: render() };
+    // A mounted handler also gets requests whose rule is public.
+    throw new Error("pageHandler needs a caller with a token: write a rule that requires one.");
+  });
 }

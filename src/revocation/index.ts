@@ -1,2 +1,6 @@
-/** The entry point `scopegate/revocation`: stores that know what is revoked. */
+/** The entry point `scopegate/revocation`: what is revoked, and how it is revoked over HTTP. */
+export { revocationEndpoint, type RevocationEndpointOptions } from "./endpoint.ts";
+export { type RevocationEvent } from "./events.ts";
 export { inMemoryRevocation, type RevocationLimits } from "./in-memory.ts";
+export { redisRevocation, type RedisRevocationOptions } from "./redis.ts";
+export { securityEvents, type SecurityEventsOptions } from "./security-events.ts";

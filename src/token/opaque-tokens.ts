@@ -11,7 +11,7 @@ import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } fr
 export type OpaqueVerification =
   | {
       readonly kind: "verified";
-      /** The same object for the same answer, so that one principal is made of it. It is frozen. */
+      /** The same object for the same answer, so that one principal is made of it. Its values are frozen. */
       readonly claims: Record<string, unknown>;
     }
   | {
@@ -59,13 +59,16 @@ export function createOpaqueIdentifier({
   scopeRules,
   maxTokenBytes,
 }: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
-  const known = opaqueTokens.map((kind) => ({ kind, rules: principalRulesOf(kind, scopeRules) }));
+  const known = opaqueTokens.map((kind) => ({
+    kind,
+    read: createReader(principalRulesOf(kind, scopeRules)),
+  }));
   if (known.length === 0) return undefined;
   return (token) => {
     // Untyped code may pass undefined.
     if (typeof (token as unknown) !== "string" || token.length > maxTokenBytes) return undefined;
     const found = known.find(({ kind }) => kind.matches(token));
-    return found && identify(() => found.kind.verify(token, opaqueContext), found.rules);
+    return found && identify(() => found.kind.verify(token, opaqueContext), found.read);
   };
 }
 
@@ -76,30 +79,32 @@ export interface OpaqueRules {
   readonly maxTokenBytes: number;
 }
 
-function identify(verify: () => Pending<OpaqueVerification>, rules: PrincipalRules): Pending<Identified> {
+type Reader = (found: OpaqueVerification) => Identified;
+
+function identify(verify: () => Pending<OpaqueVerification>, read: Reader): Pending<Identified> {
   try {
     const found = verify();
-    if (!isPending(found)) return toIdentified(found, rules);
-    return withinLimit(found, "The check of the token").then(
-      (known) => toIdentified(known, rules),
-      (cause: unknown) => unavailable(cause),
-    );
+    if (!isPending(found)) return read(found);
+    return withinLimit(found, "The check of the token").then(read).catch(unavailable);
   } catch (cause) {
     return unavailable(cause);
   }
 }
 
-const principals = new WeakMap<object, Principal>();
-
-function toIdentified(found: OpaqueVerification, rules: PrincipalRules): Identified {
-  if (found.kind === "unavailable") return unavailable(found.cause, found.retryAfterSeconds);
-  if (found.kind === "rejected") return reject(found.rejection, found.claim, found.cause);
-  const known = principals.get(found.claims);
-  if (known) return { kind: "identified", principal: known };
-  const read = readPrincipal(found.claims, rules);
-  if (read.kind === "invalid") return reject("claims", read.claim, read.cause);
-  principals.set(found.claims, read.principal);
-  return { kind: "identified", principal: read.principal };
+/** Creates one principal for each answer. Not for several servers: their scope hierarchies may differ. */
+function createReader(rules: PrincipalRules): Reader {
+  const principals = new WeakMap<object, Principal>();
+  return (found) => {
+    if (found.kind === "unavailable") return unavailable(found.cause, found.retryAfterSeconds);
+    if (found.kind === "rejected") return reject(found.rejection, found.claim, found.cause);
+    const known = principals.get(found.claims);
+    if (known) return { kind: "identified", principal: known };
+    // A copy, because `readPrincipal` changes it, and the answer may be frozen.
+    const read = readPrincipal({ ...found.claims }, rules);
+    if (read.kind === "invalid") return reject("claims", read.claim, read.cause);
+    principals.set(found.claims, read.principal);
+    return { kind: "identified", principal: read.principal };
+  };
 }
 
 /** The rules by which the claims of a kind are read. */

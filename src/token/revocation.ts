@@ -94,6 +94,7 @@ export interface RevocationOptions {
 }
 
 const KINDS = { tokenId: "token", sessionId: "session", userId: "user" } as const;
+const kindOf = (name: string) => (Object.hasOwn(KINDS, name) ? KINDS[name as keyof typeof KINDS] : undefined);
 const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
 
 /** Converts a target to an entry. `principal` belongs to the token of the target, if it is one. */
@@ -116,11 +117,10 @@ export function toRevokedEntry(
   const { issuer, before = new Date(nowMs), ...ids } = given;
   const [name, ...others] = Object.keys(ids);
   // An id that is undefined must not revoke a whole issuer.
-  const kind = name === undefined ? "issuer" : KINDS[name as keyof typeof KINDS];
+  const kind = name === undefined ? "issuer" : kindOf(name);
   const id = name === undefined ? issuer : ids[name];
   const isScoped = name !== undefined && "issuer" in given;
-  if (others.length > 0 || !isText(id) || (isScoped && !isText(issuer))) throw new TypeError(USAGE);
-  if ((kind as string | undefined) === undefined) throw new TypeError(USAGE);
+  if (!kind || others.length > 0 || !isText(id) || (isScoped && !isText(issuer))) throw new TypeError(USAGE);
   const isTimed = kind === "user" || kind === "issuer";
   if (!isTimed && "before" in given) throw new TypeError(USAGE);
   const limit = isTimed && { before: secondsOf("before", before) };

@@ -207,6 +207,43 @@ describe("scopegate explain", () => {
     expect((await scopegate(["explain", "MCP", "tools/cal search"])).notes).toContain("tools/call");
   });
 
+  it("decides by the route that the framework matched, with and without a token", async () => {
+    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents/me": ["self:read"] } });
+    const of = (path: string, ...more: readonly string[]) => [
+      "explain",
+      "GET",
+      path,
+      "--config",
+      config,
+      ...more,
+    ];
+    const input = await issuer.token({ scopes: ["self:read"], aud: "agents-prod" });
+    for (const caller of [
+      ["--scope", "self:read"],
+      ["--token", "-"],
+    ]) {
+      const ask = (path: string, ...more: readonly string[]) =>
+        scopegate(of(path, ...caller, ...more), { input });
+      expect((await ask("/AGENTS/me")).out).toContain("request_ambiguous");
+      expect(await ask("/AGENTS/me", "--route", "/agents/me")).toMatchObject({ code: 0 });
+      const parameter = await ask("/agents/me", "--route", "/agents/:agent_id", "--json");
+      expect(parameter.code).toBe(1);
+      expect(JSON.parse(parameter.out)).toMatchObject({
+        matchedPattern: "/agents/:agent_id",
+        missing: ["agents:me:read"],
+      });
+    }
+    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("])
+      expect(await scopegate(of("/agents/me", "--route", wrong))).toMatchObject({
+        code: 2,
+        notes: expect.stringContaining(
+          "--route takes the pattern of a route: write --route '/agents/:id'.",
+        ) as string,
+      });
+    const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
+    expect((await scopegate(operation)).notes).toContain("--route cannot be combined with MCP");
+  });
+
   it("needs keys for a token only", async () => {
     const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
     expect(
@@ -391,6 +428,26 @@ describe("scopegate matrix", () => {
     expect(changed.out).toContain("- GET /b | reader | allowed");
     expect(changed.out).not.toContain("GET /a | reader");
     expect(changed.notes).toContain("--write");
+  });
+
+  it("does not overwrite a file that contains anything but one table", async () => {
+    const snapshot = fileOf("", "access.md");
+    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+    const table = readFileSync(snapshot, "utf8");
+    const others = [`# Access\n\n${table}`, `${table}\nSee also the audit.\n`, `${table}\n${table}`];
+    for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
+      writeFileSync(snapshot, text);
+      const { code, notes } = await scopegate([...args, "--check", snapshot, "--write"]);
+      expect({ text, code, kept: readFileSync(snapshot, "utf8") }).toEqual({ text, code: 2, kept: text });
+      expect(notes).toMatch(
+        /contains (?:other text than an access table: keep the snapshot in|no access table)/,
+      );
+    }
+    for (const text of [`\n${table}\n\n`, table.replaceAll("\n", "\r\n"), table.replaceAll("  ", " ")]) {
+      writeFileSync(snapshot, text);
+      expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+      expect(readFileSync(snapshot, "utf8")).toBe(table);
+    }
   });
 
   it("lists rules for which no path was found, and rejects wrong roles", async () => {
@@ -596,5 +653,70 @@ describe("scopegate page", () => {
     expect(JSON.parse((await scopegate([...args, "--json"])).out)).toEqual({ html: out });
     expect((await scopegate(["page", "--roles", fileOf({})])).notes).toContain("has no role");
     expect((await scopegate(["page"])).code).toBe(0);
+  });
+});
+
+describe("revoke", () => {
+  const app = () =>
+    fileOf(
+      `import { createResourceServer } from ${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)};
+import { inMemoryRevocation } from ${JSON.stringify(new URL("../../src/revocation/index.ts", import.meta.url).href)};
+const store = inMemoryRevocation();
+globalThis.revokedEntries = [];
+const add = (entries) => (globalThis.revokedEntries.push(...entries), store.add(entries));
+export const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [${JSON.stringify(issuer.publicPem)}], revocation: { ...store, add } });
+`,
+      "server.mjs",
+    );
+  const entries = () => Reflect.get(globalThis, "revokedEntries") as unknown;
+
+  it.each<readonly [readonly string[], object]>([
+    [["--user", "u1"], { kind: "user", id: "u1", before: expect.any(Number) as number }],
+    [["--user", "u1", "--before", "2024-01-31T12:00:00Z"], { kind: "user", before: 1_706_702_400 }],
+    [
+      ["--session", "s1", "--issuer", "https://a.example/"],
+      { kind: "session", issuer: "https://a.example/" },
+    ],
+    [["--issuer", "https://a.example/", "--reason", "stolen key"], { kind: "issuer", reason: "stolen key" }],
+    [["--token-id", "t1"], { kind: "token", id: "t1" }],
+  ])("adds an entry for %j to the store of the server", async (args, entry) => {
+    expect(await scopegate(["revoke", "--app", app(), ...args])).toMatchObject({
+      code: 0,
+      out: "Revoked.\n",
+    });
+    expect(entries()).toMatchObject([entry]);
+  });
+
+  it("reads a token from the standard input only", async () => {
+    const token = await issuer.token({ jti: "t9", exp: Math.floor(Date.now() / 1000) + 100 });
+    const args = ["revoke", "--app", app(), "--token"];
+    expect((await scopegate([...args, "-"], { input: `${token}\n` })).code).toBe(0);
+    expect(entries()).toMatchObject([{ kind: "token", id: "t9" }]);
+    for (const given of [token, "t9"]) {
+      const { code, notes, out } = await scopegate([...args, given]);
+      expect([code, out]).toEqual([2, ""]);
+      expect(notes).toMatch(/--token takes only `-`|write --token - for it/);
+      expect(notes).not.toContain(token);
+    }
+  });
+
+  it.each<readonly [readonly string[], string]>([
+    [["--user", "u1", "--session", "s1"], "takes one of"],
+    [[], "takes one of"],
+    [["--user", "u1", "--before", "yesterday"], "--before takes a time such as"],
+    [["--user", "u1", "--until", "1/2/2030"], "--until takes a time such as"],
+    [["--session", "s1", "--before", "2024-01-31"], "Write one of"],
+    [["--token-id", "t1", "--until", "2090-01-01"], "keepSeconds"],
+  ])("rejects %j with the fix", async (args, fix) => {
+    const { code, notes } = await scopegate(["revoke", "--app", app(), ...args]);
+    expect(code).toBe(2);
+    expect(notes).toContain(fix);
+  });
+
+  it("needs a server with the option `revocation`", async () => {
+    const without = await scopegate(["revoke", "--user", "u1"]);
+    expect([without.code, without.notes]).toEqual([2, expect.stringContaining("--app ./server.js")]);
+    const memory = await scopegate(["revoke", "--app", appOf("server.ts"), "--user", "u1"]);
+    expect([memory.code, memory.notes]).toEqual([2, expect.stringContaining("inMemoryRevocation()")]);
   });
 });

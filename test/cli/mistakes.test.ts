@@ -151,7 +151,8 @@ describe("files", () => {
 });
 
 describe("scopegate replay", () => {
-  const replay = (log: string) => scopegate(["replay", fileOf(log, "log"), "--table", fileOf({})]);
+  const replay = (log: string, ...more: readonly string[]) =>
+    scopegate(["replay", fileOf(log, "log"), "--table", fileOf({}), ...more]);
   const line = JSON.stringify({
     ...{ id: "1", method: "GET", pattern: "/agents", result: "refused", reason: "credential_missing" },
     ...{ matched: true, rules: ["GET /agents"] },
@@ -165,5 +166,18 @@ describe("scopegate replay", () => {
     }
     expect((await replay(`${line}\n`)).code).toBe(0);
     expect((await replay(`${line}\n{"id":\n`)).code).toBe(1);
+  });
+
+  it("finds decisions that cannot be made again, unless --partial accepts them", async () => {
+    const undecidable = line.replace('"matched"', '"routeScopes":true,"matched"');
+    const some = await replay(`${line}\n${undecidable}\n`);
+    expect(some).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("0 changed, 1 undecidable") as string,
+    });
+    expect((await replay(`${line}\n${undecidable}\n`, "--partial")).code).toBe(0);
+    // Nothing was compared.
+    expect((await replay(`${undecidable}\n`, "--partial")).code).toBe(1);
+    expect((await replay(`${line}\n${undecidable}\n{"id":\n`, "--partial")).code).toBe(1);
   });
 });

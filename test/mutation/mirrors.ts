@@ -1,19 +1,28 @@
 import { basename } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** The test files for a source file, if they are not the one with its name. */
+/** The test files for a source file, if they are not the one with its name. The most direct tests run first. */
 const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
+  operation: ["operation", "route-key"],
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern"],
   "pattern-dialects": ["pattern", "route-fit"],
-  rule: ["find-rules"],
-  weigh: ["decision"],
+  "route-key": ["route-key", "operation"],
+  rule: ["find-rules", "table"],
+  "rule-tree": ["rule-tree", "find-rules", "table"],
+  table: ["table", "pipeline", "batch", "operation", "find-rules"],
+  weigh: ["decision", "pipeline"],
   "required-scope": ["required-scope", "requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
   authenticate: ["pipeline", "resource-server", "token-cache"],
   "claim-path": ["principal", "scope-sources"],
   credential: ["credential", "rejected-facts"],
   claimed: ["rejected-facts"],
+  grants: ["grants"],
+  identified: ["opaque-tokens", "resource-server"],
+  owned: ["grants"],
+  "revocation-check": ["in-memory", "resource-server", "until-expiry"],
+  revocation: ["revocation", "in-memory"],
   issuers: ["audience", "claimed-issuer", "isolation", "lifecycle", "settings"],
   revalidate: ["until-expiry"],
   "scope-sources": ["scope-sources", "principal"],
@@ -22,7 +31,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Runs only the test file that mirrors the mutated file. Tests of other files may only detect a mutant by
+ * Runs only the test files that specify the mutated file. Tests of other files may only detect a mutant by
  * chance, and running them for every survivor would take an hour.
  */
 export class Mirrors extends BaseSequencer {
@@ -32,6 +41,6 @@ export class Mirrors extends BaseSequencer {
     if (mutated === undefined || others.length > 0) return sorted;
     const name = basename(mutated, ".ts");
     const names = (SPECIFIED_BY[name] ?? [name]).map((one) => `${one}.test.ts`);
-    return sorted.filter(({ moduleId }) => names.includes(basename(moduleId)));
+    return names.flatMap((one) => sorted.filter(({ moduleId }) => basename(moduleId) === one));
   }
 }

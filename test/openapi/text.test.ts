@@ -91,4 +91,29 @@ describe("renderDocument", () => {
     }
     expect(renderDocument(document, "yaml")).toContain('title: "yes"');
   });
+
+  it("escapes control characters and characters that change the direction of text, in values and names", () => {
+    const hidden = "a\u009b31m\u0085 \u202eb\u2066c\u2069 \u200f\u061c\u2028d\u007f";
+    const texts = [
+      hidden,
+      `\\${hidden}\n${hidden}`,
+      `'"${hidden}`,
+      `${hidden}\u{1f600}\u{1f469}\u200d\u{1f4bb}`,
+    ];
+    for (const text of texts) {
+      const document = {
+        ...documentOf(["GET /x"]),
+        info: { title: text, version: "1" },
+        [`x-${text}`]: [text],
+      };
+      for (const format of ["json", "yaml"] as const) {
+        const rendered = renderDocument(document, format);
+        expect(rendered).not.toMatch(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+        expect(parseDocument(rendered)).toEqual(document);
+      }
+    }
+    expect(renderDocument({ ...documentOf(["GET /x"]), "x-plain": "\u0645\u06cc\u200c" }, "yaml")).toContain(
+      "x-plain: \u0645\u06cc\u200c\n",
+    );
+  });
 });

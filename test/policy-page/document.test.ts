@@ -62,6 +62,16 @@ describe("page", () => {
     expect(found.data.rules.map(({ key }) => key)).toContain(`MCP tools/call x${text}x`);
   });
 
+  it("contains no control character and none that changes the direction of text", () => {
+    const hidden = "a\u009b31m\u202eb\u2066c\u2069\u200f\u061c\u2028\u007f";
+    const server = createServer({ scopeMappings: { ["MCP tools/call a\u202eb"]: [] } });
+    const html = page(server, { title: hidden, roles: { [hidden]: [] } });
+    expect(html).not.toMatch(/[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/);
+    const { title, roles, rules } = partsOf(html).data;
+    expect({ title, roles }).toEqual({ title: hidden, roles: [[hidden, []]] });
+    expect(rules.map(({ key }) => key)).toContain("MCP tools/call a\u202eb");
+  });
+
   it("contains nothing of the server but its policy", () => {
     const canary = "canary-7d1f";
     const server = createServer({

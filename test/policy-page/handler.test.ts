@@ -1,24 +1,11 @@
 /** The handler of the page, behind the guard of each host on a real port. */
-import { getRequestListener } from "@hono/node-server";
-import Router from "@koa/router";
-import express4 from "express4";
 import express5 from "express";
-import fastify4 from "fastify4";
-import fastify5 from "fastify";
-import { Hono } from "hono";
-import Koa from "koa";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
-import * as forFastify from "scopegate/fastify";
-import * as forFetch from "scopegate/fetch";
-import * as forHono from "scopegate/hono";
-import * as forKoa from "scopegate/koa";
-import * as forNode from "scopegate/node";
-import { page, pageHandler, type PageHandler } from "scopegate/page";
-import { ask, listen } from "../support/http.ts";
+import { page, pageHandler } from "scopegate/page";
+import { closeAll, hostsOf, start } from "../support/handler-hosts.ts";
+import { ask } from "../support/http.ts";
 import { createServer as createResourceServer, issuer, NOW } from "../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
 
@@ -26,84 +13,9 @@ const PATH = "/policy";
 const server = createResourceServer({ scopeMappings: { [`GET ${PATH}`]: ["policy:read"] } });
 const unmapped = createResourceServer();
 
-const closing: (() => Promise<unknown>)[] = [];
-afterAll(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-async function start(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
-  const listener = getRequestListener(handle);
-  return (request, response) => void listener(request, response);
-};
-interface FastifyApplication {
-  listen(where: { port: number; host: string }): Promise<unknown>;
-  close(): Promise<unknown>;
-  readonly server: { address(): unknown };
-}
-async function startFastify(app: FastifyApplication): Promise<number> {
-  await app.listen({ port: 0, host: "127.0.0.1" });
-  closing.push(() => app.close());
-  return (app.server.address() as AddressInfo).port;
-}
+afterAll(closeAll);
 
-type Open = (handler: PageHandler, guard?: ResourceServer) => Promise<number>;
-
-const HOSTS: Readonly<Record<string, Open>> = {
-  "Express 5": (handler, guard) => {
-    const app = express5();
-    if (guard) app.use(forExpress.protect(guard));
-    return start(app.get(PATH, handler));
-  },
-  "Express 4": (handler, guard) => {
-    const app = express4();
-    if (guard) app.use(forExpress.protect(guard));
-    return start(app.get(PATH, handler));
-  },
-  Koa: (handler, guard) => {
-    const app = new Koa().on("error", () => undefined);
-    if (guard) app.use(forKoa.protect(guard));
-    const listener = app.use(new Router().get(PATH, handler).routes()).callback();
-    return start((request, response) => void listener(request, response));
-  },
-  async "Fastify 5"(handler, guard) {
-    const app = fastify5();
-    if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(app.get(PATH, handler));
-  },
-  async "Fastify 4"(handler, guard) {
-    const app = fastify4();
-    if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(app.get(PATH, handler));
-  },
-  Hono: (handler, guard) => {
-    const app = new Hono().onError((_, c) => c.body(null, 500));
-    if (guard) app.use(forHono.protect(guard));
-    return start(listenerOf(app.get(PATH, handler).fetch));
-  },
-  Fetch: (handler, guard) => {
-    const fail = (): Response => new Response(null, { status: 500 });
-    const unguarded = (request: Request): Promise<Response> =>
-      Promise.resolve(request)
-        .then((one) => handler(one))
-        .catch(fail);
-    return start(listenerOf(guard ? forFetch.withScopes(guard, handler) : unguarded));
-  },
-  Node: (handler, one) => {
-    const guard = one && forNode.protect(one);
-    const serve = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
-      try {
-        if (!guard || (await guard(request, response))) handler(request, response);
-      } catch {
-        response.writeHead(500).end();
-      }
-    };
-    return start((request, response) => void serve(request, response));
-  },
-};
+const HOSTS = hostsOf("get", PATH);
 
 const tokenWith = (scopes: readonly string[]) =>
   issuer.token({ sub: "u1", aud: "agents-prod", exp: NOW + 60, scopes });

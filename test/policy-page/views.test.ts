@@ -1,5 +1,5 @@
 /** What the page shows of a decision: who may use a rule, the steps, and the caller that was entered. */
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Requirement, type ResourceServerOptions } from "scopegate";
 import { page } from "scopegate/page";
 import { readCaller } from "../../src/page/browser/caller.ts";
@@ -18,6 +18,21 @@ function answer(requirement: Requirement, scopes?: readonly string[]) {
   if (!compiled) throw new Error("There is no rule.");
   return whoMay(policy, compiled, scopes && policy.callerWith(scopes));
 }
+
+describe("make", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it("shows the escapes of characters that change the direction of text", async () => {
+    // The tests are compiled without the types of a browser.
+    const module = "../../src/page/browser/dom.ts";
+    const { make } = (await import(module)) as { make: (...texts: readonly string[]) => object };
+    const shown: unknown[] = [];
+    const element = { append: (...children: readonly unknown[]) => shown.push(...children) };
+    vi.stubGlobal("document", { createElement: () => element });
+    make("code", "", "GET /\u202esgninnur", " \u{1f469}\u200d\u{1f4bb}");
+    expect(shown).toEqual(["GET /\\u202esgninnur", " \u{1f469}\u200d\u{1f4bb}"]);
+  });
+});
 
 describe("whoMay", () => {
   it.each<[Requirement, readonly string[] | undefined, string, string]>([

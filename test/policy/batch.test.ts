@@ -74,6 +74,12 @@ describe.each([
     (names) => expect(keys(table, `/trpc/${names}?batch=1`)).toBe("ambiguous"),
   );
 
+  it.each(["list,", "list,.."])("reports why it refuses %s", (names) => {
+    expect(table.forTarget("GET", `/trpc/${names}?batch=1`, true)).toMatchObject({
+      cause: "A name in the batch is empty or cannot be read, or the batch is too long.",
+    });
+  });
+
   it("allows hundreds of names, and refuses thousands of different ones", () => {
     const names = (count: number) => Array.from({ length: count }, (_one, index) => index.toString(36));
     expect(keys(table, `/trpc/${names(900).join(",")}?batch=1`)).toContain("GET /trpc/:procedure");
@@ -110,7 +116,49 @@ it("adds rules to those of the path and removes none, whatever the path", () => 
   );
 });
 
-it("keeps a refused request refused, whatever operations it calls", () => {
-  const found = DECLARED.forTarget("GET", "//trpc", true);
-  expect(keysOf(DECLARED.forOperations(found, "GET", ["/open"]))).toBe("ambiguous");
+it("refuses a batch if the path of one name is refused", () => {
+  const table = tableOf({ "GET /trpc/list": ["list:use"], "GET /trpc/secret": ["secret:use"] });
+  table.declareBatches("/trpc");
+  expect(table.forTarget("GET", "/trpc/list,%73ecret?batch=1", true)).toMatchObject({
+    kind: "ambiguous",
+    cause: "The path matches a rule only after it is decoded.",
+  });
+});
+
+describe("the operations of one request", () => {
+  const found = UNDECLARED.forTarget("GET", "/trpc/list", true);
+  const withCalls = (...targets: string[]) => UNDECLARED.forOperations(found, "GET", targets);
+
+  it("require their rules and that of the path", () => {
+    expect(keysOf(withCalls("/trpc/secret", "/trpc/other"))).toEqual([
+      "GET /trpc/secret",
+      "GET /trpc/:procedure",
+      "GET /trpc/list",
+    ]);
+  });
+
+  it("change nothing if they require no other rule", () => {
+    expect(withCalls("/trpc/list")).toBe(found);
+    expect(withCalls()).toBe(found);
+  });
+
+  it("are unmapped if one of them is, whatever the number of rules", () => {
+    expect(withCalls("/nowhere").kind).toBe("unmapped");
+    expect(withCalls("/trpc/secret", "/nowhere").kind).toBe("unmapped");
+  });
+
+  it("are not mapped by one another if the path is unmapped", () => {
+    const unmapped = UNDECLARED.forTarget("GET", "/nowhere", true);
+    expect(UNDECLARED.forOperations(unmapped, "GET", ["/trpc/list"]).kind).toBe("unmapped");
+    expect(UNDECLARED.forOperations(unmapped, "GET", [])).toBe(unmapped);
+  });
+
+  it("are refused if one of them cannot be read", () => {
+    expect(keysOf(withCalls("/trpc/secret", "//"))).toBe("ambiguous");
+  });
+
+  it("do not map a request that is refused", () => {
+    const refused = DECLARED.forTarget("GET", "//trpc", true);
+    expect(DECLARED.forOperations(refused, "GET", ["/open"])).toBe(refused);
+  });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createPrincipal, type Principal } from "../../src/token/principal.ts";
 import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
-import { isHousekeeping, isNamed, isOperation } from "../../src/policy/operation.ts";
+import { isHousekeeping, isNamed, isOperation, OperationRules } from "../../src/policy/operation.ts";
 import { decideByRules } from "../../src/policy/decision.ts";
 import { keysOf, rulesOf, tableIssues, tableOf } from "../support/policy.ts";
 
@@ -11,6 +11,7 @@ const TABLE = tableOf({
   "MCP tools/call search": ["docs:read"],
   "MCP tools/call run_agent": ["agents:<agent_id>:run"],
   "MCP tools/call constructor": ["other:use"],
+  "MCP tools/call open": "public",
   "MCP prompts/get *": ["prompts:use"],
   "MCP resources/read docs://a/B?c": ["docs:read"],
   "MCP resources/read *": ["all:read"],
@@ -56,11 +57,21 @@ describe("the key of an operation", () => {
     expect(issue?.hint).toContain(hint);
   });
 
+  it.each([
+    ["MCP ping", "`ping` needs no rule of its own."],
+    ["MCP tools/cal search", "`tools/cal` is not a method of MCP clients."],
+    ["MCP tools/list search", "`tools/list` has no name."],
+    ["MCP tools/call", "`tools/call` needs a name."],
+    ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
+  ])("is refused with the mistake: %j", (key, message) => {
+    expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
+  });
+
   it("may name arguments in scopes, where the method has arguments", () => {
     expect(tableIssues({ "MCP tools/call *": ["a:<any>:b"], "MCP prompts/get x": ["a:<any>:b"] })).toEqual(
       [],
     );
-    for (const key of ["MCP tools/list", "MCP resources/read *"])
+    for (const key of ["MCP tools/list", "MCP resources/read *", "MCP resources/read tools/call x"])
       expect(tableIssues({ [key]: ["a:<uri>:b"] })).toMatchObject([{ code: "template_unknown" }]);
   });
 
@@ -94,6 +105,49 @@ describe("the rule of an operation", () => {
     (text) => expect(call(text).kind).toBe(text === "x/y" ? "ambiguous" : "unmapped"),
   );
 
+  it("is found for its name before that of every name, for lists of what a caller may use", () => {
+    const rules = new OperationRules(rulesOf({ "MCP prompts/get *": [], "MCP prompts/get x": [] }));
+    expect(rules.find("prompts/get x")?.rule.key).toBe("MCP prompts/get x");
+    expect(rules.find("prompts/get y")?.rule.key).toBe("MCP prompts/get *");
+    expect(rules.find("tools/call x")).toBeUndefined();
+  });
+
+  it.each([
+    ["prompts/get", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
+    ["prompts/get ", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
+    ["tools/list x", "`tools/list` has no name. Write `MCP tools/list`."],
+    [
+      "ping",
+      "`ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",
+    ],
+  ])("does not decide the incomplete operation %j", (text, cause) => {
+    expect(call(text)).toEqual({ kind: "ambiguous", matches: [], cause });
+  });
+
+  it("decides a public operation without arguments", () => {
+    expect(keysOf(call("tools/call open"))).toEqual(["MCP tools/call open"]);
+  });
+
+  it("is never the rule of a path, whatever method a client calls", () => {
+    const path = TABLE.forTarget("POST", "/mcp", true);
+    expect(TABLE.forCalls(path, [{ text: "/mcp", parameters: {} }]).kind).toBe("unmapped");
+  });
+
+  it("does not map a request that the rule of its path refuses", () => {
+    const refused = TABLE.forTarget("POST", "//mcp", true);
+    expect(TABLE.forCalls(refused, [{ text: "tools/list", parameters: {} }])).toBe(refused);
+  });
+
+  it("is missing for the request, although the rule of its route is added", () => {
+    const table = tableOf({ "* /mcp": [], "* /:any": ["any:use"] });
+    const unmapped = table.forCalls(table.forTarget("POST", "/mcp", true), [
+      { text: "tools/call x", parameters: {} },
+    ]);
+    const found = table.forRoute(unmapped, "POST", ["/:any"]);
+    expect(found.kind).toBe("unmapped");
+    expect(found.matches.map(({ compiled }) => compiled.rule.key)).toEqual(["* /mcp", "* /:any"]);
+  });
+
   it("is required together with that of the path and those of all other operations", () => {
     const path = TABLE.forTarget("POST", "/mcp", true);
     const calls = ["tools/call search", "prompts/get x"].map((text) => ({ text, parameters: {} }));
@@ -124,7 +178,10 @@ describe("the arguments of an operation", () => {
     [{ agent_id: null }],
     [Object.create({ agent_id: "web" }) as object],
   ])("are refused if a scope names one that is not a string: %j", (parameters) => {
-    expect(call("tools/call run_agent", parameters)).toMatchObject({ kind: "ambiguous" });
+    expect(call("tools/call run_agent", parameters)).toMatchObject({
+      kind: "ambiguous",
+      cause: "The argument `agent_id`, which a scope names, is not a string.",
+    });
   });
 
   it("are read only once", () => {
@@ -137,6 +194,29 @@ describe("the arguments of an operation", () => {
 });
 
 describe("the methods of the protocol", () => {
+  it.each([
+    ["tools/call", true],
+    ["prompts/get", true],
+    ["resources/read", true],
+    ["resources/subscribe", true],
+    ["resources/unsubscribe", true],
+    ["completion/complete", true],
+    ["tools/list", false],
+    ["prompts/list", false],
+    ["resources/list", false],
+    ["resources/templates/list", false],
+    ["subscriptions/listen", false],
+    ["logging/setLevel", false],
+    ["tasks/list", false],
+    ["tasks/get", false],
+    ["tasks/result", false],
+    ["tasks/update", false],
+    ["tasks/cancel", false],
+  ])("contain %s, and whether a name follows: %s", (method, named) => {
+    expect(tableIssues({ [named ? `MCP ${method} *` : `MCP ${method}`]: [] })).toEqual([]);
+    expect(tableIssues({ [named ? `MCP ${method}` : `MCP ${method} *`]: [] })).toHaveLength(1);
+  });
+
   it("need no rule, with or without a name", () => {
     expect(["initialize", "server/discover", "ping", "notifications/x"].every(isHousekeeping)).toBe(true);
     expect(["initializes", "tools/call", "xnotifications/y"].some(isHousekeeping)).toBe(false);

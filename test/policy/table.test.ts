@@ -80,6 +80,11 @@ describe("forTarget", () => {
     expect(keyOf(AGENTS, "GET", target)).toBe(keys);
   });
 
+  it("reports why an inexact path is refused, whether or not a route will be checked", () => {
+    for (const isRouteChecked of [true, false])
+      expect(AGENTS.forTarget("GET", "/OPEN", isRouteChecked)).toMatchObject({ cause: OPEN });
+  });
+
   it("counts a catch-all rule as a reading of an inexact path", () => {
     const table = tableOf({ "GET /admin/users": ["admin:use"], "* /{*path}": [] });
     expect(keyOf(table, "GET", "/admin/users")).toBe("GET /admin/users");
@@ -165,6 +170,9 @@ describe("the parameters of a rule", () => {
     ["GET /:id.json", "/a.b.json", { id: "a.b" }],
     ["GET /v:major/x", "/v2/x", { major: "2" }],
     ["GET /:from-:to", "/a-b", { from: "", to: "" }],
+    ["GET /:x/:from-:to", "/1/a-b", { x: "1", from: "", to: "" }],
+    ["GET /a/:x/*path", "/a/1/2/3", { x: "1", path: "2/3" }],
+    ["GET /:x/*path/:last", "/1/2/3/4", { x: "1", path: "2/3", last: "4" }],
     ["GET /a{/:b}", "/a", { b: "" }],
     ["GET /a{/:b}", "/a/x", { b: "x" }],
   ])("of %s and the path %s are %j", (key, target, parameters) => {
@@ -172,6 +180,11 @@ describe("the parameters of a rule", () => {
     const match = matchOf(tableOf({ [key]: names.map((name) => `things:<${name}>:read`) }), "GET", target);
     for (const [name, value] of Object.entries(parameters)) expect(match.parameter(name)).toBe(value);
     expect(match.parameter("other")).toBe("");
+  });
+
+  it("are read if only one of several scopes names them", () => {
+    const table = tableOf({ "GET /agents/:id": ["agents:list", "agents:<id>:read"] });
+    expect(matchOf(table, "GET", "/agents/web").parameter("id")).toBe("web");
   });
 
   it("are empty for a wildcard if the path ends with a slash, which some routers include", () => {
@@ -221,6 +234,7 @@ describe("forRoute", () => {
   it("refuses an inexact path if no rule covers the route", () => {
     expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id")).toBe(UNCOVERED);
     expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id", "/agents/:id")).toBe(UNCOVERED);
+    expect(causeOf(AGENTS, "GET", "/agents/ME", "/agents/:id", "RegExp /^\\/agents/")).toBe(UNCOVERED);
   });
 
   it.each(["/teams/:id", "/agents", "/agents/:id/runs", "/agents/:id.json", "/", "/*path/x"])(
@@ -297,7 +311,10 @@ describe("forRoute", () => {
 
   it("refuses a route that was matched for another request", () => {
     const found = AGENTS.forTarget("GET", "/agents/me", true);
-    expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({ kind: "ambiguous" });
+    expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({
+      kind: "ambiguous",
+      cause: "The route does not match the request any more.",
+    });
   });
 
   it("keeps a refusal of the path", () => {

@@ -202,7 +202,10 @@ describe("the option `revocation`", () => {
     const fails = { ...broken, isRevoked: () => Promise.reject(new Error("out of reach")) };
     const token = await issuer.token(CLAIMS);
     expect(await verdictOf(createServer({ revocation: fails }), token)).toBe("unavailable");
-    const both = createServer({ revocation: broken, isRevoked: ({ userId }) => userId === "u1" });
-    expect(await verdictOf(both, token)).toBe("revoked");
+    for (const answer of [false, Promise.resolve(false)]) {
+      const revocation = { ...broken, isRevoked: () => answer };
+      const both = createServer({ revocation, isRevoked: ({ userId }) => userId === "u1" });
+      expect(await verdictOf(both, token)).toBe("revoked");
+    }
   });
 });

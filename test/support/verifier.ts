@@ -6,6 +6,7 @@ import { createTokenVerifier, type TokenRules, type Verification } from "../../s
 export function createVerifier(
   rules: TokenRules,
   find: KeyResolver["find"],
+  more: Pick<KeyResolver, "findNewer" | "retryAfterSeconds"> = {},
 ): (token: string) => Promise<Verification> {
   const verify = createTokenVerifier(rules, {
     find,
@@ -14,6 +15,7 @@ export function createVerifier(
     close: () => undefined,
     refresh: () => Promise.resolve(),
     status: () => ({ source: "test", state: "fresh", keyIds: [] }),
+    ...more,
   });
   return (token) => {
     const read = findFormMistake(token, 16_384) ?? readJwt(token);

@@ -5,7 +5,7 @@ import { type Algorithm } from "scopegate";
 import { createIssuer, type IssuerAlgorithm } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { createServer, issuer, NOW, verdictOf } from "../support/resource-servers.ts";
-import { type KeyResolver } from "../../src/keys/verification-key.ts";
+import { type KeyQuery, type KeyResolver } from "../../src/keys/verification-key.ts";
 import { readJwt } from "../../src/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules } from "../../src/token/verifier.ts";
 import { createVerifier } from "../support/verifier.ts";
@@ -577,6 +577,33 @@ describe("createTokenVerifier", () => {
     });
   });
 
+  it.each<readonly [string, KeyResolver["retryAfterSeconds"], number | undefined]>([
+    ["the key source knows it", () => 17, 17],
+    [
+      "the key source does not know it",
+      () => {
+        throw new Error("It is not known.");
+      },
+      undefined,
+    ],
+    ["the key source never knows it", undefined, undefined],
+  ])("returns when the keys may be available if %s", async (_, retryAfterSeconds, expected) => {
+    const find = () => Promise.reject(new Error("The issuer is away."));
+    const verify = createVerifier(rules, find, retryAfterSeconds ? { retryAfterSeconds } : {});
+    expect(await verify(await issuer.token())).toEqual({
+      kind: "unavailable",
+      cause: new Error("The issuer is away."),
+      retryAfterSeconds: expected,
+    });
+  });
+
+  it("returns unavailable, not rejected, if a key cannot be imported", async () => {
+    const cause = new Error("The import timed out.");
+    const material = () => Promise.reject(cause);
+    const find = () => [{ algorithms: new Set(["RS256"] as const), material }];
+    expect(await createVerifier(rules, find)(await issuer.token())).toEqual({ kind: "unavailable", cause });
+  });
+
   it.each([
     ["an algorithm that is not allowed", signed({ alg: "none" }), "algorithm"],
     ["a type that is not accepted", signed({ alg: "RS256", typ: "id+jwt" }), "type"],
@@ -613,6 +640,43 @@ describe("createTokenVerifier", () => {
     expect(await verify(await issuer.token({ exp: 1 }))).toEqual({ kind: "rejected", rejection: "expired" });
     const unknown = createIssuer({ kid: "unknown" });
     expect(await verify(await unknown.token())).toEqual({ kind: "rejected", rejection: "signature" });
+  });
+
+  describe("if no key matches the signature", () => {
+    const newer = (...keys: readonly KeyObject[]) => ({
+      findNewer: vi.fn(async (query: KeyQuery) => keysOf(...keys)(query)),
+    });
+
+    it("tries the keys that replaced them under the same kid", async () => {
+      const more = newer(issuer.publicKey);
+      const verify = createVerifier(rules, keysOf(stranger.publicKey), more);
+      expect(await verify(await issuer.token({}, { kid: "a" }))).toMatchObject({ kind: "verified" });
+      expect(more.findNewer.mock.calls).toEqual([[{ algorithm: "RS256", kid: "a" }]]);
+      expect(await verify(await issuer.token({ exp: 1 }))).toEqual({
+        kind: "rejected",
+        rejection: "expired",
+      });
+    });
+
+    it.each([
+      ["do not match it either", newer(stranger.publicKey)],
+      ["do not exist", newer()],
+      ["are never known", {}],
+    ])("rejects the token if newer keys %s", async (_, more) => {
+      const verify = createVerifier(rules, keysOf(stranger.publicKey), more);
+      expect(await verify(await issuer.token())).toEqual({ kind: "rejected", rejection: "signature" });
+    });
+
+    it("asks for newer keys for no other reason", async () => {
+      const more = newer(issuer.publicKey);
+      const verify = createVerifier(rules, keysOf(issuer.publicKey), more);
+      expect(await verify(await issuer.token())).toMatchObject({ kind: "verified" });
+      expect(await verify(await issuer.token({ exp: 1 }))).toMatchObject({ rejection: "expired" });
+      expect(await verify(await issuer.token({ aud: "other" }))).toMatchObject({ rejection: "audience" });
+      const none = createVerifier(rules, () => [], more);
+      expect(await none(await issuer.token())).toMatchObject({ rejection: "key" });
+      expect(more.findNewer).not.toHaveBeenCalled();
+    });
   });
 
   it("rejects a token if its key cannot be used", async () => {

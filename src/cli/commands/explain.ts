@@ -1,6 +1,8 @@
 import { type Decision } from "../../policy/decision.ts";
 import { explainDecision } from "../../policy/explain.ts";
+import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { describeExpected } from "../../refusal-log.ts";
+import { OPERATION_METHOD } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { readRoute } from "../../testing/check.ts";
 import { requireGrantable } from "../../testing/mistakes.ts";
@@ -24,15 +26,24 @@ export const explain: Command = {
       value: "-",
       text: "read a token from the standard input, and check it with the configured keys",
     },
+    route: {
+      value: "PATTERN",
+      text: "the route that the framework matched, such as /agents/:id. Default: only the path decides",
+    },
     arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
   },
   examples: [
     ["POST /agents/web/runs --scope agents:web:run", "A caller with one scope, by the default table."],
     ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
+    [
+      "GET /Agents/web --route /agents/:agent_id --scope agents:web:read",
+      "A path in another spelling, as a framework with this route reads it.",
+    ],
     ['MCP "tools/call search" --arg agent_id=web --scope agents:web:run', "An operation of an MCP server."],
   ],
   async run(given) {
     const isToken = given.has("token");
+    const route = given.text("route");
     const [request, scopes, params, { server }] = await given.all(
       () => readRoute("explain", given.words.slice(0, 2).join(" ")),
       () => {
@@ -50,13 +61,25 @@ export const explain: Command = {
         if (isToken && !given.has("config") && !given.has("app"))
           throw new UsageError("--token needs keys: add --config FILE or --app MODULE.");
       },
+      () => {
+        if (route === undefined) return;
+        if (given.words[0] === OPERATION_METHOD) throw new UsageError("--route cannot be combined with MCP.");
+        if (!isPattern(parsePattern(route)))
+          throw new UsageError("--route takes the pattern of a route: write --route '/agents/:id'.");
+      },
     );
     const { method, target } = request;
-    const query = { method, path: target, params, ...(given.has("scope") && { scopes }) };
+    const query = {
+      method,
+      path: target,
+      params,
+      matchedPattern: route,
+      ...(given.has("scope") && { scopes }),
+    };
     const input = isToken ? (await given.io.read()).trim().replace(/^bearer +/i, "") : "";
     const authorization = authorizationOf(input);
     const decision = isToken
-      ? await server.check({ method, target, params, authorization })
+      ? await server.check({ method, target, params, matchedPattern: route, authorization })
       : server.explain(query).decision;
     const answer = describeAnswer(server, decision);
     const claims = isToken ? namesOfClaims(input) : undefined;

@@ -76,13 +76,20 @@ function readCallers(file: string | undefined): Readonly<Record<string, TestCall
 
 const HEAD = ["route", "role", "result"];
 
-/** The rows of a snapshot. A file without any is not overwritten: its name may be a mistake. */
+/** The rows of a snapshot. `--write` replaces the whole file, so it must hold nothing but one such table. */
 function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   const text = attempt(() => readText(file)) ?? (isWritten ? "" : undefined);
   if (text === undefined) throw new UsageError(`${quote(file)} cannot be read: add --write to create it.`);
   const rows = readRows(text);
-  if (rows.has(HEAD.join(" | ")) || (isWritten && text === "")) return rows;
-  throw new UsageError(`${quote(file)} contains no access table: pass a snapshot, or a new file.`);
+  if (isWritten && text === "") return rows;
+  if (!rows.has(HEAD.join(" | ")))
+    throw new UsageError(`${quote(file)} contains no access table: pass a snapshot, or a new file.`);
+  const lines = text.trim().split(/\r?\n/);
+  if (isWritten && !lines.every((line) => /^\|.*\|$/.test(line)))
+    throw new UsageError(
+      `${quote(file)} contains other text than an access table: keep the snapshot in a file of its own.`,
+    );
+  return rows;
 }
 
 /** As formatters of Markdown pad tables. */

@@ -9,7 +9,10 @@ export const replay: Command = {
   name: "replay",
   summary: "Decide the requests of a decision log again with another table, and show what would change.",
   words: ["FILE"],
-  options: { table: { value: "FILE", text: "the configuration to try, or its scope mappings alone" } },
+  options: {
+    table: { value: "FILE", text: "the configuration to try, or its scope mappings alone" },
+    partial: { text: "accept decisions that cannot be made again, if at least one can" },
+  },
   examples: [["decisions.ndjson --table new.json", "The lines that decisionLog has written."]],
   async run(given) {
     const [table, file = ""] = [given.text("table"), ...given.words];
@@ -23,6 +26,9 @@ export const replay: Command = {
     const { text, ...data } = await replayDecisions(lines, server);
     if (data.total === 0 && data.dropped === 0)
       throw new UsageError(`${quote(file)} contains no decision: pass the lines that decisionLog wrote.`);
-    return { isFinding: data.changed.length > 0 || data.broken > 0 || data.total === 0, data, text };
+    // A pipeline must not pass because nothing could be compared.
+    const isCompared = given.has("partial") ? data.undecidable < data.total : data.undecidable === 0;
+    const isFinding = data.changed.length > 0 || data.broken > 0 || data.total === 0 || !isCompared;
+    return { isFinding, data, text };
   },
 };

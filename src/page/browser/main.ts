@@ -1,4 +1,5 @@
 /** The script of the policy page. It decides with the code of the server, and sends nothing. */
+import { escapeHidden } from "../../runtime/printable.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
 import { readCaller } from "./caller.ts";
@@ -18,8 +19,8 @@ function explain(): void {
     return make("li", state, make("b", "", name), make("i", "", state), ...texts);
   });
   find("steps").replaceChildren(...steps);
-  find("answer").textContent = explanation.text.replace(/^.*\n *decision +/s, "");
-  find("text").textContent = explanation.text;
+  find("answer").textContent = escapeHidden(explanation.text.replace(/^.*\n *decision +/s, ""));
+  find("text").textContent = escapeHidden(explanation.text);
 }
 
 const table = createTable(policy, data, (method, path) => {
@@ -54,8 +55,8 @@ find("add").addEventListener("change", () => {
   showCaller();
 });
 
-document.title = data.title;
-document.querySelector("h1")?.append(data.title);
+document.title = escapeHidden(data.title);
+document.querySelector("h1")?.append(escapeHidden(data.title));
 find("summary").textContent = `${data.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
 const notes = [
   ...(data.authorization ? [] : ["Scopes are not checked: authorization is off."]),

@@ -1,0 +1,17 @@
+/** Reads a small body as text. */
+import { type Call } from "../adapters/handler.ts";
+
+const LIMITS = { maxBodyBytes: 65_536, bodyTimeoutMs: 10_000 };
+
+/** The text of a body, or the object that a parser has made of it; `undefined` if it is too large or slow. */
+export async function readText(
+  body: Call["body"],
+): Promise<string | Readonly<Record<string, unknown>> | undefined> {
+  const read = await body(LIMITS);
+  if (typeof read === "string") return undefined;
+  if (Buffer.isBuffer(read)) return read.toString();
+  const { parsed } = read;
+  if (typeof parsed === "string") return parsed;
+  if (parsed instanceof Uint8Array) return Buffer.from(parsed).toString();
+  return typeof parsed === "object" && parsed !== null ? { ...parsed } : undefined;
+}

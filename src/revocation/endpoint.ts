@@ -1,0 +1,99 @@
+/** A route for clients that revoke tokens (RFC 7009). */
+import { createHandler, type RouteHandler } from "../adapters/handler.ts";
+import { assertResourceServer } from "../adapters/misuse.ts";
+import { KeysUnavailableError, TokenRejectedError } from "../errors.ts";
+import { type ResourceServer } from "../resource-server.ts";
+import { type Answer } from "../response/refusal.ts";
+import { owned } from "../token/owned.ts";
+import { type Principal } from "../token/principal.ts";
+import { readText } from "./body-text.ts";
+
+/** The options of `revocationEndpoint`. */
+export interface RevocationEndpointOptions {
+  /**
+   * The scope whose holder may revoke the tokens of every user. Others may only revoke their own. Default:
+   * only the admin scope.
+   */
+  readonly all?: string;
+}
+
+const HEADERS = { "Cache-Control": "no-store" };
+const DONE: Answer = { status: 200, headers: HEADERS, body: "" };
+
+/** RFC 6749 section 5.2. */
+const refuse = (status: number, error: string, headers: Readonly<Record<string, string>> = {}): Answer => ({
+  status,
+  headers: { "Content-Type": "application/json", ...HEADERS, ...headers },
+  body: { error },
+});
+
+/**
+ * Creates the handler of a route that revokes the token in its form (`token=...`), with `server.revoke`. It
+ * answers 200 without a body, also for a token that is not valid (RFC 7009 section 2.2); 400 for a form
+ * without a token and for the token of another user; 503 if the store does not confirm it.
+ *
+ * The table protects it like any other route: `"POST /revoke": []`. It throws without `protect` in front, and
+ * for callers without a token. Fastify needs a parser for forms, such as `@fastify/formbody`.
+ *
+ * @throws TypeError for anything but a resource server
+ * @example
+ * ```ts
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { protect } from "scopegate/express";
+ * import { inMemoryRevocation, revocationEndpoint } from "scopegate/revocation";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   scopeMappings: { "POST /revoke": [] },
+ *   revocation: inMemoryRevocation(),
+ * });
+ * const app = express().use(protect(server));
+ * app.post("/revoke", revocationEndpoint(server, { all: "tokens:revoke" }));
+ * ```
+ */
+export function revocationEndpoint(
+  server: ResourceServer,
+  options: RevocationEndpointOptions = {},
+): RouteHandler<Promise<Response>> {
+  assertResourceServer(server, "revocationEndpoint");
+  return createHandler(server, "revocationEndpoint", async ({ verdict, body }) => {
+    const caller = verdict.principal;
+    if (!caller)
+      throw new Error("revocationEndpoint needs a caller with a token: write a rule that requires one.");
+    const token = readToken(await readText(body));
+    if (token === undefined) return refuse(400, "invalid_request");
+    try {
+      const principal = await server.authenticate(token);
+      if (!mayRevoke(caller, principal, options)) return refuse(400, "unauthorized_client");
+      await server.revoke({ token });
+      return DONE;
+    } catch (error) {
+      // A token that is not accepted needs no revocation.
+      if (error instanceof TokenRejectedError) return DONE;
+      if (error instanceof RangeError || error instanceof TypeError) throw error;
+      const retryAfter = error instanceof KeysUnavailableError ? "5" : "1";
+      return refuse(503, "temporarily_unavailable", { "Retry-After": retryAfter });
+    }
+  });
+}
+
+function mayRevoke(caller: Principal, principal: Principal, options: RevocationEndpointOptions): boolean {
+  const whose = owned(caller, options);
+  if (whose.kind === "owner") return whose.id === principal.userId && caller.issuer === principal.issuer;
+  return whose.kind === "all";
+}
+
+/** The only `token` of a form: with two, another server may read the other one. */
+function readToken(form: string | Readonly<Record<string, unknown>> | undefined): string | undefined {
+  if (form === undefined) return undefined;
+  const tokens: readonly unknown[] =
+    typeof form === "string"
+      ? new URLSearchParams(form).getAll("token")
+      : Object.hasOwn(form, "token")
+        ? [form["token"]]
+        : [];
+  const [token] = tokens;
+  return tokens.length === 1 && typeof token === "string" && token !== "" ? token : undefined;
+}

@@ -1,0 +1,103 @@
+/** Revocations that several processes share, through a stream in Redis. */
+import { type RedisClient } from "../redis/client.ts";
+import { withinLimit } from "../runtime/time-limit.ts";
+import { type RevocationStore } from "../token/revocation.ts";
+import { createReport, type RevocationEvent } from "./events.ts";
+import { Follower } from "./follower.ts";
+import { checkLimits, type RevocationLimits } from "./in-memory.ts";
+import { RevocationStream } from "./stream.ts";
+
+/** The options of `redisRevocation`. */
+export interface RedisRevocationOptions extends RevocationLimits {
+  /** The beginning of each key in Redis, in all processes that share it. Default: `"scopegate:revoked:"`. */
+  readonly prefix?: string;
+  /**
+   * For how long tokens are accepted by what is known while Redis is out of reach, in seconds. It is also how
+   * long `ready()` waits. Default: `30`.
+   */
+  readonly staleSeconds?: number;
+  /**
+   * After `staleSeconds`: `"refuse"` answers requests with a token with 503, `"accept"` goes on by what was
+   * known, so that tokens that were revoked since are accepted. Default: `"refuse"`.
+   */
+  readonly whenDown?: "refuse" | "accept";
+  /** How often Redis is asked for new revocations, in milliseconds. Default: `200`. */
+  readonly pollMs?: number;
+  /** Called when something happens to the store. Default: what needs attention becomes a process warning. */
+  readonly onEvent?: (event: RevocationEvent) => void;
+}
+
+/**
+ * Creates a store of revocations that several processes share: the option `revocation` of a server. Every
+ * process reads the stream and keeps its entries in memory, so that a request needs no round trip. A token is
+ * refused by all processes `pollMs` after `server.revoke` has returned, plus the time of one round trip.
+ *
+ * It connects to nothing: the client does, and its timeouts apply. Its timer does not keep the process alive.
+ *
+ * @throws TypeError for anything but a client of `redis` or `ioredis`, and for an option that is not valid
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { redisRevocation } from "scopegate/revocation";
+ * import { Redis } from "ioredis";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   revocation: redisRevocation(new Redis(process.env.REDIS_URL!)),
+ * });
+ * await server.ready(); // all earlier revocations are known
+ * await server.revoke({ sessionId: "s1" });
+ * ```
+ */
+export function redisRevocation(client: RedisClient, options: RedisRevocationOptions = {}): RevocationStore {
+  const { prefix = "scopegate:revoked:", staleSeconds = 30, whenDown = "refuse", pollMs = 200 } = options;
+  for (const [name, value] of Object.entries({ staleSeconds, pollMs }))
+    if (!Number.isFinite(value) || value <= 0)
+      throw new TypeError(`\`${name}\` must be a number greater than 0.`);
+  if (!["refuse", "accept"].includes(whenDown))
+    throw new TypeError('`whenDown` must be "refuse" or "accept".');
+  const limits = checkLimits(options);
+  const report = createReport(options.onEvent);
+  const follower = new Follower(new RevocationStream(client, prefix), limits, { pollMs, report });
+  const staleMs = staleSeconds * 1000;
+  let isStale = false;
+
+  const isCurrent = () => follower.sinceReadMs() < staleMs;
+  const watch = setInterval(() => {
+    if (isStale === !isCurrent()) return;
+    isStale = !isStale;
+    if (isStale) report({ type: "stale", whenDown });
+  }, pollMs).unref();
+  follower.start();
+
+  const { revoked } = follower;
+  return {
+    keepSeconds: limits.keepSeconds,
+    isRevoked(principal) {
+      if (isCurrent() ? follower.readAt : whenDown === "accept") return revoked.isRevoked(principal);
+      if (isCurrent()) return follower.firstRead.then(() => revoked.isRevoked(principal));
+      throw new Error("The revocation store is out of reach.", { cause: follower.fault });
+    },
+    add: (entries) => follower.add(entries),
+    ready: () => withinLimit(follower.firstRead, "The first read of the revocation store", staleMs),
+    status() {
+      const { fault: cause, readAt } = follower;
+      const isServing = readAt ? isCurrent() || whenDown === "accept" : !isCurrent() && whenDown === "accept";
+      const isLate = cause !== undefined || !isCurrent() || follower.sinceReadMs() > LATE_MS + 2 * pollMs;
+      return {
+        state: !isServing ? "unavailable" : isLate ? "degraded" : "ok",
+        entries: revoked.size,
+        ...(readAt && { readAt }),
+        ...(cause !== undefined && { cause }),
+      };
+    },
+    close() {
+      clearInterval(watch);
+      follower.close();
+    },
+  };
+}
+
+/** An answer that takes longer is reported by `status`. */
+const LATE_MS = 1_000;

@@ -1,0 +1,118 @@
+/** The handler of one route, behind the guard of each host on a real port. */
+import { getRequestListener } from "@hono/node-server";
+import Router from "@koa/router";
+import express4 from "express4";
+import express5 from "express";
+import fastify4 from "fastify4";
+import fastify5 from "fastify";
+import { Hono } from "hono";
+import Koa from "koa";
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo } from "node:net";
+import { type ResourceServer } from "scopegate";
+import * as forExpress from "scopegate/express";
+import * as forFastify from "scopegate/fastify";
+import * as forFetch from "scopegate/fetch";
+import * as forHono from "scopegate/hono";
+import * as forKoa from "scopegate/koa";
+import * as forNode from "scopegate/node";
+import { type RouteHandler } from "../../src/adapters/handler.ts";
+import { listen } from "./http.ts";
+
+const closing: (() => Promise<unknown>)[] = [];
+export async function closeAll(): Promise<void> {
+  for (const close of closing.splice(0)) await close();
+}
+export async function start(listener: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(listener));
+  closing.push(close);
+  return port;
+}
+const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
+  const listener = getRequestListener(handle);
+  return (request, response) => void listener(request, response);
+};
+interface FastifyApplication {
+  listen(where: { port: number; host: string }): Promise<unknown>;
+  close(): Promise<unknown>;
+  readonly server: { address(): unknown };
+}
+async function startFastify(app: FastifyApplication): Promise<number> {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  closing.push(() => app.close());
+  return (app.server.address() as AddressInfo).port;
+}
+
+/** The handler of `pageHandler`, or of an endpoint. */
+export type Handler = RouteHandler<Response> | RouteHandler<Promise<Response>>;
+type Open = (handler: RouteHandler<Response>, guard?: ResourceServer) => Promise<number>;
+
+/** Forms, and security events as strings. */
+function withParsers<App extends object>(app: App): App {
+  const add = Reflect.get(app, "addContentTypeParser") as (...values: readonly unknown[]) => unknown;
+  for (const type of ["application/x-www-form-urlencoded", "application/secevent+jwt"])
+    add.call(
+      app,
+      type,
+      { parseAs: "string" },
+      (_: unknown, body: string, done: (...values: unknown[]) => void) => done(null, body),
+    );
+  return app;
+}
+
+/** Starts an application of each host with one route. */
+export const hostsOf = (method: "get" | "post", path: string): Readonly<Record<string, Open>> => ({
+  "Express 5": (handler, guard) => {
+    const app = express5();
+    if (guard) app.use(forExpress.protect(guard));
+    return start(app[method](path, handler));
+  },
+  "Express 4": (handler, guard) => {
+    const app = express4();
+    if (guard) app.use(forExpress.protect(guard));
+    return start(app[method](path, handler));
+  },
+  Koa: (handler, guard) => {
+    const app = new Koa().on("error", () => undefined);
+    if (guard) app.use(forKoa.protect(guard));
+    const listener = app.use(new Router()[method](path, handler).routes()).callback();
+    return start((request, response) => void listener(request, response));
+  },
+  async "Fastify 5"(handler, guard) {
+    const app = fastify5();
+    if (guard) await app.register(forFastify.protect(guard));
+    return startFastify(withParsers(app)[method](path, handler));
+  },
+  async "Fastify 4"(handler, guard) {
+    const app = fastify4();
+    if (guard) await app.register(forFastify.protect(guard));
+    return startFastify(withParsers(app)[method](path, handler));
+  },
+  Hono: (handler, guard) => {
+    const app = new Hono().onError((_, c) => c.body(null, 500));
+    if (guard) app.use(forHono.protect(guard));
+    return start(listenerOf(app[method](path, handler).fetch));
+  },
+  Fetch: (handler, guard) => {
+    const fail = (): Response => new Response(null, { status: 500 });
+    const unguarded = (request: Request): Promise<Response> =>
+      Promise.resolve(request)
+        .then((one) => handler(one))
+        .catch(fail);
+    return start(listenerOf(guard ? forFetch.withScopes(guard, handler) : unguarded));
+  },
+  Node: (handler, one) => {
+    const guard = one && forNode.protect(one);
+    const serve = async (...[request, response]: Parameters<RequestListener>): Promise<void> => {
+      try {
+        if (!guard || (await guard(request, response))) {
+          const answered: unknown = Reflect.apply(handler, undefined, [request, response]);
+          await answered;
+        }
+      } catch {
+        response.writeHead(500).end();
+      }
+    };
+    return start((request, response) => void serve(request, response));
+  },
+});
