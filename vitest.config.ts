@@ -14,7 +14,7 @@ export default defineConfig({
         replacement: source("adapters/$1/index.ts"),
       },
       {
-        find: /^scopegate\/(api-keys|mcp|openapi|otel|page|replay|revocation|testing)$/,
+        find: /^scopegate\/(api-keys|introspection|mcp|openapi|otel|page|replay|revocation|testing)$/,
         replacement: source("$1/index.ts"),
       },
     ],
@@ -28,7 +28,7 @@ export default defineConfig({
       "test/mcp/{clients,hostile}.test.ts",
       "test/cli/packed/**",
       "test/examples/programs.test.ts",
-      "test/page/**",
+      "test/cluster/**",
     ],
     // The library has no global state, so test files can share an environment. Loading frameworks once saves
     // a third of the time.

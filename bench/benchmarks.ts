@@ -4,6 +4,7 @@ import { hostile } from "./hostile.ts";
 import { mcp } from "./mcp.ts";
 import { memory } from "./memory.ts";
 import { requests } from "./requests.ts";
+import { revocation } from "./revocation.ts";
 import { routes } from "./routes.ts";
 import { servers } from "./servers.ts";
 import { verify } from "./verify.ts";
@@ -16,6 +17,7 @@ export const BENCHMARKS: readonly Benchmark[] = [
   requests,
   servers,
   mcp,
+  revocation,
   memory,
   footprint,
 ];

@@ -73,6 +73,7 @@ const answerAsIssuer = (url: string, init?: RequestInit): Promise<Response> =>
 beforeAll(() => {
   writeSnippets();
   vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+  vi.stubEnv("INTROSPECTION_SECRET", "secret");
   vi.stubGlobal("fetch", answerAsIssuer);
 });
 afterAll(() => {

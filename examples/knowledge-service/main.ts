@@ -1,4 +1,4 @@
-/** `npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--port N]` */
+/** `npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--store URL] [--port N]` */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { AuditError, ConfigurationError, KeysUnavailableError } from "scopegate";
@@ -11,14 +11,16 @@ import {
 import { renderDecision } from "./decision-log.ts";
 import { openDevelopmentIssuer, type Role, ROLES } from "./development-issuer.ts";
 import { type Framework, FRAMEWORKS, startService } from "./service.ts";
+import { openStore } from "./store.ts";
 
 const USAGE =
-  "Usage: npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--port N]";
+  "Usage: npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--store URL] [--port N]";
 
 interface Arguments {
   readonly framework: Framework;
   readonly config: string | undefined;
   readonly discovered: DiscoveredIssuer | undefined;
+  readonly store: string | undefined;
   readonly port: number;
 }
 
@@ -29,6 +31,7 @@ function readArguments(): Arguments {
       config: { type: "string" },
       issuer: { type: "string" },
       audience: { type: "string" },
+      store: { type: "string" },
       port: { type: "string" },
     },
   });
@@ -38,27 +41,32 @@ function readArguments(): Arguments {
     throw new TypeError(`Unknown arguments: ${positionals.join(" ")}`);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new TypeError("--port must be a number from 0 to 65535");
-  const { config, issuer, audience } = values;
+  const { config, issuer, audience, store } = values;
   if (issuer !== undefined && config !== undefined)
     throw new TypeError("--issuer cannot be combined with --config");
   if (issuer === undefined && audience !== undefined) throw new TypeError("--audience requires --issuer");
   const discovered = issuer === undefined ? undefined : { issuer, audience };
-  return { framework: framework as Framework, config, discovered, port };
+  return { framework: framework as Framework, config, discovered, store, port };
 }
 
-async function run({ framework, config, discovered, port }: Arguments): Promise<void> {
+async function run({ framework, config, discovered, store, port }: Arguments): Promise<void> {
   // The private key of the development issuer is readable on disk, so it is only used with the shipped
   // configuration.
   const issuer = config === undefined && !discovered ? openDevelopmentIssuer() : undefined;
   const options = discovered
     ? configurationFor(discovered)
     : loadConfiguration(config === undefined ? shippedConfiguration : resolve(config));
+  const { revocation, close } = await openStore(store);
   const service = await startService(
     framework,
-    { ...options, onDecision: (decision, request) => console.log(renderDecision(decision, request)) },
+    {
+      ...options,
+      revocation,
+      onDecision: (decision, request) => console.log(renderDecision(decision, request)),
+    },
     port,
   );
-  stopOnSignal(service.close);
+  stopOnSignal(() => service.close().finally(close));
   console.log(`The knowledge service listens on ${service.url} (${framework}).`);
   console.log(service.audit.ok ? `${service.audit.summary}.` : service.audit.text);
   if (discovered) console.log(`It accepts tokens of ${discovered.issuer} for ${String(options.audience)}.`);

@@ -1,13 +1,11 @@
+import { owned, type Principal } from "scopegate";
 import { describeKnowledge, type KnowledgeConfiguration } from "./knowledge.ts";
 import { isProblem } from "./problem.ts";
 import { createResources, type Resources } from "./resources.ts";
 import { createSessions, type Sessions } from "./sessions.ts";
 
 /** The part of a principal that the operations need. */
-export interface Caller {
-  readonly userId?: string | undefined;
-  resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
-}
+export type Caller = Pick<Principal, "userId" | "scopes" | "has" | "resourceIds">;
 
 export interface OperationInput {
   readonly caller: Caller | undefined;
@@ -62,16 +60,16 @@ function resourceOperations(resources: Resources): readonly Operation[] {
 function sessionOperations(sessions: Sessions): readonly Operation[] {
   const id = parameter("session_id");
   return [
-    guarded("GET", "/sessions", (_, { userId }) => answer(200, sessions.list(userId))),
+    guarded("GET", "/sessions", (_, caller) => answer(200, sessions.list(owned(caller)))),
     guarded("POST", "/sessions", ({ body }, { userId }) => answer(201, sessions.create(userId, body))),
-    guarded("GET", "/sessions/:session_id", (input, { userId }) =>
-      answer(200, sessions.read(userId, id(input))),
+    guarded("GET", "/sessions/:session_id", (input, caller) =>
+      answer(200, sessions.read(owned(caller), id(input))),
     ),
-    guarded("PATCH", "/sessions/:session_id", (input, { userId }) =>
-      answer(200, sessions.rename(userId, id(input), input.body)),
+    guarded("PATCH", "/sessions/:session_id", (input, caller) =>
+      answer(200, sessions.rename(owned(caller), id(input), input.body)),
     ),
-    guarded("DELETE", "/sessions/:session_id", (input, { userId }) =>
-      answer(204, sessions.delete(userId, id(input))),
+    guarded("DELETE", "/sessions/:session_id", (input, caller) =>
+      answer(204, sessions.delete(owned(caller), id(input))),
     ),
   ];
 }

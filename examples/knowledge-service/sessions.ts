@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
+import { type Ownership } from "scopegate";
 import { isProblem, problem, type Problem } from "./problem.ts";
 
 export interface Session {
@@ -8,15 +9,15 @@ export interface Session {
   readonly user_id: string;
 }
 
-/** The sessions of all users. Each operation only sees those of one user. An empty user id counts as none. */
+/** The sessions of all users. Each operation only sees those that its caller may see. */
 export interface Sessions {
   readonly size: number;
   create(userId: string | undefined, body: unknown): Session | Problem;
-  list(userId: string | undefined): readonly Session[] | Problem;
-  read(userId: string | undefined, id: string): Session | Problem;
-  rename(userId: string | undefined, id: string, body: unknown): Session | Problem;
+  list(whose: Ownership): readonly Session[] | Problem;
+  read(whose: Ownership, id: string): Session | Problem;
+  rename(whose: Ownership, id: string, body: unknown): Session | Problem;
   /** Deletes a session and returns it. */
-  delete(userId: string | undefined, id: string): Session | Problem;
+  delete(whose: Ownership, id: string): Session | Problem;
 }
 
 /** With the `u` flag the limit counts characters rather than UTF-16 code units. */
@@ -32,10 +33,10 @@ export function createSessions(): Sessions {
   };
 
   /** Returns the same 404 for another user's session as for an unknown one, so that ids cannot be probed. */
-  const read = (userId: string | undefined, id: string): Session | Problem => {
-    if (!userId) return ownerless();
+  const read = (whose: Ownership, id: string): Session | Problem => {
+    if (whose.kind === "none") return ownerless();
     const session = sessions.get(id);
-    return session?.user_id === userId ? session : problem(404, "No session has this id.");
+    return session && isVisible(session, whose) ? session : problem(404, "No session has this id.");
   };
 
   return {
@@ -48,24 +49,27 @@ export function createSessions(): Sessions {
       if (typeof name !== "string") return name;
       return save({ session_id: randomUUID(), name, user_id: userId });
     },
-    list(userId) {
-      if (!userId) return ownerless();
-      return [...sessions.values()].filter((session) => session.user_id === userId);
+    list(whose) {
+      if (whose.kind === "none") return ownerless();
+      return [...sessions.values()].filter((session) => isVisible(session, whose));
     },
     read,
-    rename(userId, id, body) {
-      const session = read(userId, id);
+    rename(whose, id, body) {
+      const session = read(whose, id);
       if (isProblem(session)) return session;
       const name = readName(body);
       return typeof name === "string" ? save({ ...session, name }) : name;
     },
-    delete(userId, id) {
-      const session = read(userId, id);
+    delete(whose, id) {
+      const session = read(whose, id);
       if (!isProblem(session)) sessions.delete(id);
       return session;
     },
   };
 }
+
+const isVisible = ({ user_id }: Session, whose: Ownership): boolean =>
+  whose.kind === "all" || (whose.kind === "owner" && whose.id === user_id);
 
 function readName(body: unknown): string | Problem {
   const parsed = sessionBodySchema.safeParse(body);

@@ -22,8 +22,10 @@ export type Framework = keyof typeof FRAMEWORKS;
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
   const found = recognize([server]);
-  const uncalled = found
-    ? ` ${FRAMEWORKS[found].name} calls ${caller} itself: write ${FRAMEWORKS[found].line}, with the parentheses.`
+  const line = found ? FRAMEWORKS[found].line.replace("protect(", `${caller}(`) : "";
+  const isKnown = found && (caller === "protect" || line.includes(`${caller}(`));
+  const uncalled = isKnown
+    ? ` ${FRAMEWORKS[found].name} calls ${caller} itself: write ${line}, with the parentheses.`
     : "";
   throw new TypeError(
     `${caller} takes the resource server itself, not a copy of it: write ${caller}(createResourceServer({ ... })).${uncalled}`,
@@ -41,10 +43,11 @@ export function assertNoOptions(options: NoOptions, known = "It takes none.", ca
 /** Options with their defaults: `true` or `false`, and whole numbers of 1 or more. */
 export function readOptions<Options extends object>(
   caller: string,
-  given: object,
+  given: unknown,
   defaults: Options,
 ): Options {
-  if (Object(given) !== given) throw new TypeError(`${caller} takes its options as an object.`);
+  if (typeof given !== "object" || given === null)
+    throw new TypeError(`${caller} takes its options as an object.`);
   const options = Object.entries(given).filter(([, value]) => value !== undefined);
   for (const [name, value] of options as readonly (readonly [string, unknown])[]) {
     const known = `Write ${JSON.stringify(defaults)}.`;

@@ -47,7 +47,7 @@ export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSigna
     return value.json;
   } catch (cause) {
     if (cause instanceof FetchError) throw cause;
-    const code = attempt(() => codeOf(cause) ?? codeOf((cause as ErrorLike).cause));
+    const code = errorCodeOf(cause);
     throw new FetchError(
       url,
       `cannot be fetched${code === undefined ? "" : ` (${code})`}.`,
@@ -79,7 +79,13 @@ async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promis
   throw new FetchError(url, `redirected more than ${MAX_REDIRECTS} times.`);
 }
 
-async function readText(url: string, { body }: Response, signal: AbortSignal): Promise<string> {
+/** Reads a body as UTF-8. @throws FetchError for more than `maxBytes`; another error if reading fails */
+export async function readText(
+  url: string,
+  { body }: Response,
+  signal: AbortSignal,
+  maxBytes = MAX_BYTES,
+): Promise<string> {
   if (!body) return "";
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
   // An exception in a listener of the signal would end the process.
@@ -93,7 +99,7 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
       // An empty chunk counts as one byte: an endless series of empty chunks would never let a timer run.
       size += Math.max(Buffer.byteLength(part.value), 1);
-      if (size > MAX_BYTES) throw new FetchError(url, `returned more than ${MAX_BYTES} bytes.`);
+      if (size > maxBytes) throw new FetchError(url, `returned more than ${maxBytes} bytes.`);
       chunks.push(part.value);
     }
     // After an abort the text is incomplete, but it may still parse as JSON.
@@ -106,7 +112,7 @@ async function readText(url: string, { body }: Response, signal: AbortSignal): P
 }
 
 /** Frees the connection of a response that is not read. */
-function discard(body: Response["body"]): void {
+export function discard(body: Response["body"]): void {
   attempt(() => void body?.cancel().catch(() => undefined));
 }
 
@@ -115,7 +121,10 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** An error code such as `ECONNREFUSED`. Everything else about an error stays in `cause`. */
+/** An error code such as `ECONNREFUSED`. Everything else about an error may contain parts of the request. */
+export const errorCodeOf = (error: unknown): string | undefined =>
+  attempt(() => codeOf(error) ?? codeOf((error as ErrorLike).cause));
+
 function codeOf(error: unknown): string | undefined {
   const code = (error as ErrorLike | null | undefined)?.code;
   return typeof code === "string" && /^\w{1,50}$/.test(code) ? code : undefined;

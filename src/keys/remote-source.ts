@@ -3,7 +3,7 @@ import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri, metadataUrlOf } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
-import { httpGet } from "./http-get.ts";
+import { defaultFetch } from "./http-request.ts";
 import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
 import { type KeySourceContext } from "./key-event.ts";
 import { type RemoteTiming } from "./key-age.ts";
@@ -39,12 +39,6 @@ export interface DiscoverySource extends RemoteOptions {
 }
 
 const DEFAULTS = { timeoutMs: 5_000, cooldownMs: 30_000, maxAgeMs: 600_000, staleMs: 3_600_000 };
-
-const platformFetch = globalThis.fetch;
-
-/** Uses the global `fetch` only if the program has replaced it, for example in its tests. */
-const defaultFetch: KeyFetch = (url, init) =>
-  globalThis.fetch === platformFetch ? httpGet(url, init) : globalThis.fetch(url, init);
 
 /** Creates the resolver of a remote set. Nothing is fetched before the first look-up. */
 export function createRemoteResolver(

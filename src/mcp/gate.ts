@@ -54,8 +54,12 @@ const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [] };
 
-export function createGate(server: ResourceServer, given: McpOptions): Gate {
-  const options = readOptions("protectMcp", given, DEFAULTS);
+export function createGate(server: ResourceServer, given: McpOptions, caller = "protectMcp"): Gate {
+  if (Object.hasOwn(Object(given) as object, "metadata"))
+    throw new TypeError(
+      `${caller} received unknown option \`metadata\`. Put metadata(server) of your adapter in front of it, and write the option \`resource\` of createResourceServer.`,
+    );
+  const options = readOptions(caller, given, DEFAULTS);
   const sessions = new Sessions();
 
   const refuse = (invalid: Invalid, raw: object): Answer => {

@@ -1,6 +1,6 @@
 import { isAccess } from "../adapters/fetch/access.ts";
 import { type FetchHandler } from "../adapters/fetch/index.ts";
-import { assertResourceServer } from "../adapters/misuse.ts";
+import { assertResourceServer, type Framework, recognize } from "../adapters/misuse.ts";
 import { withRole } from "../adapters/roles.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { createGate, type McpOptions } from "./gate.ts";
@@ -48,19 +48,21 @@ export function protectMcp(server: ResourceServer, options: McpOptions = {}): Mc
   const [express, koa] = [createExpressGate(server, gate), createKoaGate(server, gate)];
   const [hono, fetch] = [createHonoGate(server, gate), createFetchGate(server, gate)];
   const fastify = createFastifyGate(server, gate);
-  /** Recognizes the host by its arguments. The guard of Express throws for unknown ones, with the fix. */
-  const gateFor = (first: object, second: unknown): object => {
-    if ("addHook" in first) return fastify;
-    if ("newResponse" in first) return hono;
-    if ("originalUrl" in first && typeof second === "function") return koa;
-    return second === undefined ? fetch : express;
+  const gates: Partial<Record<Framework, object>> = { express, koa, hono, fetch, fastify };
+  const enter = (...given: readonly unknown[]): unknown => {
+    const host = recognize(given);
+    const isPlaced = host === "fetch" || given.slice(1).some((one) => typeof one === "function");
+    const gate = host && isPlaced ? gates[host] : undefined;
+    if (!gate) throw new TypeError(MISPLACED);
+    return Reflect.apply(gate as () => unknown, undefined, given);
   };
-  const enter = (...given: readonly [object, unknown, unknown]): unknown =>
-    Reflect.apply(gateFor(given[0], given[1]) as () => unknown, undefined, given);
   // Without this mark, Fastify encapsulates the plugin, which would then guard only its own routes.
   Object.defineProperty(enter, Symbol.for("skip-override"), { value: true });
   return withRole("guard", enter as McpGate);
 }
+
+const MISPLACED =
+  "protectMcp was called in the wrong place: write app.use(protectMcp(server)) in Express, Koa and Hono, app.register(protectMcp(server)) in Fastify, and withMcp(server, handler) for the Fetch standard.";
 
 /**
  * Puts `protectMcp` in front of a handler of the Fetch standard, and remembers who starts a session. The
@@ -86,7 +88,7 @@ export function withMcp<Rest extends readonly unknown[] = readonly unknown[]>(
   assertResourceServer(server, "withMcp");
   if (typeof (handler as unknown) !== "function")
     throw new TypeError("withMcp takes a handler: write withMcp(server, (request, access) => ...).");
-  const guard = createFetchGate(server, createGate(server, options));
+  const guard = createFetchGate(server, createGate(server, options, "withMcp"));
   return async (request, ...rest) => {
     const access = await guard(request);
     return isAccess(access) ? access.respond(await handler(request, access, ...rest)) : access;

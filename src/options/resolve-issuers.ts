@@ -61,7 +61,7 @@ function resolveIssuer(
   when: WhenOptions,
   report: Report,
 ): readonly IssuerConfiguration[] {
-  const { issuer, now = Date.now, onKeyEvent = warn } = options;
+  const { issuer, now = Date.now, onKeyEvent } = options;
   const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
   const audience = when(["audience", "serviceId", "verifyAudience", "resource"], () =>
     resolveAudience(options, path, report),
@@ -74,11 +74,7 @@ function resolveIssuer(
       issuer,
       now,
       path: options.keys ? [...path, "keys"] : path,
-      onKeyEvent: (given) => {
-        const event = issuer === undefined ? given : { ...given, issuer };
-        notify(onKeyEvent, event);
-        if (KEYS_CHANNEL.hasSubscribers) publish(KEYS_CHANNEL, event);
-      },
+      onKeyEvent: keyEventsOf(issuer, onKeyEvent),
     };
     return resolveKeySource(source, context, report);
   });
@@ -93,6 +89,18 @@ function resolveIssuer(
   const token = { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times };
   return [{ keys, token, principal: { scopeSources, userIdClaim, sessionIdClaim } }];
 }
+
+/** Passes the events of an issuer's keys to a hook and to the channel. */
+export const keyEventsOf =
+  (
+    issuer: string | undefined,
+    onKeyEvent: (event: KeyEvent) => void = warn,
+  ): KeySourceContext["onKeyEvent"] =>
+  (given) => {
+    const event = issuer === undefined ? given : { ...given, issuer };
+    notify(onKeyEvent, event);
+    if (KEYS_CHANNEL.hasSubscribers) publish(KEYS_CHANNEL, event);
+  };
 
 /** The options of the server, without the scope claims if the issuer names its own. */
 function withoutOverridden(

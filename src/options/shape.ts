@@ -80,7 +80,7 @@ const tokens = {
 } satisfies Record<keyof Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">, z.core.$ZodType>;
 
 /** For `undefined` the server's option would apply, which may accept more tokens: it must be omitted. */
-const exactOptional = (shape: Readonly<Record<string, z.core.$ZodType>>) =>
+export const exactOptional = (shape: Readonly<Record<string, z.core.$ZodType>>) =>
   Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, z.exactOptional(type)]));
 const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
 

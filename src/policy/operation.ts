@@ -65,10 +65,7 @@ export function findOperationMistake(
       hint: "Remove it: the rule of the transport, such as `* /mcp`, decides it.",
     };
   if (named === undefined)
-    return {
-      message: `\`${method}\` is not a method of MCP clients.`,
-      hint: suggest(method, [...METHODS.keys()], FORM),
-    };
+    return { message: `\`${method}\` is not a method of MCP clients.`, hint: findMethod(text, name) };
   if (!named && name !== undefined)
     return { message: `\`${method}\` has no name.`, hint: `Write \`MCP ${method}\`.` };
   if (named && (name === undefined || name === ""))
@@ -83,6 +80,16 @@ export function findOperationMistake(
       hint: "Write the whole name without `*`, or `*` alone for every name.",
     };
   return undefined;
+}
+
+/** A name in front of `text` with other separators, or the nearest method with a name, or without one. */
+function findMethod(text: string, name: string | undefined): string {
+  const [found] = [...METHODS.keys()].filter(
+    (one) => isNamed(one) && new RegExp(`^${one.replace("/", "[ ./:]")}[./: ]`).test(text),
+  );
+  if (found !== undefined) return `Write \`MCP ${found} ${text.slice(found.length + 1)}\`.`;
+  const known = [...METHODS.keys()].filter((one) => isNamed(one) === (name !== undefined));
+  return suggest(methodOf(text), known, FORM);
 }
 
 /** A rule, and the arguments that its scopes name. */

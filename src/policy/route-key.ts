@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import { type Report, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { findOperationMistake, hasArguments } from "./operation.ts";
+import { findOperationMistake, hasArguments, isNamed, methodOf } from "./operation.ts";
 import { type Pattern } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
 
@@ -20,8 +20,12 @@ export function parseRouteKey(
   report: Report,
 ): RouteKey | undefined {
   if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperationKey(key, path, report);
-  if (!/^\S+ \S+$/.test(key)) {
-    report({ code: "route_key_invalid", path, message: "is not a route key.", hint: FORM });
+  // An operation of MCP in another form: `mcp tools/call search`, `POST tools/call search`.
+  const [, operation = ""] = /^(?:\w+[ :])?([a-z].*)$/i.exec(key) ?? [];
+  const isOperation = isNamed(methodOf(operation)) !== undefined;
+  if (isOperation || !/^\S+ \S+$/.test(key)) {
+    const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : FORM;
+    report({ code: "route_key_invalid", path, message: "is not a route key.", hint });
     return undefined;
   }
   const space = key.indexOf(" ");

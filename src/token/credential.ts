@@ -31,6 +31,8 @@ const BEARER = "bearer ";
 export const authorizationOf = (token: string): string => BEARER + token;
 
 const TOKEN = /^[\w\-.~+/]+=*$/;
+/** Whether a token has the syntax of RFC 6750 section 2.1. */
+export const hasTokenSyntax = (token: string): boolean => TOKEN.test(token);
 
 /** Credentials of another scheme (RFC 9110 section 11.4): a scheme, and something after it. */
 const OTHER_SCHEME = /^[\w!#$%&'*+\-.^`|~]{1,64} {1,64}\S/i;
@@ -98,7 +100,8 @@ function readField(field: string, maxTokenBytes: number): Credential {
  * Reports whether a rejected token of the header has the wrong syntax. Called last, because checking every
  * character is slower than finding a cached token, and an accepted token always has the right syntax.
  */
-export const isMalformed = ({ token, source }: Token): boolean => source === "header" && !TOKEN.test(token);
+export const isMalformed = ({ token, source }: Token): boolean =>
+  source === "header" && !hasTokenSyntax(token);
 
 /** A second cookie of the same name (RFC 6265 section 4.2.1) may be from an attacker on a sibling domain. */
 function readCookie(cookie: string | undefined, name: string, maxTokenBytes: number): Credential {

@@ -36,7 +36,10 @@ export interface OwnedOptions {
  * console.log(sessionsOf.name);
  * ```
  */
-export function owned(principal: Principal | undefined, options: OwnedOptions = {}): Ownership {
+export function owned(
+  principal: Pick<Principal, "userId" | "scopes" | "has"> | undefined,
+  options: OwnedOptions = {},
+): Ownership {
   if (!principal) return { kind: "none" };
   // A polluted prototype must not open the things of every owner.
   const all = Object.hasOwn(options, "all") ? options.all : undefined;

@@ -1,12 +1,9 @@
 /** The metadata of a resource server (RFC 9728), in front of the guard of each adapter. */
-import { getRequestListener } from "@hono/node-server";
 import express4 from "express4";
 import express5 from "express";
 import fastify5 from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
 import { afterEach, describe, expect, it } from "vitest";
 import { type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
@@ -15,7 +12,8 @@ import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
-import { ask, listen } from "../support/http.ts";
+import { closeAll, listenerOf, start, startFastify } from "../support/hosts.ts";
+import { ask } from "../support/http.ts";
 import { createServer as createResourceServer } from "../support/resource-servers.ts";
 
 const ID = "https://api.example/mcp";
@@ -25,20 +23,7 @@ const server = createResourceServer({
 });
 const PATH = "/.well-known/oauth-protected-resource/mcp";
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-async function start(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-
-const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
-  const listener = getRequestListener(handle);
-  return (request, response) => void listener(request, response);
-};
+afterEach(closeAll);
 
 const HOSTS: Readonly<Record<string, (server: ResourceServer) => Promise<number>>> = {
   "Express 5": (one) => start(express5().use(forExpress.metadata(one), forExpress.protect(one))),
@@ -51,9 +36,7 @@ const HOSTS: Readonly<Record<string, (server: ResourceServer) => Promise<number>
     const app = fastify5();
     await app.register(forFastify.metadata(one));
     await app.register(forFastify.protect(one));
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    closing.push(() => app.close());
-    return (app.server.address() as AddressInfo).port;
+    return startFastify(app);
   },
   Hono: (one) => {
     const app = new Hono().use(forHono.metadata(one)).use(forHono.protect(one));

@@ -148,7 +148,7 @@ describe("the selection of a knowledge base", () => {
 
 describe("GET /knowledge/config", () => {
   const operation = createOperations(knowledge).find(({ pattern }) => pattern === "/knowledge/config");
-  const caller = { resourceIds: () => new Set<string>() };
+  const caller = { resourceIds: () => new Set<string>(), scopes: [], has: () => false };
 
   it.each([
     ["db_id=archive", 200, "application/json"],

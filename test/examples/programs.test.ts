@@ -9,6 +9,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
+import { REDIS_URL } from "../support/redis.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
@@ -75,6 +76,14 @@ describe.concurrent("npm run demo", () => {
       expect(code).toBe(0);
     },
   );
+});
+
+describe.skipIf(!REDIS_URL)("npm run demo with --store", () => {
+  it("shows that another service refuses the revoked token", async () => {
+    const { code, out } = await readAll(run("demo", "express", "--store", REDIS_URL ?? ""));
+    expect(out).toMatch(/another service that shares the store -> 401 after \d+ ms/);
+    expect(code).toBe(0);
+  });
 });
 
 describe.concurrent("npm start", () => {

@@ -10,7 +10,7 @@ const knowledge = loadKnowledge();
 const operations = createOperations(knowledge);
 const routeOf = ({ method, pattern }: { method: string; pattern: string }) => `${method} ${pattern}`;
 
-const everyone: Caller = { userId: "ada", resourceIds: () => "all" };
+const everyone: Caller = { userId: "ada", resourceIds: () => "all", scopes: [], has: () => false };
 
 function perform(route: string, input: Partial<OperationInput> = {}) {
   const operation = operations.find((one) => routeOf(one) === route);
@@ -34,6 +34,8 @@ describe.each([
   const runRoute = `POST /${kind}/:${idName}/runs`;
   const only = (...visible: string[]): Caller => ({
     userId: "ada",
+    scopes: [],
+    has: () => false,
     resourceIds: (resource, action) =>
       resource === kind && action === "read" ? new Set(visible) : new Set<string>(ids),
   });
@@ -91,7 +93,7 @@ describe.each([
   });
 
   it("returns a run without a user id if the caller has none", () => {
-    const caller: Caller = { resourceIds: () => "all" };
+    const caller: Caller = { resourceIds: () => "all", scopes: [], has: () => false };
     const input = { caller, params: { [idName]: first }, body: { input: "" } };
     expect(perform(runRoute, input)).toMatchObject({ status: 201, body: { user_id: null } });
   });

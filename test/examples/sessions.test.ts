@@ -1,6 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { loadKnowledge } from "../../examples/knowledge-service/knowledge.ts";
-import { createOperations, type OperationOutput } from "../../examples/knowledge-service/operations.ts";
+import {
+  createOperations,
+  type OperationInput,
+  type OperationOutput,
+} from "../../examples/knowledge-service/operations.ts";
+import { createServer, issuer } from "../support/resource-servers.ts";
 
 const knowledge = loadKnowledge();
 
@@ -14,7 +19,8 @@ function createService() {
     (route: string, session_id = "", body?: unknown): OperationOutput => {
       const operation = operations.find(({ method, pattern }) => `${method} ${pattern}` === route);
       if (!operation) throw new Error(`No operation has the route ${route}.`);
-      const caller = { userId, resourceIds: () => "all" as const };
+      const base = { resourceIds: () => "all" as const, scopes: [], has: () => false };
+      const caller = userId === undefined ? base : { ...base, userId };
       return operation.run({ caller, params: { session_id }, query: new URLSearchParams(), body });
     };
   return { as, ada: as("ada"), bob: as("bob") };
@@ -154,5 +160,22 @@ describe("createOperations", () => {
     expect(names(other.ada)).toEqual([]);
     expect(one.ada("GET /public/stats").body).toMatchObject({ sessions: 1 });
     expect(other.ada("GET /public/stats").body).toMatchObject({ sessions: 0 });
+  });
+});
+
+describe("a caller with the admin scope", () => {
+  it("sees the sessions of every user, and a caller without a user id sees none", async () => {
+    const operations = createOperations(knowledge);
+    const run = (caller: OperationInput["caller"], route: string, body?: unknown) =>
+      operations
+        .find(({ method, pattern }) => `${method} ${pattern}` === route)
+        ?.run({ caller, params: {}, query: new URLSearchParams(), body });
+    const principalOf = async (claims: object) =>
+      createServer().authenticate(await issuer.token({ ...claims }));
+    run(await principalOf({ sub: "ada", scopes: ["sessions:write"] }), "POST /sessions", { name: "one" });
+    const admin = await principalOf({ scopes: ["platform:admin"] });
+    expect(run(admin, "GET /sessions")?.body).toMatchObject([{ name: "one", user_id: "ada" }]);
+    const nobody = await principalOf({ sub: undefined, scopes: ["sessions:read"] });
+    expect(run(nobody, "GET /sessions")?.status).toBe(403);
   });
 });

@@ -8,7 +8,7 @@ import { type AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
-import { operationsOf, protectMcp } from "scopegate/mcp";
+import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
 import { accessMatrix, createTestIssuer } from "scopegate/testing";
 import { ask, listen } from "../support/http.ts";
 
@@ -63,7 +63,37 @@ describe("protectMcp", () => {
     expect(text).toContain("The request can be read in more than one way.");
   });
 
-  it.each([null, 5])("refuses options that are no object: %j", (options) => {
+  it("names itself and not protect when a host calls it in the wrong way", () => {
+    const next = () => undefined;
+    const express = { headers: {}, originalUrl: "/" };
+    const uncalled = () => protectMcp(...([express, {}, next] as unknown as [never]));
+    expect(uncalled).toThrow("Express calls protectMcp itself: write app.use(protectMcp(server)), with");
+    const fetched = () => protectMcp(new Request("http://a/mcp") as never);
+    expect(fetched).toThrow(/write protectMcp\(createResourceServer\(\{ \.\.\. \}\)\)\.$/);
+    const node = { headers: {}, rawHeaders: [] };
+    const calls: readonly (readonly unknown[])[] = [
+      [node, {}],
+      [express, {}],
+      [{ req: {}, info: {} }],
+      [{}],
+      [],
+    ];
+    for (const given of calls)
+      expect(() => protectMcp(server)(...(given as [never]))).toThrow(
+        /^protectMcp was called in the wrong place/,
+      );
+  });
+
+  it("says where metadata and handlers belong", () => {
+    expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
+      "protectMcp received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
+    );
+    expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
+      "withMcp received unknown option `listFliter`. Did you mean `listFilter`?",
+    );
+  });
+
+  it.each([null, 5, () => undefined])("refuses options that are no object: %j", (options) => {
     expect(() => protectMcp(server, options as never)).toThrow("takes its options as an object");
   });
 });

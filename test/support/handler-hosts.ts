@@ -1,5 +1,4 @@
 /** The handler of one route, behind the guard of each host on a real port. */
-import { getRequestListener } from "@hono/node-server";
 import Router from "@koa/router";
 import express4 from "express4";
 import express5 from "express";
@@ -7,8 +6,7 @@ import fastify4 from "fastify4";
 import fastify5 from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
+import { type RequestListener } from "node:http";
 import { type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
@@ -17,31 +15,9 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { type RouteHandler } from "../../src/adapters/handler.ts";
-import { listen } from "./http.ts";
+import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
-const closing: (() => Promise<unknown>)[] = [];
-export async function closeAll(): Promise<void> {
-  for (const close of closing.splice(0)) await close();
-}
-export async function start(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-const listenerOf = (handle: (request: Request) => Response | Promise<Response>): RequestListener => {
-  const listener = getRequestListener(handle);
-  return (request, response) => void listener(request, response);
-};
-interface FastifyApplication {
-  listen(where: { port: number; host: string }): Promise<unknown>;
-  close(): Promise<unknown>;
-  readonly server: { address(): unknown };
-}
-async function startFastify(app: FastifyApplication): Promise<number> {
-  await app.listen({ port: 0, host: "127.0.0.1" });
-  closing.push(() => app.close());
-  return (app.server.address() as AddressInfo).port;
-}
+export { closeAll, start };
 
 /** The handler of `pageHandler`, or of an endpoint. */
 export type Handler = RouteHandler<Response> | RouteHandler<Promise<Response>>;

@@ -1,0 +1,97 @@
+/** Asks about tokens for one server, and remembers the answers. */
+import { BoundedMap } from "../runtime/bounded-map.ts";
+import { readClock } from "../runtime/clock.ts";
+import { estimateBytes } from "../runtime/estimate-bytes.ts";
+import { type Pending } from "../runtime/pending.ts";
+import { type OpaqueVerification } from "../token/opaque-tokens.ts";
+import { digestOf } from "../token/token-cache.ts";
+import { endOf } from "../token/verifier.ts";
+import { EndpointError } from "./endpoint.ts";
+
+interface LookupRules {
+  readonly maxEntries: number;
+  readonly maxAgeSeconds: number;
+  readonly negativeSeconds: number;
+  readonly now: () => number;
+  /** Asks the endpoint. Rejects if it does not say whether the token is active. */
+  readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
+}
+
+/** A result, and when it may be used, in milliseconds since the epoch. */
+interface Known {
+  readonly found: OpaqueVerification;
+  readonly since: number;
+  readonly until: number;
+}
+
+const COOLDOWN_MS = 1_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+const isCurrent = ({ since, until }: Known, now: number): boolean => now >= since && now < until;
+
+/** The tokens of one server, by their SHA-256. Of several requests with one token, one asks the endpoint. */
+export class Lookup {
+  readonly #rules: LookupRules;
+  readonly #active: BoundedMap<string, Known>;
+  /** Apart from the active ones: tokens that somebody invents must not replace them. */
+  readonly #others: BoundedMap<string, Known>;
+  readonly #pending = new Map<string, Promise<OpaqueVerification>>();
+  /** A failure that any other token would meet as well. */
+  #outage: Known | undefined;
+
+  constructor(rules: LookupRules) {
+    this.#rules = rules;
+    this.#active = new BoundedMap(rules.maxEntries, MAX_BYTES);
+    this.#others = new BoundedMap(rules.maxEntries);
+  }
+
+  /** Answers at once for a remembered token. */
+  verify(token: string): Pending<OpaqueVerification> {
+    const digest = digestOf(token);
+    const now = this.#now();
+    const known = this.#active.get(digest) ?? this.#others.get(digest);
+    if (known && isCurrent(known, now)) return known.found;
+    const pending = this.#pending.get(digest);
+    if (pending) return pending;
+    if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.found;
+    const asked = this.#ask(token, digest, now);
+    this.#pending.set(digest, asked);
+    return asked;
+  }
+
+  async #ask(token: string, digest: string, askedAt: number): Promise<OpaqueVerification> {
+    const { ask, maxAgeSeconds, negativeSeconds } = this.#rules;
+    try {
+      const found = await ask(token, digest);
+      // The age counts from the question: the token may be revoked while the endpoint answers.
+      if (found.kind === "verified")
+        this.#remember(digest, found, Math.min(askedAt + maxAgeSeconds * 1000, endOf(found.claims)));
+      else this.#remember(digest, found, this.#now() + negativeSeconds * 1000);
+      return found;
+    } catch (cause) {
+      const { concernsAll, retryAfterSeconds } = cause instanceof EndpointError ? cause : NO_FACTS;
+      const found = { kind: "unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) } as const;
+      const known = this.#remember(digest, found, this.#now() + COOLDOWN_MS);
+      // Only then: an error that one token causes must not refuse the tokens of others.
+      if (concernsAll) this.#outage = known;
+      return found;
+    } finally {
+      this.#pending.delete(digest);
+    }
+  }
+
+  #remember(digest: string, found: OpaqueVerification, until: number): Known {
+    const known = { found, since: this.#now(), until };
+    for (const map of [this.#active, this.#others]) {
+      map.delete(digest);
+      map.deleteOldest((old) => old.until <= known.since, 2);
+    }
+    if (found.kind === "verified") this.#active.set(digest, known, { own: estimateBytes(found.claims) });
+    else this.#others.set(digest, known);
+    return known;
+  }
+
+  readonly #now = (): number => readClock(this.#rules.now).getTime();
+}
+
+const NO_FACTS = { concernsAll: false, retryAfterSeconds: undefined };

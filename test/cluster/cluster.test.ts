@@ -1,0 +1,276 @@
+/** Three processes of the example under load, while tokens are revoked and Redis fails in every way. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Redis } from "ioredis";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createResourceServer, type ResourceServer, type RevocationTarget } from "scopegate";
+import { redisRevocation } from "scopegate/revocation";
+import { createIssuer } from "../support/issuer.ts";
+import { HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../support/redis-server.ts";
+import { type Load, startLoad, type Tracked } from "./load.ts";
+import { type Member, startMember } from "./members.ts";
+import { type Proxy, startProxy } from "./proxy.ts";
+
+const STALE_SECONDS = 3;
+const PER_KIND = 40;
+const issuer = createIssuer();
+
+interface Kind {
+  readonly name: string;
+  readonly targetOf: (tracked: Tracked, index: number) => RevocationTarget;
+  readonly claimsOf: (index: number) => object;
+}
+
+const KINDS: readonly Kind[] = [
+  { name: "tokens", targetOf: ({ token }) => ({ token }), claimsOf: (n) => ({ sub: "u0", jti: `t${n}` }) },
+  {
+    name: "users",
+    targetOf: (_, n) => ({ userId: `u${n}` }),
+    claimsOf: (n) => ({ sub: `u${n}`, jti: `u${n}` }),
+  },
+  {
+    name: "sessions",
+    targetOf: (_, n) => ({ sessionId: `s${n}` }),
+    claimsOf: (n) => ({ sub: "u0", session_id: `s${n}`, jti: `s${n}` }),
+  },
+];
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
+  const folder = mkdtempSync(join(tmpdir(), "scopegate-cluster-"));
+  const config = join(folder, "service.json");
+  let [primary, replica]: (RedisInstance | undefined)[] = [];
+  let proxy: Proxy;
+  let members: Member[] = [];
+  let operator: { readonly server: ResourceServer; readonly client: Redis };
+  let load: Load;
+  const pools = new Map<string, Tracked[]>();
+  const all: Tracked[] = [];
+  const heaps: number[] = [];
+
+  const heapOf = async (): Promise<number> => {
+    const each = await Promise.all(members.map((member) => member.heap()));
+    return each.reduce((sum, bytes) => sum + bytes, 0);
+  };
+
+  beforeAll(async () => {
+    const now = Math.floor(Date.now() / 1000);
+    const base = {
+      aud: "agents-prod",
+      iss: "https://login.example/",
+      iat: now - 60,
+      exp: now + 3600,
+      scopes: ["agents:read"],
+    };
+    for (const { name, claimsOf } of KINDS) {
+      const tokens = Array.from({ length: PER_KIND }, (_, index) =>
+        issuer.token({ ...base, ...claimsOf(index + 1) }),
+      );
+      pools.set(
+        name,
+        (await Promise.all(tokens)).map((token) => ({ token, revokedAt: undefined, isBeingRevoked: false })),
+      );
+    }
+    for (const pool of pools.values()) all.push(...pool);
+    writeFileSync(
+      config,
+      JSON.stringify({ service_id: "agents-prod", verification_keys: [issuer.publicPem] }),
+    );
+    primary = await startRedis();
+    proxy = await startProxy(primary.port);
+    const store = `redis://127.0.0.1:${proxy.port}?stale_seconds=${STALE_SECONDS}`;
+    members = await Promise.all([1, 2, 3].map(() => startMember(config, store)));
+    const client = new Redis(proxy.port, { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+    client.on("error", () => undefined);
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      revocation: redisRevocation(client, { staleSeconds: STALE_SECONDS, onEvent: () => undefined }),
+    });
+    await server.ready();
+    operator = { server, client };
+    load = startLoad(members, all, 6);
+  }, 60_000);
+
+  afterAll(async () => {
+    await load.stop();
+    await operator.server.close();
+    operator.client.disconnect();
+    await Promise.all(members.map((member) => member.stop()));
+    await proxy.close();
+    await replica?.remove();
+    await primary?.remove();
+    rmSync(folder, { recursive: true, force: true });
+  }, 60_000);
+
+  /** Revokes one token, one user and one session that are not revoked yet, again until the store confirms it. */
+  const revokeSome = async (count: number): Promise<void> => {
+    for (const { name, targetOf } of KINDS) {
+      const pool = pools.get(name) ?? [];
+      const fresh = pool.filter(({ revokedAt }) => revokedAt === undefined).slice(0, count);
+      for (const tracked of fresh) {
+        tracked.isBeingRevoked = true;
+        await operator.server.revoke(targetOf(tracked, pool.indexOf(tracked) + 1));
+        tracked.revokedAt = performance.now();
+      }
+    }
+  };
+
+  const statusesOf = (tracked: Tracked) =>
+    Promise.all(
+      members.map(async ({ url }) => {
+        const headers = { authorization: `Bearer ${tracked.token}` };
+        return (await fetch(`${url}/agents`, { headers })).status;
+      }),
+    );
+  const sample = () => all.find(({ isBeingRevoked }) => !isBeingRevoked) ?? fail();
+  const fail = (): never => {
+    throw new Error("All tokens are revoked.");
+  };
+  /** Waits until every process answers a valid token with a status. */
+  const untilAll = (status: number) =>
+    vi.waitFor(async () => expect(await statusesOf(sample())).toEqual([status, status, status]), {
+      timeout: 20_000,
+      interval: 50,
+    });
+  const expectNoMistake = () => {
+    expect(load.tally.late).toEqual([]);
+    expect(load.tally.wrong).toEqual([]);
+  };
+  /** What is revoked stays revoked, in a process that starts now as well. */
+  const expectAllRevoked = async () => {
+    const late = await startMember(config, `redis://127.0.0.1:${proxy.port}`);
+    try {
+      for (const { token, revokedAt } of all) {
+        if (revokedAt === undefined) continue;
+        const { status } = await fetch(`${late.url}/agents`, {
+          headers: { authorization: `Bearer ${token}` },
+        });
+        expect(status).toBe(401);
+      }
+    } finally {
+      await late.stop();
+    }
+  };
+
+  it("refuse every revoked token within a second, and no other token", async () => {
+    for (let round = 0; round < 8; round += 1) {
+      await revokeSome(1);
+      await pause(200);
+    }
+    await pause(1500);
+    expectNoMistake();
+    expect(load.tally.counts.get(200)).toBeGreaterThan(100);
+    expect(load.tally.counts.get(401)).toBeGreaterThan(10);
+    heaps.push(await heapOf());
+    const sorted = [...load.tally.delays].sort((a, b) => a - b);
+    console.log(
+      `Accepted after a revocation: ${sorted.length} requests, the last one ${Math.round(sorted.at(-1) ?? 0)} ms after it.`,
+    );
+  }, 60_000);
+
+  it("go on without Redis for `staleSeconds`, then answer 503, and recover with an empty Redis", async () => {
+    await primary?.stop();
+    load.isStoreDown = true;
+    await pause(1000);
+    expectNoMistake();
+    load.isOutage = true;
+    await untilAll(503);
+    await primary?.restart();
+    await untilAll(200);
+    load.isOutage = false;
+    load.isStoreDown = false;
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+    await expectAllRevoked();
+  }, 60_000);
+
+  it("restore a store that was flushed", async () => {
+    await operator.client.flushall();
+    await vi.waitFor(
+      async () => expect(await operator.client.xlen("scopegate:revoked:entries")).toBeGreaterThan(0),
+      {
+        timeout: 10_000,
+        interval: 20,
+      },
+    );
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+    await expectAllRevoked();
+  }, 60_000);
+
+  it("wait for a Redis that hangs for a short time, and answer 503 if it takes longer", async () => {
+    load.isStoreDown = true;
+    primary?.process().kill("SIGSTOP");
+    await pause(1000);
+    primary?.process().kill("SIGCONT");
+    await pause(500);
+    expectNoMistake();
+    load.isOutage = true;
+    primary?.process().kill("SIGSTOP");
+    await untilAll(503);
+    primary?.process().kill("SIGCONT");
+    await untilAll(200);
+    load.isOutage = false;
+    load.isStoreDown = false;
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+  }, 60_000);
+
+  it("answer 503 when the network is cut, and recover", async () => {
+    load.isStoreDown = true;
+    load.isOutage = true;
+    proxy.partition(true);
+    await untilAll(503);
+    proxy.partition(false);
+    await untilAll(200);
+    load.isOutage = false;
+    load.isStoreDown = false;
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+  }, 60_000);
+
+  it("write again what a replica did not know when it took over", async () => {
+    if (!primary) throw new Error("No primary.");
+    replica = await startRedis(primary);
+    const direct = new Redis(replica.port);
+    await vi.waitFor(async () => expect(await direct.xlen("scopegate:revoked:entries")).toBeGreaterThan(0), {
+      timeout: 10_000,
+      interval: 20,
+    });
+    // From here on, the replica gets nothing.
+    await direct.replicaof("NO", "ONE");
+    const before = await direct.xlen("scopegate:revoked:entries");
+    await revokeSome(2);
+    await pause(1000);
+    load.isStoreDown = true;
+    await primary.stop();
+    proxy.switchTo(replica.port);
+    await vi.waitFor(
+      async () => expect(await direct.xlen("scopegate:revoked:entries")).toBeGreaterThanOrEqual(before + 6),
+      { timeout: 10_000, interval: 20 },
+    );
+    load.isStoreDown = false;
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+    await expectAllRevoked();
+    direct.disconnect();
+  }, 60_000);
+
+  it("keep their heap flat", async () => {
+    heaps.push(await heapOf());
+    const [first = 0, last = 0] = heaps;
+    console.log(
+      `Heap of the three processes: ${[first, last].map((bytes) => (bytes / 1e6).toFixed(1)).join(" -> ")} MB.`,
+    );
+    expect(last).toBeLessThan(first * 1.2 + 5_000_000);
+    console.log(`Answers: ${JSON.stringify(Object.fromEntries(load.tally.counts))}.`);
+  }, 30_000);
+});
