@@ -40,6 +40,7 @@ export default [
   check("dist/otel.js", "otel alone", "15 kB", DEPENDENCIES),
   check("dist/openapi.js", "openapi alone", "40 kB", DEPENDENCIES),
   ...budget("page", "29.6 kB", "38.2 kB"),
+  check("dist/api-keys.js", "api-keys alone", "5.2 kB", DEPENDENCIES),
   ...budget("revocation", "52 kB", "67 kB"),
   check("dist/introspection.js", "introspection alone", "19.4 kB", DEPENDENCIES),
   check("dist/replay.js", "replay alone", "1.5 kB", DEPENDENCIES),

@@ -19,6 +19,7 @@ export default {
     page: "src/page/index.ts",
     revocation: "src/revocation/index.ts",
     replay: "src/replay/index.ts",
+    "api-keys": "src/api-keys/index.ts",
     introspection: "src/introspection/index.ts",
     testing: "src/testing/index.ts",
     cli: "src/cli/main.ts",

@@ -14,7 +14,7 @@ export default defineConfig({
         replacement: source("adapters/$1/index.ts"),
       },
       {
-        find: /^scopegate\/(introspection|mcp|openapi|otel|page|replay|revocation|testing)$/,
+        find: /^scopegate\/(api-keys|introspection|mcp|openapi|otel|page|replay|revocation|testing)$/,
         replacement: source("$1/index.ts"),
       },
     ],

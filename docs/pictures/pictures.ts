@@ -155,11 +155,11 @@ function drawClusters(): string {
   const processes = ["process 1", "process 2", "process 3"].flatMap((name, index) => {
     const y = 20 + index * 74;
     return [
-      box(index === 0 ? "good" : "box", { x: 420, y }, 190, 54),
+      box("box", { x: 420, y }, 190, 54),
       text(name, { x: 515, y: y + 23 }, "bold", "middle"),
       text("its set of entries", { x: 515, y: y + 42 }, "small", "middle"),
       arrow({ x: 280, y: 121 }, { x: 420, y: y + 27 }),
-      arrow({ x: 730, y: y + 27 }, { x: 610, y: y + 27 }),
+      line({ x: 610, y: y + 27 }, { x: 730, y: y + 27 }),
       text("requests", { x: 736, y: y + 31 }, "small"),
     ];
   });

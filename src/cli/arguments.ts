@@ -52,7 +52,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
       mistakes.push(`--${name} is written twice: write it once.`);
     else values.set(name, value === "" ? known : [...known, value ?? ""]);
   }
-  const missing = command.words.slice(words.length);
+  const missing = command.words.slice(words.length).filter((word) => !word.startsWith("["));
   const usage = `scopegate ${[command.name, ...command.words].join(" ")}`;
   if (missing.length > 0) mistakes.push(`${missing.join(" and ")} is missing: write ${usage}.`);
   for (const word of words.slice(command.words.length))

@@ -38,7 +38,7 @@ export interface Result {
 export interface Command {
   readonly name: string;
   readonly summary: string;
-  /** The names of its arguments. */
+  /** The names of its arguments. One in square brackets may be absent. */
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
   /** What is written behind the name, and what it does. */
@@ -108,4 +108,21 @@ export function readPairs(given: Given, option: string): Readonly<Record<string,
   if (pairs.some(([name, pair]) => name === "" || !pair.includes("=")))
     throw new UsageError(`--${option} takes a name and a value: write --${option} name=value.`);
   return Object.fromEntries(pairs.map(([name, pair]) => [name, pair.slice(name.length + 1)]));
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** The value of `--expires`. */
+export function readSeconds(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");
+  return Number(count) * (UNITS[unit] ?? 1);
+}
+
+/** Rows of cells, the columns one below the other. */
+export function renderColumns(rows: readonly (readonly string[])[]): string {
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return lines.map((line) => line.trimEnd()).join("\n");
 }

@@ -1,5 +1,5 @@
 /** Reads and writes the files of commands. */
-import { constants, readFileSync, writeFileSync } from "node:fs";
+import { constants, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { attempt, ConfigurationError, type ConfigurationIssue } from "../errors.ts";
@@ -87,14 +87,18 @@ function openSecret(path: string): string | undefined {
   try {
     const stats = fstatSync(file);
     if (!stats.isFile()) throw new UsageError(`${quote(path)} is not a file: pass another one with --key.`);
-    const isForeign = process.getuid !== undefined && stats.uid !== process.getuid();
-    // Windows has no such modes.
-    if (isForeign || (process.platform !== "win32" && (stats.mode & 0o077) !== 0))
-      throw new UsageError(
-        `Others can read or own ${quote(path)}: run chmod 600, or delete it for a new key.`,
-      );
+    requirePrivate(path, ", or delete it for a new key", stats);
     return readFileSync(file, "utf8");
   } finally {
     closeSync(file);
   }
+}
+
+/** @throws UsageError for a file that others can read or own; not for one that is absent */
+export function requirePrivate(path: string, otherwise = "", stats = attempt(() => statSync(path))): void {
+  if (!stats) return;
+  const isForeign = process.getuid !== undefined && stats.uid !== process.getuid();
+  // Windows has no such modes.
+  if (isForeign || (process.platform !== "win32" && (stats.mode & 0o077) !== 0))
+    throw new UsageError(`Others can read or own ${quote(path)}: run chmod 600${otherwise}.`);
 }

@@ -111,7 +111,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   /**
    * Returns the scopes of a role store, which the principal has in addition to those of its token. One lookup
    * per user at a time; the request is refused with 503 if it throws, returns anything but an array of
-   * strings, or takes more than five seconds. Default: none.
+   * strings, or takes more than five seconds. An API key gets none. Default: none.
    */
   readonly grantsFor?: GrantsFor;
   /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */

@@ -60,6 +60,8 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
   return (identified: Identified): Pending<Identified> => {
     if (identified.kind === "refused") return identified;
     const { principal } = identified;
+    // The roles of its owner would widen the scopes that a key was made with.
+    if (principal.tokenKind === "api_key") return identified;
     const key = keys.get(principal) ?? callerKey(principal);
     keys.set(principal, key);
     const found = known.get(key);

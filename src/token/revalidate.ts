@@ -42,7 +42,9 @@ export async function revalidate(
       : issuers.find(({ token }) => token.issuer === principal.issuer);
   if (!issuer) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
   const { clockToleranceSeconds, maxTokenAgeSeconds } = issuer.token;
-  const endsAt = endOf(principal.claims, maxTokenAgeSeconds) + clockToleranceSeconds * 1000;
+  // Without an end, an API key is valid until it is revoked.
+  const maxAgeSeconds = principal.tokenKind === "api_key" ? undefined : maxTokenAgeSeconds;
+  const endsAt = endOf(principal.claims, maxAgeSeconds) + clockToleranceSeconds * 1000;
   const leftMs = (): number => endsAt - readClock(rules.now).getTime();
   const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
   if (waitMs <= 0) return EXPIRED;

@@ -2,6 +2,7 @@
 import { audit } from "./audit.ts";
 import { diff } from "./diff.ts";
 import { explain } from "./explain.ts";
+import { key } from "./key.ts";
 import { lint } from "./lint.ts";
 import { matrix } from "./matrix.ts";
 import { openapi } from "./openapi.ts";
@@ -11,4 +12,17 @@ import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [token, explain, audit, routes, matrix, lint, diff, openapi, page, replay, revoke];
+export const commands = [
+  token,
+  explain,
+  audit,
+  routes,
+  matrix,
+  lint,
+  diff,
+  openapi,
+  page,
+  replay,
+  revoke,
+  key,
+];

@@ -1,6 +1,6 @@
 import { pipelineOf } from "../../pipeline.ts";
 import { describeRequirement } from "../../policy/explain.ts";
-import { type Command } from "../command.ts";
+import { type Command, renderColumns } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const routes: Command = {
@@ -21,8 +21,6 @@ export const routes: Command = {
     ]);
     const others = pipelineOf(server).policy.needsRule ? "refused" : "a valid token";
     rows.push(["every other route", others, "unmapped_routes"]);
-    const widths = [0, 1].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-    const text = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
-    return { data: { rules: server.routes, others }, text: text.join("\n") };
+    return { data: { rules: server.routes, others }, text: renderColumns(rows) };
   },
 };

@@ -1,6 +1,6 @@
 import { isSymmetric } from "../../keys/algorithm.ts";
 import { attempt } from "../../errors.ts";
-import { type Command, type Given, readPairs, readScopes, UsageError } from "../command.ts";
+import { type Command, type Given, readPairs, readScopes, readSeconds, UsageError } from "../command.ts";
 import { inFile, readSecret } from "../files.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
 
@@ -86,14 +86,6 @@ function readProfile(given: Given) {
     algorithm,
     ...(Object.fromEntries(known) as Partial<{ [K in keyof typeof named]: NonNullable<(typeof named)[K]> }>),
   };
-}
-
-const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
-
-function readSeconds(text: string): number {
-  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");
-  return Number(count) * (UNITS[unit] ?? 1);
 }
 
 const readValue = (text: string): unknown => attempt((): unknown => JSON.parse(text)) ?? text;

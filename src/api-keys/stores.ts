@@ -1,0 +1,134 @@
+/** Stores of keys in memory and in Redis. */
+import { commandsOf, type RedisClient } from "../redis/client.ts";
+import { type Pending } from "../runtime/pending.ts";
+import { type ApiKeyRecord, toSeconds } from "./record.ts";
+
+/** A record as it may be shown: without the hash. */
+export type ListedApiKey = Omit<ApiKeyRecord, "hash">;
+
+/** Keeps the records of keys. Each function works alone: `apiKeys({ prefix, find: store.find })`. */
+export interface ApiKeyStore {
+  /** Returns the record with an id, for `find` of `apiKeys`. */
+  readonly find: (id: string) => Promise<ApiKeyRecord | undefined>;
+  /** Adds a record. Throws an `Error` if the store has one with its id. */
+  readonly add: (record: ApiKeyRecord) => Promise<void>;
+  /** Returns all records without their hashes. */
+  readonly list: () => Promise<readonly ListedApiKey[]>;
+  /** Revokes a key for ever. Returns whether the store has a key with this id. */
+  readonly revoke: (id: string, reason?: string) => Promise<boolean>;
+  /** Notes when a key was used, in seconds since the epoch, for `onUse` of `apiKeys`. */
+  readonly markUsed: (id: string, at: number) => Promise<void>;
+}
+
+export type Records = ReadonlyMap<string, ApiKeyRecord>;
+export type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
+
+/** A store of which all records are read, and changed by one edit at a time. */
+export function storeOf(read: () => Pending<Records>, change: <T>(edit: Edit<T>) => Promise<T>): ApiKeyStore {
+  // An edit notes all uses until then.
+  const uses = new Map<string, number>();
+  return {
+    find: async (id) => (await read()).get(id),
+    add: (record) =>
+      change((records) => {
+        if (records.has(record.id)) throw duplicate(record);
+        records.set(record.id, { ...record });
+      }),
+    list: async () => [...(await read()).values()].map(withoutHash),
+    revoke: (id, reason) =>
+      change((records) => {
+        const record = records.get(id);
+        if (record) records.set(id, revoked(record, reason));
+        return record !== undefined;
+      }),
+    markUsed(id, at) {
+      uses.set(id, at);
+      return change((records) => {
+        for (const [used, lastUsedAt] of uses) {
+          const record = records.get(used);
+          if (record) records.set(used, { ...record, lastUsedAt });
+        }
+        uses.clear();
+      });
+    },
+  };
+}
+
+/** The first revocation stays. */
+const revoked = (record: ApiKeyRecord, reason = ""): ApiKeyRecord => ({
+  revokedAt: toSeconds(Date.now()),
+  ...(reason !== "" && record.revokedAt === undefined && { revokedReason: reason }),
+  ...record,
+});
+
+const withoutHash = ({ hash: _, ...listed }: ApiKeyRecord): ListedApiKey => listed;
+
+const duplicate = ({ id }: ApiKeyRecord): Error => new Error(`The store has an API key with the id ${id}.`);
+
+/**
+ * Creates a store for one process, which forgets its keys when the process ends.
+ *
+ * @example
+ * ```ts
+ * import { inMemoryApiKeys } from "scopegate/api-keys";
+ *
+ * console.log(await inMemoryApiKeys().list()); // []
+ * ```
+ */
+export function inMemoryApiKeys(): ApiKeyStore {
+  const records = new Map<string, ApiKeyRecord>();
+  return storeOf(
+    () => records,
+    (edit) => Promise.resolve(records).then(edit),
+  );
+}
+
+/**
+ * Creates a store that several processes share, in two hashes in Redis whose names begin with `prefix`.
+ *
+ * @throws TypeError for anything but a client of `redis` or `ioredis`
+ * @example
+ * ```ts
+ * import { Redis } from "ioredis";
+ * import { redisApiKeys } from "scopegate/api-keys";
+ *
+ * const store = redisApiKeys(new Redis(process.env.REDIS_URL!), { prefix: "acme:keys:" });
+ * console.log(await store.list());
+ * ```
+ */
+export function redisApiKeys(
+  client: RedisClient,
+  { prefix = "scopegate:api-keys:" }: { readonly prefix?: string } = {},
+): ApiKeyStore {
+  const send = commandsOf(client);
+  // Uses are apart, so that noting one cannot overwrite a revocation.
+  const [all, uses] = [`${prefix}records`, `${prefix}uses`];
+  const parse = (json: unknown) => JSON.parse(String(json)) as ApiKeyRecord;
+  const find = async (id: string): Promise<ApiKeyRecord | undefined> => {
+    const json = await send("HGET", all, id);
+    return json === null ? undefined : parse(json);
+  };
+  return {
+    find,
+    async add(record) {
+      if (Number(await send("HSETNX", all, record.id, JSON.stringify(record))) !== 1) throw duplicate(record);
+    },
+    async list() {
+      const records = ((await send("HVALS", all)) as readonly unknown[]).map(parse);
+      if (records.length === 0) return [];
+      const times = (await send("HMGET", uses, ...records.map(({ id }) => id))) as readonly unknown[];
+      return records.map((record, index) => {
+        const at = times[index] ?? undefined;
+        return { ...withoutHash(record), ...(at !== undefined && { lastUsedAt: Number(at) }) };
+      });
+    },
+    async revoke(id, reason) {
+      const record = await find(id);
+      if (record) await send("HSET", all, id, JSON.stringify(revoked(record, reason)));
+      return record !== undefined;
+    },
+    async markUsed(id, at) {
+      await send("HSET", uses, id, String(at));
+    },
+  };
+}
