@@ -195,11 +195,18 @@ describe("an opaque token", () => {
     expect((await other.authenticate("key_1")).has("agents:read")).toBe(false);
   });
 
-  it("is checked for revocation, and gets the scopes of the role store", async () => {
-    const kind = kindOf("key_", () => verified({ sub: "u1", scopes: [] }));
+  it("is checked for revocation", async () => {
+    const kind = kindOf("key_", () => verified({ sub: "u1" }));
     expect(await verdictOf(serverWith([kind], { isRevoked: () => true }), "key_1")).toBe("revoked");
+  });
+
+  it.each([
+    ["introspected", ["teams:read"]],
+    ["api_key", []],
+  ] as const)("of the kind %s gets from the role store the scopes %j", async (tokenKind, scopes) => {
+    const kind = kindOf("key_", () => verified({ sub: "u1", scopes: [] }), { tokenKind });
     const granting = serverWith([kind], { grantsFor: () => Promise.resolve(["teams:read"]) });
-    expect((await granting.authenticate("key_1")).scopes).toEqual(["teams:read"]);
+    expect((await granting.authenticate("key_1")).scopes).toEqual(scopes);
   });
 
   it.each(failures)("is not checked for revocation if its verification %s", async (_, verify) => {
