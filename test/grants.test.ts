@@ -1,4 +1,4 @@
-/** Scopes of a role store, and whose things a caller may see. */
+/** Scopes of a role store, and whose data a caller may see. */
 import { describe, expect, it, vi } from "vitest";
 import { type Decision, owned, type Principal, type ResourceServerOptions } from "scopegate";
 import { createServer, issuer, NOW, verdictOf } from "./support/resource-servers.ts";
@@ -52,7 +52,7 @@ describe("grantsFor", () => {
     expect(asked).toEqual(["u1", "u1"]);
   });
 
-  it("looks a user up again if the clock goes back, because the age of the grants is not known", async () => {
+  it("looks a user up again if the clock is set back, because the age of the grants is not known", async () => {
     const { server, asked, pass } = createGranting({ grantsMaxAgeSeconds: 10 });
     const token = await issuer.token({ sub: "u1" });
     await server.authenticate(token);
@@ -61,7 +61,7 @@ describe("grantsFor", () => {
     expect(asked).toEqual(["u1", "u1"]);
   });
 
-  it("is not asked for a token that is rejected or revoked", async () => {
+  it("does not run for a token that is rejected or revoked", async () => {
     const { server, asked } = createGranting({ isRevoked: ({ userId }) => userId === "u2" });
     expect(await verdictOf(server, await issuer.token({ sub: "u1", exp: 1 }))).toBe("expired");
     expect(await verdictOf(server, await issuer.token({ sub: "u2" }))).toBe("revoked");
@@ -114,7 +114,7 @@ describe("grantsFor", () => {
         throw new Error("the database is down");
       },
     ],
-    ["returns no array", () => Promise.resolve("agents:read")],
+    ["returns a string instead of an array", () => Promise.resolve("agents:read")],
     ["returns other values", () => Promise.resolve([1])],
     ["returns nothing", () => undefined],
   ])("answers 503 and asks again with the next request if the store %s", async (_, answer) => {
@@ -159,7 +159,7 @@ describe("owned", () => {
     });
   });
 
-  it("returns all for the admin scope and for the scope that the program names, and for no other", async () => {
+  it("returns all for the admin scope and the scope of the option `all`, and for no other scope", async () => {
     const admin = await principalOf({ sub: "u1", scopes: ["platform:admin"] });
     const manager = await principalOf({ sub: "u1", scopes: ["sessions:manage"] });
     expect(owned(admin)).toEqual({ kind: "all" });
@@ -178,7 +178,7 @@ describe("owned", () => {
     expect(owned(undefined)).toEqual({ kind: "none" });
   });
 
-  it("does not return all for an object that no server returned as a principal", async () => {
+  it("ignores the admin scope of an object that is not a principal of a server", async () => {
     const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
     expect(owned({ ...principal, scopes: ["platform:admin"] })).toEqual({ kind: "owner", id: "u1" });
   });
@@ -194,7 +194,7 @@ describe("owned", () => {
     }
   });
 
-  it("sees the admin scope that a role store grants", async () => {
+  it("returns all for an admin scope that the role store grants", async () => {
     const granted = { grantsFor: () => Promise.resolve(["platform:admin"]) };
     expect(owned(await principalOf({ sub: "u1", scopes: [] }, granted))).toEqual({ kind: "all" });
   });

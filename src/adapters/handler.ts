@@ -1,4 +1,4 @@
-/** One route handler for every host, which it recognizes by the objects that it is called with. */
+/** One route handler for every host. It recognizes the host by the arguments of the call. */
 import { type IncomingMessage } from "node:http";
 import { type Verdict } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
@@ -26,11 +26,11 @@ export type RouteHandler<Answered> = ((request: NodeRequest, response: NodeRespo
 /** A request that `protect` has allowed. */
 export interface Call {
   readonly verdict: Verdict;
-  /** Reads the body, or returns what a parser in front has made of it. */
+  /** Reads the body, or returns the result of a body parser that ran before. */
   readonly body: (limits: BodyLimits) => Promise<ReadBody> | { readonly parsed: unknown };
 }
 
-/** Creates the handler; `name` is its function in error messages. It throws without `protect` in front. */
+/** Creates a handler, which throws without `protect` in front. `name` is its function in error messages. */
 export function createHandler<Answered>(
   server: ResourceServer,
   name: string,

@@ -14,20 +14,20 @@ import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
 export interface ApiKeysOptions {
   /**
    * The beginning of each key: letters, digits and `_`, with `_` at the end. A token that begins with it is
-   * never tried as anything else.
+   * only ever verified as a key.
    */
   readonly prefix: string;
   /**
-   * Returns the record with an id. The id is not secret, so its look-up may take any time; the hash of the
-   * key is compared here, in constant time. The request is refused with 503 if `find` throws, takes more than
-   * five seconds, or returns anything but that record, `null` or `undefined`.
+   * Returns the record with an id, or `null` or `undefined` if there is none. It need not run in constant
+   * time: the id is not secret, and the hash of the key is compared here. The request is refused with 503 if
+   * `find` throws, takes more than five seconds, or returns anything else.
    */
   readonly find: (id: string) => Pending<ApiKeyRecord | null | undefined>;
-  /** A secret of at least 16 characters. Without it, nobody can add a key to the store. Default: none. */
+  /** A secret of at least 16 characters. Only those who know it can create keys. Default: none. */
   readonly pepper?: string;
   /**
    * Called in the background with the id of an accepted key and the time in seconds, at most once a minute
-   * for each key. Its failure changes no answer. Default: none.
+   * for each key. If it fails, the request is not affected. Default: none.
    */
   readonly onUse?: (id: string, at: number) => unknown;
   /** How long a record is used before `find` is called again, in seconds from 0 to 3600. Default: `30`. */
@@ -35,7 +35,7 @@ export interface ApiKeysOptions {
 }
 
 const MAX_KEYS = 10_000;
-/** How long it is remembered that there is no such key. */
+/** How long an unknown id is remembered. */
 const UNKNOWN_SECONDS = 5;
 const USE_MS = 60_000;
 
@@ -44,7 +44,7 @@ interface Known {
   readonly record: ApiKeyRecord;
   readonly digest: Buffer;
   readonly json: string;
-  /** The same object while the record grants the same, so that one principal is made of it. */
+  /** The same object as long as the record grants the same, so that the principal stays the same too. */
   readonly claims: Record<string, unknown>;
   usedAt: number;
 }
@@ -55,8 +55,9 @@ interface Unknown {
 }
 
 /**
- * Accepts API keys: an entry of the option `opaqueTokens`. The principal has the owner of the key as `userId`
- * and its id as `tokenId`, and neither `issuer` nor `audience`: a store of keys belongs to one service.
+ * Accepts API keys: an entry of the option `opaqueTokens`. The `userId` of the principal is the owner of the
+ * key, and its `tokenId` is the id of the key. It has no `issuer` and no `audience`, because a store of keys
+ * belongs to one service.
  *
  * @throws TypeError for an invalid option
  * @example
@@ -94,7 +95,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
     const json = JSON.stringify(claimsOf(record));
     const claims = old?.record && old.json === json ? old.claims : (JSON.parse(json) as Known["claims"]);
     const usedAt = Math.max(old?.record ? old.usedAt : 0, (record.lastUsedAt ?? 0) * 1000);
-    // A copy, because the object belongs to the store.
+    // A copy, because the store may change its object.
     return {
       since,
       record: { ...record },
@@ -112,7 +113,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
 
   const decide = (entry: Known | Unknown, digest: Buffer, time: number): OpaqueVerification => {
     if (!entry.record) return reject("key", "There is no API key with this id.");
-    if (!timingSafeEqual(entry.digest, digest)) return reject("key", "The API key does not fit its hash.");
+    if (!timingSafeEqual(entry.digest, digest)) return reject("key", "The API key does not match its hash.");
     const { id, expiresAt, revokedAt } = entry.record;
     if (revokedAt !== undefined) return reject("revoked");
     if (expiresAt !== undefined && time >= expiresAt * 1000) return reject("expired");

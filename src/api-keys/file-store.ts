@@ -1,17 +1,18 @@
-/** A store of keys in a file. */
+/** A store of API keys in a file. */
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
 import { attempt } from "../errors.ts";
 import { requireRecord } from "./record.ts";
 import { type ApiKeyStore, type Edit, type Records, storeOf } from "./stores.ts";
 
-/** How long a writer waits for another one. */
+/** How long a process waits while another one writes. */
 const LOCK_MS = 2_000;
 
 /**
  * Creates a store in a JSON file, for one machine and up to a thousand keys. `add` creates the file with mode
- * 0600. It is replaced as a whole, and read again when it changes. Several processes can write: each holds
- * `<path>.lock` meanwhile. All functions throw if the file is invalid, or writable by other users.
+ * 0600. Each change replaces the whole file, and processes read it again when it has changed. Several
+ * processes can write: each creates `<path>.lock` while it writes. All functions reject if the file is
+ * invalid, or if other users can write it.
  *
  * @example
  * ```ts
@@ -24,7 +25,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
   let known: { readonly version: string; readonly records: Records } | undefined;
   const read = async (): Promise<Records> => {
     const stats = await stat(path, { bigint: true });
-    // Windows has no such modes.
+    // Windows does not have these modes.
     if (!stats.isFile() || (process.platform !== "win32" && (stats.mode & 0o022n) !== 0n))
       throw new Error(`${path} must be a file that only its owner can write: run chmod 600.`);
     const version = [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
@@ -32,7 +33,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
     return known.records;
   };
   const write = async <T>(edit: Edit<T>): Promise<T> => {
-    // A link stays a link.
+    // Replaces the target of a symbolic link, not the link.
     const target = await realpath(path).catch(() => path);
     const lock = `${target}.lock`;
     const file = await openLock(lock);
@@ -47,7 +48,7 @@ export function apiKeyFile(path: string): ApiKeyStore {
         await file.sync();
         await file.close();
         await rename(lock, target);
-        // Now another process may have it.
+        // From here on, a lock file belongs to another process.
         isOurs = false;
       }
       return result;
@@ -75,7 +76,7 @@ function parse(json: string): Records {
     requireRecord(one, (one as { id?: unknown } | null)?.id),
   );
   const byId = new Map(records.map((record) => [record.id, record]));
-  if (byId.size < records.length) throw new TypeError("The file of API keys has two keys with one id.");
+  if (byId.size < records.length) throw new TypeError("The file of API keys has two keys with the same id.");
   return byId;
 }
 

@@ -1,10 +1,10 @@
-/** The characters of a key, `<prefix><id><secret><checksum>`, and the hash that a store has instead. */
+/** The form of a key, `<prefix><id><secret><checksum>`, and the hash that a store has instead of the key. */
 import { createHmac, hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
 
-/** A double click selects all of them, and a bearer token may contain them (RFC 6750 section 2.1). */
+/** A double click selects a word of these characters, and bearer tokens allow them (RFC 6750 section 2.1). */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-/** 43 characters of 62 are 256 bits. */
+/** 43 random characters of an alphabet of 62 have 256 bits. */
 const LENGTHS = { id: 12, secret: 43, checksum: 6 };
 
 /** @throws TypeError */
@@ -19,7 +19,7 @@ export function makeKey(prefix: string): { readonly id: string; readonly key: st
   return { id, key: content + checksumOf(content) };
 }
 
-/** The id in a key; `undefined` if it does not have the form of a key. */
+/** Returns the id in a key; `undefined` if the string does not have the form of a key. */
 export function idOf(key: string, prefix: string): string | undefined {
   const { id, secret, checksum } = LENGTHS;
   if (key.length !== prefix.length + id + secret + checksum || !/^\w+$/.test(key)) return undefined;
@@ -28,9 +28,9 @@ export function idOf(key: string, prefix: string): string | undefined {
 }
 
 /**
- * Hashes a key. Not slowly: the secret is random, so it cannot be guessed.
+ * Hashes a key. A slow hash is not needed: the secret is random, so it cannot be guessed.
  *
- * @throws TypeError for a pepper that is short or `undefined`: an unset variable must not turn it off
+ * @throws TypeError for a pepper that is too short or `undefined`: an unset variable must not turn it off
  */
 export function digestOf(key: string, options: { readonly pepper?: string }): Buffer {
   if (!("pepper" in options)) return hash("sha256", key, "buffer");
@@ -42,7 +42,7 @@ export function digestOf(key: string, options: { readonly pepper?: string }): Bu
 const randomCharacters = (count: number): string =>
   Array.from({ length: count }, () => ALPHABET[randomInt(ALPHABET.length)]).join("");
 
-/** CRC-32 detects every change of one character, or of up to four neighbours. */
+/** CRC-32 detects every change of one character, or of up to four adjacent characters. */
 function checksumOf(content: string): string {
   const value = crc32(content);
   const digits = Array.from({ length: LENGTHS.checksum }, (_, index) => Math.floor(value / 62 ** index) % 62);

@@ -1,10 +1,10 @@
-/** What a store knows about a key, and how a key is made. */
+/** The record of a key in a store, and how a key is created. */
 import { isScopeToken, splitScope } from "../scopes/scope.ts";
 import { digestOf, makeKey, requirePrefix } from "./key-format.ts";
 
-/** What a store knows about a key: never the key itself. Times are in seconds since the epoch. */
+/** The record of a key in a store, without the key itself. Times are in seconds since the epoch. */
 export interface ApiKeyRecord {
-  /** The part of the key that is not secret: 12 letters and digits. It becomes `principal.tokenId`. */
+  /** The part of the key that is not secret: 12 letters or digits. It becomes `principal.tokenId`. */
   readonly id: string;
   /** The SHA-256 of the key, or its HMAC-SHA-256 with the pepper, in base64url. */
   readonly hash: string;
@@ -14,30 +14,30 @@ export interface ApiKeyRecord {
   readonly scopes: readonly string[];
   /** The user or service account that the key speaks for. It becomes `principal.userId`. */
   readonly ownerId: string;
-  /** When the key was made. */
+  /** When the key was created. */
   readonly createdAt: number;
-  /** When the key ends. Absent: never. */
+  /** When the key expires. Absent: never. */
   readonly expiresAt?: number;
   /** When the key was revoked. Absent: it is not revoked. */
   readonly revokedAt?: number;
   /** Why the key was revoked, for operators. */
   readonly revokedReason?: string;
-  /** When the key was last accepted, to about a minute. */
+  /** When the key was last accepted, accurate to about a minute. */
   readonly lastUsedAt?: number;
 }
 
 /** The options of `createApiKey`. */
 export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "ownerId"> {
-  /** The beginning of the key: the same as that of `apiKeys`. */
+  /** The beginning of the key: the `prefix` of `apiKeys`. */
   readonly prefix: string;
-  /** When the key ends. Default: never. */
+  /** When the key expires. Default: never. */
   readonly expiresAt?: Date;
-  /** The secret of `apiKeys`, if it has one: at least 16 characters. Default: none. */
+  /** The `pepper` of `apiKeys`, if it is set: at least 16 characters. Default: none. */
   readonly pepper?: string;
 }
 
 /**
- * Makes a key of 256 random bits. Show `key` once, and add `record` to a store.
+ * Creates a key with 256 random bits. Show `key` once, and add `record` to a store.
  *
  * @throws TypeError for an option that is missing or invalid
  * @example
@@ -51,7 +51,7 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
 export function createApiKey(options: NewApiKey): { readonly key: string; readonly record: ApiKeyRecord } {
   const { prefix, name, scopes, ownerId, expiresAt } = options;
   requirePrefix(prefix);
-  // An unset variable must not make a key that never ends.
+  // An unset variable must not create a key that never expires.
   const end = "expiresAt" in options && toSeconds(Number(expiresAt));
   if (end !== false && !(end > toSeconds(Date.now())))
     throw new TypeError("`expiresAt` must be a Date in the future.");
@@ -90,7 +90,7 @@ const SHAPE: Readonly<Record<keyof ApiKeyRecord, (value: unknown) => boolean>> =
   lastUsedAt: isAbsentOr(Number.isFinite),
 };
 
-/** @throws TypeError for anything but a record with this id: what a store returns must not open a door */
+/** Checks what a store returns. @throws TypeError for anything but a valid record with this id */
 export function requireRecord(value: unknown, id: unknown): ApiKeyRecord {
   const record = Object(value) as ApiKeyRecord;
   const wrong = Object.entries(SHAPE).find(

@@ -1,31 +1,31 @@
-/** Stores of keys in memory and in Redis. */
+/** Stores of API keys in memory and in Redis. */
 import { commandsOf, type RedisClient } from "../redis/client.ts";
 import { type Pending } from "../runtime/pending.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
 
-/** A record as it may be shown: without the hash. */
+/** A record without its hash, which may be shown to users. */
 export type ListedApiKey = Omit<ApiKeyRecord, "hash">;
 
-/** Keeps the records of keys. Each function works alone: `apiKeys({ prefix, find: store.find })`. */
+/** Keeps the records of keys. Functions can be passed on alone: `apiKeys({ prefix, find: store.find })`. */
 export interface ApiKeyStore {
   /** Returns the record with an id, for `find` of `apiKeys`. */
   readonly find: (id: string) => Promise<ApiKeyRecord | undefined>;
-  /** Adds a record. Throws an `Error` if the store has one with its id. */
+  /** Adds a record. Rejects with an `Error` if the store already has a record with this id. */
   readonly add: (record: ApiKeyRecord) => Promise<void>;
   /** Returns all records without their hashes. */
   readonly list: () => Promise<readonly ListedApiKey[]>;
   /** Revokes a key for ever. Returns whether the store has a key with this id. */
   readonly revoke: (id: string, reason?: string) => Promise<boolean>;
-  /** Notes when a key was used, in seconds since the epoch, for `onUse` of `apiKeys`. */
+  /** Saves when a key was used, in seconds since the epoch, for `onUse` of `apiKeys`. */
   readonly markUsed: (id: string, at: number) => Promise<void>;
 }
 
 export type Records = ReadonlyMap<string, ApiKeyRecord>;
 export type Edit<T> = (records: Map<string, ApiKeyRecord>) => T;
 
-/** A store of which all records are read, and changed by one edit at a time. */
+/** Creates a store that reads all records, and changes them by one edit at a time. */
 export function storeOf(read: () => Pending<Records>, change: <T>(edit: Edit<T>) => Promise<T>): ApiKeyStore {
-  // An edit notes all uses until then.
+  // One edit saves all uses so far.
   const uses = new Map<string, number>();
   return {
     find: async (id) => (await read()).get(id),
@@ -54,7 +54,7 @@ export function storeOf(read: () => Pending<Records>, change: <T>(edit: Edit<T>)
   };
 }
 
-/** The first revocation stays. */
+/** The time and reason of the first revocation stay. */
 const revoked = (record: ApiKeyRecord, reason = ""): ApiKeyRecord => ({
   revokedAt: toSeconds(Date.now()),
   ...(reason !== "" && record.revokedAt === undefined && { revokedReason: reason }),
@@ -66,7 +66,7 @@ const withoutHash = ({ hash: _, ...listed }: ApiKeyRecord): ListedApiKey => list
 const duplicate = ({ id }: ApiKeyRecord): Error => new Error(`The store has an API key with the id ${id}.`);
 
 /**
- * Creates a store for one process, which forgets its keys when the process ends.
+ * Creates a store for one process. It forgets its keys when the process ends.
  *
  * @example
  * ```ts
@@ -101,7 +101,7 @@ export function redisApiKeys(
   { prefix = "scopegate:api-keys:" }: { readonly prefix?: string } = {},
 ): ApiKeyStore {
   const send = commandsOf(client);
-  // Uses are apart, so that noting one cannot overwrite a revocation.
+  // Uses are in a hash of their own, so that saving one cannot overwrite a revocation.
   const [all, uses] = [`${prefix}records`, `${prefix}uses`];
   const parse = (json: unknown) => JSON.parse(String(json)) as ApiKeyRecord;
   const find = async (id: string): Promise<ApiKeyRecord | undefined> => {

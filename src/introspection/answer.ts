@@ -11,14 +11,14 @@ import { EndpointError } from "./endpoint.ts";
 export type Claims = Record<string, unknown>;
 type Rejected = Extract<OpaqueVerification, { kind: "rejected" }>;
 
-/** Reads an answer in JSON. @throws EndpointError for anything but an object that has one reading */
+/** Parses a JSON answer. @throws EndpointError for anything but an object without duplicate names */
 export function readJson(url: string, text: string): Claims {
   const value = attempt((): unknown => JSON.parse(text));
   if (isObject(value) && isOnlyReading(value, Buffer.from(text))) return value;
   throw new EndpointError(url, "did not return a JSON object.");
 }
 
-/** Verifies a signed answer. @throws EndpointError for any other answer, and without keys */
+/** Verifies a signed answer. @throws EndpointError if it is not valid, or its keys are not available */
 export async function readSigned(url: string, text: string, verify: TokenVerifier): Promise<Claims> {
   const read = readJwt(text.trim());
   const found = read.kind === "jwt" ? await verify(read.jwt) : read;
@@ -34,7 +34,7 @@ export async function readSigned(url: string, text: string, verify: TokenVerifie
 /** What an answer must contain. */
 export interface AnswerRules {
   readonly issuer?: string;
-  /** `undefined`: for any service. */
+  /** The accepted values of `aud`. `undefined` accepts any. */
   readonly audience: readonly string[] | undefined;
   readonly clockToleranceSeconds: number;
 }
@@ -42,7 +42,7 @@ export interface AnswerRules {
 const DATES = ["exp", "nbf", "iat"] as const;
 const INACTIVE = "The issuer says that the token is not active: it has expired, was revoked, or is unknown.";
 
-/** Why a token is rejected; `undefined` if it is accepted. `now` is in seconds. */
+/** Returns why a token is rejected; `undefined` if it is accepted. `now` is in seconds. */
 export function findMistake(claims: Claims, rules: AnswerRules, now: number): Rejected | undefined {
   const { issuer, audience, clockToleranceSeconds: tolerance } = rules;
   const claim = (name: string): unknown => claimAt(claims, name);
@@ -59,8 +59,8 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
 }
 
 /**
- * Some issuers also report refresh tokens as active: without a `token_type`, or as the `token_use` of Ory
- * Hydra. The audience usually shows that they are not meant for this server; without it, the type must.
+ * Some issuers also report refresh tokens as active: without a `token_type`, or with a `token_use` (Ory
+ * Hydra). The check of the audience usually rejects them. Without that check, `token_type` is required.
  */
 const isAccessToken = (type: unknown, use: unknown, audience: unknown): boolean =>
   (type === undefined ? audience !== undefined : typeof type === "string" && /^bearer$/i.test(type)) &&

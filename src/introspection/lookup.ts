@@ -13,11 +13,11 @@ interface LookupRules {
   readonly maxAgeSeconds: number;
   readonly negativeSeconds: number;
   readonly now: () => number;
-  /** Asks the endpoint. Rejects if it does not say whether the token is active. */
+  /** Asks the endpoint. Rejects if the endpoint does not say whether the token is active. */
   readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
 }
 
-/** A result, and when it may be used, in milliseconds since the epoch. */
+/** A result, and the time in which it may be used, in milliseconds since the epoch. */
 interface Known {
   readonly found: OpaqueVerification;
   readonly since: number;
@@ -29,14 +29,14 @@ const MAX_BYTES = 64 * 1024 * 1024;
 
 const isCurrent = ({ since, until }: Known, now: number): boolean => now >= since && now < until;
 
-/** The tokens of one server, by their SHA-256. Of several requests with one token, one asks the endpoint. */
+/** The tokens of one server, by their SHA-256. Asks once if one token arrives several times at once. */
 export class Lookup {
   readonly #rules: LookupRules;
   readonly #active: BoundedMap<string, Known>;
-  /** Apart from the active ones: tokens that somebody invents must not replace them. */
+  /** Separate from the active ones, because invented tokens must not replace them. */
   readonly #others: BoundedMap<string, Known>;
   readonly #pending = new Map<string, Promise<OpaqueVerification>>();
-  /** A failure that any other token would meet as well. */
+  /** The last failure that affects all tokens. */
   #outage: Known | undefined;
 
   constructor(rules: LookupRules) {
@@ -45,7 +45,7 @@ export class Lookup {
     this.#others = new BoundedMap(rules.maxEntries);
   }
 
-  /** Answers at once for a remembered token. */
+  /** Returns the result for a token, without a promise if it is remembered. */
   verify(token: string): Pending<OpaqueVerification> {
     const digest = digestOf(token);
     const now = this.#now();
@@ -63,7 +63,7 @@ export class Lookup {
     const { ask, maxAgeSeconds, negativeSeconds } = this.#rules;
     try {
       const found = await ask(token, digest);
-      // The age counts from the question: the token may be revoked while the endpoint answers.
+      // The age counts from the request: the token may be revoked before the answer arrives.
       if (found.kind === "verified")
         this.#remember(digest, found, Math.min(askedAt + maxAgeSeconds * 1000, endOf(found.claims)));
       else this.#remember(digest, found, this.#now() + negativeSeconds * 1000);
@@ -72,7 +72,7 @@ export class Lookup {
       const { concernsAll, retryAfterSeconds } = cause instanceof EndpointError ? cause : NO_FACTS;
       const found = { kind: "unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) } as const;
       const known = this.#remember(digest, found, this.#now() + COOLDOWN_MS);
-      // Only then: an error that one token causes must not refuse the tokens of others.
+      // An error that only one token causes must not affect the tokens of others.
       if (concernsAll) this.#outage = known;
       return found;
     } finally {

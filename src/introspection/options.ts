@@ -1,4 +1,4 @@
-/** The options of `introspection`, and what is wrong with them. */
+/** The options of `introspection`, and how they are checked. */
 import * as z from "zod/mini";
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
@@ -15,11 +15,11 @@ import { type IntrospectionFetch } from "./endpoint.ts";
 
 /** How long answers are remembered. Tokens are remembered by their SHA-256 only. */
 export interface IntrospectionCache {
-  /** The maximum number of active tokens, and of refused tokens. Default: `10_000`. */
+  /** The maximum number of active tokens, and separately of rejected tokens. Default: `10_000`. */
   readonly maxEntries?: number;
-  /** How long an active token is accepted without a question, in seconds. Default: `60`. */
+  /** How long an active token is accepted without asking again, in seconds from 0 to 3600. Default: `60`. */
   readonly maxAgeSeconds?: number;
-  /** How long a refused token is refused without asking again, in seconds. Default: `5`. */
+  /** How long a rejected token is rejected without asking again, in seconds from 0 to 3600. Default: `5`. */
   readonly negativeSeconds?: number;
 }
 
@@ -27,17 +27,17 @@ export interface IntrospectionCache {
 export interface IntrospectionOptions {
   /** The introspection endpoint (RFC 7662 section 2): an https URL, or http on this machine. */
   readonly url: string;
-  /** Who this server is for the endpoint: a client with a secret, or with a private key. */
+  /** How this server authenticates to the endpoint: as a client with a secret, or with a private key. */
   readonly client: IntrospectionClient;
-  /** Only tokens that start with this, or with one of these. Default: all that do not look like a JWT. */
+  /** The start of the tokens, or an array of them. Default: all tokens without the shape of a JWT. */
   readonly prefix?: string | readonly string[];
-  /** Instead of `prefix`: returns `true` for the tokens that the endpoint knows. */
+  /** Instead of `prefix`: returns `true` for the tokens that the endpoint is asked about. */
   readonly matches?: (token: string) => boolean;
   /** The expected `iss` of the answer, exact; required with `keys`. Default: any. */
   readonly issuer?: string;
-  /** The expected `aud` of the answer; one of an array is enough. Default: the audience of the server. */
+  /** The expected `aud` of the answer, or an array of accepted ones. Default: the audience of the server. */
   readonly audience?: string | readonly string[];
-  /** `false`: tokens for any service are accepted, if the answer has a `token_type`. Default: `true`. */
+  /** `false` accepts tokens for any service, if the answer has a `token_type`. Default: `true`. */
   readonly verifyAudience?: boolean;
   /** The property of the answer that holds the scopes. Default: `"scope"`. */
   readonly scopesClaim?: ClaimPath;

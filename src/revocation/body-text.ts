@@ -3,7 +3,7 @@ import { type Call } from "../adapters/handler.ts";
 
 const LIMITS = { maxBodyBytes: 65_536, bodyTimeoutMs: 10_000 };
 
-/** The text of a body, or the object that a parser has made of it; `undefined` if it is too large or slow. */
+/** Returns a body as a string, or as the object of a body parser; `undefined` if it is too large or slow. */
 export async function readText(
   body: Call["body"],
 ): Promise<string | Readonly<Record<string, unknown>> | undefined> {

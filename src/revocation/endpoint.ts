@@ -11,8 +11,8 @@ import { readText } from "./body-text.ts";
 /** The options of `revocationEndpoint`. */
 export interface RevocationEndpointOptions {
   /**
-   * The scope whose holder may revoke the tokens of every user. Others may only revoke their own. Default:
-   * only the admin scope.
+   * A scope that allows a caller to revoke the tokens of every user. Without it, and without the admin scope,
+   * callers can only revoke their own tokens. Default: only the admin scope.
    */
   readonly all?: string;
 }
@@ -28,12 +28,12 @@ const refuse = (status: number, error: string, headers: Readonly<Record<string, 
 });
 
 /**
- * Creates the handler of a route that revokes the token in its form (`token=...`), with `server.revoke`. It
+ * Creates the handler of a route that revokes the token of a form (`token=...`) with `server.revoke`. It
  * answers 200 without a body, also for a token that is not valid (RFC 7009 section 2.2); 400 for a form
- * without a token and for the token of another user; 503 if the store does not confirm it.
+ * without a token, and for the token of another user; 503 if the store does not confirm the revocation.
  *
- * The table protects it like any other route: `"POST /revoke": []`. It throws without `protect` in front, and
- * for callers without a token. Fastify needs a parser for forms, such as `@fastify/formbody`.
+ * The table protects it like any other route: `"POST /revoke": []`. The handler throws without `protect` in
+ * front, and for a caller without a token. Fastify needs a parser for forms, such as `@fastify/formbody`.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -85,7 +85,7 @@ function mayRevoke(caller: Principal, principal: Principal, options: RevocationE
   return whose.kind === "all";
 }
 
-/** The only `token` of a form: with two, another server may read the other one. */
+/** Reads the `token` of a form. Not one of two: another server could read the other one. */
 function readToken(form: string | Readonly<Record<string, unknown>> | undefined): string | undefined {
   if (form === undefined) return undefined;
   const tokens: readonly unknown[] =

@@ -4,43 +4,43 @@ import { notify } from "../runtime/notify.ts";
 /** Something that happened to a shared store, or to the connection to it. */
 export type RevocationEvent =
   | {
-      /** All revocations are known; after the start, and after an outage. */
+      /** All revocations are known: after the start, or after an outage. */
       readonly type: "caught_up";
       /** The number of entries in this process. */
       readonly entries: number;
     }
   | {
-      /** The store cannot be read. What is known stays in use until `stale`. */
+      /** The store cannot be read. The known entries stay in use, until `stale`. */
       readonly type: "failed";
       readonly cause: unknown;
     }
   | {
-      /** The store was out of reach for `staleSeconds`: requests get 503, or are accepted with `whenDown`. */
+      /** The store could not be read for `staleSeconds`. `whenDown` decides about requests with a token. */
       readonly type: "stale";
       readonly whenDown: "refuse" | "accept";
     }
   | {
-      /** The store lacks entries of this process: it was flushed, replaced, or a write was not confirmed. */
+      /** Entries of this process are not in the store: it lost them, or did not confirm a write. */
       readonly type: "lost";
       readonly entries: number;
     }
   | {
-      /** This process wrote the entries again that the store had lost. */
+      /** This process wrote the lost entries to the store again. */
       readonly type: "restored";
       readonly entries: number;
     }
   | {
-      /** The clock of this process and that of Redis differ by this many seconds; positive if it is ahead. */
+      /** The clocks of this process and of Redis differ. `seconds` is positive if this process is ahead. */
       readonly type: "clock_skew";
       readonly seconds: number;
     }
   | {
-      /** Entries of the stream that no version of this package wrote, or a newer one. They are skipped. */
+      /** Another program, or a newer version of this package, wrote these entries. They are skipped. */
       readonly type: "unreadable";
       readonly ids: readonly string[];
     };
 
-/** Reports to a hook, or, where an operator has to act, as a process warning. */
+/** Reports events to a hook. Without one, events that an operator has to act on become process warnings. */
 export function createReport(
   onEvent: ((event: RevocationEvent) => void) | undefined,
 ): (event: RevocationEvent) => void {
@@ -58,12 +58,12 @@ function messageOf(event: RevocationEvent): string | undefined {
       return `The revocation store cannot be read: ${event.cause instanceof Error ? event.cause.message : "unknown error"}.`;
     case "stale":
       return event.whenDown === "refuse"
-        ? "The revocation store is out of reach. Requests with a token get 503."
-        : "The revocation store is out of reach. Tokens that were revoked since are accepted.";
+        ? "The revocation store could not be read for `staleSeconds`. Requests with a token get 503."
+        : "The revocation store could not be read for `staleSeconds`. Newly revoked tokens are accepted.";
     case "lost":
-      return `The revocation store has lost ${event.entries} entries of this process. They are restored.`;
+      return `The revocation store has lost ${event.entries} entries of this process. They are written again.`;
     case "clock_skew":
-      return `The clock of this process differs from that of Redis by ${event.seconds} s.`;
+      return `The clock of this process differs from the clock of Redis by ${event.seconds} s.`;
     case "unreadable":
       return `The revocation store has ${event.ids.length} entries that cannot be read. They are skipped.`;
     case "caught_up":

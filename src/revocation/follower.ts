@@ -1,4 +1,4 @@
-/** Follows the stream of revocations with a cursor, and restores what the store has lost. */
+/** Follows the stream of revocations with a cursor, and restores entries that the store has lost. */
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type RevokedEntry } from "../token/revocation.ts";
 import { type RevocationEvent } from "./events.ts";
@@ -11,14 +11,14 @@ interface FollowerRules {
   readonly report: (event: RevocationEvent) => void;
 }
 
-/** How many entries of the set are looked at with each read, to forget those that have ended. */
+/** How many entries of the set are checked with each read, to delete those that have ended. */
 const SWEPT_PER_READ = 1_000;
-/** How often the clock of Redis is read, and from what difference it is reported. */
+/** How often the clock of Redis is read, and which difference is reported. */
 const CLOCK_EVERY_MS = 60_000;
 const SKEW_SECONDS = 5;
-/** How long to wait, and up to twice as long, before the stream is compared again. */
+/** The shortest wait before the stream is compared again. The longest is twice as long. */
 const COMPARE_MS = 1_000;
-/** For how long one process may restore entries before another one tries. */
+/** For how long only one process may restore entries. After that, another one tries. */
 const RESTORING_SECONDS = 30;
 
 export class Follower {
@@ -32,13 +32,13 @@ export class Follower {
   readonly #stream: RevocationStream;
   readonly #limits: Required<RevocationLimits>;
   readonly #rules: FollowerRules;
-  /** By a clock that nobody sets. */
+  /** When the store was last read, by a clock that is never set back. */
   #since = performance.now();
-  /** The last entry that was read. Without one, the whole stream is read. */
+  /** The id of the last entry that was read. Without one, the whole stream is read. */
   #cursor: string | undefined;
   /** When to compare the whole stream with the set, because the stream may lack entries. */
   #compareAt = Infinity;
-  /** What was found in the stream so far, while they are compared. */
+  /** The entries that were found in the stream so far, during a comparison. */
   #stored: RevokedSet | undefined;
   #isLossReported = false;
   #isReading = false;
@@ -54,7 +54,7 @@ export class Follower {
     this.firstRead = new Promise((resolve) => (this.#resolveFirstRead = resolve));
   }
 
-  /** How long ago the store was read, or the follower was created, in milliseconds. */
+  /** The time since the last read, or since the follower was created, in milliseconds. */
   sinceReadMs(): number {
     return performance.now() - this.#since;
   }
@@ -79,8 +79,7 @@ export class Follower {
       await withinLimit(this.#append(entries), "The write to the revocation store");
     } catch (cause) {
       this.#compareAt = 0;
-      const message =
-        "The revocation store did not confirm the revocation. It is in use in this process only.";
+      const message = "The revocation store did not confirm the revocation. It applies in this process only.";
       throw new Error(message, { cause });
     }
   }
@@ -89,7 +88,7 @@ export class Follower {
     return this.#stream.append(entries, this.#limits.keepSeconds, this.#limits.now());
   }
 
-  /** One read at a time: where Redis hangs, a second command would wait behind the first one. */
+  /** Not a second read at the same time: while Redis hangs, it would only wait for the first one. */
   async #readOnce(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -115,14 +114,14 @@ export class Follower {
     if (this.#cursor === undefined || performance.now() >= this.#compareAt) return this.#readAll();
     let isFirst = true;
     for await (const batch of this.#stream.read(this.#cursor)) {
-      // A store that no longer has the last entry that was read has lost others as well.
+      // If the store no longer has the last entry that was read, it has lost others as well.
       if (isFirst && batch[0]?.id !== this.#cursor) return this.#readAll();
       this.#apply(batch.slice(isFirst ? 1 : 0));
       isFirst = false;
     }
   }
 
-  /** Reads the whole stream. What this process has and the stream lacks is written again. */
+  /** Reads the whole stream, and writes the entries of this process that it lacks again. */
   async #readAll(): Promise<void> {
     this.#compareAt = Infinity;
     this.#cursor = undefined;
@@ -146,7 +145,7 @@ export class Follower {
       this.#rules.report({ type: "lost", entries: missing.length });
     this.#isLossReported = missing.length > 0;
     if (missing.length === 0) return;
-    // Until nothing is missing: another process may be writing the same entries.
+    // Compares until nothing is missing: another process may be writing the same entries.
     this.#compareAt = performance.now() + COMPARE_MS * (1 + Math.random());
     if (!(await this.#stream.lock(RESTORING_SECONDS))) return;
     await this.#append(missing);
@@ -169,7 +168,7 @@ export class Follower {
     const before = this.#limits.now();
     const redis = await this.#stream.time();
     this.#clockReadAt = now;
-    // The answer belongs to a moment between the two readings.
+    // Redis read its clock at a moment between these two readings.
     const [ahead, behind] = [before - redis, redis - this.#limits.now()];
     const seconds = ahead > behind ? ahead / 1000 : -behind / 1000;
     if (Math.max(ahead, behind) > SKEW_SECONDS * 1000)

@@ -1,17 +1,17 @@
-/** Revocations of one process. */
+/** A store of revocations for one process. */
 import { type RevocationStore } from "../token/revocation.ts";
 import { RevokedSet } from "./revoked-set.ts";
 
 /** The limits of a set of revocations. */
 export interface RevocationLimits {
   /**
-   * How long a revocation is kept at most, in seconds: at least as long as tokens are valid. Default:
-   * `2_592_000`, which is 30 days.
+   * The longest time that a revocation is kept, in seconds. It must be at least as long as tokens are valid.
+   * Default: `2_592_000`, which is 30 days.
    */
   readonly keepSeconds?: number;
   /**
-   * The maximum number of entries, about 120 bytes each. A full set takes no further entries. Default:
-   * `1_000_000`.
+   * The maximum number of entries, about 120 bytes each. `server.revoke` rejects if they are reached.
+   * Default: `1_000_000`.
    */
   readonly maxEntries?: number;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
@@ -21,10 +21,10 @@ export interface RevocationLimits {
 export const DEFAULT_LIMITS = { keepSeconds: 30 * 86_400, maxEntries: 1_000_000, now: Date.now } as const;
 
 /**
- * Creates a store of revocations for one process: the option `revocation` of a server. It forgets them when
- * the process ends, and other processes do not see them.
+ * Creates a store of revocations for one process, for the option `revocation` of a server. It forgets them
+ * when the process ends, and other processes do not see them.
  *
- * @throws TypeError for a limit that is not a positive number
+ * @throws TypeError for a limit that is not a positive whole number
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";

@@ -1,4 +1,4 @@
-/** Revocations that several processes share, through a stream in Redis. */
+/** A store of revocations that several processes share through a stream in Redis. */
 import { type RedisClient } from "../redis/client.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type RevocationStore } from "../token/revocation.ts";
@@ -9,30 +9,31 @@ import { RevocationStream } from "./stream.ts";
 
 /** The options of `redisRevocation`. */
 export interface RedisRevocationOptions extends RevocationLimits {
-  /** The beginning of each key in Redis, in all processes that share it. Default: `"scopegate:revoked:"`. */
+  /** The beginning of each key in Redis, the same in all processes. Default: `"scopegate:revoked:"`. */
   readonly prefix?: string;
   /**
-   * For how long tokens are accepted by what is known while Redis is out of reach, in seconds. It is also how
-   * long `ready()` waits. Default: `30`.
+   * While Redis cannot be read, the known revocations are used for this time, in seconds. `ready()` waits
+   * for the same time. Default: `30`.
    */
   readonly staleSeconds?: number;
   /**
-   * After `staleSeconds`: `"refuse"` answers requests with a token with 503, `"accept"` goes on by what was
-   * known, so that tokens that were revoked since are accepted. Default: `"refuse"`.
+   * What happens after `staleSeconds`: `"refuse"` answers requests with a token with 503. `"accept"` goes on
+   * with the known revocations, so newly revoked tokens are accepted. Default: `"refuse"`.
    */
   readonly whenDown?: "refuse" | "accept";
   /** How often Redis is asked for new revocations, in milliseconds. Default: `200`. */
   readonly pollMs?: number;
-  /** Called when something happens to the store. Default: what needs attention becomes a process warning. */
+  /** Receives events of the store. Default: events that need attention become process warnings. */
   readonly onEvent?: (event: RevocationEvent) => void;
 }
 
 /**
- * Creates a store of revocations that several processes share: the option `revocation` of a server. Every
- * process reads the stream and keeps its entries in memory, so that a request needs no round trip. A token is
- * refused by all processes `pollMs` after `server.revoke` has returned, plus the time of one round trip.
+ * Creates a store of revocations that several processes share, for the option `revocation` of a server. Every
+ * process reads the stream and keeps its entries in memory, so that a request needs no round trip. After the
+ * promise of `server.revoke` has resolved, all processes refuse the token within `pollMs` and one round trip.
  *
- * It connects to nothing: the client does, and its timeouts apply. Its timer does not keep the process alive.
+ * The client connects to Redis, and its timeouts apply. The timer of the store does not keep the process
+ * alive.
  *
  * @throws TypeError for anything but a client of `redis` or `ioredis`, and for an option that is not valid
  * @example
@@ -77,7 +78,9 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
     isRevoked(principal) {
       if (isCurrent() ? follower.readAt : whenDown === "accept") return revoked.isRevoked(principal);
       if (isCurrent()) return follower.firstRead.then(() => revoked.isRevoked(principal));
-      throw new Error("The revocation store is out of reach.", { cause: follower.fault });
+      throw new Error("The revocation store could not be read for `staleSeconds`.", {
+        cause: follower.fault,
+      });
     },
     add: (entries) => follower.add(entries),
     ready: () => withinLimit(follower.firstRead, "The first read of the revocation store", staleMs),
@@ -99,5 +102,5 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
   };
 }
 
-/** An answer that takes longer is reported by `status`. */
+/** `status` reports `degraded` if a read takes longer. */
 const LATE_MS = 1_000;

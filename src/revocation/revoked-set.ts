@@ -1,18 +1,18 @@
-/** A bounded set of what is revoked, which forgets entries whose tokens have expired. */
+/** A bounded set of revocations, which forgets entries whose tokens have expired. */
 import { claimAt } from "../token/claim-path.ts";
 import { type Principal } from "../token/principal.ts";
 import { fingerprintOf, type RevokedEntry } from "../token/revocation.ts";
 
-/** Until when an entry is kept, in seconds; of users and issuers, also which tokens it revokes. */
+/** When an entry ends, in seconds. `before`, for users and issuers only: the latest `iat` that it revokes. */
 type Kept = number | { readonly until: number; readonly before: number };
 
 type Kind = RevokedEntry["kind"];
 type Kinds = Map<Kind, Map<string, Kept>>;
 
-/** How many entries are looked at for each one that is added: more than one, so that the set shrinks. */
+/** How many entries are checked for each one that is added: more than one, so that the set can shrink. */
 const SWEPT_PER_ENTRY = 2;
 
-/** Thrown when the set is full. Entries are never dropped for others: that would accept revoked tokens. */
+/** Thrown when the set is full. Dropping entries instead would accept revoked tokens. */
 export class RevokedSetFullError extends Error {
   /** The name of the class. */
   override readonly name = "RevokedSetFullError";
@@ -21,7 +21,7 @@ export class RevokedSetFullError extends Error {
 export class RevokedSet {
   readonly #maxEntries: number;
   readonly #now: () => number;
-  /** By the issuer whose tokens are revoked; `undefined` for every issuer. */
+  /** By the issuer whose tokens are revoked; the key `undefined` is for tokens of every issuer. */
   readonly #byIssuer = new Map<string | undefined, Kinds>();
   #size = 0;
   #sweep: Iterator<unknown> | undefined;
@@ -64,7 +64,7 @@ export class RevokedSet {
     );
   }
 
-  /** Adds an entry. One that exists is kept for the longer time. @throws RevokedSetFullError */
+  /** Adds an entry. If its id has one already, the longer time counts. @throws RevokedSetFullError */
   add({ kind, id, issuer, before, until }: RevokedEntry): void {
     this.sweep(SWEPT_PER_ENTRY);
     const kinds: Kinds = this.#byIssuer.get(issuer) ?? new Map<Kind, Map<string, Kept>>();
@@ -83,7 +83,7 @@ export class RevokedSet {
     ids.set(id, old === undefined ? keptOf(before, until) : longer(old, before, until));
   }
 
-  /** Whether an entry is covered by what the set has. */
+  /** Whether the set already revokes everything that an entry revokes, for as long. */
   covers({ kind, id, issuer, before, until }: RevokedEntry): boolean {
     const old = this.#byIssuer.get(issuer)?.get(kind)?.get(id);
     if (old === undefined) return false;
@@ -91,7 +91,7 @@ export class RevokedSet {
     return old.until >= until && (before === undefined ? false : old.before >= before);
   }
 
-  /** Looks at some of the entries, and deletes those that have ended. Goes on where it stopped. */
+  /** Checks up to `most` entries, and deletes those that have ended. The next call continues from there. */
   sweep(most: number): void {
     this.#sweep ??= this.#sweepAll();
     for (let count = 0; count < most; count += 1)
@@ -110,7 +110,7 @@ export class RevokedSet {
         }
   }
 
-  /** All entries that have not ended, without their reasons. */
+  /** Returns all entries that have not ended, without their reasons. */
   *entries(): Generator<RevokedEntry> {
     for (const [issuer, kinds] of this.#byIssuer)
       for (const [kind, ids] of kinds)
@@ -122,7 +122,7 @@ export class RevokedSet {
   }
 }
 
-/** A token without `iat` is revoked: it may be an old one. */
+/** A token without `iat` counts as revoked: it may be an old one. */
 function isIssuedBy(before: number, { claims }: Principal): boolean {
   const issuedAt = claimAt(claims, "iat");
   return typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
@@ -133,7 +133,7 @@ const untilOf = (kept: Kept): number => (typeof kept === "number" ? kept : kept.
 const keptOf = (before: number | undefined, until: number): Kept =>
   before === undefined ? until : { until, before };
 
-/** Two entries for one id revoke what either of them revokes, and possibly more. */
+/** Combines two entries for one id. The result revokes everything that either of them revokes. */
 function longer(old: Kept, before: number | undefined, until: number): Kept {
   const latest = Math.max(untilOf(old), until);
   return typeof old === "number" || before === undefined

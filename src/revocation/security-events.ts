@@ -1,4 +1,4 @@
-/** A route that receives security events of an issuer (RFC 8417, RFC 8935), and ends sessions. */
+/** A route that receives security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
 import { createHandler, type RouteHandler } from "../adapters/handler.ts";
 import { assertResourceServer } from "../adapters/misuse.ts";
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../errors.ts";
@@ -12,17 +12,17 @@ import { readSubject, SESSION_REVOKED, VERIFICATION } from "./subject.ts";
 
 /** The options of `securityEvents`. */
 export interface SecurityEventsOptions {
-  /** The `iss` of the events: the transmitter. */
+  /** The `iss` of the events, which identifies the transmitter. */
   readonly issuer: string;
-  /** Where its keys come from, as in the option `keys` of a server. */
+  /** Where the keys of the transmitter come from, as in the option `keys` of a server. */
   readonly keys: KeySource;
   /** The expected `aud` of the events. */
   readonly audience: string | readonly string[];
-  /** The algorithms that it signs with. Default: `["RS256"]`. */
+  /** The accepted algorithms of its signatures. Default: `["RS256"]`. */
   readonly algorithms?: readonly Algorithm[];
-  /** The `iss` of the tokens whose users and sessions it may revoke. Default: `issuer`. */
+  /** The `iss` of the tokens that it may revoke. Default: `issuer`. */
   readonly tokenIssuer?: string;
-  /** Called with the name and the subject of each event that was accepted and revokes nothing. */
+  /** Called with the type and the subject of each accepted event that revokes nothing. */
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
 
@@ -45,12 +45,13 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
 };
 
 /**
- * Creates the handler of a route that receives security event tokens by push (RFC 8935), and revokes what
- * a CAEP `session-revoked` event names: a session (`opaque`), a user (`iss_sub`) or a token (`jwt_id`), see
- * RFC 9493. It answers 202, and 400 with the error of RFC 8935 for an event that it cannot verify or apply.
+ * Creates the handler of a route to which an issuer pushes security event tokens (RFC 8935). A CAEP
+ * `session-revoked` event revokes the session (`opaque`), user (`iss_sub`) or token (`jwt_id`) that it names
+ * (RFC 9493). The handler answers 202; 400 with an error of RFC 8935 for an event that it cannot verify or
+ * apply; and 503 if the keys or the store are not available.
  *
- * The signature of an event proves its sender, so the route can be `"public"`. Fastify needs a parser for the
- * content type `application/secevent+jwt` that passes on a string.
+ * The signature of an event proves who sent it, so the route can be `"public"`. Fastify needs a parser for
+ * the content type `application/secevent+jwt` that returns the body as a string.
  *
  * @throws TypeError for anything but a resource server
  * @throws ConfigurationError for wrong options
@@ -79,7 +80,7 @@ export function securityEvents(
 ): RouteHandler<Promise<Response>> {
   assertResourceServer(server, "securityEvents");
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
-  // A server of its own: a security event must not pass for an access token, nor the other way round.
+  // A separate server: a security event must not be accepted as an access token, nor an access token here.
   const events = createResourceServer({
     issuer,
     keys,
@@ -103,7 +104,7 @@ export function securityEvents(
         if (options.onOtherEvent) notify(options.onOtherEvent, { type, subject });
         continue;
       }
-      // Not the time of arrival: an event that is sent again must not revoke newer tokens.
+      // Not the time of arrival: an event that is delivered again must not revoke newer tokens.
       const target = readSubject(subject, payload["event_timestamp"] ?? iat, tokenIssuer);
       if (!target) return refuse("invalid_request", "The subject of the event is not supported.");
       await server.revoke(target, { reason: `session-revoked ${String(jti)}` });

@@ -1,4 +1,4 @@
-/** The stream of Redis that holds all revocations: one entry each, in the order of their writing. */
+/** The Redis stream of all revocations: one entry each, in the order in which they were written. */
 import { attempt } from "../errors.ts";
 import { commandsOf, type RedisClient, type SendCommand } from "../redis/client.ts";
 import { type RevokedEntry } from "../token/revocation.ts";
@@ -12,7 +12,7 @@ export interface StreamEntry {
 /** How many entries one command reads or writes: about one megabyte. */
 const BATCH = 10_000;
 
-/** Entries are kept for longer than needed by this time, because the clocks of machines differ. */
+/** Entries stay in Redis for this much longer than `keepSeconds`, because the clocks of machines differ. */
 const MARGIN_MS = 3_600_000;
 
 export class RevocationStream {
@@ -26,7 +26,7 @@ export class RevocationStream {
     this.#lock = `${prefix}restoring`;
   }
 
-  /** Reads the entries from an id on, that entry included, and from the first one without an id. */
+  /** Reads the entries from an id on, including the one with this id. Without an id, reads all entries. */
   async *read(from?: string): AsyncGenerator<readonly StreamEntry[]> {
     for (let start = from ?? "-"; ;) {
       const reply = await this.#send("XRANGE", this.#key, start, "+", "COUNT", String(BATCH));
@@ -38,7 +38,7 @@ export class RevocationStream {
     }
   }
 
-  /** Appends entries, and deletes those that have ended because they are older than `keepSeconds`. */
+  /** Appends entries, and deletes entries that were written more than `keepSeconds` ago. */
   async append(entries: readonly RevokedEntry[], keepSeconds: number, nowMs: number): Promise<void> {
     const oldest = Math.max(0, Math.floor(nowMs) - keepSeconds * 1000 - MARGIN_MS);
     const write = (entry: RevokedEntry) =>
@@ -47,17 +47,17 @@ export class RevocationStream {
       await Promise.all(entries.slice(start, start + BATCH).map(write));
   }
 
-  /** Whether this process may restore what the store has lost: one process at a time does. */
+  /** Whether this process may restore lost entries. Only one process at a time may do this. */
   async lock(seconds: number): Promise<boolean> {
     return (await this.#send("SET", this.#lock, "1", "NX", "EX", String(seconds))) === "OK";
   }
 
-  /** Lets another process restore. */
+  /** Lets another process restore entries. */
   async unlock(): Promise<void> {
     await this.#send("DEL", this.#lock);
   }
 
-  /** The clock of Redis, in milliseconds since the epoch. */
+  /** Returns the time of the clock of Redis, in milliseconds since the epoch. */
   async time(): Promise<number> {
     const [seconds, microseconds] = (await this.#send("TIME")) as readonly unknown[];
     return Number(seconds) * 1000 + Number(microseconds) / 1000;

@@ -1,4 +1,4 @@
-/** Which tokens a security event is about (RFC 9493). */
+/** The subject of a security event: which tokens it revokes (RFC 9493). */
 import { type RevocationTarget } from "../token/revocation.ts";
 
 export const SESSION_REVOKED = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
@@ -6,14 +6,14 @@ export const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Reads a subject; `undefined` if it cannot be read, or belongs to another issuer. */
+/** Converts a subject to a target; `undefined` if it is not supported, or belongs to another issuer. */
 export function readSubject(subject: unknown, time: unknown, issuer: string): RevocationTarget | undefined {
   if (typeof subject !== "object" || subject === null) return undefined;
   const { format, iss, sub, jti, id, session, user } = subject as Json;
-  // A complex subject is about all of its parts; the session is the narrowest.
+  // A complex subject names a session and its user: only that session is revoked.
   if (format === "complex") return readSubject(session ?? user, time, issuer);
   if (format === "opaque") return isText(id) ? { sessionId: id, issuer } : undefined;
-  // Another issuer's users are not this transmitter's to revoke.
+  // A transmitter must not revoke the tokens of another issuer.
   if (iss !== issuer) return undefined;
   if (format === "jwt_id") return isText(jti) ? { tokenId: jti, issuer } : undefined;
   if (format !== "iss_sub" || !isText(sub)) return undefined;

@@ -12,10 +12,10 @@ import { digestOf, type TokenCache } from "./token-cache.ts";
 /** Identifies the principal of a token; synchronously if the token is cached. */
 export type Identifier = (token: string) => Pending<Identified>;
 
-/** The options that decide what an accepted token is, and what happens before its principal is used. */
+/** The options for tokens that are not JWTs, and for the steps after a token is verified. */
 export interface IdentificationRules extends RevocationRules, GrantsRules, OpaqueRules {}
 
-/** Creates the function that verifies tokens: token -> principal -> is it revoked? -> granted scopes. */
+/** Creates the function that identifies principals: token -> principal -> revoked? -> granted scopes. */
 export function createIdentifier(
   issuers: Issuers,
   cache: TokenCache<Principal> | undefined,

@@ -17,7 +17,7 @@ export interface GrantsRules {
   readonly scopeRules: ScopeRules;
 }
 
-/** The users whose grants are remembered. The grants of another user are looked up again. */
+/** How many users are remembered. Beyond that, the grants of the oldest are looked up again. */
 const MAX_USERS = 10_000;
 
 interface Known {
@@ -25,7 +25,7 @@ interface Known {
   readonly since: number;
 }
 
-/** Creates the function that adds grants: synchronously if the grants of the user are remembered. */
+/** Creates the function that adds grants. It is synchronous if the grants of the user are remembered. */
 export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }: GrantsRules) {
   if (!grantsFor) return undefined;
   const known = new BoundedMap<string, Known>(MAX_USERS);
@@ -60,7 +60,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
   return (identified: Identified): Pending<Identified> => {
     if (identified.kind === "refused") return identified;
     const { principal } = identified;
-    // The roles of its owner would widen the scopes that a key was made with.
+    // The roles of the owner would add scopes to those of the key.
     if (principal.tokenKind === "api_key") return identified;
     const key = keys.get(principal) ?? callerKey(principal);
     keys.set(principal, key);
@@ -70,7 +70,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
       return grant(principal, found);
     return lookUpOnce(key, principal).then(
       (fresh) => grant(principal, fresh),
-      // Without an answer, a request must not be decided with fewer scopes: clients would ask for new tokens.
+      // Not decided with fewer scopes: the 403 would be wrong, and clients would request new tokens.
       (cause: unknown) => unavailable(cause),
     );
   };

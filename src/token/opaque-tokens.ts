@@ -1,4 +1,4 @@
-/** Tokens that are not JWTs, such as API keys: who can recognize them, and how they become a principal. */
+/** Tokens that are not JWTs, such as API keys: how they are recognized, and how they become a principal. */
 import { type Rejection } from "../errors.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
@@ -11,7 +11,7 @@ import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } fr
 export type OpaqueVerification =
   | {
       readonly kind: "verified";
-      /** The same object for the same answer, so that one principal is made of it. Its values are frozen. */
+      /** The same object for the same answer, so that the principal stays the same. Its values are frozen. */
       readonly claims: Record<string, unknown>;
     }
   | {
@@ -22,13 +22,13 @@ export type OpaqueVerification =
       readonly cause?: string;
     }
   | {
-      /** It could not be checked: the token may be valid. */
+      /** The token could not be checked: it may be valid. */
       readonly kind: "unavailable";
       readonly cause: unknown;
       readonly retryAfterSeconds?: number;
     };
 
-/** What a server tells its opaque tokens. */
+/** The settings of the server that verifies the token. */
 export interface OpaqueContext {
   /** The clock of the server, in milliseconds. */
   readonly now: () => number;
@@ -40,19 +40,19 @@ export interface OpaqueContext {
 
 /** A kind of token that is not a JWT: an entry of the option `opaqueTokens`. */
 export interface OpaqueTokens {
-  /** What principals of this kind report as `tokenKind`. */
+  /** The `tokenKind` of the principals. */
   readonly tokenKind: TokenKind;
   /** The claim with the scopes. */
   readonly scopesClaim: ClaimPath;
-  /** Whether a token is of this kind, by its characters alone. The first kind that matches decides. */
+  /** Whether a token is of this kind, by its characters alone. The first kind that matches verifies it. */
   matches(token: string): boolean;
-  /** Verifies a token. It is never tried as a token of another kind. */
+  /** Verifies a token. If it is rejected, no other kind is tried. */
   verify(token: string, context: OpaqueContext): Pending<OpaqueVerification>;
   /** Stops background work. */
   close?(): void;
 }
 
-/** Identifies a token of one of these kinds. `undefined` for any other token, or one that is too large. */
+/** Creates the function that identifies opaque tokens. It returns `undefined` for all other tokens. */
 export function createOpaqueIdentifier({
   opaqueTokens,
   opaqueContext,
@@ -91,7 +91,7 @@ function identify(verify: () => Pending<OpaqueVerification>, read: Reader): Pend
   }
 }
 
-/** Creates one principal for each answer. Not for several servers: their scope hierarchies may differ. */
+/** Creates one principal for each answer. Each server has its own: their scope hierarchies may differ. */
 function createReader(rules: PrincipalRules): Reader {
   const principals = new WeakMap<object, Principal>();
   return (found) => {
@@ -107,7 +107,7 @@ function createReader(rules: PrincipalRules): Reader {
   };
 }
 
-/** The rules by which the claims of a kind are read. */
+/** The rules for reading the claims of a kind. */
 const principalRulesOf = (
   { scopesClaim, tokenKind }: OpaqueTokens,
   scopeRules: ScopeRules,

@@ -1,8 +1,8 @@
-/** Whose things a caller may see, for handlers that filter by owner. */
+/** Whose data a caller may see, for handlers that filter by owner. */
 import { isAdmin } from "../scopes/scope-sets.ts";
 import { type Principal } from "./principal.ts";
 
-/** Whose things a caller may see. */
+/** Whose data a caller may see: that of every owner, of one owner, or of none. */
 export type Ownership =
   | { readonly kind: "all" }
   | {
@@ -14,13 +14,13 @@ export type Ownership =
 
 /** The options of `owned`. */
 export interface OwnedOptions {
-  /** A scope that lets its holder see the things of every owner. Default: only the admin scope does. */
+  /** A scope that allows a caller to see the data of every owner. Default: only the admin scope. */
   readonly all?: string;
 }
 
 /**
- * Returns whose things a principal may see: those of every owner with the admin scope or the scope `all`,
- * otherwise its own. A principal without a user id owns nothing, and nothing is owned by a missing principal.
+ * Returns whose data a principal may see: the data of every owner, if it has the admin scope or the scope of
+ * the option `all`; otherwise its own. A principal without a user id, or no principal, may see nothing.
  *
  * It does not check the scopes of a route: the table does.
  *
@@ -41,7 +41,7 @@ export function owned(
   options: OwnedOptions = {},
 ): Ownership {
   if (!principal) return { kind: "none" };
-  // A polluted prototype must not open the things of every owner.
+  // A polluted prototype must not open the data of every owner.
   const all = Object.hasOwn(options, "all") ? options.all : undefined;
   if (isAdmin(principal.scopes) || (all !== undefined && principal.has(all))) return { kind: "all" };
   const { userId } = principal;

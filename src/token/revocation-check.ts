@@ -1,4 +1,4 @@
-/** Asks whether an identified principal is revoked. */
+/** Checks whether an identified principal is revoked. */
 import { type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Identified, unavailable } from "./identified.ts";
@@ -8,7 +8,7 @@ import { type RevocationStore } from "./revocation.ts";
 /** Reports whether a verified principal is revoked. */
 export type RevocationCheck = (principal: Principal) => Pending<boolean>;
 
-/** The options that say what is revoked. */
+/** The options that decide what is revoked. */
 export interface RevocationRules {
   readonly revocation: RevocationStore | undefined;
   readonly isRevoked: RevocationCheck | undefined;
@@ -19,7 +19,7 @@ export function revocationChecksOf({ revocation, isRevoked }: RevocationRules): 
   return checks.filter((check) => check !== undefined);
 }
 
-/** Asks each check in turn, and stops at the first that reports a revocation or fails. */
+/** Runs each check in turn, and stops at the first that reports a revocation or fails. */
 export function checkRevocation(
   identified: Identified,
   checks: readonly RevocationCheck[],
@@ -28,7 +28,7 @@ export function checkRevocation(
   const check = checks[index];
   if (identified.kind === "refused" || !check) return identified;
   const { principal } = identified;
-  // A failed check is not a revocation: the client keeps its token and gets 503.
+  // A failed check is not a revocation: the client gets 503 and can use its token again later.
   try {
     const answer: unknown = check(principal);
     if (answer === false) return checkRevocation(identified, checks, index + 1);

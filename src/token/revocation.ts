@@ -1,19 +1,19 @@
-/** What can be revoked, and the store that knows what is revoked. */
+/** What can be revoked, and the interface of revocation stores. */
 import { hash } from "node:crypto";
 import { type Pending } from "../runtime/pending.ts";
 import { type Principal } from "./principal.ts";
 
-/** One thing that is revoked. Times are in seconds since the epoch, as in the claims of tokens. */
+/** One revocation. Times are in seconds since the epoch, as in the claims of tokens. */
 export interface RevokedEntry {
-  /** What `id` identifies. `claims` is the fingerprint of all claims, for a token without `jti`. */
+  /** What `id` identifies. `claims`: a token without `jti`, by the fingerprint of all its claims. */
   readonly kind: "token" | "claims" | "session" | "user" | "issuer";
   /** The `jti`, session id, user id or issuer, or the fingerprint. */
   readonly id: string;
   /** Only tokens of this issuer are revoked. Absent: tokens of every issuer. */
   readonly issuer?: string;
-  /** Only tokens whose `iat` is not later are revoked, and tokens without `iat`. Absent: all tokens. */
+  /** The latest `iat` that is revoked. Tokens without `iat` are revoked too. Absent: all tokens. */
   readonly before?: number;
-  /** When the entry can be forgotten, because the tokens have expired. */
+  /** When the entry can be deleted, because the tokens have expired. */
   readonly until: number;
   /** Why, for operators. */
   readonly reason?: string;
@@ -22,32 +22,33 @@ export interface RevokedEntry {
 /** The state of a revocation store. */
 export interface RevocationStatus {
   /**
-   * `ok`: revocations are known. `degraded`: the shared store is out of reach; tokens are accepted by what
-   * was known before. `unavailable`: it is not known what is revoked; requests with a token get 503.
+   * `ok`: all revocations are known. `degraded`: the shared store cannot be read, and the revocations that
+   * are already known are used. `unavailable`: it is not known what is revoked, so requests with a token get
+   * 503.
    */
   readonly state: "ok" | "degraded" | "unavailable";
   /** The number of entries in this process. */
   readonly entries: number;
-  /** When the shared store was last read; absent without one, and before the first time. */
+  /** When the shared store was last read. Absent without a shared store, and before the first read. */
   readonly readAt?: Date;
   /** Why the state is not `ok`. */
   readonly cause?: unknown;
 }
 
-/** Knows what is revoked: the option `revocation` of a server. */
+/** A store of revocations, for the option `revocation` of a server. */
 export interface RevocationStore {
   /**
-   * Whether a principal is revoked. Asked for every request with an accepted token, so it should answer
-   * without a promise. An error or a rejection is answered with 503.
+   * Whether a principal is revoked. It is called for every request with an accepted token, so it should not
+   * need a promise. If it throws or rejects, the request gets 503.
    */
   isRevoked(principal: Principal): Pending<boolean>;
-  /** Adds entries. Resolves when every process that reads the store can see them. */
+  /** Adds entries. Resolves when every process that shares the store can read them. */
   add(entries: readonly RevokedEntry[]): Promise<void>;
-  /** How long an entry can be kept, in seconds: at least as long as a token is valid. */
+  /** The longest time that an entry is kept, in seconds: at least as long as a token is valid. */
   readonly keepSeconds: number;
   /** Resolves when all earlier revocations are known. */
   ready(): Promise<void>;
-  /** The state at this moment. Reads nothing. */
+  /** Returns the current state, without reading the store. */
   status(): RevocationStatus;
   /** Stops background work. */
   close(): void;
@@ -56,7 +57,7 @@ export interface RevocationStore {
 /** What to revoke: one token, a session, a user or an issuer. Without `issuer`, tokens of every issuer. */
 export type RevocationTarget =
   | {
-      /** A token that this server accepts. It is found by its `jti`, or by all its claims. */
+      /** A token that this server accepts. It is identified by its `jti`, or else by all its claims. */
       readonly token: string;
     }
   | {
@@ -65,12 +66,12 @@ export type RevocationTarget =
       readonly issuer?: string;
     }
   | {
-      /** `principal.sessionId` of the tokens. */
+      /** The `principal.sessionId` of the tokens. */
       readonly sessionId: string;
       readonly issuer?: string;
     }
   | {
-      /** `principal.userId` of the tokens. */
+      /** The `principal.userId` of the tokens. */
       readonly userId: string;
       readonly issuer?: string;
       /** Tokens that were issued in this second or earlier. Default: now. */
@@ -85,8 +86,8 @@ export type RevocationTarget =
 /** How long a revocation is kept, and why it was made. */
 export interface RevocationOptions {
   /**
-   * When the revocation can be forgotten, because the tokens have expired. Default: the `exp` of a `token`;
-   * otherwise `keepSeconds` of the store from now.
+   * When the revocation can be forgotten, because the tokens have expired. Default: the `exp` of `token`;
+   * without `token`, `keepSeconds` of the store from now.
    */
   readonly until?: Date;
   /** Why, for operators. It is stored, and never sent to a client. */
@@ -97,7 +98,7 @@ const KINDS = { tokenId: "token", sessionId: "session", userId: "user" } as cons
 const kindOf = (name: string) => (Object.hasOwn(KINDS, name) ? KINDS[name as keyof typeof KINDS] : undefined);
 const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
 
-/** Converts a target to an entry. `principal` belongs to the token of the target, if it is one. */
+/** Converts a target to an entry. For a target with a token, `principal` is the principal of the token. */
 export function toRevokedEntry(
   target: RevocationTarget,
   { until, reason }: RevocationOptions,
@@ -116,7 +117,7 @@ export function toRevokedEntry(
   const given: Readonly<Record<string, unknown>> = { ...target };
   const { issuer, before = new Date(nowMs), ...ids } = given;
   const [name, ...others] = Object.keys(ids);
-  // An id that is undefined must not revoke a whole issuer.
+  // An id that is undefined must not revoke all tokens of an issuer.
   const kind = name === undefined ? "issuer" : kindOf(name);
   const id = name === undefined ? issuer : ids[name];
   const isScoped = name !== undefined && "issuer" in given;
@@ -140,15 +141,15 @@ function identityOf(principal: Principal): Pick<RevokedEntry, "kind" | "id" | "i
 function endOfToken({ expiresAt }: Principal): number {
   if (expiresAt !== undefined) return expiresAt;
   throw new RangeError(
-    "The token has no `exp`, so it would be accepted again when the revocation is forgotten. Write `until`, or add `exp` to `requiredClaims`.",
+    "The token has no `exp`, so it would be accepted again when the revocation is forgotten. Pass `until`, or add `exp` to `requiredClaims`.",
   );
 }
 
 const fingerprints = new WeakMap<Principal, string>();
 
 /**
- * Identifies a token without `jti` by its claims. Not by its characters: the holder of an ECDSA signature can
- * compute a second valid one, and so a token with other characters.
+ * Identifies a token without `jti` by its claims. Not by its characters: from an ECDSA signature, a client
+ * can compute a second valid signature, and so a second token.
  */
 export function fingerprintOf(principal: Principal): string {
   const known = fingerprints.get(principal);

@@ -1,4 +1,4 @@
-/** Which keys a server accepts, and what it asks its store. */
+/** Which keys a server accepts, and when it looks them up in the store. */
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -53,7 +53,7 @@ function createKeyed({
   return { server, key, record, asked, store, pass, setNow, change, verdict: () => verdictOf(server, key) };
 }
 
-/** A key with the id of another one, a secret of its own and a right checksum. */
+/** A key with the id of another one, another secret, and a correct checksum. */
 function forgeryOf(record: ApiKeyRecord): string {
   const { key } = createApiKey(GIVEN);
   const content = PREFIX + record.id + key.slice(PREFIX.length + 12, -6);
@@ -101,7 +101,7 @@ describe("apiKeys, for a valid key", () => {
     expect(Object.isFrozen(principal.claims) && !Object.isFrozen(record)).toBe(true);
   });
 
-  it("accepts keys beside JWTs, and tries no key as a JWT", async () => {
+  it("accepts keys and JWTs, and never verifies a key as a JWT", async () => {
     const { server, key } = createKeyed();
     const jwt = await issuer.token({ sub: "u2", scopes: [] });
     const kinds = [await server.authenticate(key), await server.authenticate(jwt)].map(
@@ -135,7 +135,7 @@ describe("apiKeys, for a valid key", () => {
     expect(uncached.asked).toHaveLength(2);
   });
 
-  it("keeps the principal while the record grants the same", async () => {
+  it("keeps the principal as long as the record grants the same", async () => {
     const { server, key, pass, change } = createKeyed();
     const principal = await server.authenticate(key);
     expect(await server.authenticate(key)).toBe(principal);
@@ -157,7 +157,7 @@ describe("apiKeys, for a valid key", () => {
     expect(asked).toHaveLength(2);
   });
 
-  it("ignores that a store changes its own object afterwards", async () => {
+  it("ignores later changes of the object that the store returned", async () => {
     const { store, record, verdict } = createKeyed();
     const mine = { ...record };
     store.find = () => Promise.resolve(mine);
@@ -166,7 +166,7 @@ describe("apiKeys, for a valid key", () => {
     expect(await verdict()).toBe("accepted");
   });
 
-  it("adds no scopes of `grantsFor`: the roles of the owner would widen the key", async () => {
+  it("adds no scopes of `grantsFor`, because the roles of the owner would add scopes to the key", async () => {
     const asked: unknown[] = [];
     const { server, key } = createKeyed({
       server: { grantsFor: ({ tokenKind }) => (asked.push(tokenKind), Promise.resolve(["platform:admin"])) },
@@ -178,8 +178,8 @@ describe("apiKeys, for a valid key", () => {
   });
 });
 
-describe("apiKeys, for a key that has ended", () => {
-  it("rejects the key from `expiresAt` on, also if it is remembered", async () => {
+describe("apiKeys, for an expired or revoked key", () => {
+  it("rejects the key from `expiresAt` on, also if its record is remembered", async () => {
     const expiresAt = new Date((START + 10) * 1000);
     const { pass, asked, verdict } = createKeyed({
       key: { expiresAt },
@@ -192,7 +192,7 @@ describe("apiKeys, for a key that has ended", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("rejects a key that ends while it is looked up", async () => {
+  it("rejects a key that expires while it is looked up", async () => {
     const { store, record, pass, verdict } = createKeyed({
       key: { expiresAt: new Date((START + 10) * 1000) },
     });
@@ -204,7 +204,7 @@ describe("apiKeys, for a key that has ended", () => {
   });
 
   it.each([0, 1, START + 1_000_000])(
-    "rejects a key whose record has %d as `revokedAt`",
+    "rejects a key whose record has the `revokedAt` %d",
     async (revokedAt) => {
       const { change, verdict } = createKeyed();
       change({ revokedAt, expiresAt: 1 });
@@ -240,7 +240,7 @@ describe("apiKeys, for a key that has ended", () => {
     expect(await later.verdict()).toBe("accepted");
   });
 
-  it("keeps a connection until a revocation, whatever the maximum age of JWTs", async () => {
+  it("keeps a connection open until a revocation, whatever `maxTokenAgeSeconds` is", async () => {
     const revocation = inMemoryRevocation();
     const { server, key, record, pass } = createKeyed({ server: { revocation, maxTokenAgeSeconds: 60 } });
     const principal = await server.authenticate(key);
@@ -275,7 +275,7 @@ describe("apiKeys, for an unknown key", () => {
     expect(asked).toEqual([record.id]);
   });
 
-  it("keeps from a wrong key whether the right one is expired or revoked", async () => {
+  it("does not report for a wrong secret whether the right key is expired or revoked", async () => {
     const { server, record, change } = createKeyed();
     change({ revokedAt: 1, expiresAt: 1 });
     expect(await verdictOf(server, forgeryOf(record))).toBe("key");
@@ -311,7 +311,7 @@ describe("apiKeys, for an unknown key", () => {
     expect(await isAccepted(undefined, PEPPER)).toBe("key");
   });
 
-  it("accepts no key whose id is a name that every object has", async () => {
+  it("rejects a key whose id is the name of a property that every object has", async () => {
     const { server, store } = createKeyed();
     // Twelve characters, as an id has.
     Object.defineProperty(Object.prototype, "aPolluted012", { value: {}, configurable: true });
@@ -382,7 +382,7 @@ describe("apiKeys, for a store that fails", () => {
     expect(await verdict()).toBe("unavailable");
   });
 
-  it("reports the key as unavailable if its record inherits what it grants", async () => {
+  it("reports the key as unavailable if its record inherits its properties", async () => {
     const { store, record, verdict } = createKeyed();
     store.find = () => Object.create(record) as unknown;
     expect(await verdict()).toBe("unavailable");
@@ -423,7 +423,7 @@ describe("apiKeys, for a store that fails", () => {
 });
 
 describe("onUse", () => {
-  it("gets each accepted key once a minute", async () => {
+  it("receives each accepted key once a minute", async () => {
     const uses: unknown[] = [];
     const onUse = (...use: readonly unknown[]) => uses.push(use);
     const { server, record, pass, verdict } = createKeyed({ kind: { onUse } });
@@ -439,7 +439,7 @@ describe("onUse", () => {
     ]);
   });
 
-  it("gets no key that another process has just noted, or that is not accepted", async () => {
+  it("does not receive a key that another process has just used, or that is not accepted", async () => {
     const onUse = vi.fn();
     const { change, pass, verdict } = createKeyed({ kind: { onUse } });
     change({ lastUsedAt: START - 30 });

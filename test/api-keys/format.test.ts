@@ -1,4 +1,4 @@
-/** The characters of API keys, checked by an implementation of their own. */
+/** The form of API keys, checked by a second implementation. */
 import { createHash, createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -30,7 +30,7 @@ function createAsked() {
 }
 
 describe("createApiKey", () => {
-  it("returns a key of the prefix, an id, 43 random characters and their checksum", () => {
+  it("returns a key that consists of the prefix, an id, 43 random characters and a checksum", () => {
     for (let count = 0; count < 50; count += 1) {
       const { key, record } = createApiKey(GIVEN);
       const [, id, content] = /^acme_pat_(([0-9A-Za-z]{12}))[0-9A-Za-z]{43}[0-9A-Za-z]{6}$/.exec(key) ?? [];
@@ -90,7 +90,7 @@ describe("apiKeys, for a changed key", () => {
     expect(asked).toEqual([key.slice(PREFIX.length, PREFIX.length + 12)]);
   });
 
-  it("rejects a key that is cut, longer, or has neighbours swapped, without a look-up", async () => {
+  it("rejects a key that is cut, longer, or has adjacent characters swapped, without a look-up", async () => {
     const { asked, server } = createAsked();
     const { key } = createApiKey(GIVEN);
     const changed = [
@@ -128,7 +128,7 @@ describe("apiKeys, for a changed key", () => {
 });
 
 describe("the prefix", () => {
-  it("decides alone whether a token is a key", async () => {
+  it("decides without a look-up whether a token is a key", async () => {
     const { asked, server } = createAsked();
     const { key } = createApiKey({ ...GIVEN, prefix: "other_" });
     for (const token of [key, key.replace("other", "Acme_pat"), ` ${createApiKey(GIVEN).key}`])

@@ -55,7 +55,7 @@ it("answers 403 with the missing scope to a key without it", async () => {
   expect(answer.headers["www-authenticate"]).toContain('error="insufficient_scope"');
 });
 
-it("answers 401 to a key that is mistyped, unknown or revoked, and reports which in the decision only", async () => {
+it("answers 401 to a mistyped, unknown or revoked key, and shows the reason in the decision only", async () => {
   const { key, record } = await create(["agents:web:read"]);
   const { key: unknown } = createApiKey({ prefix: PREFIX, name: "x", scopes: ["a:b"], ownerId: "u1" });
   await store.revoke(record.id);

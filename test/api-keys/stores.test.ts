@@ -48,7 +48,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
         expect(await store.find(id)).toBeUndefined();
     });
 
-    it("refuses a second key with one id, and keeps the first", async () => {
+    it("refuses a second key with the same id, and keeps the first", async () => {
       const store = create();
       const { record } = make();
       await store.add(record);
@@ -56,7 +56,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       expect(await store.find(record.id)).toEqual(record);
     });
 
-    it("refuses all but one of many keys with one id that are added at once", async () => {
+    it("adds only one of many keys with the same id that are added at once", async () => {
       const store = create();
       const { id } = make().record;
       const adding = Array.from({ length: 10 }, () => store.add({ ...make().record, id }));
@@ -91,7 +91,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       expect(await store.find(record.id)).toEqual(revoked);
     });
 
-    it("keeps a revocation without a reason, which a later one does not explain", async () => {
+    it("keeps a revocation without a reason, and adds no reason of a later one", async () => {
       const store = create();
       const { record } = make();
       await store.add(record);
@@ -100,7 +100,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       expect(await store.find(record.id)).not.toHaveProperty("revokedReason");
     });
 
-    it("reports that there is no key to revoke, and makes none of an unknown id", async () => {
+    it("reports that there is no key to revoke, and adds no record for an unknown id", async () => {
       const store = create();
       await store.add(make().record);
       const { id } = make().record;
@@ -110,7 +110,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       expect(await store.list()).toHaveLength(1);
     });
 
-    it("keeps when a key was used, and never loses a revocation for it", async () => {
+    it("saves when a key was used, and keeps its revocation", async () => {
       const store = create();
       const records = Array.from({ length: 5 }, () => make().record);
       for (const record of records) await store.add(record);
@@ -128,7 +128,7 @@ function describeStore(name: string, create: () => ApiKeyStore) {
       }
     });
 
-    it("serves a server, which notes uses in it", async () => {
+    it("finds keys for a server, and saves when the server used them", async () => {
       const store = create();
       const { key, record } = make();
       await store.add(record);
@@ -210,7 +210,7 @@ describe("apiKeyFile", () => {
     expect((await store.list()).every(({ lastUsedAt }) => lastUsedAt === 7)).toBe(true);
   });
 
-  it("waits for another writer, and then says which file to delete", async () => {
+  it("waits for another writer, and after two seconds throws which file to delete", async () => {
     const path = newPath();
     const store = apiKeyFile(path);
     const { record } = make();
@@ -253,16 +253,16 @@ describe("apiKeyFile", () => {
   });
 
   it.each<readonly [string, unknown]>([
-    ["no JSON", "{"],
-    ["nothing", ""],
+    ["content that is not JSON", "{"],
+    ["no content", ""],
     ["null", null],
     ["an array", []],
-    ["other keys", { keys: {} }],
+    ["keys that are not an array", { keys: {} }],
     ["a key that is null", { keys: [null] }],
     ["a key without a hash", { keys: [{ ...make().record, hash: undefined }] }],
     ["a key with a wrong end", { keys: [{ ...make().record, expiresAt: "2099" }] }],
     [
-      "two keys with one id",
+      "two keys with the same id",
       { keys: [make().record, make().record].map((one) => ({ ...one, id: "000000000001" })) },
     ],
   ])("throws for a file with %s, and changes nothing in it", async (_, content) => {
@@ -277,7 +277,7 @@ describe("apiKeyFile", () => {
     expect(existsSync(`${path}.lock`)).toBe(false);
   });
 
-  it("throws for a file that is absent or a folder, and creates it only for a key", async () => {
+  it("throws for a file that is absent or a folder, and creates a file only to add a key", async () => {
     const path = newPath();
     await expect(apiKeyFile(path).find("000000000001")).rejects.toThrow("ENOENT");
     expect(await apiKeyFile(path).revoke("000000000001")).toBe(false);
@@ -286,7 +286,7 @@ describe("apiKeyFile", () => {
     await expect(apiKeyFile(folder).list()).rejects.toThrow("must be a file");
   });
 
-  it("makes every key unavailable if the file is broken, and none when it is whole again", async () => {
+  it("makes every key unavailable while the file is broken or absent", async () => {
     const path = newPath();
     const { key, record } = make();
     const store = apiKeyFile(path);
@@ -344,7 +344,7 @@ describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
     );
   });
 
-  it("throws while Redis is away, and refuses anything but a client", async () => {
+  it("throws while Redis cannot be reached, and refuses anything but a client", async () => {
     const away = new Redis({ host: "127.0.0.1", port: 1, lazyConnect: true, retryStrategy: () => null });
     away.on("error", () => undefined);
     await expect(redisApiKeys(away).find("000000000001")).rejects.toThrow();

@@ -1,4 +1,4 @@
-/** Three processes of the example under load, while tokens are revoked and Redis fails in every way. */
+/** Three processes of the example under load, while tokens are revoked and Redis fails in several ways. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -105,7 +105,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 60_000);
 
-  /** Revokes one token, one user and one session that are not revoked yet, again until the store confirms it. */
+  /** Revokes `count` tokens, users and sessions that are not revoked yet. */
   const revokeSome = async (count: number): Promise<void> => {
     for (const { name, targetOf } of KINDS) {
       const pool = pools.get(name) ?? [];
@@ -171,7 +171,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     );
   }, 60_000);
 
-  it("go on without Redis for `staleSeconds`, then answer 503, and recover with an empty Redis", async () => {
+  it("accept valid tokens without Redis for `staleSeconds`, then answer 503, and recover with an empty Redis", async () => {
     await primary?.stop();
     load.isStoreDown = true;
     await pause(1000);
@@ -203,7 +203,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     await expectAllRevoked();
   }, 60_000);
 
-  it("wait for a Redis that hangs for a short time, and answer 503 if it takes longer", async () => {
+  it("accept valid tokens while Redis hangs for a short time, and answer 503 if it hangs for longer", async () => {
     load.isStoreDown = true;
     primary?.process().kill("SIGSTOP");
     await pause(1000);
@@ -236,7 +236,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     expectNoMistake();
   }, 60_000);
 
-  it("write again what a replica did not know when it took over", async () => {
+  it("write entries again that a replica did not have when it took over", async () => {
     if (!primary) throw new Error("No primary.");
     replica = await startRedis(primary);
     const direct = new Redis(replica.port);
@@ -264,7 +264,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     direct.disconnect();
   }, 60_000);
 
-  it("keep their heap flat", async () => {
+  it("keep the size of their heap", async () => {
     heaps.push(await heapOf());
     const [first = 0, last = 0] = heaps;
     console.log(

@@ -23,9 +23,9 @@ const LATEST_MS = 1000;
 
 export interface Load {
   readonly tally: Tally;
-  /** From now on, 503 is expected; `false`: no longer. */
+  /** Whether 503 is expected now. */
   isOutage: boolean;
-  /** The tokens revoked now may be unknown to a process: the store is not up. */
+  /** Whether the store is down, so that processes may not know the tokens that are revoked now. */
   isStoreDown: boolean;
   readonly stop: () => Promise<void>;
 }

@@ -51,7 +51,8 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
     if (word === "-X") method = words.shift();
     else if (word === "-d") content = words.shift() ?? "";
     else if (word === "-H") headers.push(readField(words.shift() ?? ""));
-    else if (word.startsWith("http://localhost:3000/")) path = word.slice("http://localhost:3000".length);
+    // Port 3001 is a second process of the same program.
+    else if (/^http:\/\/localhost:300[01]\//.test(word)) path = word.slice("http://localhost:3000".length);
     else if (!["-i", "-s", "--path-as-is"].includes(word)) throw new Error(`curl has no ${word}: ${line}`);
   }
   if (path === undefined) throw new Error(`No URL: ${line}`);

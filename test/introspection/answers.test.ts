@@ -13,8 +13,8 @@ const verdictOn = async (
   return (await startAsking(options, { behaviour, server })).verdict();
 };
 
-describe("an answer for an active token", () => {
-  it("becomes a principal with the scopes, the user and all properties of the answer", async () => {
+describe("introspection, for an active token", () => {
+  it("returns a principal with the scopes, the user and all properties of the answer", async () => {
     const behaviour = json(active({ client_id: "web", iss: "https://login.example", jti: "t1", nbf: NOW }));
     const { server, verdict } = await startAsking({}, { behaviour });
     expect(await verdict()).toBe("200");
@@ -80,7 +80,7 @@ describe("an answer for an active token", () => {
     expect(await verdictOn(active(), options)).toBe("401 issuer");
   });
 
-  it("compares its audience with its own `audience` instead of the server's", async () => {
+  it("requires its own `audience` instead of the audience of the server", async () => {
     const options = { audience: ["https://agents.example", "agents-2"] };
     expect(await verdictOn(active({ aud: "agents-2" }), options)).toBe("200");
     expect(await verdictOn(active(), options)).toBe("401 audience");
@@ -89,11 +89,14 @@ describe("an answer for an active token", () => {
   it.each([
     ["of introspection", { verifyAudience: false }, {}],
     ["of the server", {}, { verifyAudience: false }],
-  ])("accepts any audience, but no unknown type, with `verifyAudience: false` %s", async (_, own, server) => {
-    expect(await verdictOn(active({ aud: "other" }), own, server)).toBe("200");
-    // An endpoint that reports refresh tokens as active leaves the type out.
-    expect(await verdictOn(active({ aud: "other", token_type: undefined }), own, server)).toBe("401 type");
-  });
+  ])(
+    "accepts any audience, but requires `token_type`, with `verifyAudience: false` %s",
+    async (_, own, server) => {
+      expect(await verdictOn(active({ aud: "other" }), own, server)).toBe("200");
+      // Endpoints that report refresh tokens as active leave out their type.
+      expect(await verdictOn(active({ aud: "other", token_type: undefined }), own, server)).toBe("401 type");
+    },
+  );
 
   it("reads the scopes from `scopesClaim`", async () => {
     const scopesClaim = ["resource_access", "roles"];
@@ -103,7 +106,7 @@ describe("an answer for an active token", () => {
   });
 });
 
-describe("an answer that is not active", () => {
+describe("introspection, for a token that is not active", () => {
   it.each<readonly [string, unknown]>([
     ["active: false", { active: false }],
     ["active: false with claims", active({ active: false })],
@@ -111,7 +114,7 @@ describe("an answer that is not active", () => {
     ["active: 1", active({ active: 1 })],
     ["no active", active({ active: undefined })],
     ["active in its prototype", `{"__proto__":${JSON.stringify(active())}}`],
-  ])("rejects a token with %s as revoked, and says why to operators only", async (_, answer) => {
+  ])("rejects a token with %s as revoked, and shows the cause in the decision only", async (_, answer) => {
     const behaviour = typeof answer === "string" ? text(answer) : json(answer);
     const { check, verdict, server } = await startAsking({}, { behaviour });
     expect(await verdict()).toBe("401 revoked");
@@ -131,8 +134,8 @@ describe("an answer that is not active", () => {
   });
 });
 
-describe("the id of a token", () => {
-  it.each([{}, { jti: "" }, { jti: "t1" }])("allows to revoke it: %j", async (changes) => {
+describe("server.revoke, for an introspected token", () => {
+  it.each([{}, { jti: "" }, { jti: "t1" }])("revokes a token with %j in its answer", async (changes) => {
     const { inMemoryRevocation } = await import("scopegate/revocation");
     const server = { revocation: inMemoryRevocation({ now: () => NOW * 1000 }) };
     const asking = await startAsking({}, { behaviour: json(active(changes)), server });

@@ -1,4 +1,4 @@
-/** How often the endpoint is asked, and what is remembered. */
+/** How often the endpoint is asked about a token, and what is remembered. */
 import { describe, expect, it } from "vitest";
 import { introspection } from "scopegate/introspection";
 import { held, json, sequence } from "../support/behaviours.ts";
@@ -7,8 +7,8 @@ import { active, CLIENT, openEndpoint, startAsking, TOKEN } from "./support.ts";
 
 const INACTIVE = json({ active: false });
 
-describe("a token that arrives several times", () => {
-  it("is asked about once at a time", async () => {
+describe("introspection, for a token that arrives several times", () => {
+  it("asks once for all concurrent requests", async () => {
     const behaviour = held(json(active()));
     const { endpoint, server } = await startAsking({}, { behaviour });
     const both = [server.authenticate(TOKEN), server.authenticate(TOKEN), server.authenticate("another")];
@@ -20,7 +20,7 @@ describe("a token that arrives several times", () => {
     expect(other).not.toBe(one);
   });
 
-  it("is remembered for a minute, as the same principal", async () => {
+  it("returns the same principal for a minute without asking again", async () => {
     const { endpoint, server, pass } = await startAsking();
     const principal = await server.authenticate(TOKEN);
     endpoint.answer(INACTIVE);
@@ -31,7 +31,7 @@ describe("a token that arrives several times", () => {
     expect(await verdictOf(server, TOKEN)).toBe("revoked");
   });
 
-  it("is answered without a promise while it is remembered", async () => {
+  it("returns a remembered result without a promise", async () => {
     const endpoint = await openEndpoint();
     const tokens = introspection({ url: endpoint.url, client: CLIENT });
     const context = { now: () => NOW * 1000, audience: ["agents-prod"], clockToleranceSeconds: 0 };
@@ -40,7 +40,7 @@ describe("a token that arrives several times", () => {
     expect(tokens.verify(TOKEN, context)).toBe(first);
   });
 
-  it("is remembered for `maxAgeSeconds`, from when it was asked about", async () => {
+  it("asks again `maxAgeSeconds` after the last request to the endpoint", async () => {
     const behaviour = held(json(active()));
     const { endpoint, verdict, pass } = await startAsking({ cache: { maxAgeSeconds: 10 } }, { behaviour });
     const first = verdict();
@@ -55,7 +55,7 @@ describe("a token that arrives several times", () => {
     expect(await verdict()).toBe("401 revoked");
   });
 
-  it("is remembered until its exp, and then refused", async () => {
+  it("asks again after the exp of the token, and then rejects it", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: json(active({ exp: NOW + 20 })) });
     expect(await verdict()).toBe("200");
     pass(19);
@@ -66,15 +66,18 @@ describe("a token that arrives several times", () => {
     expect(endpoint.received).toHaveLength(2);
   });
 
-  it.each([{ maxAgeSeconds: 0 }, { maxAgeSeconds: 0.001 }])("is asked about again with %j", async (cache) => {
-    const { endpoint, verdict, pass } = await startAsking({ cache });
-    expect(await verdict()).toBe("200");
-    pass(0.001);
-    expect(await verdict()).toBe("200");
-    expect(endpoint.received).toHaveLength(2);
-  });
+  it.each([{ maxAgeSeconds: 0 }, { maxAgeSeconds: 0.001 }])(
+    "asks again for each request with %j",
+    async (cache) => {
+      const { endpoint, verdict, pass } = await startAsking({ cache });
+      expect(await verdict()).toBe("200");
+      pass(0.001);
+      expect(await verdict()).toBe("200");
+      expect(endpoint.received).toHaveLength(2);
+    },
+  );
 
-  it("is asked about again after the clock was set back", async () => {
+  it("asks again after the clock was set back", async () => {
     const { endpoint, verdict, pass } = await startAsking();
     expect(await verdict()).toBe("200");
     pass(-1);
@@ -83,8 +86,8 @@ describe("a token that arrives several times", () => {
   });
 });
 
-describe("a token that was refused", () => {
-  it("is refused without asking for `negativeSeconds`", async () => {
+describe("introspection, for a rejected token", () => {
+  it("rejects it for `negativeSeconds` without asking again", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: INACTIVE });
     expect(await verdict()).toBe("401 revoked");
     endpoint.answer(json(active()));
@@ -95,21 +98,21 @@ describe("a token that was refused", () => {
     expect(await verdict()).toBe("200");
   });
 
-  it("is asked about each time with `negativeSeconds: 0`", async () => {
+  it("asks each time with `negativeSeconds: 0`", async () => {
     const behaviour = sequence(INACTIVE, json(active()));
     const { verdict } = await startAsking({ cache: { negativeSeconds: 0 } }, { behaviour });
     expect([await verdict(), await verdict()]).toEqual(["401 revoked", "200"]);
   });
 });
 
-describe("the limit of the cache", () => {
-  it("holds for active tokens", async () => {
+describe("the option `cache.maxEntries`", () => {
+  it("limits how many active tokens are remembered", async () => {
     const { endpoint, verdict } = await startAsking({ cache: { maxEntries: 2 } });
     for (const token of ["one", "two", "three", "one"]) expect(await verdict(token)).toBe("200");
     expect(endpoint.received).toHaveLength(4);
   });
 
-  it("holds for refused tokens, which replace no active token", async () => {
+  it("limits how many rejected tokens are remembered, and keeps active ones", async () => {
     const { endpoint, verdict } = await startAsking({ cache: { maxEntries: 2 } });
     expect(await verdict("good")).toBe("200");
     endpoint.answer(INACTIVE);
@@ -120,7 +123,7 @@ describe("the limit of the cache", () => {
   });
 });
 
-it("keeps the answers for each server apart, because servers have their own audience", async () => {
+it("asks separately for each server, because each has its own audience", async () => {
   const endpoint = await openEndpoint();
   const opaqueTokens = [introspection({ url: endpoint.url, client: CLIENT })];
   const [one, two] = [createServer({ opaqueTokens }), createServer({ opaqueTokens, serviceId: "other" })];

@@ -1,4 +1,4 @@
-/** Wrong options are errors at construction, with the fix, and without a secret. */
+/** Wrong options throw at construction. The error shows the fix, and no secret. */
 import { generateKeyPairSync } from "node:crypto";
 import { expect, it } from "vitest";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
@@ -31,17 +31,17 @@ it.each<readonly [string, object, RegExp]>([
   ["a public key", withKey(ec.publicKey), KEY_HINT],
   ["a public JWK", withKey(ec.publicKey.export({ format: "jwk" })), KEY_HINT],
   ["a weak key", withKey(weak.privateKey, "RS256"), KEY_HINT],
-  ["no PEM", withKey(CANARY), KEY_HINT],
+  ["a string that is not a PEM", withKey(CANARY), KEY_HINT],
   ["an option that is misspelled", { prefx: "t_" }, /^prefx: is not an option\. Did you mean `prefix`\?/],
   ["a misspelled property", { cache: { maxEntires: 1 } }, /^cache\.maxEntires: is not an option/],
   ["an empty prefix", { prefix: "" }, /^prefix: .* Write the first characters/],
-  ["no prefixes", { prefix: [] }, /^prefix: .* Write the first characters/],
+  ["an empty array of prefixes", { prefix: [] }, /^prefix: .* Write the first characters/],
   ["an undefined prefix", { prefix: undefined }, /^prefix: /],
   ["an undefined issuer", { issuer: undefined }, /^issuer: .* Write the `iss`/],
   ["an undefined audience", { audience: undefined }, /^audience: .* Write the expected `aud`/],
-  ["no audiences", { audience: [] }, /^audience: .* Write the expected `aud`/],
+  ["an empty array of audiences", { audience: [] }, /^audience: .* Write the expected `aud`/],
   ["prefix and matches", { prefix: "t_", matches: () => true }, /^matches: cannot be combined with `prefix`/],
-  ["too long a timeout", { timeoutMs: 5001 }, /^timeoutMs: .* Write milliseconds from 1 to 5000/],
+  ["a timeout that is too long", { timeoutMs: 5001 }, /^timeoutMs: .* Write milliseconds from 1 to 5000/],
   ["a negative age", { cache: { maxAgeSeconds: -1 } }, /^cache\.maxAgeSeconds: .* 0 to 3600/],
   ["a limit that is undefined", { cache: { maxEntries: undefined } }, /^cache\.maxEntries: .* whole number/],
   ["keys without issuer", { keys }, /^issuer: is missing, but `keys` requires it/],
@@ -58,7 +58,7 @@ it.each<readonly [string, object, RegExp]>([
   expect(error.message).not.toContain(CANARY);
 });
 
-it("reports options that are none", () => {
+it("reports options that are undefined", () => {
   expect(thrownBy(() => introspection(undefined as never)).message).toContain("Write { url, client }.");
 });
 

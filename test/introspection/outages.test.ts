@@ -1,4 +1,4 @@
-/** An endpoint that does not answer says nothing about a token: 503, and no flood of questions. */
+/** While the endpoint does not say whether a token is active: 503, and a limited number of requests. */
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError } from "scopegate";
 import * as behave from "../support/behaviours.ts";
@@ -13,7 +13,7 @@ const causeOf = async (asking: Awaited<ReturnType<typeof startAsking>>, token?: 
   return decision.cause as Error;
 };
 
-describe("an answer that is none", () => {
+describe("introspection, without a usable answer", () => {
   it.each<readonly [string, behave.Behaviour, string]>([
     ["status 500", behave.json(active(), { status: 500 }), "returned status 500."],
     ["status 201", behave.json(active(), { status: 201 }), "returned status 201."],
@@ -25,8 +25,8 @@ describe("an answer that is none", () => {
     ],
     ["status 429", behave.status(429), "returned status 429. It limits how often this client may ask."],
     ["a redirect", behave.redirect("/elsewhere"), "returned status 302."],
-    ["no JSON", behave.text("<html>"), "did not return a JSON object."],
-    ["nothing", behave.text(""), "did not return a JSON object."],
+    ["a body that is not JSON", behave.text("<html>"), "did not return a JSON object."],
+    ["an empty body", behave.text(""), "did not return a JSON object."],
     ["an array", behave.json([active()]), "did not return a JSON object."],
     ["null", behave.json(null), "did not return a JSON object."],
     [
@@ -34,11 +34,11 @@ describe("an answer that is none", () => {
       behave.text(JSON.stringify(active()).replace("{", '{"active":false,')),
       "did not return a JSON object.",
     ],
-    ["half an answer", behave.cutOff(active()), "cannot be asked"],
-    ["a reset", behave.reset(), "cannot be asked (ECONNRESET)."],
-    ["too much", behave.enormous(65 * ONE_KIB, active()), "returned more than 65536 bytes."],
+    ["an answer that is cut off", behave.cutOff(active()), "cannot be asked"],
+    ["a connection reset", behave.reset(), "cannot be asked (ECONNRESET)."],
+    ["a body that is too large", behave.enormous(65 * ONE_KIB, active()), "returned more than 65536 bytes."],
     [
-      "too much after decompression",
+      "a body that is too large after decompression",
       behave.gzipBomb(65 * ONE_KIB, active()),
       "returned more than 65536 bytes.",
     ],
@@ -49,7 +49,7 @@ describe("an answer that is none", () => {
     await expect(asking.server.authenticate(TOKEN)).rejects.toBeInstanceOf(KeysUnavailableError);
   });
 
-  it("accepts 64 KiB", async () => {
+  it("accepts an answer of 64 KiB", async () => {
     const { verdict } = await startAsking({}, { behaviour: behave.enormous(64 * ONE_KIB, active()) });
     expect(await verdict()).toBe("200");
   });
@@ -75,7 +75,7 @@ describe("an answer that is none", () => {
   it.each<readonly [string, Partial<IntrospectionOptions>]>([
     ["", {}],
     [" with the global fetch", { fetch: globalThis.fetch }],
-  ])("sends the token nowhere else after a redirect%s", async (_, options) => {
+  ])("does not follow a redirect with the token%s", async (_, options) => {
     const other = await openEndpoint();
     const asking = await startAsking(options, { behaviour: behave.redirect(other.url, 307) });
     await causeOf(asking);
@@ -89,14 +89,14 @@ describe("an answer that is none", () => {
       "follows redirects",
       () => Promise.resolve(Object.defineProperty(Response.json(active()), "redirected", { value: true })),
     ],
-  ])("returns 503 with a cause of its own if `fetch` %s", async (_, fetch) => {
+  ])("returns 503 with a cause that quotes nothing if `fetch` %s", async (_, fetch) => {
     const cause = await causeOf(await startAsking({ fetch }));
     expect(cause.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/introspect (?:cannot be asked|redirected)/);
     expect(cause.cause).toBeUndefined();
   });
 });
 
-describe("Retry-After", () => {
+describe("introspection, for a Retry-After of the endpoint", () => {
   const date = (seconds: number) => new Date(Date.now() + seconds * 1000).toUTCString();
 
   it.each<readonly [string, string, RegExp]>([
@@ -106,7 +106,7 @@ describe("Retry-After", () => {
     ["a day", "86400", /^5$/],
     ["a date in the past", date(-10), /^5$/],
     ["a word", "soon", /^5$/],
-  ])("is taken over from the endpoint if it makes sense: %s", async (_, value, expected) => {
+  ])("passes on one second to one hour, and replaces other values: %s", async (_, value, expected) => {
     const behaviour = behave.status(503, { "retry-after": value });
     const { check, server } = await startAsking({}, { behaviour });
     for (const token of [TOKEN, TOKEN, "another"]) {
@@ -117,7 +117,7 @@ describe("Retry-After", () => {
   });
 });
 
-describe("after a failure", () => {
+describe("introspection, after a failure", () => {
   it("asks about the same token again after a second", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: behave.status(500) });
     expect([await verdict(), await verdict()]).toEqual(["503", "503"]);
@@ -132,9 +132,9 @@ describe("after a failure", () => {
 
   it.each<readonly [string, behave.Behaviour]>([
     ["an error", behave.status(500)],
-    ["a status without meaning", behave.status(403)],
+    ["a status that the RFC does not define", behave.status(403)],
     ["a broken connection", behave.reset()],
-    ["no JSON", behave.text("?")],
+    ["a body that is not JSON", behave.text("?")],
   ])("still asks about other tokens if one token causes %s", async (_, behaviour) => {
     const { verdict } = await startAsking(
       {},
@@ -150,7 +150,7 @@ describe("after a failure", () => {
     expect(await verdict("ordinary")).toBe("200");
   });
 
-  it.each([401, 429])("asks about no token for a second after status %d", async (code) => {
+  it.each([401, 429])("does not ask about any token for a second after status %d", async (code) => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: behave.status(code) });
     expect([await verdict("one"), await verdict("two"), await verdict("three")]).toEqual([
       "503",
@@ -163,7 +163,7 @@ describe("after a failure", () => {
     expect([await verdict("one"), await verdict("two")]).toEqual(["200", "200"]);
   });
 
-  it("does not connect for a second to an endpoint that is not there, and accepts remembered tokens", async () => {
+  it("does not try to connect for a second after a refused connection, and accepts remembered tokens", async () => {
     let asked = 0;
     const fetch: IntrospectionFetch = (url, init) => {
       asked += 1;
@@ -194,8 +194,8 @@ describe("after a failure", () => {
   });
 });
 
-describe("a connection that is kept", () => {
-  it("is used again, and replaced without an error when the endpoint has closed it", async () => {
+describe("introspection, with a connection that is kept open", () => {
+  it("uses it again, and replaces it without an error when the endpoint has closed it", async () => {
     const { endpoint, verdict } = await startAsking();
     expect([await verdict("one"), await verdict("two")]).toEqual(["200", "200"]);
     expect(endpoint.connections()).toBe(1);

@@ -1,4 +1,4 @@
-/** Opaque tokens of a real provider, which is asked as the three kinds of clients, and answers in JSON or signed. */
+/** Opaque tokens of a real provider, with each kind of client authentication, and with signed answers. */
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createResourceServer } from "scopegate";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
@@ -41,7 +41,7 @@ function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
 }
 
 describe.each<ClientName>(["basic", "post", "key", "signed"])(
-  "a provider that is asked by the client %s",
+  "introspection at a provider, with the client %s",
   (name) => {
     it("accepts an active token with its scopes, audience and issuer", async () => {
       const { server, verdict } = start(name);
@@ -67,7 +67,7 @@ describe.each<ClientName>(["basic", "post", "key", "signed"])(
       expect(await verdict(other)).toBe("401 audience");
     });
 
-    it("rejects a token that was revoked at the provider after `maxAgeSeconds`", async () => {
+    it("rejects a token `maxAgeSeconds` after it was revoked at the provider", async () => {
       const { verdict, pass } = start(name, { cache: { maxAgeSeconds: 10 } });
       const token = await provider.token();
       expect(await verdict(token)).toBe("200");
@@ -95,7 +95,7 @@ it.each([{}, { verifyAudience: false }])(
   },
 );
 
-it("returns 503 and says why if the provider does not accept the client", async () => {
+it("returns 503 and the cause if the provider does not accept the client", async () => {
   const client = { ...provider.clients.basic, secret: "wrong" } as IntrospectionOptions["client"];
   expect(await start("basic", { client }).verdict(await provider.token())).toContain(
     "returned status 401. It does not accept the credentials of this client: check `client`.",

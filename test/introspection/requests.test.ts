@@ -1,4 +1,4 @@
-/** What the endpoint is sent, and for which tokens. */
+/** What is sent to the endpoint, and for which tokens. */
 import { createPublicKey, generateKeyPairSync } from "node:crypto";
 import { jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
@@ -17,8 +17,8 @@ async function requestOf(client: IntrospectionClient) {
   return { ...request, url: endpoint.url };
 }
 
-describe("a request", () => {
-  it("is a form with the token, and asks for JSON", async () => {
+describe("introspection, in its requests", () => {
+  it("sends a form with the token, and accepts JSON", async () => {
     const { method, headers, fields } = await requestOf(CLIENT);
     expect(method).toBe("POST");
     expect(headers).toMatchObject({
@@ -29,7 +29,7 @@ describe("a request", () => {
   });
 
   it.each([undefined, "client_secret_basic"] as const)(
-    "sends the secret encoded as in a form: %s",
+    "sends the id and the secret with form encoding in the Authorization header, with method %s",
     async (method) => {
       const { headers } = await requestOf({ ...CLIENT, ...(method && { method }) });
       const [scheme, credentials = ""] = headers.authorization?.split(" ") ?? [];
@@ -49,7 +49,7 @@ describe("a request", () => {
     ["a PEM", privateKey.export({ type: "pkcs8", format: "pem" })],
     ["a JWK", privateKey.export({ format: "jwk" })],
     ["a KeyObject", privateKey],
-  ])("is authenticated by an assertion that %s signs", async (_, key) => {
+  ])("sends an assertion that %s signs", async (_, key) => {
     const client = { id: "agents", privateKey: key, algorithm: "ES256", keyId: "k1" } as IntrospectionClient;
     const { headers, fields, url } = await requestOf(client);
     expect(headers.authorization).toBeUndefined();
@@ -72,7 +72,7 @@ describe("a request", () => {
     });
   });
 
-  it("has an assertion of its own, for the configured audience and without `kid` if none is set", async () => {
+  it("sends a new assertion each time, for the configured audience, and without `kid` by default", async () => {
     const client = {
       id: "agents",
       privateKey,
@@ -91,27 +91,27 @@ describe("a request", () => {
   });
 });
 
-describe("a token", () => {
+describe("introspection, for a token", () => {
   const asked = async (token: string, options: Parameters<typeof startAsking>[0] = {}) => {
     const { endpoint, check } = await startAsking(options);
     await check(token);
     return endpoint.received.length === 1;
   };
 
-  it("is asked about unless it has the shape of a JWT", async () => {
+  it("asks about every token without the shape of a JWT", async () => {
     for (const token of ["abc", "a.b", "a.b.c.d", "a.b.", "a.b.c+d", "sk_live_1=="])
       expect(await asked(token), token).toBe(true);
     for (const token of ["a.b.c", await issuer.token({})]) expect(await asked(token), token).toBe(false);
   });
 
-  it("is not asked about if it is a JWT, which the keys of the server verify", async () => {
+  it("does not ask about a JWT, which the keys of the server verify", async () => {
     const { endpoint, verdict } = await startAsking();
     expect(await verdict(await issuer.token({ scopes: ["agents:read"] }))).toBe("200");
     expect(await verdict(await issuer.token({ scopes: ["agents:read"], exp: 1 }))).toBe("401 expired");
     expect(endpoint.received).toEqual([]);
   });
 
-  it("is asked about with one of the prefixes only, and then even in the shape of a JWT", async () => {
+  it("asks only about tokens with one of the prefixes, also in the shape of a JWT", async () => {
     const prefix = ["tok_", "at_"];
     for (const token of ["tok_1", "at_1", "tok_.b.c"])
       expect(await asked(token, { prefix }), token).toBe(true);
@@ -123,14 +123,14 @@ describe("a token", () => {
     ]);
   });
 
-  it("is asked about if `matches` returns exactly true", async () => {
+  it("asks about a token if `matches` returns exactly true", async () => {
     expect(await asked("a.b.c", { matches: (token) => token.length === 5 })).toBe(true);
     expect(await asked("abc", { matches: (token) => token.length === 5 })).toBe(false);
     expect(await asked("abc", { matches: (() => Promise.resolve(true)) as never })).toBe(false);
   });
 
   it.each(["a b", "a&token=b", "a%20b", "é", "="])(
-    "is rejected without asking for a character that bearer tokens do not have: %s",
+    "rejects a token with a character that bearer tokens cannot have, without asking: %s",
     async (token) => {
       const { endpoint, server } = await startAsking({}, { behaviour: json(active()) });
       await expect(server.authenticate(token)).rejects.toMatchObject({ rejection: "malformed" });
@@ -138,7 +138,7 @@ describe("a token", () => {
     },
   );
 
-  it("is rejected without asking if it is larger than `maxTokenBytes`", async () => {
+  it("rejects a token larger than `maxTokenBytes` without asking", async () => {
     const { endpoint, verdict } = await startAsking({}, { server: { maxTokenBytes: 10 } });
     expect(await verdict("a".repeat(11))).toBe("401 too_large");
     expect(endpoint.received).toEqual([]);

@@ -28,8 +28,8 @@ async function ask(body: string, options: Partial<IntrospectionOptions> = {}) {
   return { ...asking, verdict: await asking.verdict(), cause: String(!decision.allowed && decision.cause) };
 }
 
-describe("a signed answer", () => {
-  it("is requested, and its `token_introspection` becomes the principal", async () => {
+describe("introspection with keys", () => {
+  it("requests a signed answer, and returns a principal of its `token_introspection`", async () => {
     const { verdict, endpoint, server } = await ask(await sign());
     expect(verdict).toBe("200");
     expect(endpoint.received[0]?.headers.accept).toBe("application/token-introspection+jwt");
@@ -41,7 +41,7 @@ describe("a signed answer", () => {
     ["of a minute ago", { iat: NOW - 60 }, {}],
     ["from a clock that is a minute ahead", { iat: NOW + 60 }, {}],
     ["with the media type as typ", {}, { typ: "application/token-introspection+jwt" }],
-  ])("is accepted %s", async (_, claims, header) => {
+  ])("accepts a signed answer %s", async (_, claims, header) => {
     expect((await ask(await sign({ ...claims }, { ...header }))).verdict).toBe("200");
   });
 
@@ -55,14 +55,14 @@ describe("a signed answer", () => {
     ["that is an access token", {}, { typ: "at+jwt" }, "type"],
     ["without typ", {}, { typ: undefined }, "type"],
     ["with another algorithm", {}, { alg: "PS256" }, "algorithm"],
-  ])("is no answer if it is one %s", async (_, claims, header, reason) => {
+  ])("returns 503 for a signed answer %s", async (_, claims, header, reason) => {
     const { verdict, cause } = await ask(await sign({ ...claims }, { ...header }));
     expect(verdict).toBe("503");
     expect(cause).toContain(`did not return an acceptable signed answer: ${reason}.`);
   });
 
   it.each([undefined, "active", [active()], null])(
-    "is no answer if its `token_introspection` is %j",
+    "returns 503 for a signed answer whose `token_introspection` is %j",
     async (token_introspection) => {
       const { verdict, cause } = await ask(await sign({ token_introspection }));
       expect(verdict).toBe("503");
@@ -70,7 +70,7 @@ describe("a signed answer", () => {
     },
   );
 
-  it("is no answer if another key signed it, or if it was changed", async () => {
+  it("returns 503 for an answer that another key signed, or that was changed", async () => {
     const [header, , signature] = (await sign()).split(".");
     const payload = Buffer.from(JSON.stringify({ iss: LOGIN, token_introspection: active() })).toString(
       "base64url",
@@ -81,11 +81,14 @@ describe("a signed answer", () => {
       expect((await ask(body, { algorithms: ["RS256", "ES256"] })).verdict).toBe("503");
   });
 
-  it.each(["", "{}", "a.b", "a.b.c", "not a token"])("is required: %j is no answer", async (body) => {
-    expect((await ask(body)).verdict).toBe("503");
-  });
+  it.each(["", "{}", "a.b", "a.b.c", "not a token"])(
+    "returns 503 for the body %j, which is not a signed answer",
+    async (body) => {
+      expect((await ask(body)).verdict).toBe("503");
+    },
+  );
 
-  it("cannot be replaced by JSON", async () => {
+  it("returns 503 for an answer in JSON", async () => {
     expect((await ask(JSON.stringify(active()))).verdict).toBe("503");
   });
 
@@ -94,19 +97,19 @@ describe("a signed answer", () => {
     ["is for another service", active({ aud: "other" }), "401 audience"],
     ["is of another issuer", active({ iss: "https://other.example" }), "401 issuer"],
     ["has expired", active({ exp: NOW }), "401 expired"],
-  ])("says the same about a token that %s", async (_, token_introspection, verdict) => {
+  ])("rejects a token by the signed answer that it %s", async (_, token_introspection, verdict) => {
     expect((await ask(await sign({ token_introspection }))).verdict).toBe(verdict);
   });
 
-  it("is not accepted as an access token", async () => {
+  it("rejects a signed answer that a client sends as an access token", async () => {
     const server = createServer({ keys, scopesClaim: "scope" });
     const body = await sign({ aud: "agents-prod", scope: "agents:read" });
     await expect(server.authenticate(body)).rejects.toMatchObject({ rejection: "type" });
   });
 });
 
-describe("the keys of signed answers", () => {
-  it("are fetched once, and are closed with the server", async () => {
+describe("introspection with remote keys", () => {
+  it("fetches the keys once, and stops with the server", async () => {
     const published = await openEndpoint(json({ keys: [login.publicJwk] }));
     const remote = { jwksUri: published.url };
     const { verdict, server } = await startAsking(
@@ -118,7 +121,7 @@ describe("the keys of signed answers", () => {
     await server.close();
   });
 
-  it("are an outage with Retry-After while they cannot be fetched", async () => {
+  it("returns 503 with Retry-After while the keys cannot be fetched", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
     const published = await openEndpoint(status(500));
     const { check, server } = await startAsking(

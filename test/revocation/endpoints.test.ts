@@ -1,4 +1,4 @@
-/** The routes that revoke tokens: RFC 7009, and security events by push (RFC 8935), in every host. */
+/** The routes that revoke tokens, in every host: RFC 7009, and pushed security events (RFC 8935). */
 import express from "express";
 import { urlencoded } from "express";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -83,7 +83,7 @@ describe.each(Object.entries(hostsOf("post", "/revoke")))("revocationEndpoint in
     expect(await verdictOf(server, victim)).toBe("revoked");
   });
 
-  it("is protected by the table like any other route", async () => {
+  it("refuses a request without a token by the rule of its route", async () => {
     const victim = await tokenOf({ sub: "u1", jti: "e" });
     expect((await post(port, "/revoke", { body: `token=${victim}` })).status).toBe(401);
     expect(await verdictOf(server, victim)).toBe("accepted");
@@ -108,7 +108,7 @@ describe("revocationEndpoint", () => {
     ]);
   });
 
-  it("reads a form that a parser in front has read", async () => {
+  it("revokes the token of a form that a body parser has already read", async () => {
     const server = createRevoking();
     const app = express().use(forExpress.protect(server), urlencoded({ extended: true }));
     const port = await start(app.post("/revoke", revocationEndpoint(server)));
@@ -126,7 +126,7 @@ describe("revocationEndpoint", () => {
     expect((await post(await start(app), "/revoke", { token, body })).status).toBe(400);
   });
 
-  it("does not answer callers without a token, and takes a resource server", async () => {
+  it("throws for a caller without a token, and for anything but a resource server", async () => {
     const server = createRevoking({ scopeMappings: { "POST /revoke": "public" } });
     const app = express().use(forExpress.protect(server)).post("/revoke", revocationEndpoint(server));
     const answer = await post(await start(app), "/revoke", { body: "token=a.b.c" });
@@ -159,7 +159,7 @@ const received = (server: ResourceServer) =>
   });
 
 describe.each(Object.entries(hostsOf("post", "/events")))("securityEvents in %s", (_, open) => {
-  it("revokes what an event names, and answers 202", async () => {
+  it("revokes the user that an event names, and answers 202", async () => {
     const server = createRevoking();
     const port = await open(received(server) as never, server);
     const token = await tokenOf({ sub: "u1" });
@@ -210,7 +210,7 @@ describe("securityEvents", () => {
     expect(server.health().revocation?.entries).toBe(0);
   });
 
-  it("refuses an access token, a foreign signature and a body that is no token", async () => {
+  it("refuses an access token, the signature of another key, and a body that is not a token", async () => {
     expect(await send(await setOf({}, { typ: "JWT" }))).toMatchObject({ status: 400 });
     const forged = createIssuer({ kid: "forged" });
     const claims = {
@@ -250,14 +250,14 @@ describe("securityEvents", () => {
     expect(server.health().revocation?.entries).toBe(0);
   });
 
-  it("does not revoke newer tokens when an event without a time is sent again", async () => {
+  it("does not revoke newer tokens when an event without `event_timestamp` is delivered again", async () => {
     const old = await setOf({ iat: NOW - 100, events: { [REVOKED]: {} } });
     expect(await send(old)).toEqual({ status: 202 });
     expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: NOW - 10 }))).toBe("accepted");
     expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: NOW - 100 }))).toBe("revoked");
   });
 
-  it("answers 503 if the store fails, so that the transmitter sends the event again", async () => {
+  it("answers 503 if the store fails, so that the transmitter delivers the event again", async () => {
     const broken = { ...inMemoryRevocation(), add: () => Promise.reject(new Error("canary")) };
     server = createRevoking({ revocation: broken });
     port = await start(express().use(forExpress.protect(server)).post("/events", received(server)));

@@ -13,22 +13,25 @@ describe("createReport", () => {
     [{ type: "failed", cause: "down" }, "The revocation store cannot be read: unknown error."],
     [
       { type: "stale", whenDown: "refuse" },
-      "The revocation store is out of reach. Requests with a token get 503.",
+      "The revocation store could not be read for `staleSeconds`. Requests with a token get 503.",
     ],
     [
       { type: "stale", whenDown: "accept" },
-      "The revocation store is out of reach. Tokens that were revoked since are accepted.",
+      "The revocation store could not be read for `staleSeconds`. Newly revoked tokens are accepted.",
     ],
     [
       { type: "lost", entries: 3 },
-      "The revocation store has lost 3 entries of this process. They are restored.",
+      "The revocation store has lost 3 entries of this process. They are written again.",
     ],
-    [{ type: "clock_skew", seconds: -7 }, "The clock of this process differs from that of Redis by -7 s."],
+    [
+      { type: "clock_skew", seconds: -7 },
+      "The clock of this process differs from the clock of Redis by -7 s.",
+    ],
     [
       { type: "unreadable", ids: ["1-0", "2-0"] },
       "The revocation store has 2 entries that cannot be read. They are skipped.",
     ],
-  ])("warns where an operator has to act: %j", (event, message) => {
+  ])("warns about an event that an operator has to act on: %j", (event, message) => {
     createReport(undefined)(event);
     expect(warnings.mock.calls).toEqual([[message, "ScopegateWarning"]]);
   });
@@ -36,7 +39,7 @@ describe("createReport", () => {
   it.each<RevocationEvent>([
     { type: "caught_up", entries: 3 },
     { type: "restored", entries: 3 },
-  ])("does not warn where nothing has to be done: %j", (event) => {
+  ])("does not warn about an event that needs no action: %j", (event) => {
     createReport(undefined)(event);
     expect(warnings).not.toHaveBeenCalled();
   });

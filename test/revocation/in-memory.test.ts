@@ -57,7 +57,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token(CLAIMS))).toBe("accepted");
   });
 
-  it("refuses a token that was given, and no other token of its user", async () => {
+  it("refuses the revoked token, and no other token of its user", async () => {
     const { server, verdict } = createRevoking();
     const token = await issuer.token(CLAIMS);
     await server.revoke({ token });
@@ -65,7 +65,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token({ ...CLAIMS, jti: "t2" }))).toBe("accepted");
   });
 
-  it("identifies a token without jti by its claims, whatever its signature is", async () => {
+  it("revokes a token without jti by its claims, also with another signature", async () => {
     const { server, verdict } = createRevoking();
     const { jti, ...claims } = CLAIMS;
     expect(jti).toBe("t1");
@@ -74,7 +74,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token({ ...claims, exp: NOW + 999 }))).toBe("accepted");
   });
 
-  it("revokes a user's tokens without iat", async () => {
+  it("revokes the tokens of a user that have no iat", async () => {
     const { server, verdict } = createRevoking();
     await server.revoke({ userId: "u1", before: new Date(0) });
     const { iat, ...claims } = CLAIMS;
@@ -82,7 +82,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token({ ...claims, iat: undefined }))).toBe("revoked");
   });
 
-  it("accepts tokens that the user gets in the next second", async () => {
+  it("refuses a token that the user gets in the same second, and accepts one of the next second", async () => {
     const { server, verdict, pass } = createRevoking();
     await server.revoke({ userId: "u1" });
     pass(1);
@@ -135,15 +135,15 @@ describe("server.revoke", () => {
     await expect(server.revoke({ token: long })).rejects.toThrow("keepSeconds");
   });
 
-  it("rejects for a token that is not accepted, and without the option `revocation`", async () => {
+  it("rejects a token that is not accepted, and any call without the option `revocation`", async () => {
     const { server } = createRevoking();
     await expect(server.revoke({ token: "a.b.c" })).rejects.toThrow("malformed");
     await expect(createServer().revoke({ tokenId: "t1" })).rejects.toThrow("inMemoryRevocation()");
   });
 });
 
-describe("the set of revocations", () => {
-  it("takes no further entries when it is full, until some have ended", async () => {
+describe("inMemoryRevocation", () => {
+  it("rejects further entries when it is full, until some have ended", async () => {
     const { server, verdict, pass } = createRevoking({}, 2);
     await server.revoke({ tokenId: "t1" }, { until: new Date((NOW + 10) * 1000) });
     await server.revoke({ tokenId: "t2" });
@@ -177,7 +177,7 @@ describe("the option `revocation`", () => {
     expect(() => inMemoryRevocation(limits)).toThrow("whole number");
   });
 
-  it("is ready at once, and can be closed with its server", async () => {
+  it("becomes ready at once, and keeps its entries after its server is closed", async () => {
     const { server, verdict } = createRevoking();
     await server.revoke({ tokenId: "t1" });
     await server.ready();
@@ -197,7 +197,7 @@ describe("the option `revocation`", () => {
     expect(verdict).not.toHaveProperty("then");
   });
 
-  it("ends the access of a connected caller", async () => {
+  it("reports the principal of an open connection as revoked", async () => {
     const { server } = createRevoking();
     const principal = await server.authenticate(await issuer.token(CLAIMS));
     expect(await server.revalidate(principal)).toMatchObject({ valid: true });
@@ -205,7 +205,7 @@ describe("the option `revocation`", () => {
     expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
   });
 
-  it("answers 503 if the store fails, and asks `isRevoked` as well if it does not", async () => {
+  it("answers 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {
     const broken = inMemoryRevocation();
     const fails = { ...broken, isRevoked: () => Promise.reject(new Error("out of reach")) };
     const token = await issuer.token(CLAIMS);

@@ -28,7 +28,7 @@ function connect(url: string): Redis {
   return client;
 }
 
-/** One process: a server with its own client and set. */
+/** Stands for one process: a server with its own client and entries. */
 function createProcess(url: string, prefix: string, options: RedisRevocationOptions = {}) {
   const events: RevocationEvent[] = [];
   const client = connect(url);
@@ -67,7 +67,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect(await other.verdict(await newToken({ jti: "t2" }))).toBe("accepted");
   });
 
-  it("works with the package redis as with ioredis", async () => {
+  it("works with a client of the package redis, together with one of ioredis", async () => {
     const prefix = newPrefix();
     const client = createClient({ url });
     await client.connect();
@@ -85,7 +85,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     await client.close();
   });
 
-  it("lets a process that starts catch up before it decides the first request", async () => {
+  it("reads all revocations before it decides the first request of a process", async () => {
     const prefix = newPrefix();
     const first = createProcess(url, prefix);
     await first.server.ready();
@@ -115,7 +115,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     await client.del(`${prefix}entries`);
   });
 
-  it("writes entries again that the store has lost, and tells a process that starts", async () => {
+  it("writes lost entries to the store again, so that a process that starts knows them", async () => {
     const prefix = newPrefix();
     const [one, other] = [createProcess(url, prefix), createProcess(url, prefix)];
     await Promise.all([one.server.ready(), other.server.ready()]);
@@ -130,7 +130,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect([...one.events, ...other.events]).toContainEqual({ type: "lost", entries: 2 });
   });
 
-  it("notices a store that has other entries than before, as after a fail-over", async () => {
+  it("restores its entries if the store has only others, as after a fail-over", async () => {
     const prefix = newPrefix();
     const one = createProcess(url, prefix);
     await one.server.ready();
@@ -145,7 +145,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect(await one.client.xlen(`${prefix}entries`)).toBe(2);
   });
 
-  it("deletes entries from the store that are older than `keepSeconds`", async () => {
+  it("deletes entries that are older than `keepSeconds` from the store", async () => {
     const prefix = newPrefix();
     const client = connect(url);
     const old = Date.now() - 3 * 3_600_000;
@@ -183,7 +183,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect(first?.type === "unreadable" && first.ids).toHaveLength(5);
   });
 
-  it("reports a clock that differs from that of Redis", async () => {
+  it("reports a clock that differs from the clock of Redis", async () => {
     const { server, events } = createProcess(url, newPrefix(), { now: () => Date.now() + 60_000 });
     await server.ready();
     expect(events).toContainEqual({ type: "clock_skew", seconds: 60 });
@@ -235,7 +235,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("redisRevocation, when Redis fails", () => {
   });
 
   it.each(["SIGKILL", "SIGSTOP"] as const)(
-    "goes on by what is known after %s, then answers 503, and recovers",
+    "uses the known revocations after %s of Redis, then answers 503, and recovers",
     async (signal) => {
       const one = createProcess(redis.url, newPrefix(), { staleSeconds: 0.6 });
       await one.server.ready();
@@ -255,7 +255,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("redisRevocation, when Redis fails", () => {
     },
   );
 
-  it("accepts tokens after `staleSeconds` with `whenDown`, and says so", async () => {
+  it('accepts tokens after `staleSeconds` with `whenDown: "accept"`, and reports it', async () => {
     const one = createProcess(redis.url, newPrefix(), { staleSeconds: 0.3, whenDown: "accept" });
     await one.server.ready();
     await one.server.revoke({ tokenId: "t1" });
@@ -266,7 +266,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("redisRevocation, when Redis fails", () => {
     expect(one.server.health()).toMatchObject({ status: "degraded", revocation: { state: "degraded" } });
   });
 
-  it("answers 503 where Redis was never reached, and `ready` rejects", async () => {
+  it("answers 503 if Redis was never reached, and `ready` rejects", async () => {
     await redis.stop();
     const one = createProcess(redis.url, newPrefix(), { staleSeconds: 0.3 });
     await expect(one.server.ready()).rejects.toThrow("timed out");
@@ -274,7 +274,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("redisRevocation, when Redis fails", () => {
     expect(one.server.health().status).toBe("unavailable");
   });
 
-  it("applies a revocation that Redis did not confirm in this process, and writes it later", async () => {
+  it("applies an unconfirmed revocation in its own process, and writes it to Redis later", async () => {
     const prefix = newPrefix();
     const one = createProcess(redis.url, prefix);
     await one.server.ready();
@@ -300,7 +300,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("redisRevocation, when Redis fails", () => {
     expect(await late.verdict(await newToken())).toBe("revoked");
   });
 
-  it("answers 503 while the set is full, because further revocations are not known", async () => {
+  it("answers 503 while the set is full, because it cannot know further revocations", async () => {
     const prefix = newPrefix();
     const one = createProcess(redis.url, prefix);
     const small = createProcess(redis.url, prefix, { maxEntries: 2, staleSeconds: 0.3 });

@@ -14,19 +14,19 @@ function createSet(...entries: readonly RevokedEntry[]) {
   return { set, pass: (seconds: number) => void (now += seconds * 1000) };
 }
 
-describe("the entries of a set", () => {
-  it("are listed with their issuer and their times, to be written to a shared store again", () => {
+describe("RevokedSet.entries", () => {
+  it("lists entries with their issuer and times, so that they can be written to a shared store again", () => {
     expect([...createSet(TOKEN, USER).set.entries()]).toStrictEqual([TOKEN, USER]);
   });
 
-  it("are not listed when they have ended", () => {
+  it("leaves out entries that have ended", () => {
     const { set, pass } = createSet({ ...TOKEN, until: NOW + 10 }, USER);
     pass(10);
     expect([...set.entries()]).toEqual([USER]);
   });
 });
 
-describe("covers", () => {
+describe("RevokedSet.covers", () => {
   it.each<readonly [string, RevokedEntry]>([
     ["the same token", TOKEN],
     ["the same token for a shorter time", { ...TOKEN, until: NOW + 99 }],

@@ -20,10 +20,10 @@ export const revoke: Command = {
     token: { value: "-", text: "read the token from the standard input" },
     "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
     session: { value: "ID", text: "every token of a session" },
-    user: { value: "ID", text: "every token that a user has" },
-    issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of it" },
+    user: { value: "ID", text: "every token of a user" },
+    issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
     before: { value: "TIME", text: "only tokens issued until then (ISO 8601). Default: now" },
-    until: { value: "TIME", text: "when the revocation is forgotten. Default: `keepSeconds` from now" },
+    until: { value: "TIME", text: "when it is forgotten. Default: `exp` of --token, or after `keepSeconds`" },
     reason: { value: "TEXT", text: "why, for operators" },
   },
   examples: [
