@@ -39,12 +39,12 @@ export default [
   ...budget("mcp", "22 kB", "33.4 kB"),
   check("dist/otel.js", "otel alone", "15 kB", DEPENDENCIES),
   check("dist/openapi.js", "openapi alone", "40 kB", DEPENDENCIES),
-  ...budget("page", "29.6 kB", "38.2 kB"),
+  ...budget("page", "29.8 kB", "38.6 kB"),
   check("dist/api-keys.js", "api-keys alone", "5.2 kB", DEPENDENCIES),
   ...budget("revocation", "52 kB", "67 kB"),
   check("dist/introspection.js", "introspection alone", "19.4 kB", DEPENDENCIES),
   check("dist/replay.js", "replay alone", "1.5 kB", DEPENDENCIES),
   ...budget("trpc", "8.7 kB", "17.5 kB"),
   // It contains the dependencies that cannot be required. A bundler cannot leave out parts of zod in CommonJS.
-  check("dist/index.cjs", "index in CommonJS, without zod", "57.6 kB", DEPENDENCIES),
+  check("dist/index.cjs", "index in CommonJS, without zod", "59.6 kB", DEPENDENCIES),
 ];

@@ -184,7 +184,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   policy: 2038,
   redis: 40,
   replay: 110,
-  revocation: 930,
+  revocation: 935,
   response: 280,
   runtime: 440,
   scopes: 470,

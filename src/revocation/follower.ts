@@ -148,8 +148,12 @@ export class Follower {
     // Compares until nothing is missing: another process may be writing the same entries.
     this.#compareAt = performance.now() + COMPARE_MS * (1 + Math.random());
     if (!(await this.#stream.lock(RESTORING_SECONDS))) return;
-    await this.#append(missing);
-    await this.#stream.unlock();
+    try {
+      await this.#append(missing);
+    } finally {
+      // If this fails, the lock expires.
+      await this.#stream.unlock().catch(() => undefined);
+    }
     this.#rules.report({ type: "restored", entries: missing.length });
   }
 

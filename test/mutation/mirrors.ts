@@ -18,7 +18,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "claim-path": ["principal", "scope-sources"],
   credential: ["credential", "rejected-facts"],
   claimed: ["rejected-facts"],
-  grants: ["grants"],
+  grants: ["grants", "opaque-tokens"],
   identified: ["opaque-tokens", "resource-server"],
   owned: ["grants"],
   "revocation-check": ["in-memory", "resource-server", "until-expiry"],

@@ -192,6 +192,42 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect(late.events).toContainEqual({ type: "clock_skew", seconds: -60 });
   });
 
+  it("writes a revocation to Redis later if Redis refused it at first", async () => {
+    const prefix = newPrefix();
+    const client = connect(url);
+    let isRefusing = true;
+    const readOnly = {
+      call: (command: string, ...values: string[]) =>
+        isRefusing && command === "XADD"
+          ? Promise.reject(new Error("READONLY You can't write against a read only replica."))
+          : client.call(command, ...values),
+    };
+    const store = redisRevocation(readOnly, { prefix, pollMs: 10, onEvent: () => undefined });
+    stores.push(store);
+    const server = createServer({ revocation: store, now: Date.now });
+    await server.ready();
+    await expect(server.revoke({ tokenId: "t1" })).rejects.toThrow("did not confirm");
+    expect(await verdictOf(server, await newToken())).toBe("revoked");
+    expect(await client.xlen(`${prefix}entries`)).toBe(0);
+    isRefusing = false;
+    await vi.waitFor(async () => expect(await client.xlen(`${prefix}entries`)).toBe(1), soon);
+  });
+
+  it("sends no second command while the first one has no answer", () => {
+    vi.useFakeTimers();
+    try {
+      let commands = 0;
+      const hanging = { call: () => ((commands += 1), new Promise<unknown>(() => undefined)) };
+      const store = redisRevocation(hanging, { pollMs: 10, onEvent: () => undefined });
+      stores.push(store);
+      vi.advanceTimersByTime(10_000);
+      expect(commands).toBe(1);
+      expect(store.status().state).toBe("unavailable");
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
   it("refuses anything but a client, and options that are not valid", () => {
     expect(() => redisRevocation({} as never)).toThrow("a client of the package `redis` or `ioredis`");
     const client = connect(url);
