@@ -134,13 +134,21 @@ describe("the package in plain JavaScript", () => {
     expect(run(project, file, imports + program)).toBe("true true");
   });
 
-  it("imports code that signs tokens only in the entry testing", () => {
-    const signing = packed.files
-      .filter((path) => /\.c?js$/.test(path))
-      .filter((path) =>
-        readFileSync(join(project, "node_modules/scopegate", path), "utf8").includes("SignJWT"),
+  it("loads code that signs tokens only in the entries testing and introspection", () => {
+    const folder = join(project, "node_modules/scopegate/dist");
+    const signs = (file: string, seen = new Set<string>()): boolean => {
+      if (seen.has(file)) return false;
+      seen.add(file);
+      const text = readFileSync(join(folder, file), "utf8");
+      const loaded = [...text.matchAll(/(?:\bfrom|\bimport|\brequire\() ?"\.\/([^"]+)"/g)].map(
+        ([, path = ""]) => path,
       );
-    expect(signing.sort()).toEqual(["dist/testing.cjs", "dist/testing.js"]);
+      return text.includes("SignJWT") || loaded.some((path) => signs(path, seen));
+    };
+    const entries = [...ENTRIES.keys()].flatMap((name) => [`${name}.js`, `${name}.cjs`]);
+    // `private_key_jwt` is how a server proves to an introspection endpoint who it is.
+    const expected = ["introspection.cjs", "introspection.js", "testing.cjs", "testing.js"];
+    expect(entries.filter((file) => signs(file)).sort()).toEqual(expected);
   });
 
   it("has a CommonJS build that requires no ECMAScript module, with the licenses of what it contains", () => {
