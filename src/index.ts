@@ -40,7 +40,7 @@ export { type ReportOnly, type Requirement, type ScopeMappings } from "./policy/
 export { type ListedRoute, type UnguardedPlace } from "./audit/coverage.ts";
 export { type Enforcement, type RouteTable, type Rule, type RuleSource } from "./policy/rule.ts";
 export { type ClaimPath } from "./token/claim-path.ts";
-export { type GrantsFor } from "./token/grants.ts";
+export { type GrantedUser, type GrantsFor } from "./token/grants.ts";
 export { type OpaqueContext, type OpaqueTokens, type OpaqueVerification } from "./token/opaque-tokens.ts";
 export { owned, type OwnedOptions, type Ownership } from "./token/owned.ts";
 export { type Principal, type TokenKind } from "./token/principal.ts";

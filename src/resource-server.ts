@@ -141,8 +141,11 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const checked = authorization ? scopeRules : null;
   for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
 
-  const authenticate = async (token: string): Promise<Principal> => {
-    const identified = await identify(token);
+  // A token can be revoked again, and while it is not known whether it is revoked.
+  const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
+  const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
+  const authenticate = async (token: string, by = identify): Promise<Principal> => {
+    const identified = await by(token);
     if (identified.kind === "identified") return identified.principal;
     const { rejection, cause } = identified.refusal;
     throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
@@ -157,12 +160,18 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
       const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);
       return pipeline.observer.observe(decided, request);
     },
-    authenticate,
+    authenticate: (token) => authenticate(token),
     revalidate: (principal) => revalidate(principal, issuers.configurations, resolved),
     async revoke(target, options = {}) {
       if (!revocation) throw new TypeError(NO_REVOCATION);
-      const principal = "token" in target ? await authenticate(target.token) : undefined;
-      const context = { keepSeconds: revocation.keepSeconds, nowMs: now(), ...(principal && { principal }) };
+      const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
+      const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
+      const context = {
+        keepSeconds: revocation.keepSeconds,
+        nowMs: now(),
+        toleranceSeconds: Math.max(...tolerances),
+        ...(principal && { principal }),
+      };
       await revocation.add([toRevokedEntry(target, options, context)]);
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),

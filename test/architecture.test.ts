@@ -159,7 +159,7 @@ const packageOf = (from: string): string =>
 
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
-  "": 1020,
+  "": 1025,
   adapters: 838,
   "adapters/express": 670,
   "adapters/fastify": 390,
@@ -172,7 +172,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/trpc": 230,
   "api-keys": 550,
   audit: 816,
-  cli: 1740,
+  cli: 1745,
   "decision-log": 420,
   introspection: 615,
   keys: 1645,
@@ -182,14 +182,14 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   otel: 140,
   page: 491,
   policy: 2038,
-  redis: 40,
+  redis: 45,
   replay: 110,
-  revocation: 935,
+  revocation: 1070,
   response: 280,
   runtime: 440,
   scopes: 470,
   testing: 1060,
-  token: 1576,
+  token: 1595,
 };
 
 /** Packages that only the applications of an adapter install. */

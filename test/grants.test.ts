@@ -144,6 +144,15 @@ describe("grantsFor", () => {
     expect(await statusOf(server, other ?? "")).toBe(403);
     expect(seen).toHaveLength(2);
   });
+
+  it("passes only what identifies the user, because the result is used for all tokens of the user", async () => {
+    const asked: unknown[] = [];
+    const server = createServer({ grantsFor: (user) => (asked.push(user), Promise.resolve([])) });
+    await server.authenticate(await issuer.token({ sub: "u1", iss: "https://a.example/", tenant: "t1" }));
+    await server.authenticate(await issuer.token({ sub: "u1", iss: "https://a.example/", tenant: "t2" }));
+    await server.authenticate(await issuer.token({ sub: undefined }));
+    expect(asked).toEqual([{ userId: "u1", issuer: "https://a.example/" }, {}]);
+  });
 });
 
 describe("owned", () => {

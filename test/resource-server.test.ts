@@ -436,7 +436,7 @@ describe("isRevoked", () => {
       expect(await decision).toMatchObject({
         allowed: false,
         reason: "keys_unavailable",
-        cause: new Error("`isRevoked` timed out after 5000 ms."),
+        cause: new Error("The revocation check timed out after 5000 ms."),
       });
     } finally {
       vi.useRealTimers();

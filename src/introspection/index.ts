@@ -75,5 +75,6 @@ const SIGNED_ANSWER = {
 function matcherOf(prefix: string | readonly string[] | undefined): (token: string) => boolean {
   const prefixes = prefix === undefined ? undefined : [prefix].flat();
   if (prefixes) return (token) => prefixes.some((one) => token.startsWith(one));
-  return (token) => !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+  // Not only a whole JWT: one with a character behind it must not be read in another way.
+  return (token) => !/^[\w-]+\.[\w-]+\./.test(token);
 }

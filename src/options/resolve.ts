@@ -75,7 +75,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
 
   const now = options.now ?? Date.now;
-  const { clockToleranceSeconds } = settings;
+  const { clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
   return {
     issuers,
     tokenSources: [...settings.tokenSources],
@@ -96,7 +96,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     isRevoked: options.isRevoked,
     revocation: options.revocation,
     opaqueTokens: [...(options.opaqueTokens ?? [])],
-    opaqueContext: { now, audience: audienceOf(options), clockToleranceSeconds },
+    opaqueContext: { now, audience: audienceOf(options), clockToleranceSeconds, userIdClaim, sessionIdClaim },
     grantsFor: options.grantsFor,
     grantsMaxAgeSeconds: settings.grantsMaxAgeSeconds,
     onDecision: options.onDecision,

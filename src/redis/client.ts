@@ -19,10 +19,23 @@ export type SendCommand = (command: string, ...values: readonly string[]) => Pro
 /** @throws TypeError for anything but a client of `redis` or `ioredis` */
 export function commandsOf(client: RedisClient): SendCommand {
   // A client of ioredis has a `sendCommand` too, which takes an object.
-  if (has(client, "call")) return (command, ...values) => client.call(command, ...values);
-  if (has(client, "sendCommand")) return (command, ...values) => client.sendCommand([command, ...values]);
+  if (has(client, "call")) return withSafeErrors((command, ...values) => client.call(command, ...values));
+  if (has(client, "sendCommand"))
+    return withSafeErrors((command, ...values) => client.sendCommand([command, ...values]));
   throw new TypeError("Write a client of the package `redis` or `ioredis`.");
 }
+
+/** Keeps only the message of an error: it contains the command, and that of a connection the password. */
+const withSafeErrors =
+  (send: SendCommand): SendCommand =>
+  async (command, ...values) => {
+    try {
+      return await send(command, ...values);
+    } catch (error) {
+      // eslint-disable-next-line preserve-caught-error -- a log of the cause would show the password
+      throw new Error(`Redis: ${error instanceof Error ? error.message : "the command failed"}`);
+    }
+  };
 
 const has = <Name extends string>(client: unknown, name: Name): client is Record<Name, unknown> =>
   typeof client === "object" && client !== null && typeof Reflect.get(client, name) === "function";

@@ -84,7 +84,7 @@ export function redisReplayStore(client: RedisClient, options: RedisReplayStoreO
       const end = timeOf(id, until);
       // Redis accepts such a key, and deletes it at once.
       if (end <= Date.now()) return false;
-      return (await send("SET", prefix + id, "1", "NX", "PXAT", String(end))) === "OK";
+      return String(await send("SET", prefix + id, "1", "NX", "PXAT", String(end))) === "OK";
     },
   };
 }

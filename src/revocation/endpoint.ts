@@ -1,11 +1,13 @@
 /** A route for clients that revoke tokens (RFC 7009). */
 import { createHandler, type RouteHandler } from "../adapters/handler.ts";
-import { assertResourceServer } from "../adapters/misuse.ts";
+import { assertRevocation } from "./assert-revocation.ts";
 import { KeysUnavailableError, TokenRejectedError } from "../errors.ts";
+import { refuse as refuseRequest } from "../policy/decision.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Answer } from "../response/refusal.ts";
 import { owned } from "../token/owned.ts";
 import { type Principal } from "../token/principal.ts";
+import { fingerprintOf } from "../token/revocation.ts";
 import { readText } from "./body-text.ts";
 
 /** The options of `revocationEndpoint`. */
@@ -57,11 +59,11 @@ export function revocationEndpoint(
   server: ResourceServer,
   options: RevocationEndpointOptions = {},
 ): RouteHandler<Promise<Response>> {
-  assertResourceServer(server, "revocationEndpoint");
+  assertRevocation(server, "revocationEndpoint");
   return createHandler(server, "revocationEndpoint", async ({ verdict, body }) => {
     const caller = verdict.principal;
-    if (!caller)
-      throw new Error("revocationEndpoint needs a caller with a token: write a rule that requires one.");
+    // The rule is public or optional. An exception would end a server of Node.js that does not catch it.
+    if (!caller) return server.refuse(refuseRequest("credential_missing"));
     const token = readToken(await readText(body));
     if (token === undefined) return refuse(400, "invalid_request");
     try {
@@ -72,7 +74,9 @@ export function revocationEndpoint(
     } catch (error) {
       // A token that is not accepted needs no revocation.
       if (error instanceof TokenRejectedError) return DONE;
-      if (error instanceof RangeError || error instanceof TypeError) throw error;
+      // The token never expires, or later than revocations are kept (RFC 7009 section 2.2.1).
+      if (error instanceof RangeError) return refuse(400, "unsupported_token_type");
+      if (error instanceof TypeError) throw error;
       const retryAfter = error instanceof KeysUnavailableError ? "5" : "1";
       return refuse(503, "temporarily_unavailable", { "Retry-After": retryAfter });
     }
@@ -80,9 +84,12 @@ export function revocationEndpoint(
 }
 
 function mayRevoke(caller: Principal, principal: Principal, options: RevocationEndpointOptions): boolean {
-  const whose = owned(caller, options);
-  if (whose.kind === "owner") return whose.id === principal.userId && caller.issuer === principal.issuer;
-  return whose.kind === "all";
+  const { kind } = owned(caller, options);
+  if (kind === "all") return true;
+  // A token without a user, such as that of a service, can be revoked with itself.
+  return kind === "owner"
+    ? caller.userId === principal.userId && caller.issuer === principal.issuer
+    : fingerprintOf(caller) === fingerprintOf(principal);
 }
 
 /** Reads the `token` of a form. Not one of two: another server could read the other one. */

@@ -3,8 +3,9 @@ import { withinLimit } from "../runtime/time-limit.ts";
 import { type RevokedEntry } from "../token/revocation.ts";
 import { type RevocationEvent } from "./events.ts";
 import { type RevocationLimits } from "./in-memory.ts";
+import { RedisClock } from "./redis-clock.ts";
 import { RevokedSet } from "./revoked-set.ts";
-import { type RevocationStream, type StreamEntry } from "./stream.ts";
+import { hasEnded, type RevocationStream, type StreamEntry, WriteError } from "./stream.ts";
 
 interface FollowerRules {
   readonly pollMs: number;
@@ -13,9 +14,8 @@ interface FollowerRules {
 
 /** How many entries of the set are checked with each read, to delete those that have ended. */
 const SWEPT_PER_READ = 1_000;
-/** How often the clock of Redis is read, and which difference is reported. */
-const CLOCK_EVERY_MS = 60_000;
-const SKEW_SECONDS = 5;
+/** How often the whole stream is read, to delete what has ended; and up to twice as long. */
+const TIDY_MS = 3_600_000;
 /** The shortest wait before the stream is compared again. The longest is twice as long. */
 const COMPARE_MS = 1_000;
 /** For how long only one process may restore entries. After that, another one tries. */
@@ -34,6 +34,7 @@ export class Follower {
   readonly #rules: FollowerRules;
   /** When the store was last read, by a clock that is never set back. */
   #since = performance.now();
+  #answeredAt = this.#since;
   /** The id of the last entry that was read. Without one, the whole stream is read. */
   #cursor: string | undefined;
   /** When to compare the whole stream with the set, because the stream may lack entries. */
@@ -41,8 +42,9 @@ export class Follower {
   /** The entries that were found in the stream so far, during a comparison. */
   #stored: RevokedSet | undefined;
   #isLossReported = false;
+  #isFailureReported = false;
   #isReading = false;
-  #clockReadAt = -CLOCK_EVERY_MS;
+  readonly #clock = new RedisClock();
   #timer: NodeJS.Timeout | undefined;
   #resolveFirstRead: () => void = () => undefined;
 
@@ -59,6 +61,11 @@ export class Follower {
     return performance.now() - this.#since;
   }
 
+  /** The time since the store answered. A long stream is read in several answers. */
+  sinceAnswerMs(): number {
+    return performance.now() - this.#answeredAt;
+  }
+
   start(): void {
     const read = () => void this.#readOnce();
     this.#timer = setInterval(read, this.#rules.pollMs).unref();
@@ -69,14 +76,14 @@ export class Follower {
     clearInterval(this.#timer);
   }
 
-  /** Applies entries in this process at once, and writes them to the store. */
+  /** Applies entries here at once, and writes them to the store. */
   async add(entries: readonly RevokedEntry[]): Promise<void> {
     for (const entry of entries) {
       this.revoked.add(entry);
       this.#stored?.add(entry);
     }
     try {
-      await withinLimit(this.#append(entries), "The write to the revocation store");
+      await withinLimit(this.#stream.append(entries), "The write to the revocation store");
     } catch (cause) {
       this.#compareAt = 0;
       const message = "The revocation store did not confirm the revocation. It applies in this process only.";
@@ -84,8 +91,16 @@ export class Follower {
     }
   }
 
-  #append(entries: readonly RevokedEntry[]): Promise<void> {
-    return this.#stream.append(entries, this.#limits.keepSeconds, this.#limits.now());
+  /** Reports once if the store has not answered for this time: a client may wait without an error. */
+  checkLateness(lateMs: number): void {
+    if (this.sinceAnswerMs() > lateMs)
+      this.#reportFailure(this.fault ?? new Error(`Redis has not answered for ${lateMs} ms.`));
+  }
+
+  #reportFailure(cause: unknown): void {
+    this.fault ??= cause;
+    if (!this.#isFailureReported) this.#rules.report({ type: "failed", cause });
+    this.#isFailureReported = true;
   }
 
   /** Not a second read at the same time: while Redis hangs, it would only wait for the first one. */
@@ -93,16 +108,18 @@ export class Follower {
     if (this.#isReading) return;
     this.#isReading = true;
     const [since, readAt] = [performance.now(), new Date(this.#limits.now())];
-    const wasOutOfReach = this.readAt === undefined || this.fault !== undefined;
     try {
       await this.#read();
+      const wasOutOfReach = this.readAt === undefined || this.#isFailureReported;
       [this.#since, this.readAt, this.fault] = [since, readAt, undefined];
+      this.#isFailureReported = false;
+      this.#answeredAt = performance.now();
       if (wasOutOfReach) this.#rules.report({ type: "caught_up", entries: this.revoked.size });
       this.#resolveFirstRead();
     } catch (cause) {
-      // Before the first read, the client may still be connecting.
-      if (this.fault === undefined && this.readAt) this.#rules.report({ type: "failed", cause });
       this.fault = cause;
+      // Before the first read, the client may still be connecting.
+      if (this.readAt) this.#reportFailure(cause);
     } finally {
       this.revoked.sweep(SWEPT_PER_READ);
       this.#isReading = false;
@@ -110,7 +127,7 @@ export class Follower {
   }
 
   async #read(): Promise<void> {
-    await this.#compareClocks();
+    await this.#clock.compare(this.#stream, this.#limits.now, this.#rules.report);
     if (this.#cursor === undefined || performance.now() >= this.#compareAt) return this.#readAll();
     let isFirst = true;
     for await (const batch of this.#stream.read(this.#cursor)) {
@@ -127,16 +144,27 @@ export class Follower {
     this.#cursor = undefined;
     const stored = this.revoked.size > 0 ? new RevokedSet(Infinity, this.#limits.now) : undefined;
     this.#stored = stored;
+    const { keepSeconds } = this.#limits;
+    let first: StreamEntry | undefined;
+    let firstKept: string | undefined;
     try {
       for await (const batch of this.#stream.read()) {
         this.#apply(batch);
+        first ??= batch[0];
+        firstKept ??= batch.find((one) => !hasEnded(one, keepSeconds, this.#clock.now()))?.id;
         for (const { entry } of stored ? batch : []) if (entry) stored?.add(entry);
       }
-      if (!stored) return;
-      const missing = [...this.revoked.entries()].filter((entry) => !stored.covers(entry));
+      const missing = stored ? [...this.revoked.entries()].filter((entry) => !stored.covers(entry)) : [];
       await this.#restore(missing);
+      // The last entry stays: the next read begins with it.
+      const kept = firstKept ?? this.#cursor;
+      if (kept !== undefined && kept !== first?.id) await this.#stream.trim(kept);
+    } catch (error) {
+      // A store that can be read is followed, although it takes no entries, as a replica.
+      if (!(error instanceof WriteError)) throw error;
     } finally {
       this.#stored = undefined;
+      this.#compareAt = Math.min(this.#compareAt, performance.now() + TIDY_MS * (1 + Math.random()));
     }
   }
 
@@ -149,7 +177,7 @@ export class Follower {
     this.#compareAt = performance.now() + COMPARE_MS * (1 + Math.random());
     if (!(await this.#stream.lock(RESTORING_SECONDS))) return;
     try {
-      await this.#append(missing);
+      await this.#stream.append(missing);
     } finally {
       // If this fails, the lock expires.
       await this.#stream.unlock().catch(() => undefined);
@@ -158,24 +186,12 @@ export class Follower {
   }
 
   #apply(batch: readonly StreamEntry[]): void {
+    this.#answeredAt = performance.now();
     const ids = batch.filter(({ entry }) => !entry).map(({ id }) => id);
     if (ids.length > 0) this.#rules.report({ type: "unreadable", ids });
     for (const { id, entry } of batch) {
       if (entry && entry.until > this.#limits.now() / 1000) this.revoked.add(entry);
       this.#cursor = id;
     }
-  }
-
-  async #compareClocks(): Promise<void> {
-    const now = performance.now();
-    if (now - this.#clockReadAt < CLOCK_EVERY_MS) return;
-    const before = this.#limits.now();
-    const redis = await this.#stream.time();
-    this.#clockReadAt = now;
-    // Redis read its clock at a moment between these two readings.
-    const [ahead, behind] = [before - redis, redis - this.#limits.now()];
-    const seconds = ahead > behind ? ahead / 1000 : -behind / 1000;
-    if (Math.max(ahead, behind) > SKEW_SECONDS * 1000)
-      this.#rules.report({ type: "clock_skew", seconds: Math.round(seconds) });
   }
 }

@@ -1,6 +1,5 @@
 /** A store of revocations that several processes share through a stream in Redis. */
 import { type RedisClient } from "../redis/client.ts";
-import { withinLimit } from "../runtime/time-limit.ts";
 import { type RevocationStore } from "../token/revocation.ts";
 import { createReport, type RevocationEvent } from "./events.ts";
 import { Follower } from "./follower.ts";
@@ -65,7 +64,9 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
   let isStale = false;
 
   const isCurrent = () => follower.sinceReadMs() < staleMs;
+  const lateMs = LATE_MS + 2 * pollMs;
   const watch = setInterval(() => {
+    follower.checkLateness(lateMs);
     if (isStale === !isCurrent()) return;
     isStale = !isStale;
     if (isStale) report({ type: "stale", whenDown });
@@ -83,11 +84,27 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
       });
     },
     add: (entries) => follower.add(entries),
-    ready: () => withinLimit(follower.firstRead, "The first read of the revocation store", staleMs),
+    ready: () =>
+      new Promise((resolve, reject) => {
+        const fail = (): void => {
+          const { fault } = follower;
+          const why =
+            fault instanceof Error ? fault.message : "Redis has not answered. Is the client connected?";
+          reject(
+            new Error(`The revocation store was not read within ${staleMs} ms. ${why}`, { cause: fault }),
+          );
+        };
+        // Not unreferenced: where nothing else is going on, the process would end without a word.
+        const timer = setTimeout(fail, staleMs);
+        void follower.firstRead.then(() => {
+          clearTimeout(timer);
+          resolve();
+        });
+      }),
     status() {
       const { fault: cause, readAt } = follower;
       const isServing = readAt ? isCurrent() || whenDown === "accept" : !isCurrent() && whenDown === "accept";
-      const isLate = cause !== undefined || !isCurrent() || follower.sinceReadMs() > LATE_MS + 2 * pollMs;
+      const isLate = cause !== undefined || !isCurrent() || follower.sinceAnswerMs() > lateMs;
       return {
         state: !isServing ? "unavailable" : isLate ? "degraded" : "ok",
         entries: revoked.size,
@@ -102,5 +119,5 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
   };
 }
 
-/** `status` reports `degraded` if a read takes longer. */
-const LATE_MS = 1_000;
+/** If a read takes longer, `status` reports `degraded`, and `onEvent` gets `failed`. */
+const LATE_MS = 2_000;

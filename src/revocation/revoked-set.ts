@@ -12,6 +12,11 @@ type Kinds = Map<Kind, Map<string, Kept>>;
 /** How many entries are checked for each one that is added: more than one, so that the set can shrink. */
 const SWEPT_PER_ENTRY = 2;
 
+/** An entry is deleted later than it ends: the clock may be ahead for a while. */
+const MARGIN_SECONDS = 3_600;
+/** Accepted difference of the clock of an issuer. */
+const SKEW_SECONDS = 300;
+
 /** Thrown when the set is full. Dropping entries instead would accept revoked tokens. */
 export class RevokedSetFullError extends Error {
   /** The name of the class. */
@@ -25,6 +30,8 @@ export class RevokedSet {
   readonly #byIssuer = new Map<string | undefined, Kinds>();
   #size = 0;
   #sweep: Iterator<unknown> | undefined;
+  /** No entry ends earlier. */
+  #firstEnd = Infinity;
 
   /** `now` returns milliseconds since the epoch. */
   constructor(maxEntries: number, now: () => number) {
@@ -53,14 +60,14 @@ export class RevokedSet {
       const kept = id === undefined ? undefined : kinds.get(kind)?.get(id);
       if (kept === undefined) return false;
       if (typeof kept === "number") return kept > now;
-      return kept.until > now && isIssuedBy(kept.before, principal);
+      return kept.until > now && isIssuedBy(kept.before, principal, now);
     };
     return (
       isKept("token", tokenId) ||
       isKept("session", sessionId) ||
       isKept("user", userId) ||
       isKept("issuer", issuer) ||
-      (tokenId === undefined && kinds.has("claims") && isKept("claims", fingerprintOf(principal)))
+      (!tokenId && kinds.has("claims") && isKept("claims", fingerprintOf(principal)))
     );
   }
 
@@ -71,13 +78,14 @@ export class RevokedSet {
     const ids = kinds.get(kind) ?? new Map<string, Kept>();
     const old = ids.get(id);
     if (old === undefined) {
-      if (this.#size >= this.#maxEntries) this.sweep(this.#size);
+      if (this.#size >= this.#maxEntries) this.#sweepNow();
       if (this.#size >= this.#maxEntries)
         throw new RevokedSetFullError(
           `The set of revoked tokens is full (${this.#maxEntries} entries). Raise \`maxEntries\`.`,
         );
       this.#size += 1;
     }
+    this.#firstEnd = Math.min(this.#firstEnd, until);
     this.#byIssuer.set(issuer, kinds);
     kinds.set(kind, ids);
     ids.set(id, old === undefined ? keptOf(before, until) : longer(old, before, until));
@@ -101,11 +109,20 @@ export class RevokedSet {
       }
   }
 
-  *#sweepAll(): Generator<undefined> {
+  /** Deletes every entry that has ended, unless none can have ended yet: it takes time. */
+  #sweepNow(): void {
+    if (this.#now() / 1000 < this.#firstEnd) return;
+    this.#firstEnd = Infinity;
+    const sweep = this.#sweepAll(0);
+    while (!sweep.next().done);
+  }
+
+  *#sweepAll(marginSeconds = MARGIN_SECONDS): Generator<undefined> {
     for (const kinds of this.#byIssuer.values())
       for (const ids of kinds.values())
         for (const [id, kept] of ids) {
-          if (untilOf(kept) <= this.#now() / 1000 && ids.delete(id)) this.#size -= 1;
+          if (untilOf(kept) + marginSeconds <= this.#now() / 1000 && ids.delete(id)) this.#size -= 1;
+          else this.#firstEnd = Math.min(this.#firstEnd, untilOf(kept));
           yield;
         }
   }
@@ -122,10 +139,10 @@ export class RevokedSet {
   }
 }
 
-/** A token without `iat` counts as revoked: it may be an old one. */
-function isIssuedBy(before: number, { claims }: Principal): boolean {
+/** A token without `iat`, or with one in the future, counts as revoked: it may be an old one. */
+function isIssuedBy(before: number, { claims }: Principal, now: number): boolean {
   const issuedAt = claimAt(claims, "iat");
-  return typeof issuedAt !== "number" || Math.floor(issuedAt) <= before;
+  return typeof issuedAt !== "number" || Math.floor(issuedAt) <= before || issuedAt > now + SKEW_SECONDS;
 }
 
 const untilOf = (kept: Kept): number => (typeof kept === "number" ? kept : kept.until);

@@ -1,6 +1,6 @@
 /** A route that receives security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
 import { createHandler, type RouteHandler } from "../adapters/handler.ts";
-import { assertResourceServer } from "../adapters/misuse.ts";
+import { assertRevocation } from "./assert-revocation.ts";
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../errors.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import { type KeySource } from "../keys/key-source.ts";
@@ -25,6 +25,9 @@ export interface SecurityEventsOptions {
   /** Called with the type and the subject of each accepted event that revokes nothing. */
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
+
+/** Transmitters deliver an event again for hours at most. An older one may have been recorded. */
+const MAX_AGE_SECONDS = 3 * 86_400;
 
 const ACCEPTED: Answer = { status: 202, headers: { "Cache-Control": "no-store" }, body: "" };
 
@@ -78,7 +81,7 @@ export function securityEvents(
   server: ResourceServer,
   options: SecurityEventsOptions,
 ): RouteHandler<Promise<Response>> {
-  assertResourceServer(server, "securityEvents");
+  assertRevocation(server, "securityEvents");
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
   // A separate server: a security event must not be accepted as an access token, nor an access token here.
   const events = createResourceServer({
@@ -89,6 +92,8 @@ export function securityEvents(
     tokenTypes: ["secevent+jwt"],
     requiredClaims: ["iat", "jti", "events"],
     authorization: false,
+    maxTokenAgeSeconds: MAX_AGE_SECONDS,
+    clockToleranceSeconds: 60,
     tokenCache: false,
   });
 
@@ -105,7 +110,7 @@ export function securityEvents(
         continue;
       }
       // Not the time of arrival: an event that is delivered again must not revoke newer tokens.
-      const target = readSubject(subject, payload["event_timestamp"] ?? iat, tokenIssuer);
+      const target = readSubject(subject, timeOf(payload["event_timestamp"], iat), tokenIssuer);
       if (!target) return refuse("invalid_request", "The subject of the event is not supported.");
       await server.revoke(target, { reason: `session-revoked ${String(jti)}` });
     }
@@ -127,4 +132,10 @@ export function securityEvents(
       return { status: 503, headers, body: "" };
     }
   });
+}
+
+/** When the event happened. Not after it was signed: such a time would refuse tokens of the future. */
+function timeOf(time: unknown, iat: unknown): number {
+  const latest = Math.min(Number(iat), Date.now() / 1000);
+  return typeof time === "number" ? Math.min(time, latest) : latest;
 }

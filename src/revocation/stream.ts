@@ -12,8 +12,8 @@ export interface StreamEntry {
 /** How many entries one command reads or writes: about one megabyte. */
 const BATCH = 10_000;
 
-/** Entries stay in Redis for this much longer than `keepSeconds`, because the clocks of machines differ. */
-const MARGIN_MS = 3_600_000;
+/** Redis did not execute a command that writes: it may be a replica, or out of memory. */
+export class WriteError extends Error {}
 
 export class RevocationStream {
   readonly #send: SendCommand;
@@ -38,23 +38,34 @@ export class RevocationStream {
     }
   }
 
-  /** Appends entries, and deletes entries that were written more than `keepSeconds` ago. */
-  async append(entries: readonly RevokedEntry[], keepSeconds: number, nowMs: number): Promise<void> {
-    const oldest = Math.max(0, Math.floor(nowMs) - keepSeconds * 1000 - MARGIN_MS);
-    const write = (entry: RevokedEntry) =>
-      this.#send("XADD", this.#key, "MINID", "~", String(oldest), "*", "e", JSON.stringify(entry));
+  /** Deletes the entries before this one. */
+  async trim(first: string): Promise<void> {
+    await this.#write("XTRIM", this.#key, "MINID", first);
+  }
+
+  /** Appends entries. */
+  async append(entries: readonly RevokedEntry[]): Promise<void> {
+    const write = (entry: RevokedEntry) => this.#write("XADD", this.#key, "*", "e", JSON.stringify(entry));
     for (let start = 0; start < entries.length; start += BATCH)
       await Promise.all(entries.slice(start, start + BATCH).map(write));
   }
 
   /** Whether this process may restore lost entries. Only one process at a time may do this. */
   async lock(seconds: number): Promise<boolean> {
-    return (await this.#send("SET", this.#lock, "1", "NX", "EX", String(seconds))) === "OK";
+    return String(await this.#write("SET", this.#lock, "1", "NX", "EX", String(seconds))) === "OK";
   }
 
   /** Lets another process restore entries. */
   async unlock(): Promise<void> {
     await this.#send("DEL", this.#lock);
+  }
+
+  async #write(command: string, ...values: readonly string[]): Promise<unknown> {
+    try {
+      return await this.#send(command, ...values);
+    } catch (cause) {
+      throw new WriteError((cause as Error).message, { cause });
+    }
   }
 
   /** Returns the time of the clock of Redis, in milliseconds since the epoch. */
@@ -67,6 +78,15 @@ export class RevocationStream {
 function toStreamEntry([id, fields]: readonly [unknown, readonly unknown[]]): StreamEntry {
   const value = attempt(() => JSON.parse(String(fields[1])) as unknown);
   return { id: String(id), entry: isEntry(value) ? value : undefined };
+}
+
+/** Entries are kept for longer than needed, because the clocks of machines differ. */
+const MARGIN_MS = 3_600_000;
+
+/** Whether an entry can be deleted from the stream. An entry that cannot be read ends after `keepSeconds`. */
+export function hasEnded({ id, entry }: StreamEntry, keepSeconds: number, redisNowMs: number): boolean {
+  const endMs = entry ? entry.until * 1000 : Number.parseInt(id, 10) + keepSeconds * 1000;
+  return endMs + MARGIN_MS < redisNowMs;
 }
 
 const KINDS: ReadonlySet<unknown> = new Set<RevokedEntry["kind"]>([

@@ -5,10 +5,13 @@ import { type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type Identified, unavailable } from "./identified.ts";
-import { callerKey, type Principal, withScopes } from "./principal.ts";
+import { type Principal, withScopes } from "./principal.ts";
 
-/** Returns the scopes that a store grants to a principal, in addition to those of its token. */
-export type GrantsFor = (principal: Principal) => Promise<readonly string[]>;
+/** Whose scopes are looked up. The result is used for all tokens of the user, so it has no claims. */
+export type GrantedUser = Pick<Principal, "userId" | "issuer">;
+
+/** Returns the scopes that a store grants to a user, in addition to those of a token. */
+export type GrantsFor = (user: GrantedUser) => Promise<readonly string[]>;
 
 export interface GrantsRules {
   readonly grantsFor: GrantsFor | undefined;
@@ -33,10 +36,14 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
   const keys = new WeakMap<Principal, string>();
   const granted = new WeakMap<Principal, { readonly of: Known; readonly principal: Principal }>();
 
-  const lookUp = async (key: string, principal: Principal): Promise<Known> => {
+  const lookUp = async (key: string, { userId, issuer }: Principal): Promise<Known> => {
     const since = readClock(now).getTime();
-    const scopes: unknown = await withinLimit(grantsFor(principal), "`grantsFor`");
-    if (!Array.isArray(scopes) || scopes.some((scope) => typeof scope !== "string"))
+    const user = Object.freeze({
+      ...(userId !== undefined && { userId }),
+      ...(issuer !== undefined && { issuer }),
+    });
+    const scopes: unknown = await withinLimit(grantsFor(user), "`grantsFor`");
+    if (!Array.isArray(scopes) || [...(scopes as unknown[])].some((scope) => typeof scope !== "string"))
       throw new TypeError("`grantsFor` must return an array of strings.");
     const found = { scopes: Object.freeze([...(scopes as string[])]), since };
     known.set(key, found);
@@ -62,7 +69,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
     const { principal } = identified;
     // The roles of the owner would add scopes to those of the key.
     if (principal.tokenKind === "api_key") return identified;
-    const key = keys.get(principal) ?? callerKey(principal);
+    const key = keys.get(principal) ?? JSON.stringify([principal.issuer, principal.userId]);
     keys.set(principal, key);
     const found = known.get(key);
     const age = found && readClock(now).getTime() - found.since;

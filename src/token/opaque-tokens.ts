@@ -30,6 +30,10 @@ export type OpaqueVerification =
 
 /** The settings of the server that verifies the token. */
 export interface OpaqueContext {
+  /** The claims of the user and of the session, as in JWTs. */
+  readonly userIdClaim: ClaimPath;
+  /** The claim of the session. */
+  readonly sessionIdClaim: ClaimPath;
   /** The clock of the server, in milliseconds. */
   readonly now: () => number;
   /** The expected `aud`; `undefined` if the audience is not verified. */
@@ -61,7 +65,7 @@ export function createOpaqueIdentifier({
 }: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
   const known = opaqueTokens.map((kind) => ({
     kind,
-    read: createReader(principalRulesOf(kind, scopeRules)),
+    read: createReader(principalRulesOf(kind, opaqueContext, scopeRules)),
   }));
   if (known.length === 0) return undefined;
   return (token) => {
@@ -110,11 +114,13 @@ function createReader(rules: PrincipalRules): Reader {
 /** The rules for reading the claims of a kind. */
 const principalRulesOf = (
   { scopesClaim, tokenKind }: OpaqueTokens,
+  { userIdClaim, sessionIdClaim }: OpaqueContext,
   scopeRules: ScopeRules,
 ): PrincipalRules => ({
   scopeSources: [{ claim: scopesClaim }],
-  userIdClaim: "sub",
-  sessionIdClaim: "session_id",
+  // The claims of an API key are made here.
+  userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
+  sessionIdClaim,
   scopeRules,
   tokenKind,
 });

@@ -33,7 +33,7 @@ export function checkRevocation(
     const answer: unknown = check(principal);
     if (answer === false) return checkRevocation(identified, checks, index + 1);
     if (typeof answer !== "boolean")
-      return withinLimit(answer, "`isRevoked`").then(
+      return withinLimit(answer, "The revocation check").then(
         (known) =>
           known === false ? checkRevocation(identified, checks, index + 1) : conclude(known, principal),
         (cause: unknown) => unavailable(cause),

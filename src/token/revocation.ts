@@ -94,27 +94,39 @@ export interface RevocationOptions {
   readonly reason?: string;
 }
 
+interface RevocationContext {
+  readonly keepSeconds: number;
+  readonly nowMs: number;
+  readonly toleranceSeconds: number;
+  /** The principal of a target with a token. */
+  readonly principal?: Principal;
+}
+
 const KINDS = { tokenId: "token", sessionId: "session", userId: "user" } as const;
 const kindOf = (name: string) => (Object.hasOwn(KINDS, name) ? KINDS[name as keyof typeof KINDS] : undefined);
 const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
 
-/** Converts a target to an entry. For a target with a token, `principal` is the principal of the token. */
+/** Converts a target to an entry. */
 export function toRevokedEntry(
   target: RevocationTarget,
   { until, reason }: RevocationOptions,
-  { keepSeconds, nowMs, principal }: { keepSeconds: number; nowMs: number; principal?: Principal },
+  { keepSeconds, nowMs, toleranceSeconds, principal }: RevocationContext,
 ): RevokedEntry {
   const now = Math.floor(nowMs / 1000);
   const latest = now + keepSeconds;
   const end = until ? secondsOf("until", until) : principal ? endOfToken(principal) : latest;
+  if (until && end <= now) throw new RangeError("`until` has passed, so that nothing would be revoked.");
   if (end > latest)
     throw new RangeError(
       `The tokens can be valid for longer than revocations are kept (${keepSeconds} s). Raise \`keepSeconds\` of the store.`,
     );
-  const rest = { until: Math.ceil(end), ...(reason !== undefined && { reason }) };
-  if (principal) return { ...identityOf(principal), ...rest };
-
+  // A token is accepted for that time after its `exp`.
+  const rest = { until: Math.ceil(end) + toleranceSeconds, ...(reason !== undefined && { reason }) };
   const given: Readonly<Record<string, unknown>> = { ...target };
+  if (principal) {
+    if (Object.keys(given).length > 1) throw new TypeError(USAGE);
+    return { ...identityOf(principal), ...rest };
+  }
   const { issuer, before = new Date(nowMs), ...ids } = given;
   const [name, ...others] = Object.keys(ids);
   // An id that is undefined must not revoke all tokens of an issuer.
@@ -132,7 +144,7 @@ export function toRevokedEntry(
 function identityOf(principal: Principal): Pick<RevokedEntry, "kind" | "id" | "issuer"> {
   const { tokenId, issuer } = principal;
   const identity =
-    tokenId === undefined
+    tokenId === undefined || tokenId === ""
       ? ({ kind: "claims", id: fingerprintOf(principal) } as const)
       : ({ kind: "token", id: tokenId } as const);
   return issuer === undefined ? identity : { ...identity, issuer };

@@ -169,12 +169,12 @@ describe("apiKeys, for a valid key", () => {
   it("adds no scopes of `grantsFor`, because the roles of the owner would add scopes to the key", async () => {
     const asked: unknown[] = [];
     const { server, key } = createKeyed({
-      server: { grantsFor: ({ tokenKind }) => (asked.push(tokenKind), Promise.resolve(["platform:admin"])) },
+      server: { grantsFor: ({ userId }) => (asked.push(userId), Promise.resolve(["platform:admin"])) },
     });
     const jwt = await issuer.token({ sub: "u1", scopes: [] });
     expect((await server.authenticate(jwt)).has("agents:write")).toBe(true);
     expect((await server.authenticate(key)).scopes).toEqual(["agents:read"]);
-    expect(asked).toEqual([undefined]);
+    expect(asked).toEqual(["u1"]);
   });
 });
 

@@ -34,7 +34,13 @@ describe("introspection, for a token that arrives several times", () => {
   it("returns a remembered result without a promise", async () => {
     const endpoint = await openEndpoint();
     const tokens = introspection({ url: endpoint.url, client: CLIENT });
-    const context = { now: () => NOW * 1000, audience: ["agents-prod"], clockToleranceSeconds: 0 };
+    const context = {
+      now: () => NOW * 1000,
+      audience: ["agents-prod"],
+      clockToleranceSeconds: 0,
+      userIdClaim: "sub",
+      sessionIdClaim: "session_id",
+    };
     const first = await tokens.verify(TOKEN, context);
     expect(first.kind).toBe("verified");
     expect(tokens.verify(TOKEN, context)).toBe(first);

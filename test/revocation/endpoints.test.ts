@@ -108,6 +108,31 @@ describe("revocationEndpoint", () => {
     ]);
   });
 
+  it("refuses a token that cannot be revoked, because it never expires", async () => {
+    const server = createRevoking();
+    const app = express().use(forExpress.protect(server)).post("/revoke", revocationEndpoint(server));
+    const token = await tokenOf({ sub: "u1", jti: "a", exp: undefined });
+    const { status, text } = await post(await start(app), "/revoke", { token, body: `token=${token}` });
+    expect([status, text]).toEqual([400, '{"error":"unsupported_token_type"}']);
+  });
+
+  it("lets a token without a user revoke itself, and no other such token", async () => {
+    const server = createRevoking();
+    const app = express().use(forExpress.protect(server)).post("/revoke", revocationEndpoint(server));
+    const port = await start(app);
+    const [token, other] = [
+      await tokenOf({ sub: undefined, jti: "a" }),
+      await tokenOf({ sub: undefined, jti: "b" }),
+    ];
+    expect((await post(port, "/revoke", { token, body: `token=${other}` })).status).toBe(400);
+    expect((await post(port, "/revoke", { token, body: `token=${token}` })).status).toBe(200);
+    expect([await verdictOf(server, token), await verdictOf(server, other)]).toEqual(["revoked", "accepted"]);
+  });
+
+  it("needs a server that can revoke", () => {
+    expect(() => revocationEndpoint(createServer())).toThrow("needs a server with the option `revocation`");
+  });
+
   it("revokes the token of a form that a body parser has already read", async () => {
     const server = createRevoking();
     const app = express().use(forExpress.protect(server), urlencoded({ extended: true }));
@@ -126,11 +151,12 @@ describe("revocationEndpoint", () => {
     expect((await post(await start(app), "/revoke", { token, body })).status).toBe(400);
   });
 
-  it("throws for a caller without a token, and for anything but a resource server", async () => {
+  it("answers 401 to a caller without a token, and throws for anything but a resource server", async () => {
     const server = createRevoking({ scopeMappings: { "POST /revoke": "public" } });
     const app = express().use(forExpress.protect(server)).post("/revoke", revocationEndpoint(server));
     const answer = await post(await start(app), "/revoke", { body: "token=a.b.c" });
-    expect(answer.status).toBe(500);
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("www-authenticate")).toBe("Bearer");
     expect(() => revocationEndpoint({} as never)).toThrow(/^revocationEndpoint takes the resource server/);
   });
 });
@@ -251,10 +277,30 @@ describe("securityEvents", () => {
   });
 
   it("does not revoke newer tokens when an event without `event_timestamp` is delivered again", async () => {
-    const old = await setOf({ iat: NOW - 100, events: { [REVOKED]: {} } });
-    expect(await send(old)).toEqual({ status: 202 });
-    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: NOW - 10 }))).toBe("accepted");
-    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: NOW - 100 }))).toBe("revoked");
+    const now = Math.floor(Date.now() / 1000);
+    server = createRevoking({ now: Date.now, revocation: inMemoryRevocation() });
+    port = await start(express().use(forExpress.protect(server)).post("/events", received(server)));
+    expect(await send(await setOf({ iat: now - 100, events: { [REVOKED]: {} } }))).toEqual({ status: 202 });
+    const exp = now + 600;
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: now - 10, exp }))).toBe("accepted");
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: now - 100, exp }))).toBe("revoked");
+  });
+
+  it("does not revoke tokens of the future, whatever the time of the event is", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    server = createRevoking({ now: Date.now, revocation: inMemoryRevocation() });
+    port = await start(express().use(forExpress.protect(server)).post("/events", received(server)));
+    for (const event_timestamp of [Date.now(), 1e300, now + 10_000]) {
+      const sent = await setOf({ iat: now - 100, events: { [REVOKED]: { event_timestamp } } });
+      expect(await send(sent)).toEqual({ status: 202 });
+    }
+    const newer = await tokenOf({ sub: "u1", iat: now - 10, exp: now + 600 });
+    expect(await verdictOf(server, newer)).toBe("accepted");
+  });
+
+  it("refuses an event that is older than three days", async () => {
+    const iat = Math.floor(Date.now() / 1000) - 4 * 86_400;
+    expect(await send(await setOf({ iat }))).toMatchObject({ status: 400 });
   });
 
   it("answers 503 if the store fails, so that the transmitter delivers the event again", async () => {

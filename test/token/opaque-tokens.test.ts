@@ -59,6 +59,8 @@ describe("an opaque token", () => {
       now: expect.any(Function) as unknown,
       audience: ["agents-prod"],
       clockToleranceSeconds: 7,
+      userIdClaim: "sub",
+      sessionIdClaim: "session_id",
     });
     expect(kind.verify.mock.lastCall?.[1].now()).toBe(NOW * 1000);
   });

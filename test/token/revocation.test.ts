@@ -22,6 +22,7 @@ const entryOf = (
   toRevokedEntry(target as RevocationTarget, options, {
     keepSeconds: KEEP,
     nowMs,
+    toleranceSeconds: 0,
     ...(principal && { principal }),
   });
 
@@ -115,7 +116,7 @@ describe("toRevokedEntry", () => {
       expect(entryOf(TOKEN, { until }, principalWith({}, { tokenId: "t1", ...expiry })).until).toBe(NOW + 20);
     expect(() => entryOf(TOKEN, {}, principalWith({}, { tokenId: "t1" }))).toThrow(
       "The token has no `exp`, so it would be accepted again when the revocation is forgotten. " +
-        "Write `until`, or add `exp` to `requiredClaims`.",
+        "Pass `until`, or add `exp` to `requiredClaims`.",
     );
   });
 

@@ -42,8 +42,11 @@ export const revoke: Command = {
       await server.ready();
       await server.revoke(target, options);
     } catch (error) {
-      if (error instanceof TokenRejectedError)
-        throw new UsageError(`The token is not accepted anyway: ${error.rejection}.`);
+      if (error instanceof TokenRejectedError) {
+        const { rejection } = error;
+        const text = `The token is not accepted anyway: ${rejection}.`;
+        return { isFinding: true, data: { revoked: false, rejection }, text };
+      }
       throw new UsageError(error instanceof Error ? error.message : "The revocation failed.");
     } finally {
       await server.close();

@@ -88,6 +88,11 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
   "hangs.js": `await new Promise(() => undefined);`,
   "fails.js": `${SERVER} setImmediate(() => { throw new Error("no database"); }); await new Promise((resolve) => setTimeout(resolve, 60_000));`,
   "typed.ts": `${SERVER} export const routes: object[] = [{ method: "GET", pattern: "/agents" }]; enum Old { Syntax }; console.log(Old.Syntax);`,
+  "server.js": `import { createResourceServer } from "scopegate";
+    import { inMemoryRevocation } from "scopegate/revocation";
+    const verificationKeys = ["a-secret-of-more-than-thirty-two-bytes-0123456789"];
+    const revocation = inMemoryRevocation();
+    export const server = createResourceServer({ serviceId: "agents-prod", algorithm: "HS256", verificationKeys, revocation });`,
   "app.js": `export { app, server } from "./express.js";`,
   "scopegate.json": `{ "service_id": "agents-prod", "algorithm": "HS256", "verification_keys": ["a-secret-of-more-than-thirty-two-bytes-0123456789"] }`,
   "decisions.ndjson": `{"id":"1","method":"GET","pattern":"/agents","result":"refused","reason":"credential_missing","matched":true}\n`,
