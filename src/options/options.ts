@@ -109,7 +109,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
   /**
-   * Returns the scopes of a role store, which the principal has in addition to those of its token. One lookup
+   * Returns the scopes of a role store for a user, who has them in addition to those of its token. One lookup
    * per user at a time; the request is refused with 503 if it throws, returns anything but an array of
    * strings, or takes more than five seconds. An API key gets none. Default: none.
    */

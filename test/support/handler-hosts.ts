@@ -19,8 +19,6 @@ import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };
 
-/** The handler of `pageHandler`, or of an endpoint. */
-type Handler = RouteHandler<Response> | RouteHandler<Promise<Response>>;
 type Open = (handler: RouteHandler<Response>, guard?: ResourceServer) => Promise<number>;
 
 /** Forms, and security events as strings. */
