@@ -16,7 +16,7 @@ import {
   peerOptions,
 } from "./documentation/compile.ts";
 import { type Block, pageOf, pages, ROOT } from "./documentation/markdown.ts";
-import { run, send, serve, serveFetch } from "./documentation/serve.ts";
+import { run, send, serve, serveFetch, watchSubscriptions } from "./documentation/serve.ts";
 import { type Mint, isCommand, type Request, requestsOf } from "./documentation/shell.ts";
 import {
   examples,
@@ -350,7 +350,9 @@ describe("a documented handler of the Fetch standard", () => {
 
 describe("a documented configuration", () => {
   it.each(withRole("configuration"))("creates a server: $name", async ({ file }) => {
+    const endSubscriptions = watchSubscriptions();
     const made = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+    endSubscriptions();
     for (const one of Object.values(made)) {
       if (typeof one !== "object" || one === null || !("routes" in one)) continue;
       const server = one as ResourceServer;

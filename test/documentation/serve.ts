@@ -106,7 +106,7 @@ export async function run(file: string): Promise<string> {
 }
 
 /** A program does not end here as it does in a process of its own: its subscribers would stay for other tests. */
-function watchSubscriptions(): () => void {
+export function watchSubscriptions(): () => void {
   const spy = vi.spyOn(diagnostics, "subscribe");
   syncBuiltinESMExports();
   return () => {
