@@ -350,9 +350,9 @@ describe("a documented handler of the Fetch standard", () => {
 
 describe("a documented configuration", () => {
   it.each(withRole("configuration"))("creates a server: $name", async ({ file }) => {
-    const endSubscriptions = watchSubscriptions();
+    const stopWatching = watchSubscriptions();
     const made = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
-    endSubscriptions();
+    stopWatching()();
     for (const one of Object.values(made)) {
       if (typeof one !== "object" || one === null || !("routes" in one)) continue;
       const server = one as ResourceServer;

@@ -34,12 +34,19 @@ export async function serve(file: string): Promise<Served> {
       return listen.call(this, typeof where === "number" ? 0 : { ...where, port: 0 }, ...rest);
     };
   });
+  const stopWatching = watchSubscriptions();
+  let endSubscriptions = (): void => undefined;
   try {
     await import(file);
     const port = await listening;
-    return { port, close: () => stopAll(servers) };
+    const close = async (): Promise<void> => {
+      endSubscriptions();
+      await stopAll(servers);
+    };
+    return { port, close };
   } finally {
     prototype.listen = listen;
+    endSubscriptions = stopWatching();
   }
 }
 
@@ -95,24 +102,29 @@ export async function send(port: number, { asked }: Request): Promise<Answered> 
 export async function run(file: string): Promise<string> {
   const lines: string[] = [];
   const log = vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(format(...values)));
-  const endSubscriptions = watchSubscriptions();
+  const stopWatching = watchSubscriptions();
   try {
     await import(file);
   } finally {
     log.mockRestore();
-    endSubscriptions();
+    stopWatching()();
   }
   return lines.join("\n");
 }
 
-/** A program does not end here as it does in a process of its own: its subscribers would stay for other tests. */
-export function watchSubscriptions(): () => void {
+/**
+ * A program does not end here as it does in a process of its own: its subscribers would stay for other tests.
+ * The returned function ends the watch, and returns one that ends the subscriptions.
+ */
+export function watchSubscriptions(): () => () => void {
   const spy = vi.spyOn(diagnostics, "subscribe");
   syncBuiltinESMExports();
   return () => {
-    const { calls } = spy.mock;
+    const calls = [...spy.mock.calls];
     spy.mockRestore();
     syncBuiltinESMExports();
-    for (const [name, listener] of calls) diagnostics.unsubscribe(name, listener);
+    return () => {
+      for (const [name, listener] of calls) diagnostics.unsubscribe(name, listener);
+    };
   };
 }
