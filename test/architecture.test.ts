@@ -184,7 +184,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   policy: 2038,
   redis: 45,
   replay: 110,
-  revocation: 1070,
+  revocation: 1080,
   response: 280,
   runtime: 440,
   scopes: 470,

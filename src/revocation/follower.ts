@@ -74,6 +74,7 @@ export class Follower {
 
   close(): void {
     clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 
   /** Applies entries here at once, and writes them to the store. */
@@ -124,6 +125,9 @@ export class Follower {
       this.revoked.sweep(SWEPT_PER_READ);
       this.#isReading = false;
     }
+    // What a slow read found is old already.
+    if (this.#timer && !this.fault && performance.now() - since > 2 * this.#rules.pollMs)
+      void this.#readOnce();
   }
 
   async #read(): Promise<void> {
@@ -145,12 +149,11 @@ export class Follower {
     const stored = this.revoked.size > 0 ? new RevokedSet(Infinity, this.#limits.now) : undefined;
     this.#stored = stored;
     const { keepSeconds } = this.#limits;
-    let first: StreamEntry | undefined;
-    let firstKept: string | undefined;
+    let [first, firstKept]: (string | undefined)[] = [];
     try {
       for await (const batch of this.#stream.read()) {
         this.#apply(batch);
-        first ??= batch[0];
+        first ??= batch[0]?.id;
         firstKept ??= batch.find((one) => !hasEnded(one, keepSeconds, this.#clock.now()))?.id;
         for (const { entry } of stored ? batch : []) if (entry) stored?.add(entry);
       }
@@ -158,7 +161,7 @@ export class Follower {
       await this.#restore(missing);
       // The last entry stays: the next read begins with it.
       const kept = firstKept ?? this.#cursor;
-      if (kept !== undefined && kept !== first?.id) await this.#stream.trim(kept);
+      if (kept !== undefined && kept !== first) await this.#stream.trim(kept);
     } catch (error) {
       // A store that can be read is followed, although it takes no entries, as a replica.
       if (!(error instanceof WriteError)) throw error;

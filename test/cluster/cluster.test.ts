@@ -180,6 +180,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     await untilAll(503);
     await primary?.restart();
     await untilAll(200);
+    // A read that had to wait may still be too old for a moment.
+    await pause(500);
     load.isOutage = false;
     load.isStoreDown = false;
     await revokeSome(1);
@@ -215,6 +217,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     await untilAll(503);
     primary?.process().kill("SIGCONT");
     await untilAll(200);
+    // A read that had to wait may still be too old for a moment.
+    await pause(500);
     load.isOutage = false;
     load.isStoreDown = false;
     await revokeSome(1);
@@ -229,6 +233,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     await untilAll(503);
     proxy.partition(false);
     await untilAll(200);
+    // A read that had to wait may still be too old for a moment.
+    await pause(500);
     load.isOutage = false;
     load.isStoreDown = false;
     await revokeSome(1);
