@@ -4,7 +4,17 @@ import { defineConfig } from "eslint/config";
 import tseslint from "typescript-eslint";
 
 export default defineConfig(
-  { ignores: ["dist/", "docs/api/", "coverage/", "reports/", "bench/.build/", "test/package/mistakes/"] },
+  {
+    ignores: [
+      "dist/",
+      "docs/api/",
+      "site/{dist,cache}/",
+      "coverage/",
+      "reports/",
+      "bench/.build/",
+      "test/package/mistakes/",
+    ],
+  },
   js.configs.recommended,
   tseslint.configs.strictTypeChecked,
   tseslint.configs.stylisticTypeChecked,
@@ -29,6 +39,14 @@ export default defineConfig(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
+  {
+    files: ["examples/starters/nestjs/*.ts"],
+    rules: { "@typescript-eslint/no-extraneous-class": ["error", { allowWithDecorator: true }] },
+  },
   { files: ["**/*.cts"], rules: { "@typescript-eslint/no-require-imports": "off" } },
-  { files: ["**/*.js"], extends: [tseslint.configs.disableTypeChecked] },
+  { files: ["**/*.{js,mjs}"], extends: [tseslint.configs.disableTypeChecked] },
+  {
+    files: ["examples/starters/**/*.mjs"],
+    languageOptions: { globals: { process: "readonly", Response: "readonly", URL: "readonly" } },
+  },
 );

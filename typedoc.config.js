@@ -1,38 +1,35 @@
-import { defaultScopeMappings } from "./src/policy/default-scope-mappings.ts";
+import { Converter, ReflectionKind } from "typedoc";
 import tsup from "./tsup.config.ts";
 
-/** Properties of unnamed types: the property that holds them is documented. */
-const MEMBERS_OF_LITERALS = [
-  ...["verificationKeys", "jwks"].map((name) => `index.KeySource.__type.${name}`),
-  ...["anyOf", "filtered"].map((name) => `index.Requirement.__type.${name}`),
-  ...["header", "cookie"].map((name) => `index.TokenSource.__type.${name}`),
-  ...["kind", "route", "rule", "rules"].map((name) => `index.AuditFinding.__type.${name}`),
-  ...Object.entries(defaultScopeMappings).flatMap(([key, value]) => [
-    `index.defaultScopeMappings.__type.${key}`,
-    ...("filtered" in value ? [`index.defaultScopeMappings.__type.${key}.__type.filtered`] : []),
+/** The name that a program imports, by the name that typedoc takes from the file. */
+const IMPORTED = new Map(
+  Object.entries(tsup.entry).map(([name, file]) => [
+    file.replace(/^src\/|(?:\/index)?\.ts$/g, ""),
+    name === "index" ? "scopegate" : `scopegate/${name}`,
   ]),
-  "adapters/koa.KoaContext.app.__type.context",
-  ...[
-    "KoaLayer.opts.__type.end",
-    "KoaLayer.opts.__type.pathAsRegExp",
-    "KoaRouter.opts.__type.routerPath",
-  ].map((name) => `adapters/koa.${name}`),
-  "adapters/fastify.FastifyRequest.routeOptions.__type.url",
-  "adapters/fastify.FastifyReply.raw.__type.once",
-  ...["conn.__type.request", "handshake.__type.auth", "nsp.__type.name"].map(
-    (name) => `adapters/socketio.SocketIoSocket.${name}`,
-  ),
-  ...["raw", "path"].map((name) => `adapters/hono.HonoContext.req.__type.${name}`),
-  "adapters/trpc.TrpcContextOptions.info.__type.calls.__type.path",
-  "adapters/trpc.TrpcRouter._def.__type.lazy.__type.load",
-  ...["time", "reason"].map((name) => `index.KeySourceStatus.lastFailure.__type.${name}`),
-];
+);
 
-/** The API reference of every entry point; a public name without documentation is an error. */
+/** Names each module as it is imported. */
+const nameModules = ({ converter }) =>
+  converter.on(Converter.EVENT_CREATE_DECLARATION, (_context, reflection) => {
+    if (reflection.kindOf(ReflectionKind.Module))
+      reflection.name = IMPORTED.get(reflection.name) ?? reflection.name;
+  });
+
+/** The API reference of every entry point, as Markdown for the documentation site. */
 export default {
   name: "scopegate",
   entryPoints: Object.values(tsup.entry).filter((file) => file !== tsup.entry.cli),
   out: "docs/api",
+  plugin: ["typedoc-plugin-markdown", nameModules],
+  // One page for each entry point.
+  router: "module",
+  entryFileName: "index",
+  hidePageHeader: true,
+  hideBreadcrumbs: true,
+  sanitizeComments: true,
+  // Its links count anchors in another way than a browser.
+  useHTMLAnchors: true,
   readme: "none",
   tsconfig: "tsconfig.json",
   excludeInternal: true,
@@ -41,22 +38,14 @@ export default {
   disableSources: true,
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
-  validation: { notExported: true, invalidLink: true, notDocumented: true, unusedMergeModuleWith: true },
-  intentionallyNotDocumented: MEMBERS_OF_LITERALS,
-  // The common part of the adapters' types, and the array behind a type.
-  intentionallyNotExported: ["ALGORITHMS", "NodeRequest", "NoOptions", "Next", "Done", "Params"],
+  // That every public name is documented is checked by test/documentation.test.ts.
+  validation: { notExported: true, invalidLink: true, unusedMergeModuleWith: true },
+  // Types of our own that public types are made of: a reader needs only the public ones.
+  intentionallyNotExported: [
+    ...["ALGORITHMS", "NodeRequest", "NoOptions", "Next", "Done", "Params", "Pending", "Result", "HttpInit"],
+    ...["RouteHandler", "createExpressGate", "createKoaGate", "createHonoGate", "createFetchGate"],
+    ...["createFastifyGate", "RedisClient"],
+  ],
   // Comments of Node.js link to names that are not part of this reference.
   externalSymbolLinkMappings: { "@types/node": { "*": "#" } },
-  requiredToBeDocumented: [
-    "Enum",
-    "EnumMember",
-    "Variable",
-    "Function",
-    "Class",
-    "Interface",
-    "Property",
-    "Method",
-    "Accessor",
-    "TypeAlias",
-  ],
 };

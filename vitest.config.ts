@@ -25,9 +25,10 @@ export default defineConfig({
       "test/package/full/**",
       "test/runtimes/**",
       "test/page/**",
+      "test/site/**",
       "test/mcp/{clients,hostile}.test.ts",
       "test/cli/packed/**",
-      "test/examples/programs.test.ts",
+      "test/examples/{programs,starters}.test.ts",
       "test/cluster/**",
     ],
     // The library has no global state, so test files can share an environment. Loading frameworks once saves

@@ -1,12 +1,12 @@
 import { defineConfig } from "vitest/config";
 import config from "./vitest.config.ts";
 
-/** `npm run test:package` needs a registry, to install compilers and frameworks. It starts the example too. */
+/** `npm run test:package` needs a registry, to install compilers and frameworks. It starts the examples too. */
 export default defineConfig({
   ...config,
   test: {
     ...config.test,
-    include: ["test/package/**/*.test.ts", "test/examples/programs.test.ts"],
+    include: ["test/package/**/*.test.ts", "test/examples/{programs,starters}.test.ts"],
     exclude: [],
     globalSetup: "test/package/full/setup.ts",
     // Compilers use a whole small machine.

@@ -1,5 +1,5 @@
 /**
- * Writes `docs/benchmarks.md` and its figures from the results in `bench/results`.
+ * Writes `docs/reference/benchmarks.md` and its figures from the results in `bench/results`.
  *
  *     npm run bench:report                from full runs
  *     npm run bench:report -- --quick     from quick runs, to preview the page
@@ -25,7 +25,7 @@ const FIGURES: Readonly<Partial<Record<string, Figure>>> = {
 };
 
 const docs = new URL("../docs/", import.meta.url);
-const target = fileURLToPath(new URL("benchmarks.md", docs));
+const target = fileURLToPath(new URL("reference/benchmarks.md", docs));
 
 /** Draws the figure of the newest Node version. */
 function writeFigure({ name, results }: Series): string {
@@ -34,7 +34,7 @@ function writeFigure({ name, results }: Series): string {
   if (!figure || !newest) return "";
   mkdirSync(new URL("benchmarks/", docs), { recursive: true });
   writeFileSync(new URL(`benchmarks/${name}.svg`, docs), figure.draw(newest));
-  return `![${figure.caption}](benchmarks/${name}.svg)\n\n${figure.caption}, Node ${newest.major}.\n\n`;
+  return `![${figure.caption}](../benchmarks/${name}.svg)\n\n${figure.caption}, Node ${newest.major}.\n\n`;
 }
 
 const { values } = parseArgs({ options: { quick: { type: "boolean", default: false } } });

@@ -145,7 +145,7 @@ export function suggest(word: string, known: readonly string[], otherwise: strin
   return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
 }
 
-/** The result of `run`, or `undefined` if it throws: for platform functions that throw on invalid input. */
+/** Returns the result of `run`, or `undefined` if it throws, as platform functions do on invalid input. */
 export function attempt<T>(run: () => T): T | undefined {
   try {
     return run();

@@ -20,7 +20,7 @@ export interface DecisionMessage {
 export class Observer {
   readonly #rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">;
   readonly #logRefusal: ReturnType<typeof createRefusalLog>;
-  /** When the decision of a request began, in milliseconds. Empty if nobody is listening. */
+  /** When the decision of a request began, in milliseconds. Empty if `isListening` is `false`. */
   readonly #starts = new WeakMap<AccessRequest, number>();
 
   constructor(rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">) {
@@ -28,22 +28,22 @@ export class Observer {
     this.#logRefusal = createRefusalLog(rules.issuers.configurations);
   }
 
-  /** Whether decisions are reported to anybody. */
+  /** Returns whether a hook or a channel receives decisions. */
   get isListening(): boolean {
     return DECISION_CHANNEL.hasSubscribers || this.#rules.onDecision !== undefined;
   }
 
-  /** The same, or whether refusals are logged. If not, callers need not collect what is only for reports. */
+  /** Returns whether decisions are reported or refusals are logged. If not, callers skip work for reports. */
   get isWatching(): boolean {
     return this.isListening || this.#logRefusal.isEnabled();
   }
 
-  /** Logs an answer that no rule decided, such as one to a body that cannot be read. */
+  /** Logs an answer that is not a decision, such as the answer to a body that cannot be read. */
   logAnswer(words: string, request: AccessRequest | undefined): void {
     if (request) this.#logRefusal(words, () => withoutCredentials(request));
   }
 
-  /** Begins the duration of a decision. */
+  /** Starts to measure a decision. */
   start(request: AccessRequest): void {
     if (this.isListening) this.#starts.set(request, performance.now());
   }

@@ -13,22 +13,22 @@ import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } 
 import { type Identified } from "./token/identified.ts";
 import { type Principal } from "./token/principal.ts";
 
-/** Whether a request may go on, and on what basis, so that the route that runs can be checked later. */
+/** Whether a request is allowed, and the data with which the route that runs can be checked later. */
 export interface Verdict {
   readonly isAllowed: boolean;
   readonly principal: Principal | undefined;
   readonly governing: Governing;
   /** As it was when the guard ran: later code may change the framework's request. */
   readonly request: AccessRequest;
-  /** Describes the decision. If allowed, this takes as long as deciding it, and few programs ask for it. */
+  /** Describes the decision. For an allowed request, this takes as long as deciding it. */
   readonly decision: () => Decision;
 }
 
-/** A verdict, at once unless a token has to be verified first. */
+/** A verdict, or a promise of it if a token has to be verified first. */
 export type PendingVerdict = Pending<Verdict>;
 
 type PipelineRules = Omit<ResolvedOptions, "issuers" | "tokenCache" | "now" | "challenge" | Asked>;
-/** What the identifier and the observer use. */
+/** The options that the identifier and the observer use. */
 type Asked =
   | "isRevoked"
   | "revocation"
@@ -55,7 +55,7 @@ export class Pipeline {
 
   /**
    * Decides a request by the rule of its path, and by the rule of its route where `matchedPattern` names one.
-   * With `isRouteChecked` the caller promises to ask `decideRoute` for every route that runs.
+   * With `isRouteChecked`, the caller must call `decideRoute` for every route that runs.
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
     this.observer.start(request);
@@ -64,8 +64,8 @@ export class Pipeline {
 
   /**
    * Decides an allowed request again at a route that is about to run and is written as these patterns. The
-   * caller stays the principal that the guard verified; where it read no token, because the path is public,
-   * the credential counts that the request had then.
+   * caller stays the principal that the guard verified. If the guard read no token because the path is
+   * public, the credential that the request had at that time is used.
    */
   decideRoute(
     verdict: Verdict,
@@ -161,8 +161,8 @@ export function attachPipeline(server: object, pipeline: Pipeline): void {
   Object.defineProperty(server, PIPELINE, { value: pipeline });
 }
 
-/** Whether `createResourceServer` made the server: a copy of it has no pipeline. */
+/** Returns whether `createResourceServer` made the server: a copy of it has no pipeline. */
 export const hasPipeline = (server: object): boolean => PIPELINE in server;
 
-/** The pipeline of a server that has one. */
+/** Returns the pipeline of a server that has one. */
 export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;

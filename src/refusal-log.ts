@@ -7,7 +7,7 @@ import { printable, withoutTokens } from "./runtime/printable.ts";
 
 type Log = ((message: string, ...values: readonly unknown[]) => void) & { readonly enabled: boolean };
 
-/** Creates the function that logs a refusal, or words. `request` must be without credentials and query. */
+/** Creates the function that logs refusals and other answers. `request` must have no credentials or query. */
 export function createRefusalLog(
   issuers: readonly Pick<IssuerConfiguration, "token">[],
   log: Log = debuglog("scopegate"),
@@ -38,7 +38,7 @@ export function createRefusalLog(
   return Object.assign(write, { isEnabled: () => log.enabled });
 }
 
-/** What was expected of the token, without its values. */
+/** Returns what was expected of the token, without its values. */
 export function describeExpected(
   { reason, rejection, required, granted, cause }: Refused,
   issuers: readonly Pick<IssuerConfiguration, "token">[],

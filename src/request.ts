@@ -52,7 +52,7 @@ const PLAIN_PATH = /^\/$|^(?:\/(?!\.\.?(?:\/|$))[a-z\d_\-.~!$&'()*+,=:@"<>[\]^`{
 const READABLE_PATH =
   /^(?:\/(?!(?:\.|%2e){1,2}(?:\/|$))(?:[\w\-.~!$&'()*+,=:@"<>[\]^`{|}]|%(?:2[\da-e]|[346][\da-f]|5[\dabd-f]|7[\da-e]|[89a-f][\da-f]))+)+\/?$/i;
 
-/** RFC 9112 section 3.2.2. Parsers disagree about where the path begins behind any looser authority. */
+/** RFC 9112 section 3.2.2. Parsers disagree about where the path begins after any other authority. */
 const ABSOLUTE_FORM = /^https?:\/\/(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?(?=[/?]|$)/i;
 
 /** RFC 3986 does not allow them. The parser that routers use for the absolute form percent-encodes them. */
@@ -71,10 +71,10 @@ export function readPath(target: string): Path | undefined {
   return isReadable ? { text, end, isPlain: false } : undefined;
 }
 
-/** Whether a path ends with a slash after its last segment. */
+/** Returns whether a path ends with a slash after its last segment. */
 export const hasTrailingSlash = ({ text, end }: Path): boolean => end > 0 && end < text.length;
 
-/** The segments of a path, still percent-encoded, without an empty segment for a trailing slash. */
+/** Returns the segments of a path, still percent-encoded, without an empty segment for a trailing slash. */
 export const segmentsOf = ({ text, end }: Path): readonly string[] =>
   end === 0 ? [] : text.slice(1, end).split("/");
 
@@ -87,7 +87,7 @@ export function segmentAt({ text, end }: Path, index: number): string {
   return text.slice(start, slash < 0 ? end : slash);
 }
 
-/** The target without its query. */
+/** Returns the target without its query. */
 export function pathOf(target: string): string {
   const query = target.indexOf("?");
   return query < 0 ? target : target.slice(0, query);
@@ -105,7 +105,7 @@ export function originForm(target: string): string | undefined {
   return `${path.startsWith("/") ? "" : "/"}${path.replaceAll("'", "%27")}${target.slice(whole.length)}`;
 }
 
-/** The request for hooks: without credentials, and without the query and user information of its target. */
+/** Returns the request for hooks, without credentials, query and user information. */
 export function withoutCredentials(
   request: AccessRequest,
 ): Omit<AccessRequest, "authorization" | "cookie" | "source"> {
@@ -114,7 +114,7 @@ export function withoutCredentials(
   return { ...observed, target: printable(pathOf(target).replace(/#.*/s, "")) };
 }
 
-/** An optional property of a request. Own properties only: a polluted prototype must not add a credential. */
+/** Returns an own property of a request, because a polluted prototype must not add a credential. */
 export const ownProperty = <Name extends keyof AccessRequest>(
   request: AccessRequest,
   name: Name,

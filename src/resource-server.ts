@@ -37,9 +37,9 @@ export interface ResourceServer {
    */
   authenticate(token: string): Promise<Principal>;
   /**
-   * Whether a principal of this server may stay connected: its token has not expired, by the server's clock,
-   * `clockToleranceSeconds` and `maxTokenAgeSeconds`, and `isRevoked` returns `false`. It checks no scopes.
-   * If `isRevoked` fails, the principal is not valid, and the reason is `unavailable`.
+   * Returns whether a principal of this server may stay connected: its token has not expired, by the server's
+   * clock, `clockToleranceSeconds` and `maxTokenAgeSeconds`, and `isRevoked` returns `false`. It checks no
+   * scopes. If `isRevoked` fails, the principal is not valid, and the reason is `unavailable`.
    * @throws TypeError for a principal of an issuer that this server does not accept
    */
   revalidate(principal: Principal): Promise<Revalidation>;
@@ -61,7 +61,7 @@ export interface ResourceServer {
    */
   audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
-   * The response for a refusal: status, headers and the body to send as JSON. It is shared: do not change it.
+   * Returns the response for a refusal: status, headers and the JSON body. It is shared: do not change it.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
@@ -84,8 +84,8 @@ export interface ResourceServer {
   /** The current state of each key source, with its issuer. Times are `Date`s. No source is read. */
   readonly keys: readonly KeySourceStatus[];
   /**
-   * Whether this server can decide requests now, for readiness probes. It does not read or fetch keys. Answer
-   * 503 only for `unavailable`: with `degraded`, requests are decided.
+   * Returns whether this server can decide requests now, for readiness probes. It does not read or fetch
+   * keys. Answer 503 only for `unavailable`: with `degraded`, requests are decided.
    */
   health(): Health;
   /**
@@ -141,7 +141,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const checked = authorization ? scopeRules : null;
   for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
 
-  // A token can be revoked again, and while it is not known whether it is revoked.
+  // `revoke` must work for a token that is already revoked, and while the revocation check fails.
   const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
   const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
   const authenticate = async (token: string, by = identify): Promise<Principal> => {

@@ -76,7 +76,7 @@ describe("grantsFor", () => {
     });
   });
 
-  it("answers 503 within a time limit if the store never answers", async () => {
+  it("returns 503 within a time limit if the store never answers", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
@@ -116,6 +116,7 @@ describe("grantsFor", () => {
     ],
     ["returns a string instead of an array", () => Promise.resolve("agents:read")],
     ["returns other values", () => Promise.resolve([1])],
+    ["returns an array with a hole", () => Promise.resolve(new Array(1))],
     ["returns nothing", () => undefined],
   ])("answers 503 and asks again with the next request if the store %s", async (_, answer) => {
     let isBroken = true;

@@ -182,7 +182,7 @@ describe("a revocation check that never settles", () => {
 });
 
 describe("a hook", () => {
-  it("can return a rejected promise of another realm", async () => {
+  it("may return a rejected promise of another realm", async () => {
     const server = create({ onDecision: () => runInNewContext("Promise.reject(new Error())") as undefined });
     expect((await server.check(ask(await bearer("agents:read")))).allowed).toBe(true);
   });

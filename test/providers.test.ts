@@ -1,4 +1,4 @@
-/** The configurations in docs/providers.md, each with a token like those of the provider. */
+/** The configurations in docs/guides/providers.md, each with a token like those of the provider. */
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,7 +9,7 @@ import { verdictOf } from "./support/resource-servers.ts";
 
 const ROOT = fileURLToPath(new URL("..", import.meta.url));
 const FOLDER = join(ROOT, "test/.providers");
-const page = readFileSync(join(ROOT, "docs/providers.md"), "utf8");
+const page = readFileSync(join(ROOT, "docs/guides/providers.md"), "utf8");
 const signer = createIssuer({ kid: "provider-key" });
 
 beforeAll(() => mkdirSync(FOLDER, { recursive: true }));

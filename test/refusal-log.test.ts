@@ -129,7 +129,7 @@ describe("the log for development", () => {
 });
 
 describe("an answer that no rule decided", () => {
-  it("is one line, whatever the target contains", () => {
+  it("logs one line, whatever the target contains", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const write = createRefusalLog([{ token }], log);
     write("413: The body is too large.", () => ({ method: "POST", target: "/mcp\n\u001b[2J" }));

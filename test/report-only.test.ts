@@ -63,7 +63,7 @@ describe("a report-only rule", () => {
     ["GET", "/new/7", ["new:8:read"]],
     ["GET", "/lists", ["lists::read"]],
     ["MCP", "tools/call new", ["old:call"]],
-  ])("lets %s %s pass with %j, and marks the decision with the refusal", async (method, target, scopes) => {
+  ])("allows %s %s with %j, and marks the decision with the refusal", async (method, target, scopes) => {
     const authorization = await bearer(...scopes);
     const decision = await get(serverWith(), target, authorization, method);
     expect(resultOf(decision)).toBe("reported scope_insufficient");
@@ -131,7 +131,7 @@ describe("a report-only rule", () => {
     expect(resultOf(await decide("me:read", "items:read"))).toBe("allowed");
   });
 
-  it("is checked again at the route that runs, and an enforced rule of the route refuses", async () => {
+  it("checks the rule again at the route that runs, and refuses if an enforced rule of the route does", async () => {
     const table: ScopeMappings = { "GET /:page": { report: ["pages:read"] }, "GET /items": ["items:read"] };
     const pipeline = pipelineOf(serverWith({ scopeMappings: table }));
     const request = { method: "GET", target: "/other", authorization: await bearer() };
@@ -157,7 +157,7 @@ describe("a report-only rule", () => {
     expect(resultOf(await get(server, "/new", await bearer()))).toBe("reported scope_insufficient");
   });
 
-  it("can be written in JSON", async () => {
+  it("accepts the rule in JSON", async () => {
     const json = { scope_mappings: { "GET /x": { report: { any_of: ["a:read", "b:read"] } } } };
     const server = serverWith(parseConfiguration(json));
     expect(server.routes).toMatchObject([
@@ -166,7 +166,7 @@ describe("a report-only rule", () => {
     expect(resultOf(await get(server, "/x", await bearer()))).toBe("reported scope_insufficient");
   });
 
-  it("is frozen, whatever happens to the options later", () => {
+  it("freezes the rule, so that later changes of the options have no effect", () => {
     const report = ["new:read"];
     const server = serverWith({ scopeMappings: { "GET /new": { report } } });
     report.push("other");
@@ -198,7 +198,7 @@ describe("a report-only rule", () => {
     ]);
   });
 
-  it("is not made by a polluted prototype", async () => {
+  it("ignores a polluted prototype", async () => {
     Object.defineProperty(Object.prototype, "report", { value: ["x"], configurable: true });
     try {
       const server = serverWith({ scopeMappings: { "GET /old": ["old:read"] } });
@@ -270,20 +270,20 @@ describe("scopes that a route adds", () => {
     return resultOf(server.checkScopes(await server.check(request), ["extra:use"], request));
   };
 
-  it("are reported where the rule of the route is, or the whole server", async () => {
+  it("reports missing scopes if the rule of the route or the whole server is report-only", async () => {
     expect(await check(serverWith(), "/new", "new:read")).toBe("reported scope_insufficient");
     for (const path of ["/old", "/signed-in", "/maybe", "/unmapped"])
       expect(await check(serverWith({ enforcement: "report" }), path, "old:read")).toMatch(/^reported /);
   });
 
-  it("are enforced at any other route", async () => {
+  it("enforces the scopes at any other route", async () => {
     for (const path of ["/old", "/signed-in", "/maybe"])
       expect(await check(serverWith(), path, "old:read")).toBe("refused scope_insufficient");
     const server = serverWith({ unmappedRoutes: "authenticated" });
     expect(await check(server, "/unmapped")).toBe("refused scope_insufficient");
   });
 
-  it("are the scopes of the decision if both are only reported", async () => {
+  it("returns the added scopes in the decision if both are only reported", async () => {
     const server = serverWith({ enforcement: "report" });
     const request = { method: "GET", target: "/old", authorization: await bearer() };
     const decision = server.checkScopes(await server.check(request), ["extra:use"], request);
@@ -308,12 +308,12 @@ describe("scopes that a route adds", () => {
 });
 
 describe("the process warning", () => {
-  it("is not emitted by a server that enforces every rule", () => {
+  it("does not appear for a server that enforces every rule", () => {
     serverWith({ scopeMappings: { "GET /old": ["old:read"] } });
     expect(warn).not.toHaveBeenCalled();
   });
 
-  it("is emitted once at construction, with the number of rules", async () => {
+  it("appears once at construction, with the number of rules", async () => {
     const server = serverWith();
     await get(server, "/new", await bearer());
     expect(warn).toHaveBeenCalledExactlyOnceWith(
@@ -334,7 +334,7 @@ describe("the process warning", () => {
 });
 
 describe("an explanation", () => {
-  it("says that a refusal is only reported, and by which rule", () => {
+  it("shows that a refusal is only reported, and by which rule", () => {
     expect(serverWith().explain({ method: "GET", path: "/new", scopes: [] }).text.split("\n")).toEqual([
       "GET /new",
       "  rule       GET /new (custom, report-only)",
@@ -409,7 +409,7 @@ describe("report-only enforcement, for any table, request and token", () => {
     return (await pipelineOf(server).decide(request, isChecked)).decision();
   };
 
-  it("never lets a missing or bad token pass where it is refused otherwise", async () => {
+  it("refuses a missing or bad token whenever enforcement refuses it", async () => {
     const property = fc.asyncProperty(
       tables,
       fc.boolean(),
@@ -430,7 +430,7 @@ describe("report-only enforcement, for any table, request and token", () => {
     await fc.assert(property, PROPERTY);
   });
 
-  it("never changes a decision that allows, and reports exactly the refusal that it lets pass", async () => {
+  it("keeps every decision that allows, and reports exactly the refusal that it allows", async () => {
     const property = fc.asyncProperty(
       tables,
       fc.boolean(),

@@ -44,7 +44,7 @@ describe("the segments of a path", () => {
     ["/a=c,d/e@f:g", ["a=c,d", "e@f:g"]],
     ["/~-._!$&'()*+,=:@", ["~-._!$&'()*+,=:@"]],
     ["/a%3Bb", ["a%3Bb"]],
-  ])("are read from %j as %j", (target, segments) => {
+  ])("reads %j as %j", (target, segments) => {
     expect(readSegments(target)).toEqual(segments);
   });
 
@@ -70,7 +70,7 @@ describe("the segments of a path", () => {
     ["a semicolon", ["/a;b", "/;", "/a;v=1/b", "/agents;.json", "/a/;", "http://host/a;b"]],
     ["a raw number sign", ["/a#b", "/#", "/a#", "/a?x#y", "/a#/../b"]],
     ["a raw character beyond ASCII", ["/é", "/日本", "/a\u2028b", "/a\u0130", "/a\ufeff", "/\u{1f600}"]],
-  ])("are not read from a target with %s", (_, targets) => {
+  ])("rejects a target with %s", (_, targets) => {
     expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
   });
 
@@ -85,16 +85,16 @@ describe("the segments of a path", () => {
     ["http://service.example/", []],
     ["http://service.example?x=1", []],
     ["http://service.example:80?x=/agents", []],
-  ])("are read from the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
+  ])("reads the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
     expect(readSegments(target)).toEqual(segments);
   });
 
-  it("are read from an absolute form as Node's URL parser passes it to routers", () => {
+  it("reads an absolute form as Node's URL parser passes it to routers", () => {
     expect(readSegments("http://service.example/it's?it's")).toEqual(["it%27s"]);
     expect(readSegments("/a{b}'c")).toEqual(["a{b}'c"]);
   });
 
-  it("are not read from an absolute form with characters that URIs cannot have (RFC 3986)", () => {
+  it("rejects an absolute form with characters that URIs cannot have (RFC 3986)", () => {
     for (const char of '{}|^`<>"') expect(readSegments(`http://service.example/a${char}b`)).toBeUndefined();
     expect(readSegments(`http://host/a?${"^".repeat(100)}`)).toEqual(["a"]);
   });
@@ -125,12 +125,12 @@ describe("the segments of a path", () => {
     ["a path that is refused by itself", ["http://host//a", "http://host/../a", "http://host/%2f"]],
     ["a fragment", ["http://host#/a", "http://host/a#b"]],
     ["leading or trailing text", [" http://host/a", "\nhttp://host/a", "http://host/a "]],
-  ])("are not read from an absolute form with %s", (_, targets) => {
+  ])("rejects an absolute form with %s", (_, targets) => {
     expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
   });
 
   it.each(["*", "", "agents", "?x=1", "host:443", "host.example:443", "./a", "../a", " /a", "%2fa"])(
-    "are not read from %j, which is neither the origin form nor the absolute form",
+    "rejects %j, which is neither the origin form nor the absolute form",
     (target) => {
       expect(readSegments(target)).toBeUndefined();
     },
@@ -147,7 +147,7 @@ describe("the segments of a path", () => {
     fc.array(piece, { maxLength: 8 }).map((pieces) => `http://host/${pieces.join("")}`),
   );
 
-  it("are never read from a path that another parser could read differently", () => {
+  it("rejects every path that another parser could read differently", () => {
     fc.assert(
       fc.property(anyTarget, (target) => {
         const segments = readSegments(target);
@@ -179,7 +179,7 @@ describe("the segments of a path", () => {
     );
   });
 
-  it("are read as an honest client encodes them, whatever the query", () => {
+  it("reads what an honest client encodes, with any query", () => {
     // eslint-disable-next-line no-control-regex -- No honest segment holds one.
     const structure = /[/\\\u0000-\u001f\u007f]/;
     const segment = fc

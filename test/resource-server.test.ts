@@ -400,7 +400,7 @@ describe("isRevoked", () => {
   ];
 
   it.each(nonsense)(
-    "refuses everyone when it returns %s, and does not treat that as a bad token",
+    "refuses all requests when it returns %s, and does not treat that as a bad token",
     async (_, isRevoked) => {
       const unsure = answering(isRevoked);
       const authorization = await bearer(["platform:admin"]);
@@ -420,7 +420,7 @@ describe("isRevoked", () => {
   it.each([
     ["never", new Promise<boolean>(() => undefined)],
     ["like a promise of another library that never settles", { then: () => undefined }],
-  ])("refuses everyone when it settles %s, within a time limit", async (_, answer) => {
+  ])("refuses all requests when it settles %s, within a time limit", async (_, answer) => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const authorization = await bearer(["platform:admin"]);
@@ -597,7 +597,7 @@ describe("onDecision", () => {
     expect(await check(observed, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
   });
 
-  it("cannot change a decision", async () => {
+  it("keeps the decision unchanged, whatever the hook does", async () => {
     const observed = create({
       onDecision: (decision, request) => {
         Object.assign(request, { target: "/open" });
@@ -1078,7 +1078,7 @@ describe("a resource server", () => {
       expect(Object.isFrozen(part)).toBe(true);
   });
 
-  it("is frozen", () => {
+  it("freezes its properties", () => {
     expect(Object.isFrozen(server)).toBe(true);
   });
 

@@ -30,6 +30,49 @@ const STEPS: readonly (readonly [name: string, question: string, refusals: reado
   ["scopes", "enough?", ["scope_insufficient"]],
 ];
 
+const README_TABLE: ScopeMappings = {
+  "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+  "GET /health": "public",
+};
+
+/** Requests of a caller with the scope `agents:web:read`, and the table that decides them. */
+function drawReadme(): string {
+  const server = createServer(README_TABLE);
+  const rows = ["/agents/web", "/agents/api", "/elsewhere", "/health"].map((path, index) => {
+    const y = 52 + index * 44;
+    const { decision } = server.explain({ method: "GET", path, scopes: ["agents:web:read"] });
+    const status = decision.allowed ? 200 : server.refuse(decision).status;
+    const why = decision.allowed
+      ? decision.satisfied.length > 0
+        ? "has the scope"
+        : "public"
+      : decision.missing.length > 0
+        ? `lacks ${decision.missing.join(" ")}`
+        : "no rule";
+    return [
+      text(`GET ${path}`, { x: 20, y: y + 5 }),
+      arrow({ x: 150, y }, { x: 214, y }),
+      arrow({ x: 556, y }, { x: 614, y }),
+      box(decision.allowed ? "good" : "bad", { x: 616, y: y - 17 }, 214, 34),
+      text(String(status), { x: 630, y: y + 5 }, "bold"),
+      text(why, { x: 668, y: y + 4 }, "small"),
+    ];
+  });
+  return picture("The table decides each request: its rule, the scopes of the token, the answer.", 840, 232, [
+    text("requests, with a token that", { x: 20, y: 14 }, "small"),
+    text("grants agents:web:read", { x: 20, y: 28 }, "small"),
+    text("the table", { x: 230, y: 28 }, "small"),
+    text("the answers", { x: 616, y: 28 }, "small"),
+    box("box", { x: 216, y: 38 }, 340, 160),
+    ...Object.entries(README_TABLE).flatMap(([key, value], index) => [
+      text(`"${key}":`, { x: 230, y: 84 + index * 66 }, "bold"),
+      text(JSON.stringify(value), { x: 250, y: 104 + index * 66 }),
+    ]),
+    ...rows.flat(),
+    text("A route without a rule is refused.", { x: 230, y: 222 }, "small"),
+  ]);
+}
+
 function drawRequest(): string {
   const server = createServer({});
   const statusOf = (reason: RefusalReason): number => {
@@ -179,9 +222,147 @@ function drawClusters(): string {
   ]);
 }
 
+/** Express runs the first route that matches, so the path and the route have different rules. */
+function drawTwoRules(): string {
+  const server = createServer({
+    "GET /agents/me": ["self:read"],
+    "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+  });
+  const requiredOf = (matchedPattern: string): readonly string[] =>
+    server.explain({ method: "GET", path: "/agents/me", matchedPattern, scopes: [] }).decision.required;
+  const [route, path] = ["/agents/:agent_id", "/agents/me"];
+  const both = requiredOf(route);
+  const row = (y: number, what: string, pattern: string, scopes: readonly string[]) => [
+    arrow({ x: 150, y: 110 }, { x: 190, y }),
+    box("box", { x: 192, y: y - 32 }, 330, 64),
+    text(what, { x: 206, y: y - 10 }, "small"),
+    text(`"GET ${pattern}"`, { x: 206, y: y + 14 }, "bold"),
+    arrow({ x: 522, y }, { x: 566, y }),
+    text(`requires ${scopes.join(" ")}`, { x: 574, y: y + 4 }),
+  ];
+  const ofPath = requiredOf(path);
+  return picture(
+    "The caller must satisfy the rule of the path and the rule of the route that runs.",
+    840,
+    240,
+    [
+      text("GET /agents/me", { x: 20, y: 114 }, "bold"),
+      ...row(60, "the narrowest rule of the path", path, ofPath),
+      ...row(
+        160,
+        "the rule of the route that Express runs",
+        route,
+        both.filter((scope) => !ofPath.includes(scope)),
+      ),
+      text(`Together: ${both.join(" and ")}`, { x: 192, y: 226 }, "bold"),
+    ],
+  );
+}
+
+const CLAIMS = [
+  ["sub", "userId"],
+  ["scopes", "scopes"],
+  ["session_id", "sessionId"],
+  ["jti", "tokenId"],
+  ["aud", "audience"],
+  ["iss", "issuer"],
+  ["exp", "expiresAt"],
+] as const;
+
+/** Where a token comes from, and what becomes of its claims. */
+function drawToken(): string {
+  return picture(
+    "The issuer signs the token; the server verifies it and makes a principal of it.",
+    860,
+    250,
+    [
+      box("box", { x: 10, y: 60 }, 150, 60),
+      text("issuer", { x: 85, y: 86 }, "bold", "middle"),
+      text("private key", { x: 85, y: 106 }, "small", "middle"),
+      arrow({ x: 160, y: 90 }, { x: 236, y: 90 }),
+      text("token", { x: 198, y: 80 }, "small", "middle"),
+      box("box", { x: 238, y: 60 }, 130, 60),
+      text("client", { x: 303, y: 86 }, "bold", "middle"),
+      text("sends the token", { x: 303, y: 106 }, "small", "middle"),
+      arrow({ x: 368, y: 90 }, { x: 426, y: 90 }),
+      box("good", { x: 428, y: 60 }, 170, 60),
+      text("resource server", { x: 513, y: 86 }, "bold", "middle"),
+      text("public keys", { x: 513, y: 106 }, "small", "middle"),
+      line({ x: 85, y: 120 }, { x: 85, y: 170 }),
+      line({ x: 85, y: 170 }, { x: 513, y: 170 }),
+      line({ x: 513, y: 170 }, { x: 513, y: 124 }),
+      text("public keys, given in the options or fetched", { x: 300, y: 188 }, "small", "middle"),
+      arrow({ x: 598, y: 90 }, { x: 638, y: 90 }),
+      box("box", { x: 640, y: 14 }, 214, 200),
+      text("principal", { x: 662, y: 38 }, "bold"),
+      ...CLAIMS.map(([claim, name], index) =>
+        [
+          text(name, { x: 662, y: 66 + index * 22 }),
+          text(`from ${claim}`, { x: 840, y: 66 + index * 22 }, "small", "end"),
+        ].join(""),
+      ),
+    ],
+  );
+}
+
+/** One decision, and who uses it. */
+function drawDecision(): string {
+  const { decision } = createServer({ "GET /agents/:agent_id": ["agents:<agent_id>:read"] }).explain({
+    method: "GET",
+    path: "/agents/web",
+    scopes: ["agents:api:read"],
+  });
+  if (decision.allowed) throw new Error("The request of the picture must be refused.");
+  const properties = [
+    ["allowed", String(decision.allowed)],
+    ["reason", decision.reason],
+    ["rule", decision.rule?.key ?? ""],
+    ["required", decision.required.join(" ")],
+    ["granted", decision.granted.join(" ")],
+    ["missing", decision.missing.join(" ")],
+  ] as const;
+  const { status } = createServer({}).refuse(decision);
+  const readers = [
+    ["the client", `${status}: what it can fix`],
+    ["onDecision", "logs and metrics"],
+    ["explain, audit", "the same answer, without a request"],
+    ["your tests", "check(server, request, caller)"],
+  ] as const;
+  return picture(
+    "One decision is the source of the response, the logs, the explanation and the tests.",
+    860,
+    250,
+    [
+      text("GET /agents/web", { x: 10, y: 126 }, "bold"),
+      arrow({ x: 140, y: 122 }, { x: 186, y: 122 }),
+      box("bad", { x: 188, y: 20 }, 330, 200),
+      text("decision", { x: 202, y: 46 }, "bold"),
+      ...properties.map(([name, value], index) =>
+        [
+          text(name, { x: 202, y: 76 + index * 25 }, "small"),
+          text(value, { x: 282, y: 76 + index * 25 }),
+        ].join(""),
+      ),
+      ...readers.flatMap(([name, use], index) => {
+        const y = 22 + index * 54;
+        return [
+          arrow({ x: 518, y: y + 20 }, { x: 576, y: y + 20 }),
+          box("box", { x: 578, y }, 272, 42),
+          text(name, { x: 592, y: y + 18 }, "bold"),
+          text(use, { x: 592, y: y + 34 }, "small"),
+        ];
+      }),
+    ],
+  );
+}
+
 export const pictures = {
+  "readme.svg": drawReadme,
   "request.svg": drawRequest,
   "rule.svg": drawRule,
   "merge.svg": drawMerge,
   "clusters.svg": drawClusters,
+  "two-rules.svg": drawTwoRules,
+  "token.svg": drawToken,
+  "decision.svg": drawDecision,
 } as const;

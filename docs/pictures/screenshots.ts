@@ -1,32 +1,11 @@
 /** `npm run docs:screenshots`: opens the policy page of the build in Chromium, and writes pictures to this folder. */
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { type createResourceServer } from "../../src/index.ts";
-import { type page as renderPage } from "../../src/page/index.ts";
+import { renderPolicy } from "../../site/policy.ts";
 import { launch } from "../../test/page/chromium.ts";
-import { createIssuer } from "../../test/support/issuer.ts";
 
 const pictureAt = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
-/** The build, because the script of the page is bundled by it. */
-const built = (name: string): string => new URL(`../../dist/${name}.js`, import.meta.url).href;
-const { createResourceServer: create } = (await import(built("index"))) as {
-  createResourceServer: typeof createResourceServer;
-};
-const { page } = (await import(built("page"))) as { page: typeof renderPage };
-
-const server = create({
-  serviceId: "agents-prod",
-  verificationKeys: [createIssuer().publicPem],
-  impliedScopes: { "agents:write": ["agents:read"] },
-  scopeMappings: {
-    "POST /agents/:agent_id/runs": ["agents:<agent_id>:run"],
-    "GET /agents/:agent_id/logs": ["agents:<agent_id>:read", "logs:read"],
-    "GET /health": "public",
-    "GET /policy": ["policy:read"],
-  },
-});
-const roles = { reader: ["agents:read"], operator: ["agents:*:run"], admin: ["platform:admin"] };
-const html = page(server, { title: "Policy of agents-prod", roles });
+const html = await renderPolicy();
 
 const PICTURES = [
   { name: "policy-page.png", width: 1080, height: 1000, colorScheme: "light" },

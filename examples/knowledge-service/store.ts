@@ -9,7 +9,7 @@ export interface Store {
 
 /**
  * Opens `redis://host:port`, or a store in memory without a URL. `?stale_seconds=5` sets how long the service
- * goes on without Redis. The client is loaded only for Redis.
+ * continues without Redis. The client is loaded only for Redis.
  */
 export async function openStore(given: string | undefined): Promise<Store> {
   if (given === undefined) return { revocation: inMemoryRevocation(), close: () => undefined };

@@ -1,4 +1,4 @@
-/** Reads the body of a request of Node.js or of the Fetch standard, within a number of bytes and a time. */
+/** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
 import { type IncomingMessage } from "node:http";
 import { attempt } from "../errors.ts";
 
@@ -8,11 +8,11 @@ export type ReadHeader = (name: string) => string | undefined;
 /** RFC 9110 section 8.3; JSON is UTF-8 (RFC 8259 section 8.1). */
 const JSON_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset=(?:utf-8|"utf-8")[\t ]*)?$/i;
 
-/** Whether a request announces a body (RFC 9112 section 6). */
+/** Returns whether a request announces a body (RFC 9112 section 6). */
 export const hasBody = (header: ReadHeader): boolean =>
   header("transfer-encoding") !== undefined || Number(header("content-length") ?? 0) > 0;
 
-/** Whether the body is JSON that needs no decoding. */
+/** Returns whether the body is JSON that needs no decoding. */
 export const isJson = (header: ReadHeader): boolean =>
   JSON_TYPE.test(header("content-type") ?? "") && /^(?:identity)?$/i.test(header("content-encoding") ?? "");
 
@@ -24,7 +24,7 @@ export interface BodyLimits {
   readonly bodyTimeoutMs: number;
 }
 
-/** What the source of a body calls. */
+/** The functions that the source of a body calls. */
 export interface Sink {
   /** Takes a chunk. Returns whether more chunks are wanted. */
   readonly add: (chunk: Uint8Array) => boolean;
@@ -32,12 +32,12 @@ export interface Sink {
   readonly fail: () => void;
 }
 
-/** A body, or why it is not read to its end. A client that closes the connection reads no answer. */
+/** A body, or why it was not read completely. Closed connections count as too slow: they get no answer. */
 export type ReadBody = Buffer | "too large" | "too slow";
 
 export const readBody = (start: (sink: Sink) => unknown, limits: BodyLimits): Promise<ReadBody> =>
   new Promise((resolve) => {
-    // One buffer: an object for each chunk of one byte would take a hundred times the memory of the body.
+    // One buffer for all chunks: an object for each chunk of one byte would take a hundred times the memory.
     let body: Buffer = Buffer.alloc(0);
     let bytes = 0;
     let isOver = false;
@@ -67,13 +67,13 @@ export const readBody = (start: (sink: Sink) => unknown, limits: BodyLimits): Pr
     start({ add, fail, end: () => finish(body.subarray(0, bytes)) });
   });
 
-/** A header field of Node's request. Only an own property: a polluted prototype must not add one. */
+/** Reads a header field of Node's request. Only an own property: a polluted prototype must not add one. */
 export function readNodeHeader({ headers }: IncomingMessage, name: string): string | undefined {
   const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
   return Array.isArray(value) ? value.join(", ") : value;
 }
 
-/** Reads the body of Node's request. What is left of a refused one is Node's: it closes the connection. */
+/** Reads the body of Node's request. If it is refused, Node.js closes the connection. */
 export const readNodeBody = (raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> =>
   readBody(({ add, end, fail }) => {
     const read = (chunk: Buffer | string): void => {
@@ -83,7 +83,7 @@ export const readNodeBody = (raw: IncomingMessage, limits: BodyLimits): Promise<
     if (raw.destroyed) fail();
   }, limits);
 
-/** A request whose body is not read. Servers on Node.js may pass one that the constructor does not accept. */
+/** Returns a request with an unread body. The constructor rejects the requests of some servers. */
 export const withBody = (raw: Request, body: Buffer): Request =>
   attempt(() => new Request(raw, { body })) ??
   new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });

@@ -11,6 +11,6 @@ export function rememberUpgrade(raw: NodeRequest, server: ResourceServer): boole
   return true;
 }
 
-/** Whether the guard of a framework decides this upgrade with this server, and the framework answers it. */
+/** Returns whether a framework's own guard decides this upgrade with this server, and also answers it. */
 export const isDecidedByFramework = (raw: object, server: ResourceServer): boolean =>
   decided.get(raw)?.includes(server) === true;

@@ -1,4 +1,4 @@
-/** What every adapter shares: the verdict on a request, kept for the routes and handlers behind the guard. */
+/** The part that every adapter uses: it stores the verdict on a request for the routes and handlers. */
 import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
 import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../pipeline.ts";
@@ -21,16 +21,16 @@ interface Guarded {
 }
 
 /**
- * Where the request of the platform (Node.js, or the Fetch standard) keeps the verdicts. A framework's
- * request changes when an application is mounted.
+ * The property of the platform's request (Node.js, or the Fetch standard) that stores the verdicts. A
+ * framework's request is not used, because it changes when an application is mounted.
  */
 const KEPT = Symbol("scopegate");
 
-/** Closed, so that logging a request does not print its caller or credential. */
+/** Has only private properties, so that logging a request does not print its caller or credential. */
 class Kept {
   readonly #guarded: Guarded[] = [];
 
-  /** A copy of a request, or a proxy of it, shares the verdicts of the original. */
+  /** Finds the verdicts of a request. A copy of a request, or a proxy of it, shares those of the original. */
   static find(raw: object): Kept | undefined {
     const kept: unknown = readProperty(raw as { readonly [KEPT]?: unknown }, KEPT);
     return typeof kept === "object" && kept !== null && #guarded in kept ? kept : undefined;
@@ -74,7 +74,7 @@ export function judge(
 export const guard = (...given: Parameters<typeof judge>): PendingRefusal =>
   chain(judge(...given), refusalOf, given[0]);
 
-/** The result of the guard of a server for a request; `undefined` until it has decided. */
+/** Returns the result of the guard of a server for a request; `undefined` until it has decided. */
 export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>
   Kept.of(raw)?.find((one) => one.server === server)?.verdict;
 
@@ -84,10 +84,10 @@ export function shareVerdicts(from: object, to: object): void {
   if (kept && !Kept.find(to)) (to as { [KEPT]?: Kept })[KEPT] = kept;
 }
 
-/** Adapters' notes on a guarded request: each new property of Express's request costs V8 a hidden class. */
+/** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
-/** The applications that the guards of a request run in. */
+/** Returns the applications that the guards of a request run in. */
 export const guardedApplications = (raw: object): readonly (object | undefined)[] =>
   (Kept.of(raw) ?? []).map(({ application }) => application);
 
@@ -141,16 +141,16 @@ export function guardOperations(
 const keepVerdict = (verdict: Verdict, guarded: Guarded): Verdict => (guarded.verdict = verdict);
 
 /**
- * The response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision is not a
- * refusal, so that a mistake here allows no request.
+ * Returns the response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision
+ * is not a refusal, so that a mistake here allows no request.
  */
 export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
   isAllowed ? undefined : server.refuse(decision() as Refused);
 
 /**
- * The caller of a guarded request; `undefined` if it passed no guard, or if one guard refuses it or has not
- * decided. `given` is the object that the application passed to the adapter; `raw` is the request of the
- * platform in it.
+ * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or
+ * has not decided. `given` is the object that the application passed to the adapter; `raw` is the request of
+ * the platform in it.
  * @throws TypeError for an object of another framework
  */
 export function findPrincipal(adapter: Framework, given: unknown, raw: unknown): Principal | undefined {
@@ -172,7 +172,7 @@ function assertNoOtherCopy(raw: object): void {
     );
 }
 
-/** The check for the scopes that one route adds. `fix` is for an application without the guard. */
+/** Creates the check for the scopes that one route adds. `fix` is for an application without the guard. */
 export function createScopeCheck(
   scopes: readonly string[],
   fix = "Register protect(server) before this route.",

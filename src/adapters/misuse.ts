@@ -1,4 +1,4 @@
-/** Mistakes in the use of an adapter that would leave an application open, found at boot. */
+/** Finds mistakes in the use of an adapter that would leave an application unprotected. */
 import { suggest } from "../errors.ts";
 import { createWarning } from "../runtime/warn-once.ts";
 import { hasPipeline } from "../pipeline.ts";
@@ -63,7 +63,7 @@ export function readOptions<Options extends object>(
   return { ...defaults, ...Object.fromEntries(options) };
 }
 
-/** The error for a guard that another framework calls, or that its own framework calls in the wrong place. */
+/** Returns the error for a guard that another framework calls, or that is called in the wrong place. */
 export function misplaced(adapter: Framework, ...given: readonly unknown[]): TypeError {
   const found = recognize(given);
   const { name, line } = found ? FRAMEWORKS[found] : { name: "another framework", line: "" };
@@ -99,7 +99,7 @@ export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown
 /** Express's request is Node's. */
 const isNodes = (found: Framework | undefined): boolean => found === "express" || found === "node";
 
-/** The framework that passes these objects to a middleware or plugin. */
+/** Returns the framework that passes these objects to a middleware or plugin. */
 export function recognize([first, , third]: readonly unknown[]): Framework | undefined {
   const has = (...names: readonly string[]) => names.every((name) => name in (Object(first) as object));
   if (has("addHook", "register") || has("raw", "routeOptions")) return "fastify";

@@ -17,7 +17,7 @@ export const readProperty = <Target extends object, Name extends keyof Target>(
   name: Name,
 ): Target[Name] => Reflect.get(target, name);
 
-/** A request as strings, with the credentials of Node's request. */
+/** Returns a request as strings, with the credentials of Node's request. */
 export function toAccessRequest(
   raw: NodeRequest,
   source: object,
@@ -43,7 +43,7 @@ export function toAccessRequest(
 const ownField = (headers: NodeRequest["headers"], name: "authorization" | "cookie"): string | undefined =>
   Object.hasOwn(headers, name) ? headers[name] : undefined;
 
-/** Node keeps the first of several `Authorization` fields: a proxy in front may have checked another one. */
+/** Node.js keeps the first of several `Authorization` fields: a proxy may have checked another one. */
 function readAuthorization(field: string, raw: NodeRequest): string | readonly string[] {
   const rawHeaders = readProperty(raw, "rawHeaders") ?? [];
   let fields: string[] | undefined;

@@ -2,7 +2,7 @@
 
 type Role = "guard" | "scope check";
 
-/** Enumerable and a string: tracing packages copy only such properties to the functions they wrap with. */
+/** A string, for an enumerable property: tracing packages copy only such properties to their wrappers. */
 const ROLE = "scopegateRole";
 
 export function withRole<Middleware extends object>(role: Role, middleware: Middleware): Middleware {
@@ -10,7 +10,7 @@ export function withRole<Middleware extends object>(role: Role, middleware: Midd
   return middleware;
 }
 
-/** The role of middleware, or of middleware that tracing packages have wrapped and stored as `__original`. */
+/** Returns the role of middleware, or of the `__original` that a tracing package has wrapped. */
 function roleOf(middleware: unknown, left = 10): Role | undefined {
   if (typeof middleware !== "function" || left === 0) return undefined;
   const { [ROLE]: role, __original } = middleware as { [ROLE]?: Role; __original?: unknown };

@@ -1,4 +1,4 @@
-/** What `routesOf` of all frameworks shares. */
+/** The functions that `routesOf` of all frameworks share. */
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
 import { covers } from "../audit/overlap.ts";
 import { type PatternSegment } from "../policy/pattern.ts";
@@ -30,7 +30,7 @@ export function listRoutes(registrations: readonly Registration[]): readonly Lis
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
 }
 
-/** A pattern with its optional groups written out; an unreadable one stays, and the audit reports it. */
+/** Returns a pattern with its optional groups written out. The audit reports an unreadable one. */
 export function writeOut(pattern: string): readonly string[] {
   const parsed = parseRoutePattern(pattern);
   return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
@@ -71,8 +71,8 @@ export const pathsOf = (pattern: string): Paths =>
   parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
 
 /**
- * Where an unguarded route is; `undefined` if a guard runs before it. `guards` are the paths of each guard,
- * in the order that a request reaches them; the route is at `index`.
+ * Returns where an unguarded route is; `undefined` if a guard runs before it. `guards` are the paths of each
+ * guard, in the order that a request reaches them; the route is at `index`.
  */
 export function findPlace(
   pattern: string,
@@ -84,12 +84,12 @@ export function findPlace(
   return guards.some((paths) => paths.length > 0) ? "outside" : "unknown";
 }
 
-/** Whether every path of a route passes a guard. A guard at `/agents/:id` does not run for `/agents`. */
+/** Returns whether a guard runs for every path of a route. One at `/agents/:id` does not for `/agents`. */
 const isCovered = (guarded: Paths, pattern: string): boolean =>
   guarded.length > 0 &&
   pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
 
-/** A router may be case-sensitive: then a guard at `/API` is not in front of `/api`. */
+/** A router may be case-sensitive: then a guard at `/API` does not run for `/api`. */
 const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
   guard.every((own, index) => {
     const other = route[index];

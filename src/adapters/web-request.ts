@@ -1,22 +1,22 @@
-/** How a request of the Fetch standard is read, and how a refusal becomes a response of it. */
+/** Reads requests of the Fetch standard, and converts refusals to responses. */
 import { type AccessRequest } from "../request.ts";
 import { type Answer } from "../response/refusal.ts";
 import { renderBody } from "../response/rendered-body.ts";
 
 /** The part of a Fetch-standard `Request` that is read. */
 export interface WebRequest {
-  /** The method; `Request` writes the usual ones in upper case. */
+  /** The method; `Request` converts the usual ones to upper case. */
   readonly method: string;
   /** The absolute URL. */
   readonly url: string;
   /** The header fields. */
   readonly headers: {
-    /** The value of a field; several values of one name are joined by `", "`. */
+    /** Returns the value of a field; several values of one name are joined by `", "`. */
     get(name: string): string | null;
   };
 }
 
-/** A request as strings. `source` is the object that the host passed to the adapter. */
+/** Reads a request as strings. `source` is the object that the host passed to the adapter. */
 export function readWebRequest(
   request: WebRequest,
   source: object,
@@ -37,8 +37,8 @@ export function readWebRequest(
 }
 
 /**
- * The path, the query and the fragment of a URL. Returns an empty string, which is refused, if a URL parser
- * would split the URL differently: Deno builds it from any `Host`, such as `a\admin\x?`.
+ * Returns the path, the query and the fragment of a URL. The result is empty, and the request is refused, if
+ * a URL parser would split the URL differently: Deno builds it from any `Host`, such as `a\admin\x?`.
  */
 export const targetOf = (url: string): string => SPLIT_URL.exec(url)?.[1] ?? "";
 
@@ -58,6 +58,6 @@ function splitAuthorization(field: string | null): string | readonly string[] | 
 
 const ANOTHER_FIELD = /,[\t ]*(?=(?:bearer$|[\w!#$%&'*+\-.^`|~]+[\t ]+[^\s=,]))/i;
 
-/** The response of a refusal. It is new for each request, because a host may change its headers. */
+/** Returns the response of a refusal. It is new for each request, because a host may change its headers. */
 export const toResponse = ({ status, headers, body }: Answer): Response =>
   new Response(renderBody(body), { status, headers });

@@ -61,7 +61,7 @@ export function auditRoutes(
 
 const BELOW = { kind: "wildcard", name: "rest" } as const;
 
-/** Whether other routes have longer paths that begin with the path of this one, without its wildcard. */
+/** Returns whether longer paths of other routes begin with the path of this route, without its wildcard. */
 const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
   alternatives.some((path) => {
     const below = [...path.slice(0, path.at(-1)?.kind === "wildcard" ? -1 : undefined), BELOW];
@@ -117,12 +117,13 @@ function readList(routes: unknown): readonly ListedRoute[] {
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
-  const { method, pattern, unguarded: place } = Object(route) as Partial<ListedRoute>;
+  const { method, pattern, parameters, unguarded: place } = Object(route) as Partial<ListedRoute>;
   if (typeof method !== "string" || typeof pattern !== "string")
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
     );
-  if (place === undefined) return Object.freeze({ method, pattern });
+  if (place === undefined)
+    return Object.freeze({ method, pattern, ...(Array.isArray(parameters) && { parameters }) });
   const { message, hint } = Object(place) as { readonly message?: unknown; readonly hint?: unknown };
   if (typeof message !== "string" || typeof hint !== "string")
     throw new TypeError(

@@ -11,6 +11,8 @@ export interface ListedRoute {
   readonly method: string;
   /** The whole path in path-to-regexp's syntax, including mount prefixes. */
   readonly pattern: string;
+  /** The names of the arguments of an MCP operation. Omitted if they are not known. */
+  readonly parameters?: readonly string[];
   /** Why `protect` does not run in front of the route. Omitted if it does, or if that is not known. */
   readonly unguarded?: UnguardedPlace;
 }
@@ -74,17 +76,17 @@ export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: 
   return alternatives.some((alternative) => overlapsWith(compiled, alternative));
 }
 
-/** The alternatives of a rule. */
+/** Returns the alternatives of a rule. */
 export const alternativesOf = ({ pattern }: Pick<CompiledRule, "pattern">): Alternatives =>
   pattern.alternatives.map(({ segments }) => segments);
 
-/** Whether some alternatives are the same route: as two keys of a table, they would be an error. */
+/** Returns whether some alternatives are the same route: as two keys of a table, they would be an error. */
 export function haveCommonRoute(some: Alternatives, others: Alternatives): boolean {
   const identities = new Set(some.map(identityOf));
   return others.some((alternative) => identities.has(identityOf(alternative)));
 }
 
-/** The priority of a rule for a method; negative if the rule does not apply to it. */
+/** Returns the priority of a rule for a method; negative if the rule does not apply to it. */
 export const rankOf = ({ rule }: CompiledRule, method: string): number =>
   methodsAsked(method).indexOf(rule.method);
 

@@ -36,16 +36,16 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
   };
 }
 
-/** A route that `protect` does not run in front of, whatever its rule says. */
+/** Creates the finding for a route that `protect` does not run before, whatever its rule is. */
 export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding => ({
   kind: "route_unguarded",
   severity: "error",
   route,
   message: `\`${renderRoute(route)}\` ${message}`,
-  hint: `${hint} If it is for everybody, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+  hint: `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
 });
 
-/** An application in which no guard was found. */
+/** Creates the finding for an application in which no guard was found. */
 export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding => ({
   kind: "guard_missing",
   severity: "warning",
@@ -53,7 +53,7 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   hint,
 });
 
-/** Rules or a server whose scopes are not enforced, which must not stay so by mistake. */
+/** Finds rules, or a server, whose scopes are not enforced. This must not stay so by mistake. */
 export function reportOnly({ rules: all, enforcement }: CompiledTable): readonly AuditFinding[] {
   const rules = Object.freeze(all.map(({ rule }) => rule).filter((rule) => rule.enforcement === "report"));
   const isServer = enforcement === "report";
@@ -66,7 +66,7 @@ export function reportOnly({ rules: all, enforcement }: CompiledTable): readonly
   return [{ kind: "report_only", severity: "warning", rules, message, hint }];
 }
 
-/** A route that no rule covers as a whole. */
+/** Creates the finding for a route that no rule covers completely. */
 export function unmapped(
   coverage: RouteCoverage,
   fate: UnmappedRoutes,
@@ -142,7 +142,7 @@ function hintFor({ kind, rule, stronger: [first] }: Weakness, coverage: RouteCov
   return `A rule with an exact method has priority over \`*\`, even if its path is wider. Add to scopeMappings: ${key}: ${JSON.stringify(requirement)}`;
 }
 
-/** A rule that no route reaches. `candidates` are the routes that it may have been meant for. */
+/** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
 export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {
   const isDefault = rule.source === "default";
   return {
@@ -168,7 +168,7 @@ const literalOf = ({ method, pattern }: Rule): string =>
 const describe = ({ key, requirement }: Rule, link = ""): string =>
   `\`${key}\`${link} requires ${describeRequirement(requirement)}`;
 
-/** A line for the table, with a placeholder scope that no token has. */
+/** Returns a line for the table, with a placeholder scope that no token has. */
 function lineFor({ route, alternatives: [first, ...others] }: RouteCoverage): string {
   const parameter = first?.findLast(({ kind }) => kind === "parameter");
   const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";

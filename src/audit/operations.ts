@@ -1,7 +1,9 @@
 /** The operations of an MCP server against the rules of the table. */
 import { type CompiledTable } from "../policy/compile-rules.ts";
+import { suggest } from "../errors.ts";
 import { findOperationMistake, methodOf } from "../policy/operation.ts";
 import { type UnmappedRoutes } from "../policy/policy.ts";
+import { type Rule } from "../policy/rule.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { type ListedRoute } from "./coverage.ts";
 import { unreached, unreadable } from "./findings.ts";
@@ -26,8 +28,10 @@ export function auditOperations(
       continue;
     }
     const compiled = table.find(operation.pattern);
-    if (compiled) reached.add(compiled);
-    else findings.push(unmapped(operation, fate));
+    if (compiled) {
+      reached.add(compiled);
+      findings.push(...findUnknownArguments(operation, compiled.rule));
+    } else findings.push(unmapped(operation, fate));
     routes.push(Object.freeze({ ...operation, ...(compiled && { rule: compiled.rule }), parts: [] }));
   }
   const astray = routes.filter(({ rule }) => !rule);
@@ -38,7 +42,7 @@ export function auditOperations(
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
 }
 
-/** A tool of the server that is missing in the table. */
+/** Creates the finding for an operation of the server that is missing in the table. */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
   severity: "error",
@@ -46,6 +50,22 @@ const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
   hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
 });
+
+/** A server ignores an unknown argument, so a caller could send any value of it that its scopes allow. */
+function findUnknownArguments(route: ListedRoute, rule: Rule): readonly AuditFinding[] {
+  const known = route.parameters;
+  const named = JSON.stringify(rule.requirement).matchAll(/<([^<>]+)>/g);
+  return [...new Set([...named].map(([, name = ""]) => name))]
+    .filter((name) => known && !known.includes(name))
+    .map((name) => ({
+      kind: "rule_argument_unknown",
+      severity: "error",
+      route,
+      rule,
+      message: `\`${rule.key}\` requires a scope with <${name}>, but the operation has no argument \`${name}\`: a caller can choose its value.`,
+      hint: suggest(name, known ?? [], `Its arguments: ${known?.join(", ") ?? ""}.`),
+    }));
+}
 
 /** Operations that a server does not list but accepts: subscriptions, tasks, and names below a listed `*`. */
 const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>

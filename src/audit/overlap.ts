@@ -5,8 +5,8 @@ import { loosen, type SegmentPart, spellingOfMixed } from "../policy/segment.ts"
 type Segments = readonly PatternSegment[];
 
 /**
- * A pattern for paths that both patterns match, or `undefined` if no path matches both. Letter case and
- * percent-encoding make no difference. Two wildcards can overlap in several ways; one of them is returned.
+ * Returns a pattern for paths that both patterns match, or `undefined` if no path matches both. Letter case
+ * and percent-encoding make no difference. If two wildcards overlap in several ways, one is returned.
  */
 export function meet(a: Segments, b: Segments): Segments | undefined {
   const [x, ...afterX] = a;
@@ -27,7 +27,7 @@ export function meet(a: Segments, b: Segments): Segments | undefined {
   );
 }
 
-/** Whether every path of one pattern is a path of another. */
+/** Returns whether every path of one pattern is a path of another. */
 export function covers(covering: Segments, covered: Segments): boolean {
   const common = meet(covering, covered);
   return common !== undefined && identityOf(common) === identityOf(covered);

@@ -36,6 +36,8 @@ export type AuditFinding = AuditRemark &
       }
     /** `rules` are the report-only ones. None, if the server only reports and no rule has scopes. */
     | { readonly kind: "report_only"; readonly rules: readonly Rule[] }
+    /** The rule names arguments that the operation does not have. */
+    | { readonly kind: "rule_argument_unknown"; readonly route: ListedRoute; readonly rule: Rule }
     /** `rule` decides the route; `rules` are near it and require more. */
     | {
         readonly kind: "route_weaker";
@@ -51,8 +53,9 @@ export type AuditFinding = AuditRemark &
  *
  * - Errors: no route at all (`routes_missing`), a route that no rule covers (`route_unmapped`), that rules
  *   cover only in part (`route_partly_mapped`), that cannot be read (`route_unreadable`) or that `protect`
- *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), and
- *   a public rule for every path (`public_catch_all`).
+ *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
+ *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
+ *   rule for every path (`public_catch_all`).
  * - Warnings: a route whose rule requires less than another one (`route_weaker`), an application in which no
  *   guard was found (`guard_missing`), and rules or a server whose scopes are not enforced (`report_only`).
  * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
@@ -119,7 +122,7 @@ export function createAuditReport<Finding extends AnyFinding>(
 
 export const renderRoute = ({ method, pattern }: ListedRoute): string => `${method} ${pattern}`;
 
-/** The keys of rules, for a sentence. */
+/** Renders the keys of rules, for a sentence. */
 export function renderRules(rules: readonly Rule[]): string {
   const keys = rules.map(({ key }) => `\`${key}\``);
   return keys.length > MAX_NAMED

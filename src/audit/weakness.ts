@@ -20,7 +20,7 @@ const READING = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Without POST: a login, for example, is a POST to a path that only members may read. */
 const CHANGING = new Set(["PUT", "PATCH", "DELETE"]);
 
-/** How much a rule requires: nothing, an optional token, a token, scopes. No two scopes are compared. */
+/** Returns how much a rule requires: nothing, an optional token, a token, scopes. Scopes are not compared. */
 export function strengthOf({ requirement }: CompiledRule): number {
   if (requirement.kind === "public") return 0;
   if (requirement.kind === "optional") return 1;
@@ -80,6 +80,6 @@ function findStrongerMethod(route: Mapped, all: readonly Mapped[]): Weakness | u
   return rules.length === 0 ? undefined : { kind, rule: route.rule, stronger: rules };
 }
 
-/** Whether the rule that decides a route was written for its pattern, not for a wider one. */
+/** Returns whether the rule that decides a route was written for its pattern, not for a wider one. */
 export const hasOwnRule = ({ alternatives, rule }: RouteCoverage): boolean =>
   rule !== undefined && haveCommonRoute(alternatives, alternativesOf(rule));

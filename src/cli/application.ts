@@ -34,7 +34,7 @@ const listerOf = (value: unknown): Lister | undefined =>
 export async function loadApplication(
   file: string,
 ): Promise<{ readonly server?: ResourceServer; readonly routes?: readonly ListedRoute[] }> {
-  // Fastify only reports routes to those who listen before there are any.
+  // Fastify reports routes only to hooks that were added before the first route.
   const lists = new Map<unknown, Routes>();
   subscribe("fastify.initialization", (message) => {
     const { fastify } = message as { readonly fastify: FastifyRoutesInstance };
@@ -63,7 +63,7 @@ export async function loadApplication(
   }
 }
 
-/** The exports by name, those of a CommonJS module and the default one. Promises are awaited. */
+/** Reads the exports by name, those of a CommonJS module and the default one. Promises are awaited. */
 async function readExports(module: object): Promise<readonly unknown[]> {
   const fallback: unknown = await Reflect.get(module, "default");
   const isSingle = listerOf(fallback) !== undefined || hasPipeline(Object(fallback) as object);

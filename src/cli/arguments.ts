@@ -11,7 +11,7 @@ export const COMMON: Readonly<Record<string, Option>> = {
 
 const TOKEN = /eyJ[\w-]{8,}\.|bearer /i;
 
-/** A word that was typed, if it is short: it may be a token or a key. */
+/** Quotes an argument if it is short. A long one may be a token or a key. */
 export const quote = (word: string): string =>
   /^[\w./:@=*<>{} -]{1,60}$/.test(word) && !TOKEN.test(word) ? `\`${word}\`` : "an argument";
 
@@ -66,7 +66,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
     io,
     async all(...readers) {
       const read = await readAll(readers);
-      // What a missing argument was needed for is one mistake and not two.
+      // If arguments are missing, the mistakes of the readers only follow from that.
       const all = [...mistakes, ...(missing.length > 0 ? [] : read.mistakes)];
       if (all.length > 0) throw new UsageError(...all);
       return read.values;

@@ -1,4 +1,4 @@
-/** What a command of the command line is, and what it receives. */
+/** The types of a command, of its input and of its result. */
 import { ConfigurationError } from "../errors.ts";
 
 /** An option of a command: with `value`, the placeholder that its help shows; a flag without. */
@@ -41,7 +41,7 @@ export interface Command {
   /** The names of its arguments. One in square brackets may be absent. */
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, Option>>;
-  /** What is written behind the name, and what it does. */
+  /** The arguments of each example, and what it does. */
   readonly examples: readonly (readonly [args: string, meaning: string])[];
   readonly run: (given: Given) => Promise<Result>;
 }
@@ -56,24 +56,21 @@ export class UsageError extends Error {
   }
 }
 
-/** The mistakes that an error lists; `undefined` for a fault. */
+/** Returns the mistakes that an error lists; `undefined` for an unexpected error. */
 export function mistakesOf(error: unknown): readonly string[] | undefined {
   if (error instanceof UsageError) return error.mistakes;
   if (!(error instanceof ConfigurationError)) return undefined;
   return error.issues.map((issue) => new ConfigurationError([issue]).message);
 }
 
-/** What a command was given: its arguments, its options, and the process. */
+/** The input of a command: its arguments, its options, and the process. */
 export interface Given {
   readonly words: readonly string[];
   readonly has: (option: string) => boolean;
   readonly text: (option: string) => string | undefined;
   readonly texts: (option: string) => readonly string[];
   readonly io: Io;
-  /**
-   * Reads everything that a command needs, and adds its mistakes to those of the arguments.
-   * @throws UsageError that lists all of them
-   */
+  /** Reads all input of a command. @throws UsageError that lists every mistake, also in the arguments */
   readonly all: <T extends readonly unknown[]>(...readers: Readers<T>) => Promise<T>;
 }
 
@@ -94,7 +91,7 @@ export async function readAll<T extends readonly unknown[]>(
   return { values: values as unknown as T, mistakes };
 }
 
-/** The values of `--scope`. A comma is valid in a scope, and almost always meant to separate two. */
+/** Reads the values of `--scope`. A comma is valid in a scope, and almost always meant to separate two. */
 export function readScopes(given: Given): readonly string[] {
   const scopes = given.texts("scope");
   if (scopes.some((scope) => scope.includes(",")))
@@ -112,7 +109,7 @@ export function readPairs(given: Given, option: string): Readonly<Record<string,
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 
-/** The value of `--expires`. */
+/** Reads the value of `--expires`. */
 export function readSeconds(text: string): number {
   const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
   if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");

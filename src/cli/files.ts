@@ -41,7 +41,7 @@ export function readJson(path: string): Readonly<Record<string, unknown>> {
     throw new UsageError(`${quote(path)} is not valid JSON${place}: is a comma or a quotation mark missing?`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UsageError(`${quote(path)} contains no object, but another JSON value: write { ... }.`);
+    throw new UsageError(`${quote(path)} must contain a JSON object: write { ... }.`);
   if (!isOnlyReading(value, Buffer.from(text)))
     throw new UsageError(`${quote(path)} has one name twice in an object: keep one of the two.`);
   return value as Readonly<Record<string, unknown>>;
@@ -55,10 +55,10 @@ export function writeText(path: string, text: string): void {
   }
 }
 
-/** Neither through a link nor waiting for a pipe. Windows does not know these flags. */
+/** Does not follow a link or wait for a pipe. Windows does not have these flags. */
 const SAFELY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Reads a secret that only its owner can read, or creates it with that mode and whole, or not at all. */
+/** Reads a secret that only its owner can read. If it is absent, creates it with that mode, in one step. */
 export function readSecret(path: string, create: () => string): string {
   const found = openSecret(path);
   if (found !== undefined) return found;

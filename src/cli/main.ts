@@ -8,14 +8,14 @@ const write = stdout.write.bind(stdout);
 // What an application prints while it is loaded must not get into a result.
 Reflect.set(stdout, "write", stderr.write.bind(stderr));
 
-// Warnings such as that of report-only rules are for those who run a server.
+// Warnings, such as the one for report-only rules, are for operators of a server.
 const [show] = process.listeners("warning");
 process.removeAllListeners("warning").on("warning", (warning) => {
   if (warning.name !== "ScopegateWarning") show?.(warning);
 });
 
 let code = 2;
-/** A reader that has seen enough, such as `head`, closes the pipe: that is no fault. */
+/** A reader such as `head` may close the pipe early, which is not an error. */
 const end = (error?: NodeJS.ErrnoException | null): void => {
   if (!error || error.code === "EPIPE") process.exit(code);
   stderr.write(`scopegate: The output cannot be written: ${error.code ?? "unknown"}.\n`);

@@ -8,7 +8,7 @@ import { type Given, type Option, readAll, UsageError } from "./command.ts";
 import { inFile, readJson } from "./files.ts";
 
 export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
-  config: { value: "FILE", text: "the configuration as JSON, or its scope mappings alone" },
+  config: { value: "FILE", text: "the configuration as JSON, or only its scope mappings" },
   app: { value: "MODULE", text: "exports `app` (its routes), `server` (used without --config) or both" },
 };
 
@@ -22,7 +22,7 @@ export interface Policy {
 export const BY_SCOPES =
   /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|enforcement)$/;
 
-/** No token can be valid: its keys are never fetched, and would not be found. */
+/** Options with which no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
 
 /** Reads options. A file with scope mappings alone has keys with spaces. */
@@ -37,7 +37,7 @@ export function readOptions(path: string): ResourceServerOptions {
 export const readConfiguration = <T>(path: string, make: (options: ResourceServerOptions) => T): T =>
   inFile(path, () => make(readOptions(path)));
 
-/** The options without keys and issuers, for questions about scopes alone. */
+/** Returns the options without keys and issuers, for questions about scopes alone. */
 export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptions => ({
   ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
   ...NO_KEYS,

@@ -23,7 +23,7 @@ const isDetail = (detail: unknown): boolean => {
 
 /**
  * Writes decisions as lines of JSON, never with a token. A sink that throws, hangs or is slow changes no
- * answer: records that find no room in the queue are dropped, counted and reported. It does not rotate files.
+ * answer: records that do not fit in the queue are dropped, counted and reported. It does not rotate files.
  * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts

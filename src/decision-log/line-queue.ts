@@ -75,7 +75,7 @@ export class LineQueue {
     if (dropped > 0 && (await this.#send(line))) this.#unreported -= dropped;
   }
 
-  /** Whether the sink has taken the line. */
+  /** Returns whether the sink has taken the line. */
   async #send(line: string): Promise<boolean> {
     const { sink } = this;
     try {

@@ -1,4 +1,4 @@
-/** One decision as a line of JSON: what is written of it, and what is not. */
+/** Renders one decision as a line of JSON. */
 import { createHmac } from "node:crypto";
 import { attempt } from "../errors.ts";
 import { type ResourceServerOptions } from "../options/options.ts";
@@ -25,7 +25,7 @@ export interface DecisionLogOptions {
   readonly random?: () => number;
 }
 
-/** The refusal that the client got, or that was only reported. */
+/** Returns the refusal that the client got, or that was only reported. */
 const refusalOf = (decision: Decision): Refused | undefined =>
   decision.allowed ? decision.reported : decision;
 
@@ -88,7 +88,7 @@ const bounded = <T>(value: T): T | undefined =>
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const escape = (found: string): string => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Whether a required scope is this one of the table, with parameters filled in. */
+/** Returns whether a required scope is this one of the table, with parameters filled in. */
 function fits(written: string, scope: string): boolean {
   const [parts, found] = [written.split(":"), scope.split(":")];
   const isSame = parts.every((part, index) => part === found[index] || part.startsWith("<"));
@@ -99,7 +99,7 @@ interface Carrier extends Readonly<Record<"headers" | "req" | "raw", Carrier | u
   get?(name: string): unknown;
 }
 
-/** The W3C trace context of a request or context of any framework. Clients can send any. */
+/** Returns the W3C trace context of a request or context of any framework. Clients can send any. */
 function traceIdOf(source: object | undefined): string | undefined {
   const { headers, req } = Object(source) as Carrier;
   const fields = headers ?? req?.headers ?? req?.raw?.headers;

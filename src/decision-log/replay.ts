@@ -110,7 +110,7 @@ const WRONG = new TypeError("A record has a wrong shape.");
 const RESULTS: readonly Result[] = ["allowed", "reported", "refused"];
 type Logged = ReturnType<typeof describeDecision> & { readonly dropped?: number };
 
-/** The new result, or why there is none. Throws for a record of a wrong shape. */
+/** Returns the new result, or why there is none. Throws for a record of a wrong shape. */
 function decideAgain(
   record: Logged,
   server: Pick<ResourceServer, "explain">,

@@ -1,4 +1,4 @@
-/** What the endpoint says about a token (RFC 7662 section 2.2, RFC 9701 section 5). */
+/** Reads and checks the answer of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
 import { attempt } from "../errors.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { claimAt } from "../token/claim-path.ts";

@@ -1,4 +1,4 @@
-/** One question about one token. */
+/** Asks the endpoint about one token. */
 import { displayUrl } from "../keys/secure-url.ts";
 import { readClock } from "../runtime/clock.ts";
 import { withinLimit } from "../runtime/time-limit.ts";

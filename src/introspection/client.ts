@@ -1,4 +1,4 @@
-/** How this server proves to the endpoint who it is (RFC 7662 section 2.1). */
+/** Authenticates this server to the endpoint (RFC 7662 section 2.1). */
 import { createPrivateKey, type JsonWebKeyInput, type KeyObject } from "node:crypto";
 import { types } from "node:util";
 import { SignJWT } from "jose/jwt/sign";

@@ -1,4 +1,4 @@
-/** One question to the introspection endpoint (RFC 7662 section 2). */
+/** Sends requests to the introspection endpoint (RFC 7662 section 2). */
 import { discard, errorCodeOf, FetchError, readText } from "../keys/fetch-json.ts";
 import { displayUrl } from "../keys/secure-url.ts";
 import { type HttpInit } from "../keys/http-request.ts";
@@ -9,10 +9,10 @@ export type IntrospectionFetch = (
   init: HttpInit & { readonly method: "POST"; readonly body: string },
 ) => Promise<Response>;
 
-/** Answers are far smaller; each is remembered. In bytes. */
+/** The maximum size of an answer, in bytes. Answers are far smaller, and each is remembered. */
 const MAX_BYTES = 64 * 1024;
 
-/** There is no connection to the endpoint, whatever the token is. */
+/** The codes of failed connections, which do not depend on the token. */
 const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
 
 const CAUSES: Readonly<Record<number, string>> = {
@@ -72,7 +72,7 @@ export async function post(
     if (error instanceof EndpointError || error instanceof FetchError) throw error;
     // The error itself is dropped: an HTTP client may put the request into it, with the token and the secret.
     const code = errorCodeOf(error);
-    const what = `cannot be asked${code === undefined ? "" : ` (${code})`}.`;
+    const what = `cannot be queried${code === undefined ? "" : ` (${code})`}.`;
     throw new EndpointError(url, what, { concernsAll: UNREACHABLE.has(code ?? "") });
   }
 }

@@ -52,7 +52,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   return {
     tokenKind: "introspected",
     scopesClaim: settings.scopesClaim ?? "scope",
-    // Not a promise: it would recognize every token.
+    // Requires `true`, because a promise would match every token.
     matches: (token) => (matches(token) as unknown) === true,
     verify(token, context) {
       if (!hasTokenSyntax(token)) return { kind: "rejected", rejection: "malformed" };
@@ -75,6 +75,6 @@ const SIGNED_ANSWER = {
 function matcherOf(prefix: string | readonly string[] | undefined): (token: string) => boolean {
   const prefixes = prefix === undefined ? undefined : [prefix].flat();
   if (prefixes) return (token) => prefixes.some((one) => token.startsWith(one));
-  // Not only a whole JWT: one with a character behind it must not be read in another way.
+  // Also excludes invalid JWTs: a JWT with an extra character must not be treated as an opaque token.
   return (token) => !/^[\w-]+\.[\w-]+\./.test(token);
 }

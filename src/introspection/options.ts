@@ -31,7 +31,7 @@ export interface IntrospectionOptions {
   readonly client: IntrospectionClient;
   /** The start of the tokens, or an array of them. Default: all tokens without the shape of a JWT. */
   readonly prefix?: string | readonly string[];
-  /** Instead of `prefix`: returns `true` for the tokens that the endpoint is asked about. */
+  /** Instead of `prefix`: returns `true` for the tokens to look up at the endpoint. */
   readonly matches?: (token: string) => boolean;
   /** The expected `iss` of the answer, exact; required with `keys`. Default: any. */
   readonly issuer?: string;

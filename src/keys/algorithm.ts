@@ -21,7 +21,7 @@ export type Algorithm = (typeof ALGORITHMS)[number];
 
 export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWith("HS");
 
-/** The output size of an HMAC's hash in bytes: the secret must be at least as long (RFC 7518 section 3.2). */
+/** Returns the size of an HMAC in bytes: the secret must be at least as long (RFC 7518 section 3.2). */
 export const hashBytes = (algorithm: Algorithm): number => Number(algorithm.slice(2)) / 8;
 
 /** Returns whether a public key has the type and the curve that an algorithm requires. */

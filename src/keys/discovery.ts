@@ -34,12 +34,12 @@ export async function discoverJwksUri(
   return jwksUri;
 }
 
-/** The URL to try first: that of OpenID Connect, unless the options have another one. */
+/** Returns the URL to try first: that of OpenID Connect, unless the options have another one. */
 export const metadataUrlOf = (url: string): string => candidateUrls(url)[0] ?? url;
 
 /**
- * The URLs to try: the URL itself if it contains `/.well-known/`. For an issuer, OpenID Connect puts this
- * part behind the path (section 4), and RFC 8414 in front of the path (section 3.1; section 5 for both
+ * Returns the URLs to try: the URL itself if it contains `/.well-known/`. For an issuer, OpenID Connect puts
+ * this part behind the path (section 4), and RFC 8414 in front of the path (section 3.1; section 5 for both
  * names).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {

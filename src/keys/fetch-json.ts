@@ -29,10 +29,10 @@ const MAX_REDIRECTS = 3;
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 /**
- * Fetches a JSON document of at most 512 KiB. Follows up to three redirects within the origin: another was
- * not configured and could be inside the network. Sends no credentials, and no request once aborted.
+ * Fetches a JSON document of at most 512 KiB. Follows up to three redirects within the origin: another origin
+ * was not configured, and could be inside the network. Sends no credentials, and no request after an abort.
  *
- * @throws FetchError whatever the `fetch` does
+ * @throws FetchError for every failure, also of a custom `fetch`
  */
 export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<unknown> {
   try {
@@ -121,7 +121,7 @@ interface ErrorLike {
   readonly cause?: unknown;
 }
 
-/** An error code such as `ECONNREFUSED`. Everything else about an error may contain parts of the request. */
+/** Returns a code such as `ECONNREFUSED`. Everything else in an error may contain parts of the request. */
 export const errorCodeOf = (error: unknown): string | undefined =>
   attempt(() => codeOf(error) ?? codeOf((error as ErrorLike).cause));
 

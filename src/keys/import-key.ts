@@ -71,7 +71,7 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
   );
 }
 
-/** A PEM whose line breaks an environment variable or a YAML file removed, replaced by spaces or escaped. */
+/** Restores the line breaks of a PEM that an environment variable or a YAML file has removed or changed. */
 function withLineBreaks(text: string): string {
   const [begin, label] = /-----BEGIN ([A-Z\d ]{1,40})-----/.exec(text) ?? [];
   const start = text.indexOf(begin ?? "") + (begin ?? "").length;

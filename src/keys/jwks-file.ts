@@ -24,8 +24,8 @@ export interface JwksFileSource {
 const TIMING: RemoteTiming = { timeoutMs: 5_000, cooldownMs: 5_000, maxAgeMs: Infinity, staleMs: 3_600_000 };
 
 /**
- * The keys of a JWK Set in a file. Each look-up checks whether the file has changed, so that a key withdrawn
- * from the file is rejected with the next token.
+ * Creates the resolver of a JWK Set in a file. Each look-up checks whether the file has changed, so that a
+ * key withdrawn from the file is rejected with the next token.
  */
 export function createJwksFileResolver(
   { jwksFile: file, ...timing }: JwksFileSource,
@@ -76,7 +76,7 @@ function statOf(file: string): BigIntStats | undefined {
   return stats?.isFile() ? stats : undefined;
 }
 
-/** A value that changes with every write and every replacement of the file, also behind a symbolic link. */
+/** Returns a value that changes with every write and replacement of the file, also behind a link. */
 const versionOf = (stats: BigIntStats | undefined): string | undefined =>
   stats && [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
 

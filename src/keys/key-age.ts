@@ -6,8 +6,8 @@ export interface RemoteTiming {
   /** How long one fetch may take, including discovery and redirects. Default: `5000`. */
   readonly timeoutMs: number;
   /**
-   * How long no request is sent for a token after the source did not have its key. After a failure, the first
-   * delay is one second, and each failure doubles it up to this time. Default: `30_000`.
+   * The delay, after the source did not have the key of a token, until another token can cause a request.
+   * After a failure, the delay is one second, and each failure doubles it up to this time. Default: `30_000`.
    */
   readonly cooldownMs: number;
   /**
@@ -89,20 +89,20 @@ export class KeyAge {
     return this.#isDown && age < this.#maxAgeMs + this.#rules.staleMs ? "stale" : "unavailable";
   }
 
-  /** Whether loaded keys should be refreshed now. */
+  /** Returns whether loaded keys should be refreshed now. */
   isDue(): boolean {
     if (this.#loadedAt === undefined || (this.#error && !this.isCooledDown())) return false;
     return this.#since(this.#loadedAt) >= this.#maxAgeMs * REFRESH_AT;
   }
 
-  /** The delay until the keys should be refreshed without a request; `undefined` for never. */
+  /** Returns the delay until the keys should be refreshed without a request; `undefined` for never. */
   delay(): number | undefined {
     const delay = this.#error ? this.#cooldownMs() : this.#rules.maxAgeMs * REFRESH_AT;
     if (delay === Infinity) return undefined;
     return Math.max(delay * (1 - JITTER * Math.random()), MIN_DELAY_MS);
   }
 
-  /** Whether a token may cause another attempt. */
+  /** Returns whether a token may cause another attempt. */
   isCooledDown(): boolean {
     return this.#remainingCooldownMs() <= 0;
   }
@@ -115,7 +115,7 @@ export class KeyAge {
     this.#cooldownStart = attempt(this.#rules.now) ?? this.#cooldownStart;
   }
 
-  /** Doubles with each failure, so that a short outage ends soon. */
+  /** Starts low and doubles with each failure, so that the keys are loaded soon after a short outage. */
   #cooldownMs(): number {
     const { cooldownMs } = this.#rules;
     return this.#failures > 0 ? Math.min(MIN_DELAY_MS * 2 ** (this.#failures - 1), cooldownMs) : cooldownMs;

@@ -105,7 +105,7 @@ export class LoadedKeys implements KeyResolver {
     return this.#rules.isChanged?.() ?? false;
   }
 
-  /** The keys that can be used without waiting. Starts a background refresh when one is due. */
+  /** Returns the keys that can be used without waiting. Starts a background refresh when one is due. */
   #usableKeys(): readonly VerificationKey[] | undefined {
     if (this.#isChanged()) return undefined;
     if (this.#age.isDue()) void this.#load(this.#age.error ? "retry" : "age");
@@ -114,7 +114,7 @@ export class LoadedKeys implements KeyResolver {
     return state === "fresh" || state === "stale" ? this.#list : undefined;
   }
 
-  /** The usable keys for a token. They are final unless a newer set could contain a key with its `kid`. */
+  /** Returns the usable keys for a token; final unless a newer set could contain a key with its `kid`. */
   #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
     const all = this.#usableKeys();
     if (!all) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Whether keys may be fetched from a URL: https, or http on this machine, because anyone on the path could
- * replace keys sent over http. Credentials in it are refused: they end up in logs, and `fetch` rejects them.
+ * Returns whether keys may be fetched from a URL: https, or http on this machine, because anyone on the path
+ * could replace keys sent over http. Credentials in it are refused: logs would contain them.
  */
 export function isSecureUrl(value: string): boolean {
   if (!URL.canParse(value)) return false;
@@ -15,8 +15,8 @@ export function isLoopbackUrl(url: string): boolean {
 }
 
 /**
- * Whether a URL addresses this machine in any spelling: as IPv4-mapped IPv6, as the unspecified address, or
- * as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
+ * Returns whether a URL addresses this machine in any spelling: as IPv4-mapped IPv6, as the unspecified
+ * address, or as a name below `localhost` (RFC 6761 section 6.3). Matches more than `isLoopbackUrl`.
  */
 export function isLocalUrl(url: string): boolean {
   const { hostname } = new URL(url);
@@ -25,7 +25,7 @@ export function isLocalUrl(url: string): boolean {
   );
 }
 
-/** A URL for logs and events: without its query, which may contain a secret, and cut to 1,000 characters. */
+/** Returns a URL for logs: without its query, which may contain a secret, and cut to 1,000 characters. */
 export function displayUrl(url: string): string {
   const { origin, pathname } = new URL(url);
   return (origin + pathname).slice(0, 1_000);

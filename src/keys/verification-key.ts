@@ -52,7 +52,7 @@ export const mistake = (code: KeyMistake["code"], message: string, hint: string)
   mistake: { code, message, hint },
 });
 
-/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`: the sender would choose. */
+/** The header parameters that select a key. Never `jwk`, `jku`, `x5u` or `x5c`, which a sender controls. */
 export interface KeyQuery {
   readonly algorithm: Algorithm;
   readonly kid: string | undefined;
@@ -80,7 +80,7 @@ export interface KeyResolver {
   close(): void;
 }
 
-/** The keys that may have signed a token: with its algorithm and `kid`, or without `kid` if no key has it. */
+/** Returns the keys with a token's algorithm and `kid`, or those without a `kid` if no key has this `kid`. */
 export function selectKeys(
   keys: readonly VerificationKey[],
   { algorithm, kid }: KeyQuery,
@@ -91,7 +91,7 @@ export function selectKeys(
   return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
 }
 
-/** The mistake of two secrets with one `kid`: the one that was replaced could still sign tokens. */
+/** Finds the mistake of two secrets with one `kid`: the one that was replaced could still sign tokens. */
 export function findRepeatedSecret(keys: readonly VerificationKey[]): KeyMistake | undefined {
   const kids = keys
     .filter(({ kid, algorithms }) => kid !== undefined && [...algorithms].some(isSymmetric))
@@ -105,7 +105,7 @@ const REPEATED_SECRET: KeyMistake = {
   hint: "Give each secret a `kid` of its own, and remove the secret that is no longer used.",
 };
 
-/** The `kid`s of keys, for operators. */
+/** Returns the `kid`s of keys, for operators. */
 export const keyIdsOf = (keys: readonly VerificationKey[]): readonly string[] =>
   keys.flatMap(({ kid }) => kid ?? []);
 

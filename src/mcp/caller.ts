@@ -64,7 +64,7 @@ export interface HandlerExtra {
 }
 
 /**
- * The caller of an operation, from the last argument of its handler; `undefined` without an `authInfo`.
+ * Returns the caller of an operation, from its handler's last argument; `undefined` without an `authInfo`.
  * @throws TypeError for anything that `protectMcp` did not pass on
  */
 export function principalOf(extra: HandlerExtra): Principal | undefined {
@@ -98,7 +98,7 @@ export function mayCall(
   throw new TypeError("mayCall takes a principal that protectMcp passed on: write principalOf(extra).");
 }
 
-/** The same for the caller of a known server, or for one without a token. */
+/** Reports the same for the caller of a known server, or for a caller without a token. */
 export function isCallable(
   server: ResourceServer,
   principal: Principal | undefined,

@@ -1,4 +1,4 @@
-/** What happens to a request behind `protect`: its session, its body and its operations are checked. */
+/** Checks a request after `protect`: its session, its body and its operations. */
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../adapters/body.ts";
 import { guardOperations, verdictOf } from "../adapters/guard.ts";
 import { readOptions } from "../adapters/misuse.ts";
@@ -15,25 +15,25 @@ import { SESSION_FIELD, Sessions } from "./sessions.ts";
 /** The options of `protectMcp`. */
 export interface McpOptions extends Partial<BodyLimits> {
   /**
-   * Leaves out of the lists of tools, prompts and resources what the caller may not call. Most servers do not
-   * want that: a client cannot ask for the scope of a tool that it does not see. Default: `false`.
+   * Removes what the caller may not call from the lists of tools, prompts and resources. Most servers do not
+   * need this: a client cannot request the scope of a tool that it does not see. Default: `false`.
    */
   readonly listFilter?: boolean;
 }
 
-/** One request, as its host shows it. */
+/** One request, as its host represents it. */
 export interface Exchange {
   /** The request of the platform, in which the guard keeps its verdict. */
   readonly raw: object;
   readonly method: string;
   readonly header: ReadHeader;
-  /** The body, or what something in front has parsed. */
+  /** The body, or the value that an earlier body parser has stored. */
   readonly body: (limits: BodyLimits) => Pending<ReadBody | { readonly parsed: unknown }>;
   /** Whether a request whose headers announce no body has none: HTTP/2 needs no header for one. */
   readonly isEmpty: (limits: BodyLimits) => Pending<boolean>;
 }
 
-/** A request that may go on, with what the handlers of the official SDK expect. */
+/** An allowed request, with what the handlers of the official SDK expect. */
 export interface Passed extends Pick<Messages, "body" | "bytes"> {
   readonly verdict: Verdict;
   /** `undefined` if no token was read. */
@@ -44,7 +44,7 @@ export interface Passed extends Pick<Messages, "body" | "bytes"> {
   readonly filter: ((body: string) => string) | undefined;
 }
 
-/** Only an own property: a polluted prototype must not turn a refusal into a request that may go on. */
+/** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
 export const isPassed = (outcome: Passed | Answer): outcome is Passed => Object.hasOwn(outcome, "verdict");
 
 export type Gate = (exchange: Exchange) => Pending<Passed | Answer>;
@@ -101,7 +101,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
   return (exchange) => {
     const { raw, header } = exchange;
     const session = header(SESSION_FIELD);
-    // What a server replays belongs to a session: without one, nobody knows whose events these are.
+    // A server replays the events of a session. Without a session, their owner is unknown.
     const mayPass = session === undefined ? header("last-event-id") === undefined : isOwn(raw, session);
     return mayPass ? chain(readExchange(exchange, options), decide, exchange) : refuse(INVALID.session, raw);
   };
@@ -110,7 +110,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
 function readExchange(exchange: Exchange, limits: BodyLimits): Pending<Messages | Invalid> {
   const { method, header, body, isEmpty } = exchange;
   if (WITHOUT_BODY.has(method)) {
-    // Later code may change the method, and read a body that nobody has checked.
+    // Later code may change the method, and read a body that was not checked.
     if (hasBody(header)) return INVALID.message;
     return chain(isEmpty(limits), (isNone) => (isNone ? NO_MESSAGE : INVALID.message), undefined);
   }
@@ -123,7 +123,7 @@ function readFound(read: ReadBody | { readonly parsed: unknown }, header: ReadHe
   if (typeof read === "string") return read === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
   const given = Buffer.isBuffer(read) ? read : read.parsed;
   if (given === undefined) throw new Error(BODY_LOST);
-  // A parser for text keeps the whole body.
+  // A text parser stores the whole body.
   const body = typeof given === "string" ? Buffer.from(given) : given;
   if (typeof body !== "object" || body === null) return INVALID.message;
   const found = Buffer.isBuffer(body) ? parseMessages(body) : readMessages(body);
@@ -131,6 +131,6 @@ function readFound(read: ReadBody | { readonly parsed: unknown }, header: ReadHe
 }
 
 const BODY_LOST =
-  "The body was read in front of protectMcp and not kept as a JSON value. Put protectMcp in front of what reads it.";
+  "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";
 
 const DEFAULTS = { maxBodyBytes: 4_194_304, bodyTimeoutMs: 30_000, listFilter: false };

@@ -12,7 +12,7 @@ export { type McpOptions } from "./gate.ts";
 export { type McpAccess } from "./hosts/web.ts";
 export { type McpServer, operationsOf } from "./operations-of.ts";
 
-/** The gate in front of an MCP server: a middleware, plugin or function of whichever host calls it. */
+/** The guard of an MCP server: middleware, a plugin or a function, depending on the host that calls it. */
 export type McpGate = ReturnType<typeof createExpressGate> &
   ReturnType<typeof createKoaGate> &
   ReturnType<typeof createHonoGate> &
@@ -22,14 +22,13 @@ export type McpGate = ReturnType<typeof createExpressGate> &
 /**
  * Protects an MCP server (Streamable HTTP): `app.use(protectMcp(server))` in Express, Koa and Hono, and
  * `app.register(protectMcp(server))` in Fastify, in front of body parsers. It first decides by the rule of
- * the path, as `protect` does. Then it reads the body, which must be JSON-RPC, and asks the rule of every
+ * the path, as `protect` does. Then it reads the body, which must be JSON-RPC, and checks the rule of every
  * operation in it, such as `MCP tools/call search`: all of them run, or none. It reads the body of every
  * request but GET, HEAD, DELETE and OPTIONS, so put it in front of MCP endpoints only:
- * `app.use("/mcp", protectMcp(server))`.
- * It passes on what the official SDK expects: the parsed body and `authInfo`. For the Fetch standard,
- * `await protectMcp(server)(request)` returns both, or the response to send; `withMcp` is shorter.
- * A session belongs to the caller that started it, in this process. It does not check the `Origin` header,
- * the schema of arguments, or what a server sends to its client.
+ * `app.use("/mcp", protectMcp(server))`. It passes on what the official SDK expects: the parsed body and
+ * `authInfo`. For the Fetch standard, `await protectMcp(server)(request)` returns both, or the response to
+ * send; `withMcp` is shorter. A session belongs to the caller that started it, in this process. It does not
+ * check the `Origin` header, the schema of arguments, or what a server sends to its client.
  * @throws TypeError for anything but a resource server, and for unknown options
  * @example
  * ```ts

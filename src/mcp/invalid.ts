@@ -1,4 +1,4 @@
-/** Requests that are no messages of the protocol, and the fixed answer to each. */
+/** Requests that are not messages of the protocol, and the fixed answer to each. */
 import { type Answer } from "../response/refusal.ts";
 
 export interface Invalid extends Answer {

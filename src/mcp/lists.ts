@@ -1,4 +1,4 @@
-/** The lists that an MCP server offers, and what a caller sees of them. */
+/** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
 import { attempt } from "../errors.ts";
 
 /** A list: the property of its result, the operation that its entries stand for, and where their name is. */
@@ -19,11 +19,11 @@ export const LISTS: readonly List[] = [
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** The entries of one page. */
+/** Returns the entries of one page. */
 export const entriesOf = (result: Json, { property }: List): readonly Json[] =>
   (result[property] ?? []) as readonly Json[];
 
-/** The operation that calls an entry. */
+/** Returns the operation that calls an entry. */
 export const operationOf = (entry: Json, { operation, name }: List): string =>
   `${operation} ${name === undefined ? "*" : String(entry[name])}`;
 
@@ -46,7 +46,7 @@ export function filterLists(text: string, isCallable: (operation: string) => boo
     const value = JSON.parse(json) as Message | readonly Message[];
     return JSON.stringify(Array.isArray(value) ? value.map(filter) : filter(value as Message));
   };
-  // Without the flag `m`: JSON may contain U+2028, which ends no line of an event.
+  // Without the flag `m`: JSON may contain U+2028, which does not end a line of an event.
   const editEvents = () =>
     text.replace(/(?<=^|[\r\n])data: ?([^\r\n]*)/g, (_, data: string) => `data: ${edit(data)}`);
   if (/^\s*[{[]/.test(text)) return attempt(() => edit(text)) ?? "";

@@ -20,7 +20,7 @@ export interface Messages {
   readonly kind: "messages";
   /** The parsed body, for the handler: it must not be parsed again. `undefined` for a request without one. */
   readonly body: object | undefined;
-  /** The same as it was received; `undefined` if something in front has parsed it. */
+  /** The body as it was received; `undefined` if an earlier parser has parsed it. */
   readonly bytes: Buffer | undefined;
   readonly messages: readonly Message[];
 }
@@ -42,7 +42,7 @@ export function readMessages(body: object, bytes?: Buffer): Messages | Invalid {
   const messages: Message[] = [];
   for (const entry of entries) {
     const message = readMessage(entry);
-    // An error for one of several messages belongs to none of them.
+    // With several messages, the error refuses all of them, so it has no id.
     if ("kind" in message) return entries.length === 1 ? withId(message, entry) : message;
     messages.push(message);
   }
@@ -98,12 +98,12 @@ const isName = (value: unknown): value is string => typeof value === "string" &&
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A polluted prototype must name no operation. */
+/** Reads own properties only: a polluted prototype must not name an operation. */
 const own = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
 
 /**
- * Whether the headers agree with the body: a proxy in front may have used them for its decision. Clients
- * before revision 2026-07-28 do not send them. A batch with these headers is refused.
+ * Returns whether the headers agree with the body: a proxy in front may have used them for its decision.
+ * Clients before revision 2026-07-28 do not send them. A batch with these headers is refused.
  */
 export function agree(header: ReadHeader, messages: readonly Message[]): boolean {
   const [method, name] = [header("mcp-method"), header("mcp-name")];

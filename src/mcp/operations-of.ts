@@ -10,8 +10,9 @@ export interface McpServer {
 
 /**
  * Lists the operations of an MCP server for `server.audit`: its tools, prompts and resources, and the methods
- * that list them. It asks the server as a client does, so the server must not be connected: pass a new one.
- * Resource templates are listed as `resources/read *`.
+ * that list them. It sends requests to the server as a client does, so the server must not be connected: pass
+ * a new one. Resource templates are listed as `resources/read *`. Tools and prompts are listed with the names
+ * of their arguments, so that the audit finds a scope with the name of another argument.
  * @throws Error if the server is connected already, or does not answer
  * @example
  * ```ts
@@ -25,24 +26,39 @@ export interface McpServer {
  * ```
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
-  const found = new Set<string>();
+  const found = new Map<string, readonly string[] | undefined>();
   await withClient(mcpServer, async (ask, capabilities) => {
-    const add = (...texts: readonly string[]) => texts.forEach((text) => found.add(text));
-    for (const list of LISTS)
-      if (capabilities[list.method.replace(/\/.*/, "")]) add(list.method, ...(await readList(ask, list)));
+    const add = (...texts: readonly string[]) => texts.forEach((text) => found.set(text, undefined));
+    for (const list of LISTS) {
+      if (!capabilities[list.method.replace(/\/.*/, "")]) continue;
+      add(list.method);
+      for (const entry of await readList(ask, list)) found.set(operationOf(entry, list), argumentsOf(entry));
+    }
     const { resources, logging, completions } = capabilities;
     if ((resources as Json | undefined)?.["subscribe"])
       add("resources/subscribe *", "resources/unsubscribe *");
     if (logging) add("logging/setLevel");
     if (completions) add("completion/complete *");
   });
-  return [...found].map((pattern) => ({ method: OPERATION_METHOD, pattern }));
+  return [...found].map(([pattern, parameters]) => ({
+    method: OPERATION_METHOD,
+    pattern,
+    ...(parameters && { parameters }),
+  }));
 }
 
-/** The pages of a list from `cursor` on, as operations. */
-async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonly string[]> {
+/** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */
+function argumentsOf({ inputSchema, arguments: list }: Json): readonly string[] | undefined {
+  if (Array.isArray(list)) return list.map((one: Json) => String(one["name"]));
+  const { properties, additionalProperties } = Object(inputSchema) as Json;
+  if (typeof properties !== "object" || properties === null || additionalProperties) return undefined;
+  return Object.keys(properties);
+}
+
+/** Reads the entries of the pages of a list from `cursor` on. */
+async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonly Json[]> {
   const page = await ask(list.method, cursor === undefined ? {} : { cursor });
-  const own = entriesOf(page, list).map((entry) => operationOf(entry, list));
+  const own = entriesOf(page, list);
   const { nextCursor } = page;
   return nextCursor === undefined ? own : [...own, ...(await readList(ask, list, nextCursor))];
 }

@@ -7,7 +7,7 @@ export const SESSION_FIELD = "mcp-session-id";
 /** A client whose session was forgotten gets 404, and starts another one. */
 const MAX_SESSIONS = 10_000;
 
-/** So that no caller can push out the idle sessions of all others. Callers without a token are one caller. */
+/** The limit for one caller, who must not evict all other sessions. No token counts as one caller. */
 const shareOf = (caller: Principal | undefined): number => (caller ? 1_000 : 5_000);
 
 export class Sessions {
@@ -15,7 +15,7 @@ export class Sessions {
   readonly #callers = new Map<string, string>();
   readonly #sessions = new Map<string, Set<string>>();
 
-  /** Whether a caller may use a session. Only the caller who started it may, so a stolen id does not help. */
+  /** Returns whether a caller has started a session. Only this caller may use it, even if its id leaks. */
   isOf(id: string, caller: Principal | undefined): boolean {
     const key = callerKey(caller);
     if (this.#callers.get(id) !== key) return false;

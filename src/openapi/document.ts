@@ -62,7 +62,7 @@ export function listOperations(
     ([path]) => !path.startsWith("x-"),
   );
   return paths.flatMap(([path, given]) => {
-    // OpenAPI does not say which counts: an operation of the reference, or one beside it.
+    // OpenAPI does not say which counts: an operation of the reference, or one next to it.
     const isMixed = own(given, "$ref") !== undefined && Object.keys(Object(given) as object).some(isMethod);
     const item = (isMixed ? undefined : resolve(document, given)) ?? { "*": undefined };
     return Object.entries(item).flatMap(([name, found]) => {
@@ -105,7 +105,7 @@ function basePathOf(servers: unknown): string | undefined {
   return others.length > 0 ? undefined : path;
 }
 
-/** `/agents/{id}` as a pattern of the table: `/agents/:id`. Any other text stands for itself. */
+/** `/agents/{id}` as a pattern of the table: `/agents/:id`. Any other text is literal. */
 function readPattern(base: string, path: string) {
   const parts = path.split(/\{([^{}/]+)\}/);
   if (parts.some((part, index) => index % 2 === 0 && /[{}]/.test(part))) return UNREADABLE;

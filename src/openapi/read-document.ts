@@ -33,9 +33,9 @@ export type DocumentFinding =
 export type DocumentReport = reports.AuditReport<DocumentFinding>;
 
 /**
- * Compares an OpenAPI document with the table of a server. Errors: an operation without a rule, or whose path
- * cannot be read, as in an audit; one without `security` (`security_missing`), or with another one than its
- * rule requires (`security_differs`). Note: rules with paths that no operation describes
+ * Compares an OpenAPI document with the table of a server. Errors: as in an audit, an operation without a
+ * rule or with an unreadable path; an operation without `security` (`security_missing`), or whose `security`
+ * differs from its rule (`security_differs`). Note: rules with paths that no operation describes
  * (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of `requireScopes`.
  *
  * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
@@ -87,13 +87,13 @@ export function checkDocument(document: object, server: ResourceServer, options?
   return reports.createAuditReport(routes, findings, "operation");
 }
 
-/** Whether a rule has a part of the paths of an operation, such as `/agents/web` of `/agents/{id}`. */
+/** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
 function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
   if (![method, "*"].includes(compiled.rule.method)) return false;
   const pairs = alternativesOf(compiled).flatMap((one) =>
     alternativesOf({ pattern }).map((other) => [one, other, meet(one, other)] as const),
   );
-  // What they have in common is the whole path of the rule, and not of the operation.
+  // The common paths are all paths of the rule, but not all paths of the operation.
   return pairs.some(
     ([own, other, common]) =>
       common &&
@@ -102,7 +102,7 @@ function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): 
   );
 }
 
-/** OpenAPI has no operation for a wildcard or an optional group, and none for operations of MCP. */
+/** OpenAPI cannot express wildcards, optional groups and operations of MCP. */
 function isDocumented(
   { rule, pattern: { alternatives } }: CompiledRule,
   used: ReadonlySet<unknown>,
@@ -118,8 +118,8 @@ const describe = (entry: Entry): string =>
     : describeRequirement(entry);
 
 /**
- * Makes the table of an OpenAPI document, one rule for each operation, from `security` and what `toSecurity`
- * wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`.
+ * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`.
  *
  * @throws ConfigurationError that lists every operation without `security`, or with one that no rule can
  *   express, every path that cannot be read, and every mistake in the table
@@ -133,7 +133,7 @@ export function fromDocument(document: object, options?: DocumentOptions): Scope
     const { method, pattern, place, security } = operation;
     const key = `${method} ${pattern.source}`;
     const said = security === undefined ? undefined : readSecurity(operation, schemes);
-    if (table.has(key)) issues.push(issueAt(place, `is the second \`${key}\`.`, "Keep one of the two."));
+    if (table.has(key)) issues.push(issueAt(place, `repeats \`${key}\`.`, "Keep one of the two."));
     const found = security === undefined ? "no `security`." : "a `security` that no rule can express.";
     if (said === undefined) issues.push(issueAt(place, `has ${found}`, FORM));
     else table.set(key, said);

@@ -1,4 +1,4 @@
-/** What an operation requires, in two languages: a requirement of the table, and `security` of OpenAPI. */
+/** Converts between requirements of the table and `security` of OpenAPI operations. */
 import { checkShape } from "../options/schema.ts";
 import { hasPipeline, pipelineOf } from "../pipeline.ts";
 import { findRouteRule } from "../policy/find-rules.ts";
@@ -27,7 +27,7 @@ export function readSchemes(document: OpenApiDocument): Schemes {
   return new Map(types.flatMap(([name, type]) => (type ? [[name, type === "oauth" || isNew] as const] : [])));
 }
 
-/** The type of a scheme whose credential is a bearer token. */
+/** Returns the type of a scheme whose credential is a bearer token. */
 export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
   const [type, name] = [own(scheme, "type"), own(scheme, "scheme")];
   if (type === "oauth2" || type === "openIdConnect") return "oauth";
@@ -38,7 +38,7 @@ export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
 export const identityOf = (entry: Entry): string =>
   JSON.stringify(entry, (_, part: unknown) => (Array.isArray(part) ? [...new Set(part)].sort() : part));
 
-/** What a document requires; `undefined` for what no rule can express. Without `security`, it is nothing. */
+/** Reads what a document requires: without `security`, nothing. `undefined` if no rule can express it. */
 export function readSecurity({ security = [], value }: Operation, schemes: Schemes): Entry | undefined {
   const written = own(value, REQUIREMENT) as Requirement | undefined;
   const isKnown = written === undefined || isConfirmed(written, security, schemes);
@@ -60,7 +60,7 @@ export function writeSecurity(value: OpenApiDocument, entry: Entry, schemes: Sch
   return { ...others, security, ...extensions };
 }
 
-/** The alternatives as JSON. No client can request a template or a filter, so those require only a token. */
+/** Returns the alternatives as JSON. A template or filter requires only a token: no client can request it. */
 function alternativesOf(requirement: Requirement, schemes: Schemes): readonly string[] {
   if (requirement === "public") return [];
   const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
@@ -92,7 +92,7 @@ function toRequirement(security: unknown, schemes: Schemes): Requirement | undef
   return isAnyOf ? { anyOf: [set, ...others].flat() } : undefined;
 }
 
-/** Whether `security` says a part of what the extension says, and nothing else. */
+/** Returns whether `security` contains alternatives of the extension, and nothing else. */
 function isConfirmed(requirement: Requirement, security: unknown, schemes: Schemes): boolean {
   let isRequirement = typeof requirement === "object" && own(requirement, "report") === undefined;
   checkShape({ scopeMappings: { [REQUIREMENT]: requirement } }, () => (isRequirement = false));
@@ -109,7 +109,7 @@ export function policyOf(server: unknown): Policy {
   throw new TypeError("Pass the document, and then a server of createResourceServer, not a copy of it.");
 }
 
-/** The rule of an operation, as an audit finds it, and what it requires with the operation's parameters. */
+/** Finds the rule of an operation, as an audit does, and what it requires with the operation's parameters. */
 export function matchOf({ rules }: Policy, { method, pattern, sample: text }: Operation) {
   const leaf = findRouteRule(rules.tree, method, pattern.alternatives[0]?.segments ?? []);
   if (!leaf) return undefined;

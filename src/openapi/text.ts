@@ -1,4 +1,4 @@
-/** Documents as JSON and YAML; the only use of yaml. */
+/** Reads and writes documents as JSON and YAML; the only use of yaml. */
 import { Document, parseDocument as parse, visit } from "yaml";
 import { attempt, ConfigurationError } from "../errors.ts";
 import { isOnlyReading } from "../runtime/json.ts";
@@ -6,7 +6,7 @@ import { escapeHidden, isHidden } from "../runtime/printable.ts";
 import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./document.ts";
 
 /**
- * Reads an OpenAPI document from JSON or YAML, and no other file. Aliases are resolved, references are not.
+ * Reads an OpenAPI document from JSON or YAML. It resolves aliases, but no references.
  *
  * @throws ConfigurationError for text that cannot be read, with the line and without its content, for
  *   repeated keys, circles and more than 1,000 uses of an alias, and for other versions than 3.0 and 3.1
@@ -28,7 +28,7 @@ export function parseDocument(text: string): OpenApiDocument {
   throw new ConfigurationError([issueAt(["document"], `cannot be read as JSON or YAML: ${why}.`, hint)]);
 }
 
-/** Where its stack ends, the YAML parser can end the process: no `catch` would see that. */
+/** Deep nesting can overflow the stack of the YAML parser and end the process, which no `catch` prevents. */
 function isDeep(text: string): boolean {
   let depth = 0;
   for (const [bracket] of text.matchAll(/[[\]{}]/g)) {

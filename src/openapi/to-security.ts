@@ -63,7 +63,7 @@ const RESPONSES = {
 const REFERENCES = Object.keys(RESPONSES).map((name) => `#/components/responses/${name}`);
 const BEARER = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
 
-/** The document's components, and a bearer scheme if it has none. Names with Scopegate are overwritten. */
+/** Returns the document's components, with a bearer scheme. Names with Scopegate are overwritten. */
 function componentsOf(document: object, { keys }: ResourceServer) {
   const part = (name: string) => membersOf(own(document, "components", name)) ?? {};
   const given = part("securitySchemes");
@@ -88,7 +88,7 @@ function componentsOf(document: object, { keys }: ResourceServer) {
   };
 }
 
-/** The author's responses, and the refusals that the entry can lead to. */
+/** Returns the author's responses, and the refusals that the entry can lead to. */
 function responsesOf(value: object, entry: Entry): object {
   const kept = Object.entries(membersOf(own(value, "responses")) ?? {}).filter(
     ([, response]) => !REFERENCES.includes(String(own(response, "$ref"))),

@@ -26,7 +26,7 @@ export interface DecisionEvent {
   readonly durationMs: number;
   /**
    * The object that the framework passes to handlers: the request, in Koa the context. For `check`, the
-   * `source` that it was given. It holds the token, so it is not enumerable: a log of the event lacks it.
+   * `source` that was passed to it. It holds the token, so it is not enumerable: a log of the event lacks it.
    */
   readonly source?: object;
 }
@@ -99,7 +99,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /**
-   * Knows which tokens, sessions and users are revoked: `inMemoryRevocation()`, or `redisRevocation(client)`
+   * Stores which tokens, sessions and users are revoked: `inMemoryRevocation()`, or `redisRevocation(client)`
    * for several processes, both of `scopegate/revocation`. `server.revoke` adds to it. Default: none.
    */
   readonly revocation?: RevocationStore;
@@ -109,9 +109,9 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
   /**
-   * Returns the scopes of a role store for a user, who has them in addition to those of its token. One lookup
-   * per user at a time; the request is refused with 503 if it throws, returns anything but an array of
-   * strings, or takes more than five seconds. An API key gets none. Default: none.
+   * Returns the scopes that a role store grants to a user, in addition to those of the token. One lookup per
+   * user at a time; the request is refused with 503 if it throws, returns anything but an array of strings,
+   * or takes more than five seconds. An API key gets none. Default: none.
    */
   readonly grantsFor?: GrantsFor;
   /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */

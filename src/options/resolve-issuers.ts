@@ -102,7 +102,7 @@ export const keyEventsOf =
     if (KEYS_CHANNEL.hasSubscribers) publish(KEYS_CHANNEL, event);
   };
 
-/** The options of the server, without the scope claims if the issuer names its own. */
+/** Returns the options of the server, without the scope claims if the issuer names its own. */
 function withoutOverridden(
   { scopesClaim, scopeSources, ...others }: ResourceServerOptions,
   entry: TrustedIssuer,

@@ -50,9 +50,9 @@ const withoutEmpty = (members: object): Readonly<Record<string, unknown>> =>
     Object.entries(members).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
   );
 
-/** What clients may ask for. A scope with a parameter is no scope until the parameter has a value. */
+/** Returns the scopes that clients may request. A template is not a scope: its parameters have no values. */
 function supportedScopes(all: readonly CompiledRule[]): readonly string[] {
-  // An MCP server seldom has the routes of the default table: its clients must not ask for their scopes.
+  // An MCP server seldom has the routes of the default table: its clients must not request their scopes.
   const isMcp = all.some(({ rule }) => rule.method === OPERATION_METHOD);
   const rules = isMcp ? all.filter(({ rule }) => rule.source !== "default") : all;
   const scopes = rules.flatMap(({ requirement }) => scopesOf(requirement));

@@ -4,7 +4,7 @@ import { type ScopeSource } from "../token/scope-sources.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { conflict } from "./resolve-token.ts";
 
-/** The claims that grant scopes. Without scope checks, a token needs none of them. */
+/** Resolves the claims that grant scopes. Without scope checks, a token needs none of them. */
 export function resolveScopeSources(
   options: Pick<ResourceServerOptions, "scopesClaim" | "scopeSources" | "authorization">,
   path: readonly (string | number)[],

@@ -29,7 +29,7 @@ export function resolveAlgorithms(
 
 type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">;
 
-/** The expected `aud`; `undefined` if the audience is not verified. */
+/** Returns the expected `aud`; `undefined` if the audience is not verified. */
 export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
   const given = options.audience ?? options.serviceId ?? options.resource?.id;
   return options.verifyAudience === false ? undefined : [given ?? []].flat();

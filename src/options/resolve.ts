@@ -40,7 +40,7 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
 
 type OptionName = keyof ResourceServerOptions;
 
-/** Without these options more tokens are accepted, so that an unset variable must not remove one of them. */
+/** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
 const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"] as const;
 
 /** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
@@ -113,7 +113,7 @@ const NOT_PLAIN: ConfigurationIssue = {
 const placeOf = (path: ConfigurationIssue["path"]): Place =>
   path.slice(0, path[0] === "issuers" ? 3 : 1).join(".") as Place;
 
-/** The options that the hint for an unknown option names: they are misspelled, not missing. */
+/** Returns the options that the hint for an unknown option names: they are misspelled, not missing. */
 const meantBy = ({ code, path, hint }: ConfigurationIssue): readonly Place[] =>
   code === "option_unknown" && path.length === 1
     ? OPTION_NAMES.filter((name) => new RegExp(`\`${name}\\b`).test(hint)).map((name) => name as Place)
@@ -150,6 +150,6 @@ function reportRepeated(sources: CredentialRules["tokenSources"], report: Report
 const undefinedValue = (name: OptionName): ConfigurationIssue => ({
   code: "option_invalid",
   path: [name],
-  message: "is undefined, so that more tokens would be accepted than intended.",
+  message: "is undefined, so more tokens would be accepted than intended.",
   hint: "Check the variable that the value comes from, or omit the option.",
 });

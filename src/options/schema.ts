@@ -82,7 +82,7 @@ function namesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** The hint for an option's name in another library, or in another part of the options. */
+/** Finds the hint for an option's name in another library, or in another part of the options. */
 function findAlias(path: Path, name: string): string | undefined {
   const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;

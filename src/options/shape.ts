@@ -6,7 +6,7 @@ import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
 
-// An `anyOf` of nothing is never met. Without scopes, there is nothing to report.
+// An empty `anyOf` is never satisfied. Without scopes, there is nothing to report.
 const someScopes = z.array(z.string()).check(z.minLength(1, { abort: true }));
 const scoped = [z.strictObject({ anyOf: someScopes }), z.strictObject({ filtered: z.string() })] as const;
 const reportOnly = z.pipe(
@@ -79,7 +79,7 @@ const tokens = {
   maxTokenAgeSeconds: values.seconds,
 } satisfies Record<keyof Omit<TrustedIssuer, "issuer" | "keys" | "algorithms">, z.core.$ZodType>;
 
-/** For `undefined` the server's option would apply, which may accept more tokens: it must be omitted. */
+/** Rejects `undefined`: the server's option would apply instead, which may accept more tokens. */
 export const exactOptional = (shape: Readonly<Record<string, z.core.$ZodType>>) =>
   Object.fromEntries(Object.entries(shape).map(([name, type]) => [name, z.exactOptional(type)]));
 const trustedIssuer = { issuer, keys, algorithms, ...exactOptional(tokens) };
@@ -98,7 +98,7 @@ const resource = {
   ),
   scopesSupported: z.optional(values.texts("Write an array of scopes.")),
   metadata: z.optional(
-    z.record(z.string(), z.unknown(), { error: "Write members of RFC 9728: { resource_name: ... }." }),
+    z.record(z.string(), z.unknown(), { error: "Write properties of RFC 9728: { resource_name: ... }." }),
   ),
 };
 

@@ -74,7 +74,7 @@ export function isPlainObject(value: unknown): boolean {
   return prototype === null || Object.getPrototypeOf(prototype) === null;
 }
 
-/** An object whose properties are all read: for another one, a rule would be missing without an error. */
+/** Returns whether all properties of an object are read: else a rule would be missing without an error. */
 const isTable = (value: unknown): boolean =>
   isPlainObject(value) &&
   Object.getOwnPropertyNames(value).every((name) => Object.prototype.propertyIsEnumerable.call(value, name));

@@ -20,7 +20,7 @@ export const HEADERS: Readonly<Record<string, string>> = Object.freeze({
   "Cache-Control": "no-store",
 });
 
-/** No text can end the element of the data, whatever a rule or a role is named. */
+/** Escapes the data, so that the name of a rule or a role cannot end its element. */
 export function renderDocument(data: PageData): string {
   const json = escapeHidden(JSON.stringify(data).replaceAll(/[<>&]/g, escapeUnits));
   const parts: Readonly<Record<string, string>> = { CSP, STYLE, DATA: json, SCRIPT: script };

@@ -23,7 +23,7 @@ export interface PageOptions {
 /**
  * Shows the policy of a server as one HTML file without network access: the table, who may use which route,
  * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
- * table and its options, and no keys. Anyone with the file can read it; `pageHandler` asks for a token.
+ * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *
  * @throws TypeError for anything but a resource server, and for options of another shape
  */

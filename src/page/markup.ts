@@ -1,4 +1,4 @@
-/** What every page has; the script fills it. */
+/** The HTML of every page, which the script fills. */
 export const MARKUP = `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="{CSP}">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>Policy</title><style>{STYLE}</style></head>

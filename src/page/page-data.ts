@@ -1,11 +1,11 @@
-/** What is embedded in the page, and how its script makes the policy from it. */
+/** The data that the page embeds, and how its script creates the policy from it. */
 import { type AuditRemark } from "../audit/report.ts";
 import { compileRules } from "../policy/compile-rules.ts";
 import { Policy, type PolicyRules } from "../policy/policy.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type Rule } from "../policy/rule.ts";
 
-/** Nothing of a server but its policy: no keys, issuers or claims. */
+/** Only the policy of a server, without keys, issuers and claims. */
 export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {
   readonly title: string;
   readonly rules: readonly Pick<Rule, "key" | "requirement" | "source" | "enforcement">[];
@@ -18,7 +18,7 @@ export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedR
   readonly roles: readonly (readonly [string, readonly string[]])[];
 }
 
-/** The policy that decides as the server does. The server has checked the table. */
+/** Reads the policy that decides as the server does. The server has checked the table. */
 export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
   const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>
     Object.fromEntries(

@@ -36,7 +36,7 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   return { paths: isDeclared ? own : [path, ...own], wider: wider.filter((one) => one !== undefined) };
 }
 
-/** A path whose last name is not empty: the rule of `/trpc` must not decide a name. */
+/** Reads a path whose last name is not empty: the rule of `/trpc` must not decide a name. */
 const readNamed = (text: string): Path | undefined => (text.endsWith("/") ? undefined : readPath(text));
 
 /** `/a` and the empty prefix, for `/a/b`. */

@@ -18,7 +18,7 @@ export interface CompiledTable {
   readonly rules: readonly CompiledRule[];
   readonly tree: RuleTree;
   readonly operations: OperationRules;
-  /** That of the server: for requests without a rule, and for the scopes of every rule if it only reports. */
+  /** The enforcement of the server, for requests without a rule. `"report"` also applies to every rule. */
   readonly enforcement: Enforcement;
 }
 
@@ -109,7 +109,7 @@ const identitiesOf = (compiled: CompiledRule): readonly string[] =>
 const routeOf = ({ rule }: CompiledRule, { segments }: Alternative): string =>
   `${rule.method} ${identityOf(segments)}`;
 
-/** The rule without the routes that another table has; `undefined` if nothing is left. */
+/** Returns the rule without the routes that another table has; `undefined` if nothing is left. */
 function without(compiled: CompiledRule, other: Routes): readonly CompiledRule[] {
   if (compiled.rule.method === OPERATION_METHOD) return other.has(compiled.rule.pattern) ? [] : [compiled];
   const alternatives = compiled.pattern.alternatives.filter((one) => !other.has(routeOf(compiled, one)));
@@ -126,7 +126,7 @@ function describe(own: Rule): Pick<CompiledRule, "rule" | "asList"> {
   return { rule, asList: Object.freeze([rule]) };
 }
 
-/** A copy, so that the table of a running server does not change when the options object does. */
+/** Returns a copy, so that the table of a running server does not change when the options object does. */
 function freeze(requirement: Requirement): Requirement {
   if (typeof requirement === "string") return requirement;
   if ("filtered" in requirement) return Object.freeze({ filtered: requirement.filtered });

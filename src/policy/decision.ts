@@ -34,9 +34,9 @@ export interface DecisionFacts {
   readonly satisfied: readonly Satisfaction[];
 }
 
-/** A request that may go on. */
+/** An allowed request. */
 export interface Allowed extends DecisionFacts {
-  /** The request may go on. */
+  /** The request is allowed. */
   readonly allowed: true;
   /**
    * The refusal that report-only rules, or a server that only reports, let pass: its reason is
@@ -45,7 +45,7 @@ export interface Allowed extends DecisionFacts {
   readonly reported?: Refused;
 }
 
-/** A request that may not go on, and why. */
+/** A refused request, and the reason. */
 export interface Refused extends DecisionFacts {
   /** The request must be answered with `server.refuse(decision)`. */
   readonly allowed: false;
@@ -85,7 +85,7 @@ function factsOf(
     missing: Object.freeze(missing),
     satisfied: Object.freeze(satisfied),
   };
-  // Not assigned: a polluted prototype could refuse that. Spread first, where V8 copies fast.
+  // Not an assignment, which a polluted prototype could prevent. V8 copies a spread fast only if it is first.
   const ruled = rule ? { ...facts, rule } : facts;
   return principal ? { ...ruled, principal } : ruled;
 }
@@ -104,15 +104,15 @@ export const refuse = (
 export const allow = (rules: readonly Rule[] = NOTHING, principal?: Principal): Allowed =>
   Object.freeze({ allowed: true, ...factsOf(rules, principal) });
 
-/** Lets a refusal pass that is only reported. It takes a principal: without a good token, none may pass. */
+/** Allows a request whose refusal is only reported. The principal shows that its token was accepted. */
 export const report = (reported: Refused, principal: Principal): Allowed =>
   Object.freeze({ allowed: true, ...factsOf(reported.rules, principal, reported, reported.rule), reported });
 
-/** The refusal in a decision, whether it is enforced or only reported. */
+/** Returns the refusal in a decision, whether it is enforced or only reported. */
 export const refusalIn = (decision: Decision): Refused | undefined =>
   decision.allowed ? decision.reported : decision;
 
-/** The decision by every rule for a known caller; a refusal names the scopes of all of them. */
+/** Returns the decision by every rule for a known caller; a refusal names the scopes of all of them. */
 export function decideByRules(
   matches: readonly RuleMatch[],
   principal: Principal,
@@ -127,7 +127,7 @@ export function decideByRules(
   return decide(rules, principal, weighed);
 }
 
-/** The rules of matches, as a decision lists them. */
+/** Returns the rules of matches, as a decision lists them. */
 export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
   const [first, second] = matches;
   return first && !second
@@ -135,7 +135,7 @@ export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
     : Object.freeze(matches.map(({ compiled }) => compiled.rule));
 }
 
-/** Whether a principal holds all of some scopes, for a check that one route adds to the table. */
+/** Returns whether a principal holds all of some scopes, for a check that one route adds to the table. */
 export function decideByScopes(
   scopes: readonly RequiredScope[],
   parameter: (name: string) => string,

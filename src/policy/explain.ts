@@ -6,7 +6,7 @@ import { type Requirement } from "./requirement.ts";
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {
   /** The target, read exactly as it is spelled. */
   readonly path: string;
-  /** The scopes of the caller; without them, a caller without a token. */
+  /** The scopes of the caller. If omitted, the caller has no token. */
   readonly scopes?: readonly string[];
 }
 
@@ -61,7 +61,7 @@ function describeDecision(decision: Decision): string {
   return `${result}: ${refused.reason}${rejection}${why}`;
 }
 
-/** What a rule requires, in words; with the scopes of one request where they are known. */
+/** Describes what a rule requires, with the scopes of one request if they are known. */
 export function describeRequirement(requirement: Requirement, required: readonly string[] = []): string {
   if (requirement === "public") return "nothing";
   if (requirement === "optional") return "no token, or a valid one";

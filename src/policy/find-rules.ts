@@ -17,7 +17,7 @@ interface Walk {
   isExact: boolean;
 }
 
-/** A path's narrowest rule: the method before `*`, then static, mixed, parameter, wildcard from the left. */
+/** Finds a path's narrowest rule: method before `*`; from the left, static, mixed, parameter, wildcard. */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
   const walk: Walk = { path, method, leaf: undefined, isExact: true };
   for (const asked of tree.methodsFor(method)) {
@@ -28,7 +28,7 @@ export function findPathRule(tree: RuleTree, method: string, path: Path): PathRu
   return walk;
 }
 
-/** `start` is where a segment begins, or behind the end of the path. */
+/** `start` is where a segment begins, or after the end of the path. */
 function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
   const { path } = walk;
   if (start > path.end) {
@@ -141,7 +141,7 @@ function collect(node: TreeNode, start: number, found: Collected, isDecoded: boo
   });
 }
 
-/** The narrowest rule that covers a whole route: every path of the route is a path of the rule's pattern. */
+/** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
 export function findRouteRule(
   tree: RuleTree,
   method: string,
@@ -186,7 +186,7 @@ function endOfSegment({ text, end }: Path, start: number): number {
   return slash < 0 ? end : slash;
 }
 
-/** The end of a path without its last `count` segments; 0 or less if it has fewer segments. */
+/** Returns the end of a path without its last `count` segments; 0 or less if it has fewer segments. */
 function endWithout({ text, end }: Path, count: number): number {
   let rest = end;
   for (let left = count; left > 0 && rest > 0; left -= 1) rest = text.lastIndexOf("/", rest - 1);

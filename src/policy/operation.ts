@@ -6,7 +6,7 @@ import { type CompiledRule, type RuleMatch } from "./rule.ts";
 
 /** One operation that a request calls. */
 export interface Operation {
-  /** The JSON-RPC method, and the name of a tool, prompt or resource behind it: `tools/call search`. */
+  /** The JSON-RPC method, and after it the name of a tool, prompt or resource: `tools/call search`. */
   readonly text: string;
   /** The arguments, for the templates of scopes: only strings fill them. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -35,16 +35,16 @@ const METHODS: ReadonlyMap<string, boolean> = new Map([
 
 const HOUSEKEEPING = /^(?:initialize|server\/discover|ping|notifications\/\S*)$/;
 
-/** Whether a method only keeps the protocol running: the rule of the transport decides it. */
+/** Returns whether a method only keeps the protocol running: the rule of the transport decides it. */
 export const isHousekeeping = (method: string): boolean => HOUSEKEEPING.test(method);
 
-/** Whether the method of an operation has a name behind it; `undefined` for an unknown method. */
+/** Returns whether a name follows the method of an operation; `undefined` for an unknown method. */
 export const isNamed = (method: string): boolean | undefined => METHODS.get(method);
 
-/** Whether an operation has arguments, which fill the templates of scopes. */
+/** Returns whether an operation has arguments, which fill the templates of scopes. */
 export const hasArguments = (text: string): boolean => /^(?:tools\/call|prompts\/get) /.test(text);
 
-/** Whether a request is for an operation. A path begins with a slash or a scheme. */
+/** Returns whether a request is for an operation. A path begins with a slash or a scheme. */
 export const isOperation = (method: string, target: string): boolean =>
   method === OPERATION_METHOD && /^(?!https?:)[a-z]/i.test(target);
 
@@ -82,7 +82,7 @@ export function findOperationMistake(
   return undefined;
 }
 
-/** A name in front of `text` with other separators, or the nearest method with a name, or without one. */
+/** Returns the fix for a key with wrong separators or a misspelled method. */
 function findMethod(text: string, name: string | undefined): string {
   const [found] = [...METHODS.keys()].filter(
     (one) => isNamed(one) && new RegExp(`^${one.replace("/", "[ ./:]")}[./: ]`).test(text),
@@ -108,7 +108,7 @@ export class OperationRules {
         this.#rules.set(compiled.rule.pattern, { compiled, names: templatesOf(compiled.requirement) });
   }
 
-  /** The rule of an operation: that of its name before that of every name. */
+  /** Finds the rule of an operation: the rule of its name before the rule of every name. */
   find(text: string): CompiledRule | undefined {
     return this.#find(text)?.compiled;
   }
@@ -117,7 +117,7 @@ export class OperationRules {
     return this.#rules.get(text) ?? this.#rules.get(`${methodOf(text)} *`);
   }
 
-  /** The rule with the values for its templates; or an argument that is not a string, or is empty. */
+  /** Finds the rule with the values for its templates, or an argument that is empty or not a string. */
   match({ text, parameters }: Operation): RuleMatch | { readonly unusable: string } | undefined {
     const found = this.#find(text);
     if (!found) return undefined;
@@ -134,7 +134,7 @@ export class OperationRules {
   }
 }
 
-/** The parameters that the scopes of a requirement name. */
+/** Returns the parameters that the scopes of a requirement name. */
 const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
   "scopes" in requirement
     ? requirement.scopes.flatMap(({ parts }) =>

@@ -4,7 +4,7 @@ import { type PatternSegment } from "./pattern.ts";
 import { type ParameterReader } from "./rule.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
-/** The reader of each parameter. Segments are counted from the start, and behind a wildcard from the end. */
+/** Returns a reader for each parameter. Segments after a wildcard are counted from the end of the path. */
 export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
   const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
   return new Map(
@@ -26,7 +26,7 @@ export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyM
   );
 }
 
-/** The one parameter of a mixed segment; empty if the path does not spell the texts around it exactly. */
+/** Returns the reader of the one parameter in a mixed segment; empty if the text around it is not exact. */
 function readersOfMixed(
   parts: readonly SegmentPart[],
   segmentOf: ParameterReader,
@@ -44,7 +44,7 @@ function readersOfMixed(
   return [[key.name, read]];
 }
 
-/** The text of a wildcard; empty if the path ends in a slash, which only some routers include. */
+/** Returns the text of a wildcard; empty if the path ends in a slash, which only some routers include. */
 const restReader =
   (index: number, behind: number): ParameterReader =>
   (path) => {

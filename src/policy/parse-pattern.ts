@@ -66,7 +66,7 @@ function parseTokens(source: string): { readonly tokens: readonly Token[] } | Pa
   );
 }
 
-/** The tokens of a pattern, or `undefined` if path-to-regexp rejects it. */
+/** Returns the tokens of a pattern, or `undefined` if path-to-regexp rejects it. */
 function tokensOf(source: string): readonly Token[] | undefined {
   return attempt(() => {
     const { tokens } = parse(source);
@@ -127,7 +127,7 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
   );
 }
 
-/** Joins two texts that follow each other after an optional group was removed. */
+/** Joins two strings that became adjacent when an optional group was removed. */
 function appendText(parts: SegmentPart[], text: string): void {
   const last = parts.at(-1);
   if (typeof last === "string") parts.splice(-1, 1, last + text);

@@ -15,7 +15,7 @@ export function translateParameters(source: string): string | undefined {
   return translated === source ? undefined : translated;
 }
 
-/** A valid pattern that an invalid one was probably meant to be. */
+/** Finds a valid pattern that an invalid one was probably meant to be. */
 export function findSpelling(source: string, isPattern: (candidate: string) => boolean): string | undefined {
   return REWRITES.map((rewrite) => rewrite(source)).find(
     (candidate) => candidate.startsWith("/") && isPattern(candidate),

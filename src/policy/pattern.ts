@@ -33,7 +33,7 @@ export const segmentIdentity = (segment: PatternSegment): string =>
     .map((part) => (typeof part === "string" ? loosen(part) : part.type === "param" ? "\u0001" : "\u0002"))
     .join("");
 
-/** Any segment as its texts and parameters. */
+/** Returns the strings and parameters of any segment. */
 export function partsOf(segment: PatternSegment): readonly SegmentPart[] {
   if (segment.kind === "mixed") return segment.parts;
   if (segment.kind === "static") return [segment.text];

@@ -34,7 +34,7 @@ export class Policy {
     this.unmapped = !isDenied ? "open" : rules.enforcement === "report" ? "reported" : "refused";
   }
 
-  /** The rules of a request. `isRouteChecked`: the rule of each route that runs will be checked as well. */
+  /** Finds the rules of a request. `isRouteChecked`: the rule of each route that runs is checked as well. */
   find(request: AccessRequest, isRouteChecked: boolean): Governing {
     const { method, target } = request;
     requireString(target, "server.check takes { method, target, authorization }", "target");
@@ -45,19 +45,19 @@ export class Policy {
     return pattern === undefined ? found : this.table.forRoute(found, method, [pattern]);
   }
 
-  /** The refusal of a request that no token could make allowed. */
+  /** Returns the refusal of a request that is refused with any token. */
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });
     return governing.kind === "unmapped" && this.needsRule ? refuse("route_unmapped") : undefined;
   }
 
-  /** Whether a path without a rule is refused. */
+  /** Returns whether a path without a rule is refused. */
   get needsRule(): boolean {
     return this.unmapped === "refused";
   }
 
-  /** Whether a request without a rule passes only because the server is report-only. */
+  /** Returns whether a request without a rule passes only because the server is report-only. */
   isReported({ kind }: Pick<Governing, "kind">): boolean {
     return kind === "unmapped" && this.unmapped === "reported";
   }
@@ -90,7 +90,7 @@ export class Policy {
     return explainDecision(query, this.decideFor(caller, { ...rest, target: path }));
   }
 
-  /** A hypothetical caller. */
+  /** Creates a hypothetical caller. */
   callerWith(scopes: readonly string[]): Principal {
     return createPrincipal({ scopes, audience: [], claims: {} }, this.rules.scopeRules);
   }

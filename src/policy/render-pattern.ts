@@ -1,8 +1,8 @@
-/** Writes patterns as text in path-to-regexp's syntax. */
+/** Renders patterns in path-to-regexp's syntax. */
 import { type Alternative, partsOf, type PatternSegment } from "./pattern.ts";
 import { type SegmentPart } from "./segment.ts";
 
-/** A text as a pattern that matches only that text. */
+/** Escapes a string, so that the pattern matches only this string. */
 export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");
 
 /** The pattern for a route whose path is a regular expression: no rule covers it. */

@@ -49,7 +49,7 @@ export type CompiledRequirement =
       readonly action: string;
     };
 
-/** The scopes that a requirement names. */
+/** Returns the scopes that a requirement names. */
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   requirement.kind === "filtered" ? [requirement.scope] : "scopes" in requirement ? requirement.scopes : [];
 

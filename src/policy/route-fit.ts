@@ -15,7 +15,7 @@ export function fitOf(route: readonly PatternSegment[], path: Path): Fit {
 }
 
 /**
- * The path as a router reads it that matches it to the route; `undefined` if no router does. Behind a
+ * Returns the path as read by a router that matches it to the route; `undefined` if no router does. After a
  * trailing slash, Fastify matches an empty parameter or wildcard.
  */
 export function readAt(route: readonly PatternSegment[], path: Path): Path | undefined {
@@ -45,7 +45,7 @@ function fitOfSegment(segment: PatternSegment, text: string): Fit {
   return spelling && (spelling === "exact" ? "exact" : "loose");
 }
 
-/** A route's pattern in the syntax of path-to-regexp 8 or of earlier versions; `undefined` for any other. */
+/** Parses a route's pattern, in the syntax of any version of path-to-regexp; `undefined` if that fails. */
 export function parseRoutePattern(source: string): Pattern | undefined {
   const current = parsePattern(source);
   const pattern = isPattern(current) ? current : parsePattern(modernize(source));

@@ -55,7 +55,7 @@ function parseOperationKey(
   return undefined;
 }
 
-/** Why no request has a method, and what to write instead. */
+/** Returns why no request has a method, and what to write instead. */
 export function findMethodMistake(
   method: string,
   source: string,

@@ -8,8 +8,8 @@ import { type Enforcement } from "./rule.ts";
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();
 
 /**
- * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, none is checked.
- * They are only reported if every rule of the request is, and what is already reported stays so.
+ * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, it checks none.
+ * Missing scopes are only reported if all rules are report-only. A reported decision stays reported.
  * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(

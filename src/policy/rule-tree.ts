@@ -24,7 +24,7 @@ interface MixedEdge {
 
 interface WildcardEdge {
   readonly node: TreeNode;
-  /** The numbers of segments behind the wildcard of patterns, largest first. */
+  /** The numbers of segments after the wildcard of patterns, largest first. */
   lengths: readonly number[];
 }
 
@@ -54,11 +54,11 @@ export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
   parameter: (name) => leaf.parameters.get(name)?.(path) ?? "",
 });
 
-/** Whether a path ends as the pattern is written. */
+/** Returns whether a path ends as the pattern is written. */
 export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
   hasTrailingSlash(path) ? leaf.withSlash : leaf.withoutSlash;
 
-/** The match of an exact path. */
+/** Returns the match of an exact path. */
 export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
   leaf.shared ?? [matchOf(leaf, path)];
 
@@ -99,7 +99,7 @@ export class RuleTree {
     return conflict;
   }
 
-  /** The methods whose rules decide a request, in order, as far as the table has rules for them. */
+  /** Returns the methods whose rules decide a request, in order, as far as the table has rules for them. */
   methodsFor(method: string): readonly string[] {
     const known = this.#methods.get(method);
     if (known) return known;

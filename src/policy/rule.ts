@@ -46,6 +46,6 @@ export interface RuleMatch {
 /** Reads the value of one parameter from the path of a request. */
 export type ParameterReader = (path: Path) => string;
 
-/** The methods whose rules decide a request, in order: every framework runs the handler of GET for HEAD. */
+/** Returns the methods whose rules decide a request, in order. Frameworks run the GET handler for HEAD. */
 export const methodsAsked = (method: string): readonly string[] =>
   method === "HEAD" ? ["HEAD", "GET", "*"] : method === "*" ? ["*"] : [method, "*"];

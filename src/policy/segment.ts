@@ -1,36 +1,36 @@
 /** Compares one segment of a path with the text of a pattern. */
 import { attempt } from "../errors.ts";
 
-/** Text, or a parameter between two texts. */
+/** A string, or a parameter between two strings. */
 export type SegmentPart = string | { readonly type: "param" | "wildcard"; readonly name: string };
 
-/** How a segment spells a pattern's text: exactly, in other letter case, or only for routers that decode. */
+/** How a segment spells a pattern's string: exactly, in other letter case, or only if a router decodes it. */
 export type Spelling = "exact" | "case" | "decoded";
 
-/** A segment as a handler sees it. Invalid percent-encoding is kept as it is. */
+/** Returns a segment as a handler sees it. Invalid percent-encoding is kept as it is. */
 export const decodeSegment = (segment: string): string =>
   segment.includes("%") ? (attempt(() => decodeURIComponent(segment)) ?? segment) : segment;
 
 /** Folds all letters that some router compares as equal: `ſ` and the Kelvin sign need both steps. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 
-/** The loosest spelling: decoded, and in one letter case. Twice: tRPC decodes what Fastify has decoded. */
+/** Returns the loosest spelling: in one letter case, and decoded twice, as by Fastify and then by tRPC. */
 export const loosen = (segment: string): string => foldCase(decodeSegment(decodeSegment(segment)));
 
-/** How a segment spells a text that has the same loosest spelling. */
+/** Returns how a segment spells a string that has the same loosest spelling. */
 export function spellingOf(segment: string, text: string): Spelling {
   if (segment === text) return "exact";
   return foldCase(segment) === foldCase(text) ? "case" : "decoded";
 }
 
-/** How a segment spells a mixed segment's texts; `undefined` if it does not match. Linear in the segment. */
+/** Returns how a segment spells the strings of a mixed segment; `undefined` without a match. Linear time. */
 export function spellingOfMixed(segment: string, parts: readonly SegmentPart[]): Spelling | undefined {
   if (matches(segment, parts, (text) => text)) return "exact";
   if (matches(foldCase(segment), parts, foldCase)) return "case";
   return matches(loosen(segment), parts, loosen) ? "decoded" : undefined;
 }
 
-/** Each parameter matches at least one character, and as few as the text behind it allows. */
+/** Each parameter matches at least one character, and as few as the string after it allows. */
 function matches(segment: string, parts: readonly SegmentPart[], spell: (text: string) => string): boolean {
   let from = 0;
   let needed = 0;

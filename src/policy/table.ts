@@ -50,7 +50,7 @@ export class Table {
     this.#operations = operations;
   }
 
-  /** The rules of a target. If no route will be checked, an inexact path is refused. */
+  /** Returns the rules of a target. If no route will be checked, an inexact path is refused. */
   forTarget(method: string, target: string, isRouteChecked: boolean): Governing {
     const path = readPath(target);
     if (!path) return ambiguous("The target can be read in more than one way.");
@@ -89,7 +89,7 @@ export class Table {
     return { ...found, kind, matches };
   }
 
-  /** The rules of one operation, for a program that has no HTTP request. */
+  /** Returns the rules of one operation, for a program that has no HTTP request. */
   forOperation(call: Operation): Governing {
     const method = methodOf(call.text);
     // Without a name, the rule of every name must not decide. The rule of the transport decides housekeeping.
@@ -164,14 +164,14 @@ export class Table {
     return { kind, matches: [...matches, ...added.values()], isExact, path };
   }
 
-  /** The usual request: an exact path, and a route with the same pattern as its narrowest rule. */
+  /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
   #isRouteOf(found: Governing, method: string, pattern: string): boolean {
     const [route, other] = this.#alternatives(method, pattern);
     if (found.kind !== "rules" || !found.isExact || !route || other) return false;
     return route.isOwn && route.leaf === found.matches[0]?.leaf;
   }
 
-  /** The alternatives of a route; none if its pattern cannot be read, such as a regular expression. */
+  /** Returns the alternatives of a route; empty for an unreadable pattern, such as a regular expression. */
   #alternatives(method: string, pattern: string): readonly CoveredAlternative[] {
     const known = this.#routes.get(pattern)?.get(method);
     if (known) return known;

@@ -1,11 +1,11 @@
-/** Whether granted scopes satisfy a requirement, and which of them do. */
+/** Decides whether granted scopes satisfy a requirement, and which of them do. */
 import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type RuleMatch } from "./rule.ts";
 
-/** Whether the scopes of a principal satisfy every rule. */
+/** Returns whether the scopes of a principal satisfy every rule. */
 export function areSatisfied(
   matches: readonly RuleMatch[],
   principal: Principal,

@@ -14,7 +14,7 @@ export interface ReplayStore {
 
 /** The options of `inMemoryReplayStore`. */
 export interface ReplayStoreOptions {
-  /** The maximum number of ids. A full store remembers no further ids: it throws. Default: `100_000`. */
+  /** The maximum number of ids. A full store throws for further ids. Default: `100_000`. */
   readonly maxEntries?: number;
   /** The clock, in milliseconds since the epoch. Default: `Date.now`. */
   readonly now?: () => number;

@@ -25,7 +25,7 @@ export function renderChallenge(challenge: Challenge): string {
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
 }
 
-/** A quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
+/** Returns a quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
 function quote(value: string): string {
   const safe = value.replaceAll(/[^\x20-\x7e]/g, "");
   return `"${safe.replaceAll(/["\\]/g, "\\$&")}"`;

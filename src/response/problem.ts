@@ -45,7 +45,7 @@ const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
   audience: "The access token is meant for another service.",
 };
 
-/** The fixed description of a refusal, also for `error_description` of the challenge. */
+/** Returns the fixed description of a refusal, also for `error_description` of the challenge. */
 export function describeRefusal({ reason, rejection }: Refused): string {
   return (rejection && REJECTIONS[rejection]) ?? ANSWERS[reason][2];
 }

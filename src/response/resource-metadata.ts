@@ -19,7 +19,7 @@ export function metadataUrlOf(id: string): string {
   return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;
 }
 
-/** The response with the document: public, and for every origin (RFC 9728 section 3.1). */
+/** Renders the response with the document: public, and for every origin (RFC 9728 section 3.1). */
 export const renderMetadata = ({ metadata }: Resource): Answer => ({
   status: 200,
   headers: {

@@ -32,12 +32,14 @@ const refuse = (status: number, error: string, headers: Readonly<Record<string, 
 /**
  * Creates the handler of a route that revokes the token of a form (`token=...`) with `server.revoke`. It
  * answers 200 without a body, also for a token that is not valid (RFC 7009 section 2.2); 400 for a form
- * without a token, and for the token of another user; 503 if the store does not confirm the revocation.
+ * without a token, for the token of another user, and for a token that never expires; 503 if the store does
+ * not confirm the revocation.
  *
- * The table protects it like any other route: `"POST /revoke": []`. The handler throws without `protect` in
- * front, and for a caller without a token. Fastify needs a parser for forms, such as `@fastify/formbody`.
+ * The table protects it like any other route: `"POST /revoke": []`. If its rule lets a caller without a token
+ * pass, the handler answers 401. It throws without `protect` in front. Fastify needs a parser for forms, such
+ * as `@fastify/formbody`.
  *
- * @throws TypeError for anything but a resource server
+ * @throws TypeError for anything but a resource server with the option `revocation`
  * @example
  * ```ts
  * import express from "express";
@@ -92,7 +94,7 @@ function mayRevoke(caller: Principal, principal: Principal, options: RevocationE
     : fingerprintOf(caller) === fingerprintOf(principal);
 }
 
-/** Reads the `token` of a form. Not one of two: another server could read the other one. */
+/** Reads the `token` of a form. Rejects two tokens, because another server could read the other one. */
 function readToken(form: string | Readonly<Record<string, unknown>> | undefined): string | undefined {
   if (form === undefined) return undefined;
   const tokens: readonly unknown[] =

@@ -14,12 +14,13 @@ interface FollowerRules {
 
 /** How many entries of the set are checked with each read, to delete those that have ended. */
 const SWEPT_PER_READ = 1_000;
-/** How often the whole stream is read, to delete what has ended; and up to twice as long. */
+/** The shortest wait before the whole stream is read again, to delete what has ended. */
 const TIDY_MS = 3_600_000;
-/** The shortest wait before the stream is compared again. The longest is twice as long. */
+/** The shortest wait before the stream is compared again, if entries may be missing. */
 const COMPARE_MS = 1_000;
-/** For how long only one process may restore entries. After that, another one tries. */
-const RESTORING_SECONDS = 30;
+
+/** Returns a moment after this time and before twice this time, so that processes do not act together. */
+const inMs = (ms: number): number => performance.now() + ms * (1 + Math.random());
 
 export class Follower {
   readonly revoked: RevokedSet;
@@ -56,12 +57,12 @@ export class Follower {
     this.firstRead = new Promise((resolve) => (this.#resolveFirstRead = resolve));
   }
 
-  /** The time since the last read, or since the follower was created, in milliseconds. */
+  /** Returns the time since the last read, or since the follower was created, in milliseconds. */
   sinceReadMs(): number {
     return performance.now() - this.#since;
   }
 
-  /** The time since the store answered. A long stream is read in several answers. */
+  /** Returns the time since the store answered. A long stream is read in several answers. */
   sinceAnswerMs(): number {
     return performance.now() - this.#answeredAt;
   }
@@ -125,7 +126,7 @@ export class Follower {
       this.revoked.sweep(SWEPT_PER_READ);
       this.#isReading = false;
     }
-    // What a slow read found is old already.
+    // The result of a slow read is already old.
     if (this.#timer && !this.fault && performance.now() - since > 2 * this.#rules.pollMs)
       void this.#readOnce();
   }
@@ -144,7 +145,9 @@ export class Follower {
 
   /** Reads the whole stream, and writes the entries of this process that it lacks again. */
   async #readAll(): Promise<void> {
-    this.#compareAt = Infinity;
+    // Compare again soon if this read fails: an incomplete comparison does not show what is missing.
+    const again = inMs(COMPARE_MS);
+    this.#compareAt = again;
     this.#cursor = undefined;
     const stored = this.revoked.size > 0 ? new RevokedSet(Infinity, this.#limits.now) : undefined;
     this.#stored = stored;
@@ -159,15 +162,15 @@ export class Follower {
       }
       const missing = stored ? [...this.revoked.entries()].filter((entry) => !stored.covers(entry)) : [];
       await this.#restore(missing);
+      if (missing.length === 0 && this.#compareAt === again) this.#compareAt = inMs(TIDY_MS);
       // The last entry stays: the next read begins with it.
       const kept = firstKept ?? this.#cursor;
       if (kept !== undefined && kept !== first) await this.#stream.trim(kept);
     } catch (error) {
-      // A store that can be read is followed, although it takes no entries, as a replica.
+      // A store that can only be read, such as a replica, is still followed.
       if (!(error instanceof WriteError)) throw error;
     } finally {
       this.#stored = undefined;
-      this.#compareAt = Math.min(this.#compareAt, performance.now() + TIDY_MS * (1 + Math.random()));
     }
   }
 
@@ -175,17 +178,9 @@ export class Follower {
     if (missing.length > 0 && !this.#isLossReported)
       this.#rules.report({ type: "lost", entries: missing.length });
     this.#isLossReported = missing.length > 0;
-    if (missing.length === 0) return;
-    // Compares until nothing is missing: another process may be writing the same entries.
-    this.#compareAt = performance.now() + COMPARE_MS * (1 + Math.random());
-    if (!(await this.#stream.lock(RESTORING_SECONDS))) return;
-    try {
-      await this.#stream.append(missing);
-    } finally {
-      // If this fails, the lock expires.
-      await this.#stream.unlock().catch(() => undefined);
-    }
-    this.#rules.report({ type: "restored", entries: missing.length });
+    // If another process is writing them, the next comparison shows whether any is left.
+    if (missing.length > 0 && (await this.#stream.restore(missing)))
+      this.#rules.report({ type: "restored", entries: missing.length });
   }
 
   #apply(batch: readonly StreamEntry[]): void {

@@ -1,17 +1,17 @@
-/** The clock of Redis, and how far that of this process differs from it. */
+/** Reads the clock of Redis, and compares it with the clock of this process. */
 import { type RevocationEvent } from "./events.ts";
 import { type RevocationStream } from "./stream.ts";
 
-/** How often the clock of Redis is read, and from what difference on it is reported. */
+/** How often the clock of Redis is read, and the smallest difference that is reported. */
 const READ_EVERY_MS = 60_000;
 const SKEW_SECONDS = 5;
 
 export class RedisClock {
-  /** What to add to `performance.now()`, which nobody sets. */
+  /** The offset from `performance.now()`, which cannot be set. */
   #offsetMs = 0;
   #readAt = -Infinity;
 
-  /** The time of Redis, in milliseconds since the epoch; 0 before it was read. */
+  /** Returns the time of Redis, in milliseconds since the epoch; 0 before it was read. */
   now(): number {
     return this.#readAt < 0 ? 0 : performance.now() + this.#offsetMs;
   }

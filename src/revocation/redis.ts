@@ -16,11 +16,11 @@ export interface RedisRevocationOptions extends RevocationLimits {
    */
   readonly staleSeconds?: number;
   /**
-   * What happens after `staleSeconds`: `"refuse"` answers requests with a token with 503. `"accept"` goes on
-   * with the known revocations, so newly revoked tokens are accepted. Default: `"refuse"`.
+   * What happens after `staleSeconds`: `"refuse"` answers requests with a token with 503. `"accept"`
+   * continues with the known revocations, so newly revoked tokens are accepted. Default: `"refuse"`.
    */
   readonly whenDown?: "refuse" | "accept";
-  /** How often Redis is asked for new revocations, in milliseconds. Default: `200`. */
+  /** How often new revocations are read from Redis, in milliseconds. Default: `200`. */
   readonly pollMs?: number;
   /** Receives events of the store. Default: events that need attention become process warnings. */
   readonly onEvent?: (event: RevocationEvent) => void;
@@ -64,6 +64,7 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
   let isStale = false;
 
   const isCurrent = () => follower.sinceReadMs() < staleMs;
+  const isServing = () => (isCurrent() ? follower.readAt !== undefined : whenDown === "accept");
   const lateMs = LATE_MS + 2 * pollMs;
   const watch = setInterval(() => {
     follower.checkLateness(lateMs);
@@ -77,7 +78,7 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
   return {
     keepSeconds: limits.keepSeconds,
     isRevoked(principal) {
-      if (isCurrent() ? follower.readAt : whenDown === "accept") return revoked.isRevoked(principal);
+      if (isServing()) return revoked.isRevoked(principal);
       if (isCurrent()) return follower.firstRead.then(() => revoked.isRevoked(principal));
       throw new Error("The revocation store could not be read for `staleSeconds`.", {
         cause: follower.fault,
@@ -94,7 +95,7 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
             new Error(`The revocation store was not read within ${staleMs} ms. ${why}`, { cause: fault }),
           );
         };
-        // Not unreferenced: where nothing else is going on, the process would end without a word.
+        // Not unreferenced: without other work, the process would end without an error.
         const timer = setTimeout(fail, staleMs);
         void follower.firstRead.then(() => {
           clearTimeout(timer);
@@ -103,10 +104,9 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
       }),
     status() {
       const { fault: cause, readAt } = follower;
-      const isServing = readAt ? isCurrent() || whenDown === "accept" : !isCurrent() && whenDown === "accept";
       const isLate = cause !== undefined || !isCurrent() || follower.sinceAnswerMs() > lateMs;
       return {
-        state: !isServing ? "unavailable" : isLate ? "degraded" : "ok",
+        state: !isServing() ? "unavailable" : isLate ? "degraded" : "ok",
         entries: revoked.size,
         ...(readAt && { readAt }),
         ...(cause !== undefined && { cause }),

@@ -91,7 +91,7 @@ export class RevokedSet {
     ids.set(id, old === undefined ? keptOf(before, until) : longer(old, before, until));
   }
 
-  /** Whether the set already revokes everything that an entry revokes, for as long. */
+  /** Returns whether the set already revokes everything that an entry revokes, for as long. */
   covers({ kind, id, issuer, before, until }: RevokedEntry): boolean {
     const old = this.#byIssuer.get(issuer)?.get(kind)?.get(id);
     if (old === undefined) return false;

@@ -56,7 +56,7 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
  * The signature of an event proves who sent it, so the route can be `"public"`. Fastify needs a parser for
  * the content type `application/secevent+jwt` that returns the body as a string.
  *
- * @throws TypeError for anything but a resource server
+ * @throws TypeError for anything but a resource server with the option `revocation`
  * @throws ConfigurationError for wrong options
  * @example
  * ```ts
@@ -137,5 +137,5 @@ export function securityEvents(
 /** When the event happened. Not after it was signed: such a time would refuse tokens of the future. */
 function timeOf(time: unknown, iat: unknown): number {
   const latest = Math.min(Number(iat), Date.now() / 1000);
-  return typeof time === "number" ? Math.min(time, latest) : latest;
+  return Math.max(0, typeof time === "number" ? Math.min(time, latest) : latest);
 }

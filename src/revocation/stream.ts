@@ -12,6 +12,9 @@ export interface StreamEntry {
 /** How many entries one command reads or writes: about one megabyte. */
 const BATCH = 10_000;
 
+/** For how long only one process may restore entries. After that, another one tries. */
+const RESTORING_SECONDS = "30";
+
 /** Redis did not execute a command that writes: it may be a replica, or out of memory. */
 export class WriteError extends Error {}
 
@@ -50,14 +53,18 @@ export class RevocationStream {
       await Promise.all(entries.slice(start, start + BATCH).map(write));
   }
 
-  /** Whether this process may restore lost entries. Only one process at a time may do this. */
-  async lock(seconds: number): Promise<boolean> {
-    return String(await this.#write("SET", this.#lock, "1", "NX", "EX", String(seconds))) === "OK";
-  }
-
-  /** Lets another process restore entries. */
-  async unlock(): Promise<void> {
-    await this.#send("DEL", this.#lock);
+  /** Appends entries that were lost, unless another process is doing this. Returns whether it did. */
+  async restore(entries: readonly RevokedEntry[]): Promise<boolean> {
+    const locked = await this.#write("SET", this.#lock, "1", "NX", "EX", RESTORING_SECONDS);
+    // A client may return buffers.
+    if (String(locked) !== "OK") return false;
+    try {
+      await this.append(entries);
+    } finally {
+      // If this fails, the lock expires.
+      await this.#send("DEL", this.#lock).catch(() => undefined);
+    }
+    return true;
   }
 
   async #write(command: string, ...values: readonly string[]): Promise<unknown> {
@@ -83,7 +90,7 @@ function toStreamEntry([id, fields]: readonly [unknown, readonly unknown[]]): St
 /** Entries are kept for longer than needed, because the clocks of machines differ. */
 const MARGIN_MS = 3_600_000;
 
-/** Whether an entry can be deleted from the stream. An entry that cannot be read ends after `keepSeconds`. */
+/** Returns whether an entry can be deleted from the stream. An unreadable entry ends after `keepSeconds`. */
 export function hasEnded({ id, entry }: StreamEntry, keepSeconds: number, redisNowMs: number): boolean {
   const endMs = entry ? entry.until * 1000 : Number.parseInt(id, 10) + keepSeconds * 1000;
   return endMs + MARGIN_MS < redisNowMs;

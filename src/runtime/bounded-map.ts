@@ -48,7 +48,7 @@ export class BoundedMap<Key, Value> {
     return this.#entries.size;
   }
 
-  /** The total weight of all entries. */
+  /** Returns the total weight of all entries. */
   get weight(): number {
     return this.#weight;
   }
@@ -90,7 +90,7 @@ export class BoundedMap<Key, Value> {
     this.#weight -= own + this.#added(shared);
   }
 
-  /** The weight that a shared part adds: 0 if another entry has it. */
+  /** Returns the weight that a shared part adds: 0 if another entry has it. */
   #added(shared: SharedPart | undefined): number {
     return shared && !this.#holders.has(shared) ? shared.weight : 0;
   }

@@ -29,7 +29,7 @@ function countColons(json: Buffer): number {
   return colons;
 }
 
-/** The position of the quote that ends a string. */
+/** Returns the position of the quote that ends a string. */
 function endOfString(json: Buffer, from: number): number {
   const { length } = json;
   let [start, index] = [from, from];

@@ -1,4 +1,4 @@
-/** A client may send a token in a path, percent-encoded or not, or in a claim. */
+/** Replaces tokens, which a client may send in a path, percent-encoded or not, or in a claim. */
 export const withoutTokens = (text: string): string =>
   text.replace(/[\w.~%-]{20,}/g, (word) => (TOKEN.test(decode(decode(decode(word)))) ? "[token]" : word));
 
@@ -8,7 +8,7 @@ const TOKEN = /(?:^|[^\w-])eyJ|^[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}$/;
 const decode = (word: string): string =>
   word.replace(/%([0-7][\da-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));
 
-/** A string for a log: control characters, such as line breaks that would begin another entry, become `?`. */
+/** Replaces control characters by `?`: in a log, a line break would begin another entry. */
 export const printable = (text: string): string => text.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, "?");
 
 /** DEL, C1 control characters, and characters that change the direction of text. JSON escapes C0 itself. */
@@ -19,6 +19,6 @@ export const isHidden = (text: unknown): boolean => typeof text === "string" && 
 /** Escapes these characters, as JSON and YAML do in double quotes: `\u202e`. */
 export const escapeHidden = (text: string): string => text.replace(HIDDEN, escapeUnits);
 
-/** The escape of each UTF-16 unit. */
+/** Returns the escape of each UTF-16 unit. */
 export const escapeUnits = (text: string): string =>
   text.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -12,8 +12,8 @@ export interface HasScopesOptions {
 }
 
 /**
- * Whether granted scopes cover a required scope, all of an array, or any of `{ anyOf }`, by the rules of the
- * scope table. For code that checks scopes itself: it verifies no token and fills in no `<parameter>`.
+ * Returns whether granted scopes cover a required scope, all of an array, or any of `{ anyOf }`, by the rules
+ * of the scope table. For code that checks scopes itself: it verifies no token and fills in no `<parameter>`.
  *
  * @throws ConfigurationError if no token can be granted a required scope, or if the options are invalid
  * @example

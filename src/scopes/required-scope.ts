@@ -92,7 +92,7 @@ export function bindScope(scope: RequiredScope, parameter: (name: string) => str
   return { text: isGrantable ? shown.join(":") : scope.text, covering: coveringOf(parts) };
 }
 
-/** Whether granted scopes cover a required scope in one request. */
+/** Returns whether granted scopes cover a required scope in one request. */
 export const isCovered = (
   scope: RequiredScope,
   parameter: (name: string) => string,

@@ -28,7 +28,7 @@ export function resolveScopeRules(
   return { adminScope, implied };
 }
 
-/** Why no token can be granted a scope. */
+/** Returns why no token can be granted a scope. */
 export function findScopeMistake(
   scope: string,
 ): { readonly message: string; readonly hint: string } | undefined {

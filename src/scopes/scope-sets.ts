@@ -44,7 +44,7 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   return set;
 }
 
-/** Whether an array that `scopeSetOf` returned grants the admin scope. */
+/** Returns whether an array that `scopeSetOf` returned grants the admin scope. */
 export const isAdmin = (scopes: readonly string[]): boolean =>
   setsByScopes.get(scopes)?.granted.isAdmin ?? false;
 

@@ -45,7 +45,7 @@ function structureOf(parts: readonly string[]): Structure | undefined {
     : { resource, id: second, action: third };
 }
 
-/** Whether a string can be one part of a granted scope. An id with a colon would be read as several parts. */
+/** Returns whether a string can be one part of a granted scope. An id with a colon would be several parts. */
 export const isScopePart = (value: string): boolean => isScopeToken(value) && !value.includes(":");
 
 /** A scope that covers a required scope, and how. */
@@ -84,17 +84,17 @@ export class GrantedScopes {
     if (rules.implied.size > 0) for (const scope of granted) this.#addImplied(scope);
   }
 
-  /** How many scopes count as granted. */
+  /** Returns how many scopes count as granted. */
   get count(): number {
     return this.#grants.size;
   }
 
-  /** Whether the admin scope is granted. */
+  /** Returns whether the admin scope is granted. */
   get isAdmin(): boolean {
     return this.#admin !== undefined;
   }
 
-  /** Whether a grant covers a required scope, given as the scopes that cover it. */
+  /** Returns whether a grant covers a required scope, given as the scopes that cover it. */
   covers(covering: readonly Covering[]): boolean {
     return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));
   }

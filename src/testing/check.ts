@@ -22,7 +22,7 @@ export interface TestRequest {
  *
  * With `{ scopes }`, only the scope table decides: the server can have any keys, and `isRevoked` and
  * `onDecision` are not called. With `issuer.caller({ scopes })` or `{ token }`, the server verifies the
- * token. The path is not normalized, and nothing that a framework does before the guard counts.
+ * token. The path is not normalized, and what a framework does before the guard has no effect.
  *
  * @throws ConfigurationError for an invalid route, an unknown option, and scopes that grant nothing
  * @throws Error for scopes on a path without a rule, and if the server rejects a valid token of a test issuer

@@ -23,7 +23,7 @@ export class KeyRing {
     return this.#keys[0];
   }
 
-  /** A key that no server knows. */
+  /** Returns a key that no server knows. */
   get foreign(): TestKey {
     return (this.#foreign ??= createTestKey(this.#algorithm, undefined));
   }

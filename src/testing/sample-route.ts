@@ -49,7 +49,7 @@ export function requireParams(call: string, params: SampleParams, rules: Iterabl
   }
 }
 
-/** The arguments of an operation that its scopes name. */
+/** Returns the arguments of an operation that its scopes name. */
 const templatesOf = ({ requirement }: Rule): readonly string[] =>
   Array.from(JSON.stringify(requirement).matchAll(/<([^<>"]+)>/g), ([, name = ""]) => name);
 

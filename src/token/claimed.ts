@@ -2,7 +2,7 @@ import { printable } from "../runtime/printable.ts";
 import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
- * What a rejected token claims. Nothing of it is verified: anyone can write it. Each value is cut to 200
+ * What a rejected token claims. Nothing is verified: anyone can write such a token. Each value is cut to 200
  * characters, and control characters are replaced by `?`.
  */
 export interface ClaimedToken {

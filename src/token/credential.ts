@@ -27,11 +27,11 @@ const TOO_LARGE: Credential = { kind: "too_large" };
 
 /** RFC 6750 section 2.1, with the scheme in any case (RFC 9110 section 11.1). */
 const BEARER = "bearer ";
-/** A token in the syntax of the `Authorization` header. */
+/** Returns a token in the syntax of the `Authorization` header. */
 export const authorizationOf = (token: string): string => BEARER + token;
 
 const TOKEN = /^[\w\-.~+/]+=*$/;
-/** Whether a token has the syntax of RFC 6750 section 2.1. */
+/** Returns whether a token has the syntax of RFC 6750 section 2.1. */
 export const hasTokenSyntax = (token: string): boolean => TOKEN.test(token);
 
 /** Credentials of another scheme (RFC 9110 section 11.4): a scheme, and something after it. */
@@ -86,7 +86,7 @@ function readField(field: string, maxTokenBytes: number): Credential {
   const isBearer = field.slice(0, BEARER.length).toLowerCase() === BEARER;
   if (!isBearer) {
     if (OTHER_SCHEME.test(field)) return MISSING;
-    // Not of the whole field, which may have megabytes.
+    // Short fields only: the whole field may have megabytes.
     return field.length < BEARER.length && field.toLowerCase() === BEARER.trimEnd() ? NO_TOKEN : NO_SCHEME;
   }
   if (field.length - BEARER.length > maxTokenBytes) return TOO_LARGE;

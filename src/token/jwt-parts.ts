@@ -27,7 +27,7 @@ export interface RejectedJwt {
 /** The parts of a token, or why it is rejected before any key is used. */
 export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedJwt;
 
-/** Tokens of one key share a header, so headers are cached: few and short ones, as attackers send many. */
+/** Tokens of one key share a header, so headers are cached. Attackers send many, so the cache is small. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
 const headers = new BoundedMap<string, JoseHeader>(MAX_HEADERS);

@@ -30,9 +30,9 @@ export type OpaqueVerification =
 
 /** The settings of the server that verifies the token. */
 export interface OpaqueContext {
-  /** The claims of the user and of the session, as in JWTs. */
+  /** The claim of the user, as in JWTs. */
   readonly userIdClaim: ClaimPath;
-  /** The claim of the session. */
+  /** The claim of the session, as in JWTs. */
   readonly sessionIdClaim: ClaimPath;
   /** The clock of the server, in milliseconds. */
   readonly now: () => number;
@@ -48,7 +48,7 @@ export interface OpaqueTokens {
   readonly tokenKind: TokenKind;
   /** The claim with the scopes. */
   readonly scopesClaim: ClaimPath;
-  /** Whether a token is of this kind, by its characters alone. The first kind that matches verifies it. */
+  /** Returns whether a token is of this kind, by its characters. The first matching kind verifies it. */
   matches(token: string): boolean;
   /** Verifies a token. If it is rejected, no other kind is tried. */
   verify(token: string, context: OpaqueContext): Pending<OpaqueVerification>;
@@ -111,14 +111,14 @@ function createReader(rules: PrincipalRules): Reader {
   };
 }
 
-/** The rules for reading the claims of a kind. */
+/** Returns the rules for reading the claims of a kind. */
 const principalRulesOf = (
   { scopesClaim, tokenKind }: OpaqueTokens,
   { userIdClaim, sessionIdClaim }: OpaqueContext,
   scopeRules: ScopeRules,
 ): PrincipalRules => ({
   scopeSources: [{ claim: scopesClaim }],
-  // The claims of an API key are made here.
+  // This package creates the claims of an API key.
   userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
   sessionIdClaim,
   scopeRules,

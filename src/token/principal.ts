@@ -40,7 +40,7 @@ export interface Principal {
   readonly claims: Readonly<Record<string, unknown>>;
   /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
   has(scope: string): boolean;
-  /** The ids with `resource:<id>:action` granted, or `"all"`, to filter the result of a `filtered` route. */
+  /** Returns the ids with `resource:<id>:action` granted, or `"all"`. A `filtered` route filters by them. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
@@ -113,13 +113,13 @@ export function createPrincipal(
   });
 }
 
-/** The same principal with further scopes. */
+/** Returns the same principal with further scopes. */
 export function withScopes(principal: Principal, scopes: readonly string[], rules: ScopeRules): Principal {
   const all = scopeSetOf([...new Set([...principal.scopes, ...scopes])], rules);
   return Object.freeze({ ...principal, has: all.has, resourceIds: all.resourceIds, scopes: all.scopes });
 }
 
-/** The same string for one user of one issuer, or, without a user id, for equal claims. */
+/** Returns the same string for one user of one issuer, or, without a user id, for equal claims. */
 export const callerKey = (caller: Principal | undefined): string =>
   caller ? JSON.stringify([caller.issuer, caller.userId ?? caller.claims]) : "";
 

@@ -38,8 +38,8 @@ export interface RevocationStatus {
 /** A store of revocations, for the option `revocation` of a server. */
 export interface RevocationStore {
   /**
-   * Whether a principal is revoked. It is called for every request with an accepted token, so it should not
-   * need a promise. If it throws or rejects, the request gets 503.
+   * Returns whether a principal is revoked. It is called for every request with an accepted token, so it
+   * should not need a promise. If it throws or rejects, the request gets 503.
    */
   isRevoked(principal: Principal): Pending<boolean>;
   /** Adds entries. Resolves when every process that shares the store can read them. */

@@ -54,6 +54,6 @@ function invalid(claim: ClaimPath, isList: boolean): ReadScopes {
   return { kind: "invalid", claim: name, cause };
 }
 
-/** Whether a path finds nothing because it lists several claims: `["scp", "roles"]` for `scp` and `roles`. */
+/** Returns whether a path finds nothing because it is a list of claims, such as `["scp", "roles"]`. */
 const isListOfClaims = (claims: Readonly<Record<string, unknown>>, path: ClaimPath): boolean =>
   typeof path !== "string" && path.length > 1 && path.every((name) => Object.hasOwn(claims, name));

@@ -68,12 +68,12 @@ export class TokenCache<Value> {
     this.#weightOf = weightOf;
   }
 
-  /** The number of entries. */
+  /** Returns the number of entries. */
   get entries(): number {
     return this.#entries.size;
   }
 
-  /** The estimated memory of all entries, in bytes. */
+  /** Returns the estimated memory of all entries, in bytes. */
   get bytes(): number {
     return this.#entries.weight;
   }
@@ -105,7 +105,7 @@ export class TokenCache<Value> {
     publish(CACHE_CHANNEL, { type, entries, bytes, ...durationMs } satisfies CacheEvent);
   }
 
-  /** Deletes old entries. The map lists entries by age: a token that is set again moves to the end. */
+  /** Deletes old entries. The map orders entries by age: a token that is set again moves to the end. */
   #sweep(now: number): void {
     if (now < this.#nextSweep) return;
     const swept = this.#entries.deleteOldest(({ since }) => now >= since + this.#maxAgeMs, MAX_SWEPT);

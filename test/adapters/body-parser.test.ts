@@ -100,7 +100,7 @@ describe.each([
     ]);
   });
 
-  it("does not warn about requests without a body, or about a parser behind protect", async () => {
+  it("does not warn about requests without a body, or about a parser after protect", async () => {
     const parsed = new Koa().use(bodyParser()).use(forKoa.protect(server)).use(answer);
     const behind = new Koa().use(forKoa.protect(server)).use(bodyParser()).use(answer);
     expect(await warningsOf(listenerOf(parsed), {})).toEqual([]);

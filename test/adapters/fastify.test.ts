@@ -124,7 +124,7 @@ describe.each([
     expect(await statusOf("/agents/root", ["root:read", "agents:root:read"])).toBe(200);
   });
 
-  it("decides by the path alone where the route has a wildcard behind text", async () => {
+  it("decides by the path alone where the route has a wildcard after text", async () => {
     const app = create();
     app.register(
       protect(

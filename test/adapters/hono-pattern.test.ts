@@ -99,7 +99,7 @@ describe("a path that no pattern can express", () => {
     "/a/:x{a/b}",
     "/a/:x{",
     "a",
-  ])("has no pattern that a rule could cover: %s", (route) => {
+  ])("returns no pattern that a rule could cover: %s", (route) => {
     expect(parseRoutePattern(toPattern(route))).toBeUndefined();
   });
 });

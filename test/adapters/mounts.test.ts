@@ -250,7 +250,7 @@ describe.each([
 });
 
 describe("a mount with an optional group", () => {
-  it("counts as each of its alternatives", async () => {
+  it("matches each of its alternatives", async () => {
     const router = express5.Router().get("/reports", (_request, response) => void response.end("ran"));
     const get = await start(
       express5()

@@ -162,7 +162,7 @@ describe.each([
     expect(io.engine.clientsCount).toBe(0);
   });
 
-  it("cannot connect without the scope, or with an expired token", async () => {
+  it("receives an error without the scope, or with an expired token", async () => {
     const { port } = await start();
     expect(
       await outcomeOf(open(port, { ...transports, ...headers(await tokenFor("ada", "other:read")) })),
@@ -171,7 +171,7 @@ describe.each([
     expect(await outcomeOf(open(port, { ...transports, ...headers(expired) }))).toBe(statusOf(401));
   });
 
-  it("cannot connect with a token in `auth` unless tokenInAuth is set", async () => {
+  it("receives an error with a token in `auth` unless tokenInAuth is set", async () => {
     const { port } = await start();
     const auth = { token: await tokenFor("ada", "chat:read") };
     expect(await outcomeOf(open(port, { ...transports, auth }))).toBe(statusOf(401));
@@ -331,7 +331,7 @@ describe("a namespace", () => {
 describe("tokenInAuth", () => {
   const withAuth = (token: unknown): Connecting => ({ ...WEBSOCKET, auth: { token } });
 
-  it("takes the token of a WebSocket from `auth` for each namespace", async () => {
+  it("reads the token of a WebSocket from `auth` for each namespace", async () => {
     const { port } = await start({}, { tokenInAuth: true });
     const token = await tokenFor("ada", "chat:read", "admin:read");
     expect(await outcomeOf(open(port, withAuth(token)))).toBe("hello ada");
@@ -493,7 +493,7 @@ describe("protect of Socket.IO", () => {
     });
   });
 
-  it("survives a client that disconnects while its upgrade is checked", async () => {
+  it("keeps running if a client disconnects while its upgrade is checked", async () => {
     let ask!: () => void;
     const asked = new Promise<void>((resolve) => (ask = resolve));
     let answer!: (isRevoked: boolean) => void;

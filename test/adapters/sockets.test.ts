@@ -1,4 +1,4 @@
-/** WebSocket libraries, set up as docs/sockets-and-streams.md shows. */
+/** WebSocket libraries, set up as docs/guides/sockets.md shows. */
 import { once } from "node:events";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
 import { createRequire } from "node:module";
@@ -129,7 +129,7 @@ describe("express-ws", () => {
     expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
   });
 
-  it("without guardUpgrades, opens connections of anonymous clients and then closes them", async () => {
+  it("opens connections of anonymous clients without guardUpgrades, and then closes them", async () => {
     const app = express();
     const http = createHttp(app);
     const { app: withSockets } = expressWs(app, http);

@@ -106,7 +106,7 @@ describe("apiKeys, for a changed key", () => {
     expect(asked).toEqual([]);
   });
 
-  it("rejects any characters behind the prefix without a look-up", async () => {
+  it("rejects any characters after the prefix without a look-up", async () => {
     const { asked, server } = createAsked();
     const texts = fc.oneof(
       fc.string({ unit: "binary", maxLength: 80 }),

@@ -14,8 +14,7 @@ import { lstatSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { createClient } from "redis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it } from "vitest";
 import {
   apiKeyFile,
   apiKeys,
@@ -24,7 +23,7 @@ import {
   inMemoryApiKeys,
   redisApiKeys,
 } from "scopegate/api-keys";
-import { REDIS_URL } from "../support/redis.ts";
+import { REDIS_URL, useRedisClients } from "../support/redis.ts";
 import { createServer, verdictOf } from "../support/resource-servers.ts";
 import { until } from "../support/until.ts";
 
@@ -177,7 +176,7 @@ describe("apiKeyFile", () => {
     expect(text).not.toContain(key.slice(-20));
   });
 
-  it("sees what another process has written, with the next call", async () => {
+  it("reads what another process has written, with the next call", async () => {
     const path = newPath();
     const [one, other] = [apiKeyFile(path), apiKeyFile(path)];
     const { record } = make();
@@ -305,19 +304,7 @@ describe("apiKeyFile", () => {
 });
 
 describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
-  const prefix = `scopegate-test:${randomUUID()}:`;
-  const url = REDIS_URL ?? "redis://127.0.0.1";
-  const clients = { ioredis: new Redis(url, { lazyConnect: true }), redis: createClient({ url }) };
-  beforeAll(async () => {
-    await clients.ioredis.connect();
-    await clients.redis.connect();
-  });
-  afterAll(async () => {
-    const keys = await clients.ioredis.keys(`${prefix}*`);
-    if (keys.length > 0) await clients.ioredis.del(...keys);
-    await clients.ioredis.quit();
-    await clients.redis.close();
-  });
+  const { prefix, clients } = useRedisClients();
   const newPrefix = () => `${prefix}${randomUUID()}:`;
 
   describeStore("with ioredis", () => redisApiKeys(clients.ioredis, { prefix: newPrefix() }));

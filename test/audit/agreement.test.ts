@@ -36,7 +36,7 @@ const auditOf = (server: ResourceServer, routes: readonly Entry[]) =>
 const rulesOf = ({ rules }: Decision): readonly string[] => rules.map(({ key }) => key);
 
 describe("the routes of an audit", () => {
-  it("have the rule that the server adds when the framework reports the route", async () => {
+  it("show the rule that the server adds when the framework reports the route", async () => {
     let [mapped, unmapped] = [0, 0];
     await fc.assert(
       fc.asyncProperty(cases, async ({ table, routes }) => {

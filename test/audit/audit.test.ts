@@ -129,7 +129,7 @@ describe("a route without a rule", () => {
     expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
   });
 
-  it("is reported with the effect on its requests", () => {
+  it("causes an error with the effect on its requests", () => {
     expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
       "every request for it is refused",
     );
@@ -144,7 +144,7 @@ describe("a route without a rule", () => {
     ["GET /files/*path", '"GET /files/*path": ["resource:action"]'],
     ["GET /a{/:b}", '"GET /a{/:b}": ["resource:action"]'],
     ['GET /:"a b"', String.raw`"GET /:\"a b\"": ["resource:<a b>:action"]`],
-  ])("is reported with the line to add for %s", (key, line) => {
+  ])("causes an error with the line to add for %s", (key, line) => {
     expect(
       auditRoutes(
         compiledOf({}),
@@ -154,7 +154,7 @@ describe("a route without a rule", () => {
     ).toBe(`Add to scopeMappings: ${line}`);
   });
 
-  it("is covered after the suggested line was added", () => {
+  it("causes no error after the suggested line was added", () => {
     for (const key of ["GET /reports", "* /teams/:team_id/runs/:run_id", "GET /files/*path", "GET /a{/:b}"]) {
       const { hint } = onlyFinding(audit({}, [key]), "route_unmapped");
       const table = JSON.parse(`{${hint.replace("Add to scopeMappings: ", "")}}`) as ScopeMappings;
@@ -167,7 +167,7 @@ describe("a route without a rule", () => {
     ["/files/*path", ["GET /files/:name"]],
     ["/a{/:b}", ["GET /a"]],
     ["/a{/:b}", ["GET /a", "GET /a/x"]],
-  ])("is reported as partly mapped if rules cover some of its paths: %s", (pattern, keys) => {
+  ])("counts as partly mapped if rules cover some of its paths: %s", (pattern, keys) => {
     const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
     const finding = onlyFinding(report, "route_partly_mapped");
     expect(report.ok).toBe(false);
@@ -176,7 +176,7 @@ describe("a route without a rule", () => {
     expect(report.findings).toHaveLength(1);
   });
 
-  it("is reported as partly mapped if rules cover some of its methods", () => {
+  it("counts as partly mapped if rules cover some of its methods", () => {
     expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
       "error route_partly_mapped * /any",
     ]);
@@ -191,19 +191,19 @@ describe("a route without a rule", () => {
     expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
   });
 
-  it("is not reported if the rule is written in another letter case, which is the same route", () => {
+  it("causes no error if the rule is written in another letter case, which is the same route", () => {
     const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
     expect(report).toMatchObject({ ok: true, findings: [] });
     expect(report.routes[0]?.rule?.key).toBe("GET /Agents/:id");
   });
 
-  it("is not reported if each of its alternatives has its own rule", () => {
+  it("causes no error if each of its alternatives has its own rule", () => {
     const report = audit({ "GET /a": [], "GET /a/:b": ["a:read"] }, ["GET /a{/:b}"]);
     expect(report).toMatchObject({ ok: true, findings: [] });
     expect(decided(report)).toEqual([["GET /a{/:b}", "GET /a/:b", ["GET /a"]]]);
   });
 
-  it("is reported with at most five rules for its parts", () => {
+  it("causes an error with at most five rules for its parts", () => {
     const table = Object.fromEntries(
       ["a", "b", "c", "d", "e", "f", "g"].map((name) => [`GET /x/${name}`, []]),
     );
@@ -256,7 +256,7 @@ describe("a route that cannot be read", () => {
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
     ["GET", "RegExp /x/", "list the paths that it serves instead: server.audit([...routesOf(app)"],
-  ])("is reported with the correct pattern: %s %s", (method, pattern, hint) => {
+  ])("causes an error with the correct pattern: %s %s", (method, pattern, hint) => {
     const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
     expect(findings[0]?.hint).toContain(hint);
   });
@@ -344,7 +344,7 @@ describe("a rule that no route reaches", () => {
     ["OPTIONS /a", "POST /a"],
     // Express and Koa read the two as one.
     ["GET /A", "GET /a"],
-  ])("is not reported for %s if %s is a route", (key, route) => {
+  ])("causes no finding for %s if %s is a route", (key, route) => {
     expect(
       found({ [key]: [], "* /{*path}": [] }, [route]).filter((one) => one.includes("unreached")),
     ).toEqual([]);
@@ -357,7 +357,7 @@ describe("a rule that no route reaches", () => {
     ["GET /a/b", "GET /a"],
     ["OPTIONS /b", "GET /a"],
     ["* /a/:id", "GET /a"],
-  ])("is reported for %s if only %s is a route", (key, route) => {
+  ])("causes a finding for %s if only %s is a route", (key, route) => {
     expect(found({ [key]: [], "* /{*path}": [] }, [route])).toContain(`error rule_unreached ${key}`);
   });
 });
@@ -389,7 +389,7 @@ describe("a route whose rule requires less than another", () => {
       ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
       ["a method that reads", ["POST /a/:id"], { "GET /a/:x": ["a:b"] }],
       ["HEAD", ["GET /a/:id"], { "HEAD /a/:x": ["a:b"] }],
-    ])("is reported if %s has one", (_, weak, others) => {
+    ])("causes a warning if %s has one", (_, weak, others) => {
       expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
         weak.map((key) => `warning route_weaker ${key}`),
       );
@@ -431,7 +431,7 @@ describe("a route whose rule requires less than another", () => {
   });
 
   it.each(["PUT", "PATCH", "DELETE"])(
-    "is reported if %s requires less than GET of the same pattern",
+    "causes a warning if %s requires less than GET of the same pattern",
     (method) => {
       const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
       const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
@@ -442,7 +442,7 @@ describe("a route whose rule requires less than another", () => {
     },
   );
 
-  it("is not reported for POST, because a login requires less, or if reading requires less", () => {
+  it("causes no warning for POST, because a login requires less, or if reading requires less", () => {
     expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
     expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
@@ -476,7 +476,7 @@ describe("a route whose rule requires less than another", () => {
     // A HEAD request runs the handler of GET.
     ["GET /a/:id", { "HEAD /a/*path": "public", "GET /a/:id": ["a:b"] }, '"HEAD /a/:id": ["a:b"]'],
   ] as const)(
-    "is reported if an exact method has priority over the `*` of a narrower path: %s",
+    "causes a warning if an exact method has priority over the `*` of a narrower path: %s",
     (key, table, line) => {
       const report = audit(table, [key]);
       expect(onlyFinding(report, "route_weaker").hint).toContain(line);
@@ -484,7 +484,7 @@ describe("a route whose rule requires less than another", () => {
     },
   );
 
-  it("is not reported if the narrower path has a rule with that method, too", () => {
+  it("causes no warning if the narrower path has a rule with that method, too", () => {
     const table: ScopeMappings = {
       "GET /{*path}": "public",
       "* /a/*path": ["a:b"],
@@ -579,7 +579,7 @@ describe("a public rule for every path", () => {
     expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
   });
 
-  it("is accepted if the options of the audit name it", () => {
+  it("causes no error if the options of the audit name it", () => {
     const table: ScopeMappings = { "GET /{*path}": "public", "GET /api/{*path}": ["api:use"] };
     const options = { publicCatchAll: ["GET /{*path}"] };
     expect(found(table, ["GET /{*path}", "GET /api/{*path}"], { options })).toEqual([]);
@@ -590,7 +590,7 @@ describe("a public rule for every path", () => {
     ["GET /", "public"],
     ["OPTIONS /{*path}", "public"],
     ["GET /{*path}", []],
-  ] as const)("is not reported for %s, %j", (key, requirement) => {
+  ] as const)("causes no error for %s, %j", (key, requirement) => {
     expect(found({ [key]: requirement }, [key])).toEqual([]);
   });
 

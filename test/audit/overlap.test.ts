@@ -118,7 +118,7 @@ describe("covers", () => {
     ["/*path", "/a/*rest"],
     ["/a/*path/c", "/a/b/*rest/c"],
     ["/Agents/:id", "/agents/:name"],
-  ])("%s covers %s", (a, b) => {
+  ])("returns true for %s and %s", (a, b) => {
     expect(isCovering(a, b)).toBe(true);
   });
 
@@ -130,11 +130,11 @@ describe("covers", () => {
     ["/:a/*rest", "/*path"],
     ["/:id", "/a/b"],
     ["/agents", "/teams"],
-  ])("%s does not cover %s", (a, b) => {
+  ])("returns false for %s and %s", (a, b) => {
     expect(isCovering(a, b)).toBe(false);
   });
 
-  it("holds only where every sample path of the covered pattern matches the other one", () => {
+  it("returns true only if every sample path of the covered pattern matches the other one", () => {
     const small: fc.Arbitrary<Kinds> = kinds(
       ["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"],
       3,
@@ -151,7 +151,7 @@ describe("covers", () => {
     expect(covered).toBeGreaterThan(100);
   });
 
-  it("holds wherever all sample paths match, for patterns whose wildcard is at the end", () => {
+  it("returns true if all sample paths match, for patterns whose wildcard is at the end", () => {
     const small = fc
       .tuple(kinds(["a", "b", "suffix", "prefix", "parameter"], 2), fc.constantFrom<Kinds>([], ["wildcard"]))
       .map(([head, tail]) => [...head, ...tail]);

@@ -18,7 +18,7 @@ describe("an audit of an unguarded route", () => {
     const report = audit({ "GET /a": [] }, routeOf("GET", "/a"));
     expect(report).toMatchObject({ ok: false, routes: [{ pattern: "/a", unguarded }] });
     expect(report.text).toContain(
-      'error route_unguarded: `GET /a` is registered before protect.\n  Move it. If it is for everybody, write "GET /a": "public"',
+      'error route_unguarded: `GET /a` is registered before protect.\n  Move it. If anyone may call it, write "GET /a": "public"',
     );
   });
 

@@ -78,7 +78,7 @@ describe("scopegate", () => {
     const notesOf = async (path: string) => (await scopegate(["routes", "--config", path])).notes;
     expect(await notesOf("no.json")).toContain("`no.json` cannot be read.");
     expect(await notesOf(fileOf("{,}"))).toContain("is not valid JSON");
-    expect(await notesOf(fileOf("[]"))).toContain("contains no object");
+    expect(await notesOf(fileOf("[]"))).toContain("must contain a JSON object");
     expect(await notesOf(fileOf('{"GET /x":["a:b"],"GET /x":"public"}'))).toContain("one name twice");
     const wrong = await scopegate(["routes", "--config", fileOf({ scop_mappings: {}, admin_scope: 1 })]);
     expect(wrong.code).toBe(2);
@@ -103,8 +103,10 @@ describe("scopegate token", () => {
   it("prints only a token to a pipe, and how to accept it to a terminal", async () => {
     const key = keyFile();
     const args = ["token", "--scope", "agents:web:read", "--sub", "u1", "--expires", "1h", "--key", key];
+    const first = await scopegate(args);
+    expect(first.out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    expect(first.notes).toBe(`scopegate: created ${key}. It is for development only: do not commit it.\n`);
     const piped = await scopegate(args);
-    expect(piped.out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
     expect(piped.notes).toBe("");
     const { notes } = await scopegate(args, { isTerminal: true });
     const [, list = ""] = /"verification_keys": (\[.*\])/.exec(notes) ?? [];
@@ -115,10 +117,18 @@ describe("scopegate token", () => {
     const principal = await server.authenticate(piped.out.trim());
     expect(principal).toMatchObject({ userId: "u1", scopes: ["agents:web:read"], audience: [] });
     expect(principal.expiresAt).toBeGreaterThan(Date.now() / 1000 + 3500);
+    const pem = await scopegate(["token", "--public-key", "--key", key]);
+    expect(JSON.parse(list)).toEqual([pem.out.trim()]);
     const jwks = await scopegate(["token", "--jwks", "--key", key]);
     expect(jwks.out).not.toMatch(/"d"|"p"/);
     const jwksServer = createResourceServer({ keys: { jwksFile: fileOf(jwks.out) }, verifyAudience: false });
     expect((await jwksServer.authenticate(piped.out.trim())).userId).toBe("u1");
+  });
+
+  it("takes null as the value of a claim", async () => {
+    const { out } = await scopegate(["token", "--claim", "exp=null", "--key", keyFile()]);
+    const [, payload = ""] = out.split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({ exp: null });
   });
 
   it("fits the configuration, and takes claims", async () => {
@@ -268,8 +278,16 @@ describe("scopegate explain", () => {
   it.each([
     [{ aud: "another" }, "refused: token_rejected (audience)", "expected aud: agents-prod"],
     [{ exp: 1 }, "refused: token_rejected (expired)", "claims     aud exp"],
-    [{ scopes: undefined }, "refused: token_rejected (claims)", "because    scopes"],
-    [{ sub: 5 }, "refused: token_rejected (claims)", "because    sub"],
+    [
+      { scopes: undefined },
+      "refused: token_rejected (claims)",
+      "because    the claim scopes is missing or has a wrong value",
+    ],
+    [
+      { sub: 5 },
+      "refused: token_rejected (claims)",
+      "because    the claim sub is missing or has a wrong value",
+    ],
   ])("shows why a token with %j is rejected, and no value of it", async (claims, decision, because) => {
     const input = await issuer.token({
       scopes: ["agents:read"],
@@ -300,7 +318,7 @@ describe("scopegate explain", () => {
     expect(unavailable.out).toContain("keys_unavailable");
   });
 
-  it("never shows a token that was written as an argument", async () => {
+  it("hides a token that was written as an argument", async () => {
     const token = await issuer.token({ scopes: ["agents:read"] });
     for (const args of [
       ["GET", "/agents", "--token", token],
@@ -336,7 +354,7 @@ describe("scopegate audit", () => {
     },
   );
 
-  it("takes the server of a configuration, warnings, and open rules that are meant", async () => {
+  it("accepts the server of a configuration, warnings, and intended open rules", async () => {
     const args = ["audit", "--app", appOf("express.ts"), "--config"];
     const config = fileOf({
       "DELETE /agents/:agent_id": ["agents:<agent_id>:delete"],
@@ -353,7 +371,7 @@ describe("scopegate audit", () => {
     );
   });
 
-  it("says what a module must export", async () => {
+  it("explains what a module must export", async () => {
     const notesOf = async (code: string, name = "app.mjs", command = "audit") =>
       (await scopegate([command, "--app", fileOf(code, name)])).notes;
     expect(await notesOf("export const x = 1;")).toContain("exports neither");
@@ -365,7 +383,7 @@ describe("scopegate audit", () => {
     expect((await scopegate(["audit", "--app", "absent.ts"])).notes).toContain("node --import tsx");
   });
 
-  it("takes a list of routes that a module exports", async () => {
+  it("accepts an array of routes that a module exports", async () => {
     const app = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
     expect(await scopegate(["audit", "--app", app, "--config", fileOf({})])).toMatchObject({ code: 0 });
   });
@@ -597,9 +615,9 @@ describe("scopegate replay", () => {
   });
 });
 
-describe("docs/command-line.md", () => {
+describe("docs/reference/command-line.md", () => {
   it("shows the help of every command", () => {
-    const page = readFileSync("docs/command-line.md", "utf8");
+    const page = readFileSync("docs/reference/command-line.md", "utf8");
     for (const command of commands)
       expect(page).toContain(`## ${command.name}\n\n\`\`\`text\n${renderHelp(command)}\n\`\`\``);
   });
@@ -698,6 +716,16 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
       expect(notes).toMatch(/--token takes only `-`|write --token - for it/);
       expect(notes).not.toContain(token);
     }
+  });
+
+  it("reports a token that is not accepted, and revokes nothing", async () => {
+    const token = await issuer.token({ jti: "t9", exp: 1 });
+    const args = ["revoke", "--app", app(), "--token", "-"];
+    expect(await scopegate(args, { input: token })).toMatchObject({
+      code: 1,
+      out: "The token is not accepted anyway: expired.\n",
+    });
+    expect(entries()).toEqual([]);
   });
 
   it.each<readonly [readonly string[], string]>([

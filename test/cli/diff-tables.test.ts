@@ -51,7 +51,7 @@ describe("compareTables", () => {
     expect(changes(before, after)).toEqual([]);
   });
 
-  it("says added and removed for routes that were refused or are now", () => {
+  it("reports added and removed for routes that were refused or are now", () => {
     const [one, other] = [table({ "GET /x": ["a:read"] }), table({ "GET /y": ["a:read"] })];
     expect(changes(one, other)).toEqual(["added GET /y", "removed GET /x"]);
   });

@@ -46,7 +46,7 @@ describe("scopegate key create", () => {
     ]);
   });
 
-  it("says at a terminal how to accept, send and revoke the key, without repeating it", async () => {
+  it("explains at a terminal how to accept, send and revoke the key, without repeating it", async () => {
     const store = newStore();
     const { out, notes } = await scopegate(["key", "create", ...GIVEN, "--store", store], {
       isTerminal: true,
@@ -59,7 +59,7 @@ describe("scopegate key create", () => {
     expect(notes).not.toContain(out.trim().slice(-20));
   });
 
-  it("takes a prefix, several scopes and a lifetime, and reports them as JSON without the hash", async () => {
+  it("accepts a prefix, several scopes and a lifetime, and prints them as JSON without the hash", async () => {
     const store = newStore();
     const args = [...GIVEN, "--scope", "x:y", "--prefix", "acme_pat_", "--expires", "90d", "--json"];
     const { out } = await scopegate(["key", "create", ...args, "--store", store]);

@@ -146,7 +146,7 @@ describe("files", () => {
     expect(notes).toMatch(/is not valid JSON( \(line 3 column 3\))?:/);
     expect(notes).not.toContain("canary");
     expect(await notesOf("lint", fileOf(" \n"))).toContain("is empty");
-    expect(await notesOf("lint", fileOf("[1]"))).toContain("contains no object");
+    expect(await notesOf("lint", fileOf("[1]"))).toContain("must contain a JSON object");
   });
 });
 

@@ -139,6 +139,22 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     expect(load.tally.late).toEqual([]);
     expect(load.tally.wrong).toEqual([]);
   };
+  /** Every process answers 503 after the outage has begun, and works as before when it has ended. */
+  const expectOutage = async (begin: () => unknown, end: () => unknown) => {
+    load.isStoreDown = true;
+    load.isOutage = true;
+    begin();
+    await untilAll(503);
+    await end();
+    await untilAll(200);
+    // A read that had to wait may still be too old for a moment.
+    await pause(500);
+    load.isOutage = false;
+    load.isStoreDown = false;
+    await revokeSome(1);
+    await pause(1500);
+    expectNoMistake();
+  };
   /** What is revoked stays revoked, in a process that starts now as well. */
   const expectAllRevoked = async () => {
     const late = await startMember(config, `redis://127.0.0.1:${proxy.port}`);
@@ -176,17 +192,10 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     load.isStoreDown = true;
     await pause(1000);
     expectNoMistake();
-    load.isOutage = true;
-    await untilAll(503);
-    await primary?.restart();
-    await untilAll(200);
-    // A read that had to wait may still be too old for a moment.
-    await pause(500);
-    load.isOutage = false;
-    load.isStoreDown = false;
-    await revokeSome(1);
-    await pause(1500);
-    expectNoMistake();
+    await expectOutage(
+      () => undefined,
+      () => primary?.restart(),
+    );
     await expectAllRevoked();
   }, 60_000);
 
@@ -212,34 +221,17 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     primary?.process().kill("SIGCONT");
     await pause(500);
     expectNoMistake();
-    load.isOutage = true;
-    primary?.process().kill("SIGSTOP");
-    await untilAll(503);
-    primary?.process().kill("SIGCONT");
-    await untilAll(200);
-    // A read that had to wait may still be too old for a moment.
-    await pause(500);
-    load.isOutage = false;
-    load.isStoreDown = false;
-    await revokeSome(1);
-    await pause(1500);
-    expectNoMistake();
+    await expectOutage(
+      () => primary?.process().kill("SIGSTOP"),
+      () => primary?.process().kill("SIGCONT"),
+    );
   }, 60_000);
 
   it("answer 503 when the network is cut, and recover", async () => {
-    load.isStoreDown = true;
-    load.isOutage = true;
-    proxy.partition(true);
-    await untilAll(503);
-    proxy.partition(false);
-    await untilAll(200);
-    // A read that had to wait may still be too old for a moment.
-    await pause(500);
-    load.isOutage = false;
-    load.isStoreDown = false;
-    await revokeSome(1);
-    await pause(1500);
-    expectNoMistake();
+    await expectOutage(
+      () => proxy.partition(true),
+      () => proxy.partition(false),
+    );
   }, 60_000);
 
   it("write entries again that a replica did not have when it took over", async () => {

@@ -173,7 +173,7 @@ describe.each(applications)("$name without authorization", (application) => {
 });
 
 describe.each(applications)("$name that only reports", (application) => {
-  it("lets a valid token pass without its scopes and without a rule, and no other request", async () => {
+  it("allows a valid token without its scopes and without a rule, and no other request", async () => {
     const reported: unknown[] = [];
     const onDecision = (decision: Decision) => {
       if (decision.allowed && decision.reported) reported.push(decision.reported.reason);

@@ -81,7 +81,7 @@ describe.each(applications)("$name", (application) => {
     expect((await get("/signed-in", bearer(`bEARER ${await token()}`))).status).toBe(200);
   });
 
-  it("never reads a token from the query string", async () => {
+  it("reads no token from the query string", async () => {
     const path = `/agents?access_token=${await token({ scopes: ["agents:read"] })}`;
     expect((await get(path)).status).toBe(401);
   });
@@ -184,7 +184,7 @@ describe.each(applications)("$name", (application) => {
     },
   );
 
-  it("answers with a problem (RFC 9457) that repeats nothing of the request", async () => {
+  it("answers with a problem (RFC 9457) without any data of the request", async () => {
     const secret = await token({ scopes: [], leak: "canary-claim" });
     const answer = await get("/agents/canary-id", { token: secret });
     expect(answer.headers["content-type"]).toBe("application/problem+json");

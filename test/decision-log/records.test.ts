@@ -37,7 +37,7 @@ function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptio
 const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer.token({ ...claims })}`;
 
 describe("a record", () => {
-  it("has the facts of a refusal, with the scopes as the table has them", async () => {
+  it("contains the facts of a refusal, with the scopes as the table has them", async () => {
     const { ask } = start();
     const record = await ask(
       "/agents/web?full=1",
@@ -86,7 +86,7 @@ describe("a record", () => {
     expect(ids).toHaveLength(1);
   });
 
-  it("has path, parameters and claims only on request, and bounds them", async () => {
+  it("contains path, parameters and claims only if `include` names them, and limits their length", async () => {
     const authorization = await bearer({
       sub: "u",
       scopes: [],
@@ -149,7 +149,7 @@ describe("a record", () => {
     ]);
   });
 
-  it("has the rules of MCP operations, and the operations only with the path", async () => {
+  it("contains the rules of MCP operations, and the operations only with the path", async () => {
     const scopeMappings = { "POST /mcp": [], "MCP tools/call search": ["docs:read"] };
     const [{ decision }] = [
       createServer({ scopeMappings }).explain({ method: "MCP", path: "tools/call search", scopes: [] }),
@@ -170,14 +170,14 @@ describe("the subject", () => {
   const subjectOf = async (options: DecisionLogOptions) =>
     (await start(options).ask("/news", await bearer({ sub: "user-1", scopes: [] })))?.["subject"];
 
-  it("is hashed with the secret of the options, or with a random one", async () => {
+  it("hashes the user id with the secret of the options, or with a random one", async () => {
     const hashSecret = "0123456789abcdef0123456789abcdef";
     const expected = createHmac("sha256", hashSecret).update("user-1").digest("base64url");
     expect(await subjectOf({ hashSecret })).toBe(expected);
     expect(await subjectOf({})).not.toBe(await subjectOf({}));
   });
 
-  it("is plain or absent on request", async () => {
+  it("writes the user id as it is, or omits it, as the options say", async () => {
     expect(await subjectOf({ subject: "plain" })).toBe("user-1");
     expect(await subjectOf({ subject: "none" })).toBeUndefined();
   });
@@ -193,7 +193,7 @@ describe("the trace id", () => {
     ["Fetch", new Request("http://a.example", { headers: { traceparent: field } })],
     ["Koa", { req: { headers: { traceparent: field } } }],
     ["Hono", { req: { raw: new Request("http://a.example", { headers: { traceparent: field } }) } }],
-  ])("is read from a request of %s", async (_, source) => {
+  ])("reads a request of %s", async (_, source) => {
     expect(await traceOf(source)).toBe(TRACE);
   });
 
@@ -208,11 +208,11 @@ describe("the trace id", () => {
     `${field}\n`,
     ` ${field}`,
     field.slice(0, -1),
-  ])("is absent for %j", async (traceparent) => {
+  ])("omits %j", async (traceparent) => {
     expect(await traceOf({ headers: { traceparent } })).toBeUndefined();
   });
 
-  it("is absent where the request cannot be read", async () => {
+  it("omits the id if the request cannot be read", async () => {
     const hostile = {
       get headers(): object {
         throw new Error("no");

@@ -98,7 +98,7 @@ describe("a replay", () => {
     });
   });
 
-  it("counts what it cannot decide, with the reason", async () => {
+  it("counts the records that it cannot decide, with the reason", async () => {
     const unread = await record(TABLE, [["GET /open"], ["GET /other"]]);
     const next = serverOf({ "GET /open": ["a:b"], "GET /other": "optional" });
     expect(await replayDecisions(unread, next)).toMatchObject({

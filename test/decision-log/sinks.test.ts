@@ -82,7 +82,7 @@ describe("a server that writes its decisions", () => {
 });
 
 describe("a sink", () => {
-  it("that hangs keeps a bounded queue under 10,000 requests", async () => {
+  it("keeps a bounded queue under 10,000 requests if it hangs", async () => {
     let calls = 0;
     const { log, check } = start(() => ((calls += 1), new Promise(() => undefined)), { maxQueued: 50 });
     await check(1);
@@ -95,7 +95,7 @@ describe("a sink", () => {
     expect(warn.mock.lastCall).toEqual([expect.stringContaining("drops records"), "ScopegateWarning"]);
   });
 
-  it("that works again gets the number of dropped records, once for each stretch", async () => {
+  it("receives the number of dropped records when it works again, once for each outage", async () => {
     const lines: string[] = [];
     let resolve = (): void => undefined;
     const { log, check } = start(
@@ -138,7 +138,7 @@ describe("a sink", () => {
         },
       }),
     ],
-  ])("that %s loses its records and nothing else", async (_, fail) => {
+  ])("causes only lost records: one that %s", async (_, fail) => {
     const lines: string[] = [];
     let isBroken = true;
     const { log, check } = start((line) => (isBroken ? fail() : lines.push(line)));
@@ -153,7 +153,7 @@ describe("a sink", () => {
     expect(log.dropped).toBe(3);
   });
 
-  it("that is a full stream is written again after drain", async () => {
+  it("receives lines again after drain if it is a stream that was full", async () => {
     const written: string[] = [];
     const waiting: (() => void)[] = [];
     const stream = new Writable({
@@ -181,7 +181,7 @@ describe("a sink", () => {
     expect([stream.listenerCount("drain"), stream.listenerCount("error")]).toEqual([1, 1]);
   });
 
-  it("that is a stream which fails or is destroyed ends neither the process nor a request", async () => {
+  it("ends neither the process nor a request if it is a stream that fails or is destroyed", async () => {
     const failing = new Writable({ write: (_chunk, _encoding, done) => done(new Error("disk full")) });
     const { log, check } = start(failing);
     await check(1);
@@ -203,7 +203,7 @@ describe("a sink", () => {
     expect(last.log.dropped).toBe(1);
   });
 
-  it("gets its lines after the request, and does not stop others for long", async () => {
+  it("receives its lines after the request, and does not block others for long", async () => {
     const lines: string[] = [];
     const log: DecisionLog = decisionLog({ write: (chunk) => lines.push(chunk) });
     const server = createServer({ onDecision: log, scopeMappings: { "GET /open": "public" } });

@@ -16,10 +16,10 @@ import { type AuthOptions } from "express-oauth2-jwt-bearer";
 import { type Options } from "koa-jwt";
 import { type FastifyJWTOptions } from "@fastify/jwt";
 export type Peers = {
-  "docs/migration/express-jwt.md": Params;
-  "docs/migration/express-oauth2-jwt-bearer.md": AuthOptions;
-  "docs/migration/koa-jwt.md": Options;
-  "docs/migration/fastify-jwt.md": FastifyJWTOptions & NonNullable<FastifyJWTOptions["verify"]>;
+  "docs/migrate/express-jwt.md": Params;
+  "docs/migrate/express-oauth2-jwt-bearer.md": AuthOptions;
+  "docs/migrate/koa-jwt.md": Options;
+  "docs/migrate/fastify-jwt.md": FastifyJWTOptions & NonNullable<FastifyJWTOptions["verify"]>;
 };
 `;
 

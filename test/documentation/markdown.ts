@@ -1,9 +1,9 @@
 /** The pages of the documentation, parsed into headings, links and code blocks. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ROOT, slugOf } from "../../site/pages.ts";
 
-export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+export { ROOT };
 
 export interface Block {
   readonly page: string;
@@ -63,13 +63,6 @@ function readPage(path: string): Page {
   return { path, text, prose, blocks, anchors: new Set(withNumbers(headings)), links };
 }
 
-/** The anchor of a heading on GitHub. */
-const slugOf = (heading: string): string =>
-  heading
-    .toLowerCase()
-    .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
-    .replaceAll(" ", "-");
-
 /** GitHub numbers the anchors of equal headings. */
 const withNumbers = (slugs: readonly string[]): readonly string[] =>
   slugs.map((slug, index) => {
@@ -80,5 +73,6 @@ const withNumbers = (slugs: readonly string[]): readonly string[] =>
 /** All pages without the generated reference. */
 export const pages: readonly Page[] = [
   ...inFolder(".", { recursive: false }),
+  "examples/README.md",
   ...inFolder("docs", { recursive: true }).filter((path) => !path.startsWith("docs/api/")),
 ].map(readPage);

@@ -1,4 +1,4 @@
-/** Scrapes a real server, and compares what it exports with the dashboard, the alerts and the table of docs/metrics.md. */
+/** Scrapes a real server, and compares what it exports with the dashboard, the alerts and the table of docs/guides/metrics.md. */
 import { createServer as createHttpServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -35,7 +35,7 @@ interface Rules {
 const { panels } = JSON.parse(readFileSync(join(ROOT, "docs/grafana/scopegate.json"), "utf8")) as {
   readonly panels: readonly Panel[];
 };
-const page = pageOf("docs/metrics.md");
+const page = pageOf("docs/guides/metrics.md");
 const [yaml] = page.blocks.filter(({ language }) => language === "yaml");
 const alerts = (parseYaml(yaml?.code ?? "") as Rules).groups.flatMap(({ rules }) => rules);
 const queries = [
@@ -172,7 +172,7 @@ describe("a query of the dashboard or of an alert", () => {
 });
 
 describe("the dashboard", () => {
-  it("has a title, a description and the chosen data source in every panel, and legends with known labels", () => {
+  it("contains a title, a description and the chosen data source in every panel, and legends with known labels", () => {
     for (const { title, type, description, datasource, targets = [] } of panels) {
       if (type === "row") continue;
       expect([title, description].map((text = "") => text.length > 0)).toEqual([true, true]);
@@ -185,7 +185,7 @@ describe("the dashboard", () => {
     expect(queries.length).toBeGreaterThan(20);
   });
 
-  it("has panels with ids of their own, which do not overlap", () => {
+  it("contains panels with unique ids, which do not overlap", () => {
     expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
     const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)} ${y + Math.floor(cell / w)}`),
@@ -195,7 +195,7 @@ describe("the dashboard", () => {
   });
 });
 
-describe("docs/metrics.md", () => {
+describe("docs/guides/metrics.md", () => {
   it("lists every metric that is exported, with its attributes, and no other", () => {
     const rows = [...page.text.matchAll(/^\| `(scopegate\.[\w.]+)` +\| (\w+)[^|\w][^|]*\| (.*) \|$/gm)];
     const listed = rows.map(
@@ -214,7 +214,7 @@ describe("docs/metrics.md", () => {
     }
   });
 
-  it("says that nothing of a request but its rule is exported", () => {
+  it("promises that only the rule of a request is exported", () => {
     expect(exported).not.toMatch(/canary|user-/);
     expect(exported).toContain('scopegate_rule="GET /agents/:agent_id"');
     expect(exported).not.toContain("description missing");

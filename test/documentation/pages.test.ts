@@ -50,8 +50,11 @@ describe("links", () => {
     }
   });
 
-  it("lead from README.md to every page", () => {
-    const linked = new Set(pageOf("README.md").links.map((link) => link.split("#")[0]));
+  it("lead from README.md, and from the map that it links to, to every page", () => {
+    const linkedFrom = (path: string) =>
+      pageOf(path).links.map((link) => relative(ROOT, join(ROOT, dirname(path), link.split("#")[0] ?? "")));
+    expect(linkedFrom("README.md")).toContain("docs/README.md");
+    const linked = new Set(["README.md", "docs/README.md"].flatMap(linkedFrom));
     const others = pages
       .map(({ path }) => path)
       .filter((path) => path !== "README.md" && !path.startsWith("docs/decisions/"));
@@ -59,9 +62,38 @@ describe("links", () => {
   });
 });
 
-describe("docs/options.md", () => {
+describe("a page", () => {
+  const guides = pages.filter(({ path }) => /^docs\/(?:start|understand|guides|migrate)\//.test(path));
+
+  it.each(guides)("begins with what the reader will have at its end: $path", ({ prose }) => {
+    const [, first] = prose.split("\n\n");
+    expect(first).toContain("By the end of this page");
+  });
+
+  it("shows the workflow of docs/ci/policy.yml as it is", () => {
+    const shown = pageOf("docs/guides/ci.md").blocks.filter(({ language }) => language === "yaml");
+    // Without the comment at its beginning.
+    const file = readFileSync(join(ROOT, "docs/ci/policy.yml"), "utf8").replace(/^(?:#.*\n)+/, "");
+    expect(shown.map(({ code }) => code)).toContain(file);
+  });
+
+  it.each([
+    ["which setting shows why I get 401", "docs/guides/troubleshooting.md", "NODE_DEBUG=scopegate"],
+    ["where static files go", "docs/guides/static-files.md", "`protect`"],
+    ["whether Jest works", "docs/guides/testing.md", "Jest"],
+    ["whether there is an admin scope", "docs/reference/options.md", "`platform:admin`"],
+    ["whether tokens without `exp` pass", "docs/reference/options.md", '`requiredClaims: ["exp"]`'],
+  ])("answers, one click from README.md, %s", (_question, path, answer) => {
+    const section = sectionOf(pageOf("README.md"), "Common questions");
+    expect(section).toContain(`](${path})`);
+    // In the first screen of the page.
+    expect(pageOf(path).text.slice(0, 3_000)).toContain(answer);
+  });
+});
+
+describe("docs/reference/options.md", () => {
   it("lists every option", () => {
-    const listed = rowsOf(pageOf("docs/options.md").text).flatMap(([cell = ""]) =>
+    const listed = rowsOf(pageOf("docs/reference/options.md").text).flatMap(([cell = ""]) =>
       [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name),
     );
     expect(OPTION_NAMES.filter((name) => !listed.includes(name))).toEqual([]);
@@ -69,9 +101,9 @@ describe("docs/options.md", () => {
   });
 });
 
-describe("docs/policy-table.md", () => {
+describe("docs/understand/table.md", () => {
   it("lists the default table", () => {
-    const rows = rowsOf(sectionOf(pageOf("docs/policy-table.md"), "The default table")).slice(2);
+    const rows = rowsOf(sectionOf(pageOf("docs/understand/table.md"), "The default table")).slice(2);
     const render = (value: unknown): string =>
       JSON.stringify(value)
         .replace(/^\{"(\w+)":/, "{ $1: ")
@@ -88,8 +120,8 @@ describe("docs/policy-table.md", () => {
   );
 });
 
-describe("docs/troubleshooting.md", () => {
-  const section = sectionOf(pageOf("docs/troubleshooting.md"), "Each refusal");
+describe("docs/reference/refusals.md", () => {
+  const section = sectionOf(pageOf("docs/reference/refusals.md"), "Each refusal");
 
   it("lists every reason and every rejection once, with its cause, its fix and a request that shows it", () => {
     const parts = section.split(/^### /m).slice(1);
@@ -106,8 +138,8 @@ describe("docs/troubleshooting.md", () => {
   });
 });
 
-describe("docs/errors.md", () => {
-  const page = pageOf("docs/errors.md");
+describe("docs/reference/errors.md", () => {
+  const page = pageOf("docs/reference/errors.md");
   const server = createServer();
   const refused = (reason: RefusalReason, rejection?: Rejection): Refused => ({
     allowed: false,
@@ -121,7 +153,7 @@ describe("docs/errors.md", () => {
   });
 
   it("shows the status, detail and challenge of each reason and rejection", () => {
-    const rows = rowsOf(sectionOf(page, "What is answered"))
+    const rows = rowsOf(sectionOf(page, "Responses to refused requests"))
       .slice(2)
       .map((row) => row.map(unquoted));
     const listed = REJECTIONS.filter((one) => rows.some(([, rejection]) => rejection === one));
@@ -177,11 +209,13 @@ describe("other tables", () => {
     const source = readFileSync(join(ROOT, "src/audit/report.ts"), "utf8");
     const kinds = [...source.matchAll(/"((?:guard|rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
     expect(new Set(kinds).size).toBeGreaterThanOrEqual(8);
-    for (const kind of kinds) expect(pageOf("docs/audit.md").text).toContain(`\`${kind}\``);
+    for (const kind of kinds) expect(pageOf("docs/guides/audit.md").text).toContain(`\`${kind}\``);
     for (const by of unionOf("src/scopes/scope.ts", "SatisfiedBy"))
-      expect(sectionOf(pageOf("docs/server.md"), "Principals"), by).toContain(`\`${by}\``);
+      expect(sectionOf(pageOf("docs/understand/decisions.md"), "How a scope is satisfied"), by).toContain(
+        `\`${by}\``,
+      );
     for (const type of ["fetched", "rotated", "failed", "stale", "stale_ended"])
-      expect(pageOf("docs/tokens-and-keys.md").text).toContain(`\`${type}\``);
+      expect(pageOf("docs/guides/key-rotation.md").text).toContain(`\`${type}\``);
   });
 
   it("list every folder of src in CONTRIBUTING.md, and name only files that exist", () => {

@@ -9,6 +9,7 @@ import {
 } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { type AddressInfo, type ListenOptions, Server } from "node:net";
+import { basename } from "node:path";
 import { format } from "node:util";
 import { getRequestListener } from "@hono/node-server";
 import { vi } from "vitest";
@@ -52,11 +53,35 @@ export async function serve(file: string): Promise<Served> {
 
 type Handler = (request: globalThis.Request) => Response | Promise<Response>;
 
-/** Imports a program whose default export is a handler of the Fetch standard, and serves it. */
+/** What hosts of the Fetch standard call. */
+interface Entries {
+  readonly default?: { readonly fetch: Handler };
+  /** A route handler of Next.js. */
+  readonly GET?: (request: globalThis.Request, context: object) => Response | Promise<Response>;
+  /** `proxy.ts` of Next.js. */
+  readonly proxy?: (request: globalThis.Request) => Promise<Response | undefined>;
+  /** `hooks.server.ts` of SvelteKit. */
+  readonly handle?: (given: { readonly event: object; readonly resolve: Handler }) => Promise<Response>;
+}
+
+/** Imports a program for a host of the Fetch standard, and serves it. */
 export async function serveFetch(file: string): Promise<Served> {
-  const { default: main } = (await import(file)) as { readonly default: { readonly fetch: Handler } };
-  const listener = getRequestListener(main.fetch);
+  const listener = getRequestListener(handlerOf((await import(file)) as Entries));
   return listen(createServer((request, response) => void listener(request, response)));
+}
+
+/** Calls the entry as its host does. Where the host would continue, the answer is an empty 200. */
+function handlerOf({ default: main, GET, proxy, handle }: Entries): Handler {
+  if (main) return main.fetch;
+  if (GET) return (request) => GET(request, { params: Promise.resolve({ agent_id: basename(request.url) }) });
+  if (proxy) return async (request) => (await proxy(request)) ?? new Response();
+  if (!handle) throw new Error("The program exports nothing that a host calls.");
+  return (request) => {
+    const [path, isData] = [new URL(request.url).pathname, request.url.endsWith("/__data.json")];
+    const url = new URL(isData ? path.replace("/__data.json", "") : path, request.url);
+    const event = { request, url, isDataRequest: isData, locals: {} };
+    return handle({ event, resolve: () => new Response() });
+  };
 }
 
 async function stopAll(servers: readonly Server[]): Promise<void> {
@@ -77,16 +102,26 @@ export interface Answered {
   readonly text: string;
 }
 
-/** Sends one documented request exactly as it is written. */
-export async function send(port: number, { asked }: Request): Promise<Answered> {
+/** The cookies of a client, by name. */
+export type Cookies = Map<string, string>;
+
+/** Sends one documented request exactly as it is written, with the cookies of the requests above it. */
+export async function send(
+  port: number,
+  { asked, cookies }: Request,
+  jar: Cookies = new Map(),
+): Promise<Answered> {
   const { method = "GET", path, headers = [], content } = asked;
+  const pairs = cookies.sends ? [...jar].map(([name, value]) => `${name}=${value}`) : [];
   const length = content === undefined ? [] : [["content-length", String(Buffer.byteLength(content))]];
-  const fields = [["host", `127.0.0.1:${port}`], ...headers, ...length].flat();
+  const cookie = pairs.length === 0 ? [] : [["cookie", pairs.join("; ")]];
+  const fields = [["host", `127.0.0.1:${port}`], ...headers, ...cookie, ...length].flat();
   const sent = httpRequest({ port, host: "127.0.0.1", method, path, agent: false, headers: fields });
   sent.end(content);
   const [response] = (await once(sent, "response")) as [IncomingMessage];
   const chunks: Buffer[] = [];
   for await (const chunk of response) chunks.push(chunk as Buffer);
+  if (cookies.keeps) keepCookies(jar, response.headers["set-cookie"]);
   const { statusCode = 0, statusMessage = "", rawHeaders } = response;
   const lines = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [`${name.toLowerCase()}: ${rawHeaders[index + 1] ?? ""}`] : [],
@@ -96,6 +131,15 @@ export async function send(port: number, { asked }: Request): Promise<Answered> 
     head: [`http/1.1 ${statusCode} ${statusMessage}`, ...lines].join("\n"),
     text: Buffer.concat(chunks).toString("utf8"),
   };
+}
+
+/** An empty value clears a cookie. */
+function keepCookies(jar: Cookies, fields: readonly string[] = []): void {
+  for (const field of fields) {
+    const [, name = "", value = ""] = /^([^=]+)=([^;]*)/.exec(field) ?? [];
+    if (value === "") jar.delete(name);
+    else jar.set(name, value);
+  }
 }
 
 /** Imports a program that ends, and returns what it printed. */

@@ -15,10 +15,12 @@ export interface Expected {
 export interface Request {
   readonly text: string;
   readonly asked: Omit<Asked, "token"> & { readonly content?: string };
+  /** Whether the request sends the cookies of earlier answers (`-b FILE`), and keeps new ones (`-c FILE`). */
+  readonly cookies: { readonly sends: boolean; readonly keeps: boolean };
   readonly expected: Expected;
 }
 
-/** The arguments of `token.mjs`: scopes, and claims as `name=value`. */
+/** Returns what `npx scopegate token` prints for these arguments. */
 export type Mint = (args: readonly string[]) => Promise<string>;
 
 /** Parses the requests of some blocks of one page, in order; variables hold tokens. */
@@ -27,7 +29,7 @@ export async function requestsOf(blocks: readonly Block[], mint: Mint): Promise<
   const requests: Request[] = [];
   for (const { code } of blocks) {
     for (const line of code.replaceAll("\\\n", " ").split("\n")) {
-      const [, name, args] = /^(\w+)=\$\(node token\.mjs ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
+      const [, name, args] = /^(\w+)=\$\(npx scopegate token ?(.*)\)(?: +#.*)?$/.exec(line) ?? [];
       if (name !== undefined) tokens.set(name, await mint(wordsOf(args ?? "")));
       if (line.startsWith("curl ")) requests.push(readCurl(line, tokens));
     }
@@ -47,9 +49,12 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
   let path: string | undefined;
   let content: string | undefined;
   const headers: (readonly [string, string])[] = [];
+  const cookies = { sends: false, keeps: false };
   for (let word = words.shift(); word !== undefined; word = words.shift()) {
     if (word === "-X") method = words.shift();
     else if (word === "-d") content = words.shift() ?? "";
+    else if (word === "-b") cookies.sends = words.shift() !== undefined;
+    else if (word === "-c") cookies.keeps = words.shift() !== undefined;
     else if (word === "-H") headers.push(readField(words.shift() ?? ""));
     // Port 3001 is a second process of the same program.
     else if (/^http:\/\/localhost:300[01]\//.test(word)) path = word.slice("http://localhost:3000".length);
@@ -60,6 +65,7 @@ function readCurl(line: string, tokens: ReadonlyMap<string, string>): Request {
   return {
     text: command,
     asked: { ...asked, ...(content !== undefined && { content }) },
+    cookies,
     expected: readExpected(comment, line),
   };
 }
@@ -89,23 +95,20 @@ const wordsOf = (text: string): string[] =>
 /** The commands that a shell block may contain, and whether what they name exists. */
 const COMMANDS: readonly (readonly [RegExp, ((named: string, known: KnownNames) => boolean)?])[] = [
   [/^curl /],
-  [/^\w+=\$\(node token\.mjs(?: [^)]+)?\)$/],
-  [/^node token\.mjs > \/dev\/null$/],
-  [/^export JWT_PUBLIC_KEY="\$\(cat public\.pem\)"$/],
+  [/^export JWT_PUBLIC_KEY="\$\(npx scopegate token --public-key\)"$/],
   [/^node server\.mjs$/],
   [/^npx tsx server\.mts$/],
   [/^bun server\.ts$/],
   [/^deno serve --port 3000 (?:--allow-\w+ )+server\.ts$/],
-  [/^npm (?:ci|test|start|owner ls scopegate)$/],
+  [/^npm (?:ci|install|test|start(?: -- \w+)?|owner ls scopegate)$/],
+  // In a project of Next.js or SvelteKit.
+  [/^npm run dev$/],
   [
     /^npm install (.+)$/,
     (names, { packages }) => names.split(" ").every((name) => name.startsWith("-") || packages.has(name)),
   ],
   [/^npm (?:ci && npm )?run ([\w:]+)(?: -- .+)?$/, (script, { scripts }) => scripts.has(script)],
-  [
-    /^(?:TOKEN=\$\()?npx scopegate (\w+) [^)]+\)?$/,
-    (command) => commands.some(({ name }) => name === command),
-  ],
+  [/^(?:\w+=\$\()?npx scopegate (\w+) [^)]+\)?$/, (command) => commands.some(({ name }) => name === command)],
   [/^npx vitest run (\S+)$/, (path, { hasPath }) => hasPath(path)],
 ];
 

@@ -1,7 +1,14 @@
 /** The code blocks of pages and of comments in `src`, each as a file of its own. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { type Block, pages, ROOT } from "./markdown.ts";
+
+/** The files that the programs of the pages serve. */
+const SERVED = {
+  "public/index.html": "<!doctype html>\n<title>Agents</title>\n",
+  "public/app.js": "console.log(1);\n",
+  "manuals/web.txt": "The manual of web.\n",
+};
 
 /** Inside the project, so that a snippet finds the packages that it imports. */
 export const FOLDER = join(ROOT, "test/.snippets");
@@ -45,7 +52,8 @@ export function roleOf({ code }: Snippet): Role {
   if (/from "(?:node:test|vitest)"/.test(code)) return "test";
   // A program that asserts its own answers has no requests below it.
   if (/\.listen\(|^serve\(\{/m.test(code) && !code.includes('"node:assert/strict"')) return "server";
-  if (/^export default \{\s*fetch/m.test(code)) return "fetch";
+  const entry = /^export default \{\s*fetch|^export const GET = |^export async function (?:proxy|handle)\b/m;
+  if (entry.test(code)) return "fetch";
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
@@ -53,6 +61,10 @@ export function writeSnippets(): void {
   mkdirSync(FOLDER, { recursive: true });
   // A snippet must be a module even if it imports nothing.
   for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
+  for (const [name, text] of Object.entries(SERVED)) {
+    mkdirSync(dirname(join(FOLDER, name)), { recursive: true });
+    writeFileSync(join(FOLDER, name), text);
+  }
 }
 
 export const removeSnippets = (): void => rmSync(FOLDER, { recursive: true, force: true });

@@ -16,7 +16,7 @@ const execute = promisify(execFile);
 
 describe.concurrent("npm run demo:mcp", () => {
   it.each(["express", "fastify", "hono"])(
-    "gets every expected result in %s and exits with 0",
+    "receives every expected result in %s and exits with 0",
     async (host) => {
       const { stdout } = await execute(process.execPath, argumentsOf("demo", host), { cwd });
       expect(stdout).toContain("10. ");

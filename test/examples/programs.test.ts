@@ -65,7 +65,7 @@ function follow(program: Program): {
 
 describe.concurrent("npm run demo", () => {
   it.each(["express", "koa", "fastify", "hono", "fetch", "nest"])(
-    "gets every expected result in %s and exits with 0",
+    "receives every expected result in %s and exits with 0",
     async (framework) => {
       const { code, out } = await readAll(run("demo", framework));
       expect(out).toContain("All results are as expected.");

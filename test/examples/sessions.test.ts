@@ -164,7 +164,7 @@ describe("createOperations", () => {
 });
 
 describe("a caller with the admin scope", () => {
-  it("sees the sessions of every user, and a caller without a user id sees none", async () => {
+  it("receives the sessions of every user, and a caller without a user id receives none", async () => {
     const operations = createOperations(knowledge);
     const run = (caller: OperationInput["caller"], route: string, body?: unknown) =>
       operations

@@ -8,7 +8,7 @@ import { active, CLIENT, openEndpoint, startAsking, TOKEN } from "./support.ts";
 const INACTIVE = json({ active: false });
 
 describe("introspection, for a token that arrives several times", () => {
-  it("asks once for all concurrent requests", async () => {
+  it("sends one request for all concurrent requests", async () => {
     const behaviour = held(json(active()));
     const { endpoint, server } = await startAsking({}, { behaviour });
     const both = [server.authenticate(TOKEN), server.authenticate(TOKEN), server.authenticate("another")];
@@ -46,7 +46,7 @@ describe("introspection, for a token that arrives several times", () => {
     expect(tokens.verify(TOKEN, context)).toBe(first);
   });
 
-  it("asks again `maxAgeSeconds` after the last request to the endpoint", async () => {
+  it("sends another request `maxAgeSeconds` after the last one", async () => {
     const behaviour = held(json(active()));
     const { endpoint, verdict, pass } = await startAsking({ cache: { maxAgeSeconds: 10 } }, { behaviour });
     const first = verdict();
@@ -61,7 +61,7 @@ describe("introspection, for a token that arrives several times", () => {
     expect(await verdict()).toBe("401 revoked");
   });
 
-  it("asks again after the exp of the token, and then rejects it", async () => {
+  it("sends another request after the exp of the token, and then rejects it", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: json(active({ exp: NOW + 20 })) });
     expect(await verdict()).toBe("200");
     pass(19);
@@ -73,7 +73,7 @@ describe("introspection, for a token that arrives several times", () => {
   });
 
   it.each([{ maxAgeSeconds: 0 }, { maxAgeSeconds: 0.001 }])(
-    "asks again for each request with %j",
+    "sends a request each time with %j",
     async (cache) => {
       const { endpoint, verdict, pass } = await startAsking({ cache });
       expect(await verdict()).toBe("200");
@@ -83,7 +83,7 @@ describe("introspection, for a token that arrives several times", () => {
     },
   );
 
-  it("asks again after the clock was set back", async () => {
+  it("sends another request after the clock was set back", async () => {
     const { endpoint, verdict, pass } = await startAsking();
     expect(await verdict()).toBe("200");
     pass(-1);
@@ -104,7 +104,7 @@ describe("introspection, for a rejected token", () => {
     expect(await verdict()).toBe("200");
   });
 
-  it("asks each time with `negativeSeconds: 0`", async () => {
+  it("sends a request each time with `negativeSeconds: 0`", async () => {
     const behaviour = sequence(INACTIVE, json(active()));
     const { verdict } = await startAsking({ cache: { negativeSeconds: 0 } }, { behaviour });
     expect([await verdict(), await verdict()]).toEqual(["401 revoked", "200"]);
@@ -129,7 +129,7 @@ describe("the option `cache.maxEntries`", () => {
   });
 });
 
-it("asks separately for each server, because each has its own audience", async () => {
+it("sends separate requests for each server, because each has its own audience", async () => {
   const endpoint = await openEndpoint();
   const opaqueTokens = [introspection({ url: endpoint.url, client: CLIENT })];
   const [one, two] = [createServer({ opaqueTokens }), createServer({ opaqueTokens, serviceId: "other" })];

@@ -34,8 +34,8 @@ describe("introspection, without a usable answer", () => {
       behave.text(JSON.stringify(active()).replace("{", '{"active":false,')),
       "did not return a JSON object.",
     ],
-    ["an answer that is cut off", behave.cutOff(active()), "cannot be asked"],
-    ["a connection reset", behave.reset(), "cannot be asked (ECONNRESET)."],
+    ["an answer that is cut off", behave.cutOff(active()), "cannot be queried"],
+    ["a connection reset", behave.reset(), "cannot be queried (ECONNRESET)."],
     ["a body that is too large", behave.enormous(65 * ONE_KIB, active()), "returned more than 65536 bytes."],
     [
       "a body that is too large after decompression",
@@ -91,7 +91,7 @@ describe("introspection, without a usable answer", () => {
     ],
   ])("returns 503 with a cause that quotes nothing if `fetch` %s", async (_, fetch) => {
     const cause = await causeOf(await startAsking({ fetch }));
-    expect(cause.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/introspect (?:cannot be asked|redirected)/);
+    expect(cause.message).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/introspect (?:cannot be queried|redirected)/);
     expect(cause.cause).toBeUndefined();
   });
 });
@@ -118,7 +118,7 @@ describe("introspection, for a Retry-After of the endpoint", () => {
 });
 
 describe("introspection, after a failure", () => {
-  it("asks about the same token again after a second", async () => {
+  it("sends another request for the same token after a second", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: behave.status(500) });
     expect([await verdict(), await verdict()]).toEqual(["503", "503"]);
     expect(endpoint.received).toHaveLength(1);
@@ -185,7 +185,7 @@ describe("introspection, after a failure", () => {
     expect(asked).toBe(3);
   });
 
-  it("asks again if the clock is set back", async () => {
+  it("sends another request if the clock is set back", async () => {
     const { endpoint, verdict, pass } = await startAsking({}, { behaviour: behave.status(429) });
     expect(await verdict("one")).toBe("503");
     endpoint.answer(behave.json(active()));

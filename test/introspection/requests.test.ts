@@ -98,7 +98,7 @@ describe("introspection, for a token", () => {
     return endpoint.received.length === 1;
   };
 
-  it("asks about every token that does not begin as a JWT", async () => {
+  it("sends every token that does not begin as a JWT", async () => {
     for (const token of ["abc", "a.b", "a+.b.c", "sk_live_1=="]) expect(await asked(token), token).toBe(true);
     // Also no JWT with something behind it, which must not be read in another way.
     const jwt = await issuer.token({});
@@ -113,7 +113,7 @@ describe("introspection, for a token", () => {
     expect(endpoint.received).toEqual([]);
   });
 
-  it("asks only about tokens with one of the prefixes, also in the shape of a JWT", async () => {
+  it("sends only tokens with one of the prefixes, also in the shape of a JWT", async () => {
     const prefix = ["tok_", "at_"];
     for (const token of ["tok_1", "at_1", "tok_.b.c"])
       expect(await asked(token, { prefix }), token).toBe(true);
@@ -125,7 +125,7 @@ describe("introspection, for a token", () => {
     ]);
   });
 
-  it("asks about a token if `matches` returns exactly true", async () => {
+  it("sends a token if `matches` returns exactly true", async () => {
     expect(await asked("a.b.c", { matches: (token) => token.length === 5 })).toBe(true);
     expect(await asked("abc", { matches: (token) => token.length === 5 })).toBe(false);
     expect(await asked("abc", { matches: (() => Promise.resolve(true)) as never })).toBe(false);

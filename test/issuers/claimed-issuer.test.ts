@@ -64,7 +64,7 @@ describe("the iss of a token", () => {
     ["null", "null", "issuer"],
     ["0", "0", "issuer"],
     ["the kid of its key", "2024", "issuer"],
-  ])("must match exactly: %s", async (_, iss, verdict) => {
+  ])("requires an exact match: %s", async (_, iss, verdict) => {
     const claims = { iss, aud: "agents-prod" };
     expect(await verdictOf(server, signedBy(CONTROL, { claims }))).toBe(verdict);
   });
@@ -114,18 +114,18 @@ describe("the iss of a token", () => {
       payloadOf(IS_CONTROL, `"x":${"[".repeat(5e3)}${"]".repeat(5e3)}`),
       "accepted",
     ],
-  ])("must be a single string in a valid payload: %s", async (_, payload, verdict) => {
+  ])("requires a single string in a valid payload: %s", async (_, payload, verdict) => {
     expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe(verdict);
   });
 
   it.each([
     ["invalid UTF-8", Buffer.from(payloadOf(IS_CONTROL.replace("example", "ex\u00E4mple")), "latin1")],
     ["UTF-16", Buffer.from(payloadOf(IS_CONTROL), "utf16le")],
-  ])("must not come from a payload in %s", async (_, payload) => {
+  ])("ignores a payload in %s", async (_, payload) => {
     expect(await verdictOf(server, signedBy(CONTROL, { payload }))).toBe("malformed");
   });
 
-  it("must not come from the header", async () => {
+  it("ignores the header", async () => {
     const header = { iss: CONTROL.iss };
     const token = signedBy(CONTROL, { header, payload: payloadOf() });
     expect(await verdictOf(server, token)).toBe("issuer");
@@ -133,7 +133,7 @@ describe("the iss of a token", () => {
     expect(await verdictOf(server, other)).toBe("algorithm");
   });
 
-  it("must name the issuer that signed the token, for any payload", async () => {
+  it("requires the issuer that signed the token, for any payload", async () => {
     const signers: readonly Signer[] = [CONTROL, BACKEND, PARTNER];
     const name = fc.constantFrom("iss", "\\u0069ss", "i\\u0073s", "ISS", "__proto__", "issuer", "sub");
     const value = fc

@@ -136,7 +136,7 @@ describe("the public key of one issuer", () => {
     ]);
   });
 
-  it("cannot sign tokens of an issuer with a secret, in any form", async () => {
+  it("verifies no token of an issuer with a secret, in any form", async () => {
     const server = createWithIssuers();
     const der = createIssuer().publicKey.export({ type: "spki", format: "der" }).toString("base64");
     const known = [CONTROL.known, CONTROL.known.trim(), BACKEND.known, REMOTE.known, der, PARTNER.iss, "x"];

@@ -118,7 +118,7 @@ describe("the settings of one issuer", () => {
     expect(await server.authenticate(tokenOf(BACKEND, claims))).toMatchObject(shared);
   });
 
-  it("do not change when the options are mutated after construction", async () => {
+  it("stay the same when the options are mutated after construction", async () => {
     const audience = ["agents-prod"];
     const requiredClaims: string[] = [];
     const tokenTypes: string[] = ["JWT"];

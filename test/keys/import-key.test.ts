@@ -239,7 +239,7 @@ describe("an HMAC secret", () => {
     ["HS256", 31],
     ["HS384", 47],
     ["HS512", 63],
-  ] as const)("for %s is refused when it has %i bytes (RFC 7518 section 3.2)", async (algorithm, bytes) => {
+  ] as const)("requires more bytes for %s than %i (RFC 7518 section 3.2)", async (algorithm, bytes) => {
     const secret = "s".repeat(bytes);
     const forms: readonly unknown[] = [
       secret,
@@ -358,13 +358,13 @@ describe("a PEM that lost its line breaks", () => {
         .match(/.{1,76}/g)
         ?.join("\n")}\n`,
     ],
-  ])("is read: %s", async (_, form) => {
+  ])("imports %s", async (_, form) => {
     expect(await verdictOf(createServer({ verificationKeys: [form] }), await issuer.token())).toBe(
       "accepted",
     );
   });
 
-  it("is still rejected if it is a private key", () => {
+  it("causes an error if it is a private key", () => {
     const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     for (const form of [secret.replaceAll("\n", ""), `"${secret}"`, Buffer.from(secret).toString("base64")])
       expect(mistakeIn(form).code).toBe("key_private");
@@ -376,7 +376,7 @@ describe("a PEM that lost its line breaks", () => {
     "'\"",
     '""',
     "AAAA",
-  ])("is rejected if it contains no key: %s", (pem) => {
+  ])("causes an error if it contains no key: %s", (pem) => {
     expect(mistakeIn(pem).code).toBe("key_invalid");
   });
 });
@@ -436,7 +436,7 @@ describe("an RSA key", () => {
   );
 
   it.each([11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n])(
-    "accepts a modulus that is no power of 65537 modulo the prime %i alone",
+    "accepts a modulus that is not a power of 65537 modulo the prime %i alone",
     (prime) => {
       const powers = new Set(
         [...Array(Number(prime)).keys()].map((power) => 65_537n ** BigInt(power) % prime),
@@ -539,7 +539,7 @@ describe("the alg, use and key_ops of a JWK", () => {
 });
 
 describe("the algorithm and usages of a CryptoKey", () => {
-  it("must match the allowed algorithm", async () => {
+  it("require a match with the allowed algorithm", async () => {
     for (const other of ["RS384", "RS512", "PS256"] as const) {
       expect(mistakeIn(await importCryptoKey(issuer.publicKey, other)).code).toBe("key_unusable");
     }
@@ -553,7 +553,7 @@ describe("the algorithm and usages of a CryptoKey", () => {
     expect(mistakeIn(encryption).code).toBe("key_unusable");
   });
 
-  it("must include verify", async () => {
+  it("require verify", async () => {
     const secret = Buffer.alloc(32, "s");
     const hmac = { name: "HMAC", hash: "SHA-256" };
     const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);

@@ -86,7 +86,7 @@ it("shows a source that was never available", async () => {
   expect(server.keys).toEqual([{ source: jwksUri, state: "unavailable", keyIds: [], lastFailure }]);
 });
 
-it("refreshKeys fetches keys that are fresh, and rejects with every source that failed", async () => {
+it("fetches fresh keys again in refreshKeys, and rejects with every source that failed", async () => {
   const { server, verdict, fetch, publish, fail } = setUp();
   await server.ready();
   publish(second);
@@ -101,7 +101,7 @@ it("refreshKeys fetches keys that are fresh, and rejects with every source that 
   expect(fetch).toHaveBeenCalledTimes(4);
 });
 
-it("refreshKeys does not use the response to an earlier request", async () => {
+it("ignores the response to an earlier request in refreshKeys", async () => {
   const { server, verdict, fetch, publish } = setUp();
   let answer: (response: Response) => void = () => undefined;
   fetch.mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)));
@@ -115,13 +115,13 @@ it("refreshKeys does not use the response to an earlier request", async () => {
   expect(fetch).toHaveBeenCalledTimes(2);
 });
 
-it("refreshKeys resolves for keys in the options", async () => {
+it("resolves refreshKeys for keys in the options", async () => {
   await expect(createServer().refreshKeys()).resolves.toBeUndefined();
   const jwks = setOf(first);
   await expect(createServer({ keys: { jwks } }).refreshKeys()).resolves.toBeUndefined();
 });
 
-it("events say when, why, with which keys, and when stale keys begin and end to be used", async () => {
+it("shows in events when and why keys were loaded, which keys are in use, and when the use of stale keys begins and ends", async () => {
   const { server, verdict, pass, events, publish, fail } = setUp();
   const shown = () => events.map(({ type, time, reason, keyIds }) => [type, +time - START, reason, keyIds]);
   await verdict(await first.token());
@@ -156,7 +156,7 @@ it("events say when, why, with which keys, and when stale keys begin and end to 
   expect(events.filter(({ type }) => type === "stale_ended")).toHaveLength(1);
 });
 
-it("an event says that stale keys are no longer used because the source works again", async () => {
+it("reports that stale keys are no longer used because the source works again", async () => {
   const { server, verdict, pass, events, publish, fail } = setUp();
   await server.ready();
   fail();

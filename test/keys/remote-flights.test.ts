@@ -234,7 +234,7 @@ describe("the fetch after a bad signature", () => {
     expect(asked()).toBe(2);
   });
 
-  it("is not sent for a token that is expired or meant for another service", async () => {
+  it("does not happen for a token that is expired or meant for another service", async () => {
     const { verdict } = createRemote({ jwksUri });
     expect(await verdict(await first.token({ exp: 1 }))).toBe("expired");
     expect(await verdict(await first.token({ aud: "other" }))).toBe("audience");

@@ -157,7 +157,7 @@ describe("a remote set whose issuer is down", () => {
 });
 
 describe("an issuer that was never available", () => {
-  it("makes tokens unavailable, with one request per cooldown of a second", async () => {
+  it("causes unavailable keys, with one request per cooldown of a second", async () => {
     await issuer.stop();
     const { verdict, pass, types } = createRemote({ jwksUri });
     for (const kid of ["first", "unknown", undefined])

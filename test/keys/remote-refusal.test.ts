@@ -69,7 +69,7 @@ describe.each(applications)("%s, in an outage longer than staleMs", (_, createAp
   });
 });
 
-it("says in Retry-After when the keys are fetched again: at least 1 second, at most the cooldown", async () => {
+it("shows in Retry-After when the keys are fetched again: at least 1 second, at most the cooldown", async () => {
   issuer.answer("/jwks", behave.status(500));
   const { server, pass } = createRemote({ jwksUri: `${issuer.url}/jwks`, cooldownMs: 3_500 });
   const authorization = `Bearer ${await first.token({ scopes: ["agents:read"] })}`;

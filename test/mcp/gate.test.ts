@@ -93,7 +93,7 @@ describe("protectMcp", () => {
     expect(authInfo).toMatchObject({ token: "", scopes: ["docs:read"] });
   });
 
-  it("has no resource in authInfo without the option", async () => {
+  it("omits the resource of authInfo without the option", async () => {
     const plain = createResourceServer({
       ...issuer.resourceServerOptions,
       serviceId: RESOURCE,
@@ -124,7 +124,7 @@ describe("protectMcp", () => {
     expect(logged.mock.calls[0]?.[1]).toMatchObject({ method: "POST", target: "/mcp" });
   });
 
-  it("refuses an empty body as no JSON", async () => {
+  it("refuses an empty body, which is not JSON", async () => {
     expect(await protectMcp(server)(await post(null))).toMatchObject({ status: 400 });
   });
 

@@ -54,17 +54,17 @@ describe("the headers of a request", () => {
     "Application/JSON",
     "application/json; charset=utf-8",
     'application/json;charset="UTF-8"',
-  ])("say JSON as %s", (type) => {
+  ])("announce JSON as %s", (type) => {
     expect(isJson(withHeaders({ "content-type": type }))).toBe(true);
     expect(isJson(withHeaders({ "content-type": type, "content-encoding": "Identity" }))).toBe(true);
     expect(isJson(withHeaders({ "content-type": type, "content-encoding": "gzip" }))).toBe(false);
   });
 
-  it("say nothing without a type", () => {
+  it("announce no JSON without a type", () => {
     expect(isJson(withHeaders({}))).toBe(false);
   });
 
-  it("are joined if there are several with one name", () => {
+  it("join several values with one name", () => {
     const raw = { headers: { "mcp-name": ["run_agent", "search"] } };
     expect(exchangeOf(raw as never, "POST", undefined).header("mcp-name")).toBe("run_agent, search");
   });
@@ -80,7 +80,7 @@ describe("the headers of a request", () => {
     expect(agree(withHeaders({ "mcp-name": name }), [])).toBe(false);
   });
 
-  it("agree with a name that is no ASCII in Base64 only", () => {
+  it("require Base64 for a name that is not ASCII", () => {
     const one = messages(call("wörter"));
     const encoded = Buffer.from("wörter").toString("base64");
     expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), one)).toBe(true);

@@ -39,7 +39,7 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(challenge).toContain(`resource_metadata="${METADATA}"`);
   });
 
-  it("leads a caller without a token to the metadata", async () => {
+  it("refers a caller without a token to the metadata", async () => {
     const { status, head } = await ask(undefined, ALLOWED);
     expect(status).toBe(401);
     expect(head).toContain(`resource_metadata="${METADATA}"`);

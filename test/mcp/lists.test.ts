@@ -34,5 +34,5 @@ describe("filterLists", () => {
     `data: ${json},\n\n`,
     "data: null\n\n",
     "data: [DONE]\n\n",
-  ])("sends nothing of a body that it cannot read", (body) => expect(filter(body)).toBe(""));
+  ])("replaces a body that it cannot read by an empty one", (body) => expect(filter(body)).toBe(""));
 });

@@ -37,7 +37,7 @@ describe("protectMcp in front of Hono's own code", () => {
     c.json(c.req.header("x-parsed") === undefined ? await c.req.json() : c.get("parsedBody")),
   );
 
-  it("lets the body be read again", async () => {
+  it("keeps the body readable", async () => {
     const response = await app.request(await post(JSON.stringify(ALLOWED)));
     expect(await response.json()).toEqual(ALLOWED);
   });

@@ -41,7 +41,7 @@ describe("parseMessages", () => {
   });
 
   it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
-    "reads %s as no operation",
+    "finds no operation in %s",
     (method) => {
       expect(readOne(request(method))).toEqual({ method, calls: [] });
     },
@@ -110,7 +110,7 @@ describe("parseMessages", () => {
     }
   });
 
-  it("reads responses as no operation", () => {
+  it("finds no operation in responses", () => {
     expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ calls: [] });
     expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({ calls: [] });
   });

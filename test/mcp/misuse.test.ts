@@ -84,7 +84,7 @@ describe("protectMcp", () => {
       );
   });
 
-  it("says where metadata and handlers belong", () => {
+  it("explains where metadata and handlers belong", () => {
     expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
       "protectMcp received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
     );
@@ -93,7 +93,7 @@ describe("protectMcp", () => {
     );
   });
 
-  it.each([null, 5, () => undefined])("refuses options that are no object: %j", (options) => {
+  it.each([null, 5, () => undefined])("rejects options that are not an object: %j", (options) => {
     expect(() => protectMcp(server, options as never)).toThrow("takes its options as an object");
   });
 });
@@ -101,7 +101,7 @@ describe("protectMcp", () => {
 describe("a body that headers do not announce", () => {
   const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } });
 
-  it("is refused with DELETE, in a request of the Fetch standard", async () => {
+  it("causes a refusal with DELETE, in a request of the Fetch standard", async () => {
     const token = await issuer.token({ scopes: [] });
     const headers = { authorization: `Bearer ${token}` };
     const send = (body?: string) =>
@@ -110,14 +110,14 @@ describe("a body that headers do not announce", () => {
     expect(await send()).not.toBeInstanceOf(Response);
   });
 
-  it("is refused with DELETE if it does not end", async () => {
+  it("causes a refusal with DELETE if it does not end", async () => {
     const headers = { authorization: `Bearer ${await issuer.token({ scopes: [] })}` };
     const body = new ReadableStream();
     const request = new Request("http://a/mcp", { method: "DELETE", headers, body, duplex: "half" });
     expect(await protectMcp(server, { bodyTimeoutMs: 20 })(request)).toMatchObject({ status: 400 });
   });
 
-  it("is refused with OPTIONS, over HTTP/2", async () => {
+  it("causes a refusal with OPTIONS, over HTTP/2", async () => {
     const callback = new Koa()
       .use(protectMcp(server))
       .use((context) => {
@@ -148,7 +148,7 @@ describe("a body that headers do not announce", () => {
 });
 
 describe("a polluted prototype", () => {
-  it("gives no request another body", async () => {
+  it("adds no body to a request", async () => {
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     Object.assign(Object.prototype, { parsed: ping });
     try {
@@ -180,7 +180,7 @@ describe("listFilter", () => {
 });
 
 describe("operationsOf", () => {
-  it("says what it takes", async () => {
+  it("explains what it accepts", async () => {
     await expect(operationsOf((() => undefined) as never)).rejects.toThrow(
       "await operationsOf(createMcpServer())",
     );

@@ -101,6 +101,44 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     expect(() => report.orThrow()).toThrow();
   });
 
+  it.each([
+    ["MCP tools/call remove", "<agent_ids>", "Did you mean `agent_id`?"],
+    ["MCP prompts/get greet", "<town>", "Its arguments: city."],
+  ])("fails the audit if the rule %s names an argument %s that does not exist", async (key, name, hint) => {
+    const mcp = createFull(line);
+    const shape = { agent_id: z.string() };
+    mcp.registerTool("remove", { inputSchema: line === 1 ? shape : z.object(shape) }, () => ({
+      content: [],
+    }));
+    const routes = await operationsOf(mcp);
+    const good = {
+      "MCP tools/call remove": ["agents:<agent_id>:delete"],
+      "MCP prompts/get greet": ["<city>:x"],
+    };
+    const found = (table: object) =>
+      createMcpResourceServer({ ...good, ...table })
+        .audit(routes)
+        .findings.filter(({ kind }) => kind === "rule_argument_unknown");
+    expect(found({})).toEqual([]);
+    expect(found({ [key]: [`agents:${name}:delete`] })).toMatchObject([
+      { severity: "error", hint, rule: { key } },
+    ]);
+  });
+
+  it("does not report an argument of a tool that takes arguments without a description", async () => {
+    const mcp = createFull(line);
+    const inputSchema = { type: "object", properties: {}, additionalProperties: { type: "string" } };
+    mcp.server.setRequestHandler(line === 1 ? ListToolsRequestSchema : "tools/list", () => ({
+      tools: [
+        { name: "any", inputSchema },
+        { name: "other", inputSchema: { type: "object" } },
+      ],
+    }));
+    const routes = await operationsOf(mcp);
+    for (const name of ["any", "other"])
+      expect(routes).toContainEqual({ method: "MCP", pattern: `tools/call ${name}` });
+  });
+
   it("lists tools, prompts, resources, and what clients do with them", async () => {
     const routes = await operationsOf(createFull(line));
     expect(routes.every(({ method }) => method === "MCP")).toBe(true);
@@ -168,13 +206,13 @@ describe("an operation that no rule can decide", () => {
     ["tools/call", "needs a name"],
     ["tools/call ", "needs a name"],
     ["tools/list all", "has no name"],
-  ])("is explained: %j", (path, words) => {
+  ])("causes an error with an explanation: %j", (path, words) => {
     const { decision, text } = server.explain({ method: "MCP", path, scopes: [] });
     expect(decision.allowed).toBe(false);
     expect(text).toContain(words);
   });
 
-  it("is no request with a path", () => {
+  it("differs from a request with a path", () => {
     const paths = ["/tools/call", "https://a.example/mcp"];
     const texts = paths.map((path) => server.explain({ method: "MCP", path, scopes: [] }).text);
     for (const text of texts) expect(text).not.toContain("method of MCP");

@@ -22,7 +22,7 @@ describe("the owner of a session", () => {
     };
   };
 
-  it("is the user of the issuer, with any token", async () => {
+  it("identifies the user of the issuer, with any token", async () => {
     const { reader, again, runner, elsewhere } = await callers();
     const sessions = new Sessions();
     sessions.start("one", reader);
@@ -32,7 +32,7 @@ describe("the owner of a session", () => {
     expect(sessions.isOf("two", reader)).toBe(false);
   });
 
-  it("never changes", async () => {
+  it("stays the same", async () => {
     const { reader, runner } = await callers();
     const sessions = new Sessions();
     sessions.start("one", reader);
@@ -69,7 +69,7 @@ describe("the owner of a session", () => {
     expect(sessions.isOf("open 15000", undefined)).toBe(true);
   });
 
-  it("is forgotten first if the session was not used for the longest time", async () => {
+  it("loses the session that was not used for the longest time first", async () => {
     const { reader } = await callers();
     const sessions = new Sessions();
     const caller = (user: number) => ({ ...reader, userId: `user ${user}` });
@@ -106,7 +106,7 @@ describe("protectMcp", () => {
     expect(await send("reader", "GET", headers)).toMatchObject({ status: 404 });
   });
 
-  it("lets only the owner of a session ask for events that it missed", async () => {
+  it("allows only the owner of a session to request events that it missed", async () => {
     const missed = { "last-event-id": "stream_7" };
     const headers = { ...missed, "mcp-session-id": "two" };
     await start("two");

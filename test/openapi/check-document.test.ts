@@ -125,7 +125,7 @@ error route_unmapped: \`DELETE /agents/:id\` has no rule: every request for it i
     expect(check(document, { "GET /x": requirement })).toEqual(findings);
   });
 
-  it("says what differs, and how to write what no rule can express", () => {
+  it("shows what differs, and how to write what no rule can express", () => {
     const operations = { "GET /x": secured([{ bearer: ["x:write"] }]), "GET /y": secured([{ key: [] }]) };
     const table = { "GET /x": { anyOf: ["x:read", "x:any"] }, "GET /y": "public" as const };
     expect(checkDocument(documentOf(operations, SCHEMES), serverOf(table)).text)

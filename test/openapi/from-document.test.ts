@@ -67,7 +67,7 @@ describe("fromDocument", () => {
     expect(() => read({ security: [{ oauth: [] }, { bearer: undefined }] })).toThrow("security");
   });
 
-  it("rejects an operation beside a reference that has it too", () => {
+  it("rejects an operation next to a reference that has it too", () => {
     const { paths } = documentOf({ "GET /y": { security: [{ oauth: ["a:admin"] }] } });
     const item = { $ref: "#/paths/~1y", get: { security: [], responses: RESPONSES } };
     const document = {
@@ -104,7 +104,7 @@ describe("fromDocument", () => {
     },
   );
 
-  it.each(["3.0.3", "3.1.0"])("is the inverse of documents that are valid in OpenAPI %s", async (openapi) => {
+  it.each(["3.0.3", "3.1.0"])("reads documents that are valid in OpenAPI %s", async (openapi) => {
     await fc.assert(
       fc.asyncProperty(table, async (rules) => {
         const document = toSecurity(skeletonOf(rules, openapi), serverOf(rules));
@@ -114,7 +114,7 @@ describe("fromDocument", () => {
     );
   });
 
-  it("makes a table that decides as the document says", () => {
+  it("creates a table that decides as the document says", () => {
     const document = documentOf(
       { "GET /agents/{id}": { security: [{ login: ["agents:<id>:read"] }] }, "GET /news": {} },
       {
@@ -132,7 +132,7 @@ describe("fromDocument", () => {
     expect(Object.isFrozen(fromDocument(document))).toBe(true);
   });
 
-  it("rejects operations that say nothing, or what no rule can express: nothing is public by accident", () => {
+  it("rejects operations without security, or with security that no rule can express: nothing is public by accident", () => {
     const document = documentOf(
       {
         "GET /a": {},
@@ -163,7 +163,7 @@ describe("fromDocument", () => {
   it("rejects two operations with one whole path", () => {
     const get = { responses: RESPONSES, security: [] };
     const paths = { "/v1/x": { get }, "/x": { get, servers: [{ url: "/v1" }] } };
-    expect(() => fromDocument(documentOf([], { paths }))).toThrow("is the second `GET /v1/x`");
+    expect(() => fromDocument(documentOf([], { paths }))).toThrow("repeats `GET /v1/x`");
   });
 
   it("fills a server whose documentation is the only place where scopes are written", async () => {

@@ -90,7 +90,7 @@ describe("toSecurity", () => {
     expect(fromDocument(document)).toEqual(TABLE);
   });
 
-  it("names each of several issuers, and none twice", async () => {
+  it("names each of several issuers once", async () => {
     const metadata = "https://b.example/.well-known/openid-configuration";
     const issuer = (name: string, discovery: true | string) => ({
       issuer: name,

@@ -10,14 +10,14 @@ const beside = (wrong: unknown) => optionsOf([A, wrong]);
 const found = (options: unknown) => issuesOf(options).map(({ code, path }) => `${code} ${path.join("/")}`);
 
 describe("an entry of issuers", () => {
-  it.each(MISTAKES)("must not be %s", (_, entry, code, path, hint) => {
+  it.each(MISTAKES)("rejects %s", (_, entry, code, path, hint) => {
     const issues = issuesOf(beside(entry));
     expect(issues).toMatchObject([{ code, path: ["issuers", 1, ...path] }]);
     expect(issues[0]?.hint).toContain(hint);
   });
 
   it.each(TRUSTED_ISSUER_NAMES)(
-    "must not have the property %s with the value undefined, because the server's option would apply",
+    "rejects the property %s with the value undefined, because the server's option would apply",
     (name) => {
       const server = {
         requiredClaims: ["exp"],

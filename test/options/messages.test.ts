@@ -89,7 +89,7 @@ describe("the message of a configuration error", () => {
   });
 
   it.each(["http://localhost:3000/meta", "http://127.0.0.1:3000/meta", "http://[::1]/meta"])(
-    "is absent for a URL of this machine with http, in every option: %s",
+    "accepts a URL of this machine with http, in every option: %s",
     (url) => {
       expect(messageFor({ resourceMetadataUrl: url })).toBe("");
       expect(messageFor({}, { keys: { jwksUri: url } })).toBe("");
@@ -138,7 +138,7 @@ describe("the message of a configuration error", () => {
       );
   });
 
-  it("is absent for a table without a prototype, and for an empty one", () => {
+  it("accepts a table without a prototype, and an empty one", () => {
     const bare = Object.assign(Object.create(null) as object, { "GET /x": ["a:b"] });
     expect(messageFor({ scopeMappings: bare, impliedScopes: {} })).toBe("");
   });

@@ -339,7 +339,7 @@ describe("omitted options", () => {
     expect(await verdictOf(server, await issuer.token({ exp: now - 1 }))).toBe("expired");
   });
 
-  it("have defaults that the schema accepts", () => {
+  it("receive defaults that the schema accepts", () => {
     expect(OPTION_NAMES).toEqual(expect.arrayContaining(Object.keys(DEFAULTS)));
   });
 });

@@ -62,7 +62,7 @@ describe("the option resource", () => {
     ]);
   });
 
-  it("is the default of the audience, and its issuer that of the authorization servers", () => {
+  it("uses the issuer as the authorization server by default", () => {
     const server = createResourceServer({
       verificationKeys: [issuer.publicPem],
       issuer: "https://login.example/",
@@ -76,7 +76,7 @@ describe("the option resource", () => {
     ["https://api.example/", "https://api.example/.well-known/oauth-protected-resource"],
     ["https://api.example:8443/a/b", "https://api.example:8443/.well-known/oauth-protected-resource/a/b"],
     ["http://127.0.0.1:3000/mcp", "http://127.0.0.1:3000/.well-known/oauth-protected-resource/mcp"],
-  ])("has the metadata of %s at %s (RFC 9728 section 3.1)", (id, url) => {
+  ])("sets the URL for the metadata of %s to %s (RFC 9728 section 3.1)", (id, url) => {
     const server = createServer({ serviceId: id, resource: { ...RESOURCE, id } });
     expect(server.resource?.metadataUrl).toBe(url);
   });
@@ -111,7 +111,7 @@ describe("the option resource", () => {
       ["resource", "authorizationServers"],
     ],
     [{ resource: { ...RESOURCE, name: "x" } }, "option_unknown", ["resource", "name"]],
-  ])("is refused: %j", (more, code, path) => {
+  ])("rejects %j", (more, code, path) => {
     expect(issuesOf({ serviceId: ID, resource: RESOURCE, ...more })).toContainEqual(
       expect.objectContaining({ code, path }),
     );

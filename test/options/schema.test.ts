@@ -358,12 +358,12 @@ describe("the options object", () => {
     },
   );
 
-  it("can have no prototype", () => {
+  it("may have no prototype", () => {
     const options = Object.assign(Object.create(null) as object, REQUIRED);
     expect(() => createServer(options)).not.toThrow();
   });
 
-  it("can have properties that are undefined", () => {
+  it("may have properties that are undefined", () => {
     const absent = Object.fromEntries(
       OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
         name,
@@ -373,13 +373,13 @@ describe("the options object", () => {
     expect(() => createServer({ ...absent, ...REQUIRED })).not.toThrow();
   });
 
-  it.each(narrowing)("must not have %s as undefined, because more tokens would be accepted", (name) => {
+  it.each(narrowing)("rejects %s as undefined, because more tokens would be accepted", (name) => {
     const issues = issuesOf({ ...REQUIRED, [name]: undefined });
     expect(issues).toMatchObject([{ code: "option_invalid", path: [name] }]);
     expect(issues[0]?.hint).toContain("omit the option");
   });
 
-  it("can be frozen, and is never changed", () => {
+  it("may be frozen, and stays unchanged", () => {
     const options = Object.freeze({
       ...REQUIRED,
       verificationKeys: Object.freeze([issuer.publicPem]),

@@ -67,7 +67,7 @@ describe("decisions", () => {
     }
   });
 
-  it("counts what is only reported apart from what is refused", async () => {
+  it("counts reported refusals separately from enforced ones", async () => {
     vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     onTestFinished(() => void vi.restoreAllMocks());
     const server = create({ enforcement: "report" });

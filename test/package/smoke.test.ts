@@ -151,7 +151,7 @@ describe("the package in plain JavaScript", () => {
     expect(entries.filter((file) => signs(file)).sort()).toEqual(expected);
   });
 
-  it("has a CommonJS build that requires no ECMAScript module, with the licenses of what it contains", () => {
+  it("contains a CommonJS build that requires no ECMAScript module, with the licenses of what it contains", () => {
     const folder = join(project, "node_modules/scopegate/dist");
     const code = packed.files.filter((path) => path.endsWith(".cjs"));
     const required = code.flatMap((path) => {

@@ -77,7 +77,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
     }
   });
 
-  it("can be used with the keyboard alone", async () => {
+  it("supports the keyboard alone", async () => {
     const tab = await open(createServer(), { roles: { reader: ["agents:read"] } });
     const focused = () => evaluate<string>(tab, "() => document.activeElement.id");
     await tab.keyboard.press("Tab");

@@ -72,7 +72,7 @@ describe("page", () => {
     expect(rules.map(({ key }) => key)).toContain("MCP tools/call a\u202eb");
   });
 
-  it("contains nothing of the server but its policy", () => {
+  it("contains only the policy of the server", () => {
     const canary = "canary-7d1f";
     const server = createServer({
       issuer: `https://${canary}.example`,
@@ -125,7 +125,7 @@ describe("page", () => {
     expect(() => page(createServer(), options as PageOptions)).toThrow(TypeError);
   });
 
-  it("takes a resource server and no copy of it", () => {
+  it("accepts a resource server, and rejects a copy of it", () => {
     expect(() => page({ ...createServer() })).toThrow(/^page takes the resource server itself/);
   });
 });

@@ -41,7 +41,7 @@ describe.each(Object.entries(HOSTS))("the handler in %s", (_, open) => {
     expect(await ask(port, { path: PATH, token, method: "HEAD" })).toMatchObject({ status: 200, text: "" });
   });
 
-  it("is protected by the table like any other route", async () => {
+  it("requires what its rule in the table requires", async () => {
     expect((await ask(port, { path: PATH })).status).toBe(401);
     expect((await ask(port, { path: PATH, token: await tokenWith(["policy:write"]) })).status).toBe(403);
     const other = await open(pageHandler(unmapped), unmapped);
@@ -59,7 +59,7 @@ describe.each(Object.entries(HOSTS))("the handler in %s", (_, open) => {
 });
 
 describe("pageHandler", () => {
-  it("asks for the routes at the first request, when all of them are registered", async () => {
+  it("reads the routes at the first request, when all of them are registered", async () => {
     const app = express5().use(forExpress.protect(server));
     app.get(PATH, pageHandler(server, { routes: () => forExpress.routesOf(app) }));
     app.get("/later", (_, response) => void response.end());
@@ -83,7 +83,7 @@ describe("pageHandler", () => {
     expect({ status, text }).toEqual({ status: 500, text: "" });
   });
 
-  it("takes a resource server", () => {
+  it("accepts only a resource server", () => {
     expect(() => pageHandler({} as ResourceServer)).toThrow(/^pageHandler takes the resource server itself/);
   });
 });

@@ -38,16 +38,16 @@ describe("a batch under a prefix that is not declared", () => {
   });
 
   it.each(["batch=1", "%62atch=%31", "x=2&batch=1", "batch=0&batch=1", "batch=1&batch=0"])(
-    "is recognized by the query %s",
+    "recognizes the query %s",
     (query) => expect(keys(UNDECLARED, `/trpc/list,secret?${query}`)).toContain("GET /trpc/secret"),
   );
 
   it.each(["", "?", "?batch=0", "?batch=01", "?batch=%201", "?Batch=1", "?x=batch=1", "?batch"])(
-    "is not recognized by the query %j",
+    "ignores the query %j",
     (query) => expect(keys(UNDECLARED, `/trpc/list,secret${query}`)).toEqual(["GET /trpc/:procedure"]),
   );
 
-  it("is unmapped if the path or one name is unmapped", () => {
+  it("finds no rule if the path or one name is unmapped", () => {
     expect(keys(UNDECLARED, "/elsewhere/list,secret?batch=1")).toBe("unmapped");
     expect(keys(UNDECLARED, "/open,elsewhere?batch=1")).toBe("unmapped");
   });
@@ -87,7 +87,7 @@ describe.each([
     expect(keys(table, `/trpc/${"list,".repeat(1_500)}secret?batch=1`)).toContain("GET /trpc/secret");
   });
 
-  it("is refused without a route check if one name is not spelled as in the table", () => {
+  it("refuses without a route check if one name is not spelled as in the table", () => {
     expect(keysOf(table.forTarget("GET", "/trpc/list,secret?batch=1", false))).toContain("GET /trpc/secret");
     expect(keysOf(table.forTarget("GET", "/trpc/list,Secret?batch=1", false))).toBe("ambiguous");
   });
@@ -142,22 +142,22 @@ describe("the operations of one request", () => {
     expect(withCalls()).toBe(found);
   });
 
-  it("are unmapped if one of them is, whatever the number of rules", () => {
+  it("stay unmapped if one of them is unmapped, with any number of rules", () => {
     expect(withCalls("/nowhere").kind).toBe("unmapped");
     expect(withCalls("/trpc/secret", "/nowhere").kind).toBe("unmapped");
   });
 
-  it("are not mapped by one another if the path is unmapped", () => {
+  it("stay unmapped if the path is unmapped, although they have rules", () => {
     const unmapped = UNDECLARED.forTarget("GET", "/nowhere", true);
     expect(UNDECLARED.forOperations(unmapped, "GET", ["/trpc/list"]).kind).toBe("unmapped");
     expect(UNDECLARED.forOperations(unmapped, "GET", [])).toBe(unmapped);
   });
 
-  it("are refused if one of them cannot be read", () => {
+  it("cause a refusal if one of them cannot be read", () => {
     expect(keysOf(withCalls("/trpc/secret", "//"))).toBe("ambiguous");
   });
 
-  it("do not map a request that is refused", () => {
+  it("keep the refusal of the path", () => {
     const refused = DECLARED.forTarget("GET", "//trpc", true);
     expect(DECLARED.forOperations(refused, "GET", ["/open"])).toBe(refused);
   });

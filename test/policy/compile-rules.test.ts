@@ -135,7 +135,7 @@ describe("two keys of one route", () => {
     ["GET /a{/:b}", "GET /a/:id"],
     ["GET /a{/b}", "GET /a{/c}"],
     ["GET /:id{.json}", "GET /:name.json"],
-  ])("are reported in one table: %s and %s", (first, second) => {
+  ])("reports them in one table: %s and %s", (first, second) => {
     for (const requirement of [["a:b"], []]) {
       expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toContainEqual([
         "route_duplicate",
@@ -153,7 +153,7 @@ describe("two keys of one route", () => {
     expect(issue?.hint).toContain("Keep one of the two");
   });
 
-  it("are allowed with different methods", () => {
+  it("accepts different methods", () => {
     expect(
       tableIssues({ "GET /a": [], "POST /a": ["a:b"], "* /a": "public", "HEAD /a": "optional" }),
     ).toEqual([]);
@@ -194,7 +194,7 @@ describe("keys that are one route by the loosest spelling", () => {
     },
   );
 
-  it.each(pairs)("lets a custom rule override a default one: %s and %s", (first, second) => {
+  it.each(pairs)("allows a custom rule to override a default one: %s and %s", (first, second) => {
     expect(sourcesOf({ [second]: ["a:b"] }, { [first]: "public" })).toEqual([["override", second]]);
     expect(sourcesOf({ [first]: ["a:b"] }, { [second]: "public" })).toEqual([["override", first]]);
   });
@@ -222,7 +222,7 @@ describe("two spellings of one text at the same place", () => {
     ]);
   });
 
-  it("are reported with both spellings and the one to write", () => {
+  it("appear with both spellings and the one to write", () => {
     expect(tableIssues({ "GET /agents/y": [], "GET /Agents/x": [] })).toEqual([
       {
         code: "route_ambiguous",
@@ -247,7 +247,7 @@ describe("two spellings of one text at the same place", () => {
 });
 
 describe("the mistakes of a table", () => {
-  it("are all reported, each with its path", () => {
+  it("reports all of them, each with its path", () => {
     const customs: ScopeMappings = {
       "get /a": [],
       "GET  /b": [],
@@ -271,7 +271,7 @@ describe("the mistakes of a table", () => {
     ]);
   });
 
-  it("come from own keys only: a polluted prototype adds no route", () => {
+  it("reads own keys only: a polluted prototype adds no route", () => {
     const table = Object.create({ "GET /admin": "public" }) as ScopeMappings;
     expect(rulesOf(table)).toEqual([]);
   });

@@ -280,7 +280,7 @@ describe("a principal of another server", () => {
     expect(isAllowed(made(["agents:write"]), elsewhere)).toBe(true);
   });
 
-  it("counts only with its scopes, whatever its own methods return", () => {
+  it("uses only its scopes, whatever its own methods return", () => {
     const byHand = { ...made(["agents:run"]), has: () => true, resourceIds: () => "all" as const };
     expect(isAllowed(byHand)).toBe(false);
     expect(isAllowed({ ...byHand, scopes: ["agents:read"] })).toBe(true);
@@ -354,7 +354,7 @@ describe("refuse", () => {
     "keys_unavailable",
   ];
 
-  it.each(reasons)("never allows, whatever facts are passed: %s", (reason) => {
+  it.each(reasons)("refuses, whatever facts are passed: %s", (reason) => {
     const facts = { allowed: true, principal: callerWith("platform:admin") };
     expect(refuse(reason, [], facts)).toMatchObject({
       allowed: false,
@@ -375,7 +375,7 @@ describe("refuse", () => {
 });
 
 describe("allow", () => {
-  it("requires nothing of the caller", () => {
+  it("allows a request without a caller", () => {
     expect(allow()).toEqual({
       allowed: true,
       rules: [],

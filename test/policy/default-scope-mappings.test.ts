@@ -22,7 +22,7 @@ describe("the default table", () => {
     expect(tableIssues(defaultScopeMappings)).toEqual([]);
   });
 
-  it("is frozen, so that one service cannot change the table of another", () => {
+  it("freezes its entries, so that one service cannot change the table of another", () => {
     expect(changeable(defaultScopeMappings)).toEqual([]);
     expect(() => Object.assign(defaultScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
     expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);

@@ -34,7 +34,7 @@ describe("the key of an operation", () => {
     "MCP completion/complete *",
     "MCP subscriptions/listen",
     "MCP tasks/cancel",
-  ])("is accepted: %s", (key) => expect(tableIssues({ [key]: ["a:b"] })).toEqual([]));
+  ])("accepts %s", (key) => expect(tableIssues({ [key]: ["a:b"] })).toEqual([]));
 
   it.each([
     ["MCP tools/cal search", "Did you mean `tools/call`?"],
@@ -62,7 +62,7 @@ describe("the key of an operation", () => {
     ["tools/list", "Write `MCP tools/list`."],
     ["MCP /mcp", "MCP <method> <name>"],
     ["MCP sampling/createMessage", "MCP <method> <name>"],
-  ])("is refused with the fix: %j", (key, hint) => {
+  ])("rejects %j, and shows the fix", (key, hint) => {
     const [issue] = tableIssues({ [key]: [] });
     expect(issue).toMatchObject({ code: "route_key_invalid", path: ["scopeMappings", key] });
     expect(issue?.hint).toContain(hint);
@@ -74,11 +74,11 @@ describe("the key of an operation", () => {
     ["MCP tools/list search", "`tools/list` has no name."],
     ["MCP tools/call", "`tools/call` needs a name."],
     ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
-  ])("is refused with the mistake: %j", (key, message) => {
+  ])("rejects %j, and explains the mistake", (key, message) => {
     expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
   });
 
-  it("may name arguments in scopes, where the method has arguments", () => {
+  it("accepts arguments in scopes, if the method has arguments", () => {
     expect(tableIssues({ "MCP tools/call *": ["a:<any>:b"], "MCP prompts/get x": ["a:<any>:b"] })).toEqual(
       [],
     );
@@ -112,11 +112,11 @@ describe("the rule of an operation", () => {
   ])("decides %s: %s", (text, key) => expect(keysOf(call(text))).toEqual([key]));
 
   it.each(["tools/call Search", "tools/call search ", "tools/call __proto__", "tools/call toString", "x/y"])(
-    "is missing for %j, which is denied",
+    "denies %j, which has no rule",
     (text) => expect(call(text).kind).toBe(text === "x/y" ? "ambiguous" : "unmapped"),
   );
 
-  it("is found for its name before that of every name, for lists of what a caller may use", () => {
+  it("finds the rule of its name before that of every name, for lists of what a caller may use", () => {
     const rules = new OperationRules(rulesOf({ "MCP prompts/get *": [], "MCP prompts/get x": [] }));
     expect(rules.find("prompts/get x")?.rule.key).toBe("MCP prompts/get x");
     expect(rules.find("prompts/get y")?.rule.key).toBe("MCP prompts/get *");
@@ -139,7 +139,7 @@ describe("the rule of an operation", () => {
     expect(keysOf(call("tools/call open"))).toEqual(["MCP tools/call open"]);
   });
 
-  it("is never the rule of a path, whatever method a client calls", () => {
+  it("ignores the rules of paths, whatever method a client calls", () => {
     const path = TABLE.forTarget("POST", "/mcp", true);
     expect(TABLE.forCalls(path, [{ text: "/mcp", parameters: {} }]).kind).toBe("unmapped");
   });
@@ -149,7 +149,7 @@ describe("the rule of an operation", () => {
     expect(TABLE.forCalls(refused, [{ text: "tools/list", parameters: {} }])).toBe(refused);
   });
 
-  it("is missing for the request, although the rule of its route is added", () => {
+  it("leaves an operation unmapped, although the rule of its route is added", () => {
     const table = tableOf({ "* /mcp": [], "* /:any": ["any:use"] });
     const unmapped = table.forCalls(table.forTarget("POST", "/mcp", true), [
       { text: "tools/call x", parameters: {} },
@@ -159,7 +159,7 @@ describe("the rule of an operation", () => {
     expect(found.matches.map(({ compiled }) => compiled.rule.key)).toEqual(["* /mcp", "* /:any"]);
   });
 
-  it("is required together with that of the path and those of all other operations", () => {
+  it("requires this rule together with those of the path and of all other operations", () => {
     const path = TABLE.forTarget("POST", "/mcp", true);
     const calls = ["tools/call search", "prompts/get x"].map((text) => ({ text, parameters: {} }));
     const governing = TABLE.forCalls(path, calls);
@@ -188,14 +188,14 @@ describe("the arguments of an operation", () => {
     [{ agent_id: { toString: () => "web" } }],
     [{ agent_id: null }],
     [Object.create({ agent_id: "web" }) as object],
-  ])("are refused if a scope names one that is not a string: %j", (parameters) => {
+  ])("refuses an argument in a scope that is not a string: %j", (parameters) => {
     expect(call("tools/call run_agent", parameters)).toMatchObject({
       kind: "ambiguous",
       cause: "The argument `agent_id`, which a scope names, is not a string.",
     });
   });
 
-  it("are read only once", () => {
+  it("reads them only once", () => {
     const parameters = { agent_id: "web" };
     const governing = call("tools/call run_agent", parameters);
     parameters.agent_id = "api";
@@ -238,7 +238,7 @@ describe("the methods of the protocol", () => {
     ]);
   });
 
-  it("are never decided for HTTP requests", () => {
+  it("finds no rule for HTTP requests", () => {
     expect(isOperation("MCP", "tools/call search")).toBe(true);
     for (const target of ["/mcp", "http://host/mcp", "*", ""]) expect(isOperation("MCP", target)).toBe(false);
     expect(isOperation("POST", "tools/call search")).toBe(false);

@@ -215,7 +215,7 @@ describe("parsePattern", () => {
     }
   });
 
-  it("never throws, and accepts only what path-to-regexp matches too", () => {
+  it("accepts only what path-to-regexp matches too, and throws no error", () => {
     const char = fc.constantFrom(...'/:*{}()\\?+!.-%#"[]ab19é '.split(""));
     const piece = fc.oneof(char, fc.constantFrom("/", ":id", ":to", "*path", "{/", "}", "agents", "%2e"));
     const source = fc.array(piece, { maxLength: 10 }).map((pieces) => `/${pieces.join("")}`);
@@ -260,7 +260,7 @@ describe("identityOf", () => {
     ["/caf%C3%A9", "/CAF%c3%89"],
     ["/v:id.json", "/V:id.J%73ON"],
     ["/a%E2%84%AA", "/ak"],
-  ])("is the same for %s and %s", (one, other) => {
+  ])("returns the same for %s and %s", (one, other) => {
     expect(identities(one)).toEqual(identities(other));
   });
 
@@ -270,7 +270,7 @@ describe("identityOf", () => {
     ["/a{b}", ["/a", "/ab"]],
     ["/:id{.json}", ["/:id", "/:id.json"]],
     ["/{*path}", ["/", "/*path"]],
-  ])("gives %s the identities of %j", (source, alternatives) => {
+  ])("returns for %s the identities of %j", (source, alternatives) => {
     expect(new Set(identities(source))).toEqual(new Set(alternatives.flatMap(identities)));
   });
 

@@ -127,13 +127,13 @@ describe("a mistake in a requirement", () => {
       "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
     ],
   ] satisfies (readonly [Requirement, string, string])[])(
-    "is reported with what was found and what to write: %j",
+    "names what was found and what to write: %j",
     (requirement, message, hint) => {
       expect(compile(requirement).issues).toEqual([expect.objectContaining({ message, hint })]);
     },
   );
 
-  it("is reported without the parameters of a route for scopes in code", () => {
+  it("does not list the parameters of a route for scopes in code", () => {
     expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(
       "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
     );
@@ -145,7 +145,7 @@ describe("a template", () => {
     ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],
     ["<agent_id>", [{ parameter: "agent_id" }]],
     ["<path>:<agent_id>", [{ parameter: "path" }, { parameter: "agent_id" }]],
-  ])("stands in %s for the parameter of its name", (text, parts) => {
+  ])("represents in %s the parameter of its name", (text, parts) => {
     expect(scopeOf(text)).toMatchObject({ text, parts });
   });
 
@@ -167,25 +167,25 @@ describe("a template", () => {
     // As other tools write one.
     "agents:{agent_id}:run",
     "agents:${agent_id}:run",
-  ])("is refused in %s, and the hint lists the parameters of the route", (text) => {
+  ])("rejects %s, and lists the parameters of the route in the hint", (text) => {
     expect(mistakesIn([text])).toEqual([["template_unknown", 0]]);
     expect(compile([text]).issues[0]?.hint).toContain("`<agent_id>`, `<path>`");
   });
 
   it.each(["agents:x{agent_id}:run", "agents:{agent_id}x:run", "agents:$x{agent_id}:run"])(
-    "is not read from %s: braces inside a part are plain characters",
+    "ignores %s: braces inside a part are plain characters",
     (text) => {
       const parts = text.split(":");
       expect(scopeOf(text)).toEqual({ text, parts, covering: coveringOf(parts) });
     },
   );
 
-  it("is refused on every route without parameters", () => {
+  it("rejects a template on every route without parameters", () => {
     expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
     expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain("`<parameter>`");
   });
 
-  it("is left to the request for scopes in code, but must still be a whole part", () => {
+  it("leaves the name to the request for scopes in code, but requires a whole part", () => {
     expect(compileScopeList(["agents:<any>:run"], "any")).toEqual([
       {
         text: "agents:<any>:run",
@@ -262,7 +262,7 @@ describe("bindScope", () => {
   });
 
   it.each(["web:admin", "*", "", "<agent_id>x:y", "café", 'a"b', "a b", "a\\b", "\r\n"])(
-    "lets only grants for every id cover the id %j",
+    "allows only grants for every id to cover the id %j",
     (id) => {
       const template = "agents:<agent_id>:run";
       expect(find(["agents:*:run"], template, id)?.by).toBe("wildcard");
@@ -309,7 +309,7 @@ describe("bindScope", () => {
     fc.string({ unit: fc.constantFrom("a", "b", ":", "*", "<", ">", "/", '"', "\\", " ", "é", "%", "\n") }),
   );
 
-  it("never lets a grant for one id cover another", () => {
+  it("does not allow a grant for one id to cover another", () => {
     const part = fc
       .string({ unit: fc.constantFrom("a", "b", "*", "<", ">", "/"), minLength: 1, maxLength: 4 })
       .filter((text) => text !== "*");

@@ -96,7 +96,7 @@ describe("a route key", () => {
     expect(issue.hint).toContain(way);
   });
 
-  it("is quoted in the message with the mistake", () => {
+  it("appears in the message with the mistake", () => {
     expect(issueOf("GET /files/*").message).toBe("`/files/*` is not a pattern of path-to-regexp.");
     expect(issueOf("get /agents").message).toBe("`get` is not a method that Node.js receives.");
     expect(issueOf("get /agents").hint).toBe("Write `GET`: methods are case-sensitive.");

@@ -52,7 +52,7 @@ describe("loosen", () => {
     expect(loosen(folded)).toBe(folded);
   });
 
-  it("is the same for every two characters that a case-insensitive regular expression compares as equal", () => {
+  it("returns the same for every two characters that a case-insensitive regular expression compares as equal", () => {
     const char = fc.nat(0xffff).map((code) => String.fromCharCode(code));
     fc.assert(
       fc.property(char, (one) => {

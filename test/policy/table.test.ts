@@ -134,7 +134,7 @@ describe("forTarget", () => {
     expect(keyOf(tableOf({}), "GET", "/")).toBe("unmapped");
   });
 
-  it("lets a custom rule in another letter case override a default one, by the loosest spelling", () => {
+  it("allows a custom rule in another letter case to override a default one, by the loosest spelling", () => {
     const table = tableOf({ "GET /Agents": ["custom:read"] }, { "GET /agents": "public" });
     expect(keyOf(table, "GET", "/Agents")).toBe("GET /Agents");
     expect(matchOf(table, "GET", "/agents").compiled.rule).toMatchObject({
@@ -175,30 +175,30 @@ describe("the parameters of a rule", () => {
     ["GET /:x/*path/:last", "/1/2/3/4", { x: "1", path: "2/3", last: "4" }],
     ["GET /a{/:b}", "/a", { b: "" }],
     ["GET /a{/:b}", "/a/x", { b: "x" }],
-  ])("of %s and the path %s are %j", (key, target, parameters) => {
+  ])("read from %s and the path %s the values %j", (key, target, parameters) => {
     const names = Object.keys(parameters).filter((name) => !["from", "to"].includes(name));
     const match = matchOf(tableOf({ [key]: names.map((name) => `things:<${name}>:read`) }), "GET", target);
     for (const [name, value] of Object.entries(parameters)) expect(match.parameter(name)).toBe(value);
     expect(match.parameter("other")).toBe("");
   });
 
-  it("are read if only one of several scopes names them", () => {
+  it("fill a template if only one of several scopes names them", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:list", "agents:<id>:read"] });
     expect(matchOf(table, "GET", "/agents/web").parameter("id")).toBe("web");
   });
 
-  it("are empty for a wildcard if the path ends with a slash, which some routers include", () => {
+  it("stay empty for a wildcard if the path ends with a slash, which some routers include", () => {
     const table = tableOf({ "GET /files/*path": ["files:<path>:read"] });
     expect(matchOf(table, "GET", "/files/a/b").parameter("path")).toBe("a/b");
     expect(matchOf(table, "GET", "/files/a/b/").parameter("path")).toBe("");
   });
 
-  it("are empty for a mixed segment whose text is not spelled exactly", () => {
+  it("stay empty for a mixed segment whose text is not spelled exactly", () => {
     const table = tableOf({ "GET /:id.json": ["files:<id>:read"] });
     expect(matchOf(table, "GET", "/a.JSON").parameter("id")).toBe("");
   });
 
-  it("are read for each rule that an inexact path requires", () => {
+  it("fill the scopes of each rule that an inexact path requires", () => {
     const table = tableOf({ "GET /a/:x": ["x:<x>:y"], "GET /:y/b": ["y:<y>:z"] });
     const matches = matchesOf(table, "GET", "/A/b");
     expect(matches.map(({ parameter }) => [parameter("x"), parameter("y")])).toEqual([
@@ -248,7 +248,7 @@ describe("forRoute", () => {
     expect(causeOf(AGENTS, "GET", "/agents/m%65", "/AGENTS/me/")).toBe("rules");
   });
 
-  it("requires the rule of an empty parameter or wildcard behind a trailing slash, which Fastify matches", () => {
+  it("requires the rule of an empty parameter or wildcard after a trailing slash, which Fastify matches", () => {
     const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /files/*path": ["files:read"] });
     expect(matchOf(table, "GET", "/agents/", "/agents/:id").parameter("id")).toBe("");
     expect(keyOf(table, "GET", "/files/", "/files/*path")).toBe("GET /files/*path");
@@ -266,7 +266,7 @@ describe("forRoute", () => {
     expect(keyOf(table, "GET", "/agents/", "/*path")).toBe("unmapped");
   });
 
-  it("fills a parameter behind a wildcard from the empty segment, not from the one before it", () => {
+  it("fills a parameter after a wildcard from the empty segment, not from the one before it", () => {
     const table = tableOf({ "GET /x/*path/:id": ["x:<id>:read"] });
     expect(matchOf(table, "GET", "/x/a/", "/x/*path/:id").parameter("id")).toBe("");
   });
@@ -468,7 +468,7 @@ describe("any table, any path and any router", () => {
     expect(added).toBeGreaterThan(50);
   });
 
-  it("never refuses a path that is spelled as the table and its route spell it", () => {
+  it("allows every path that is spelled as the table and its route spell it", () => {
     const plain = kinds(["a", "b", "suffix", "pair", "parameter", "wildcard"]);
     fc.assert(
       fc.property(entriesOf(plain), plain, (rules, route) => {

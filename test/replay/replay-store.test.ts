@@ -1,10 +1,8 @@
 /** Values that may be used once, in memory and in Redis. */
 import { randomUUID } from "node:crypto";
-import { Redis } from "ioredis";
-import { createClient } from "redis";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { inMemoryReplayStore, redisReplayStore, type ReplayStore } from "scopegate/replay";
-import { REDIS_URL } from "../support/redis.ts";
+import { REDIS_URL, useRedisClients } from "../support/redis.ts";
 
 const later = (ms = 60_000) => new Date(Date.now() + ms);
 
@@ -62,17 +60,7 @@ describe("inMemoryReplayStore, full", () => {
 });
 
 describe.skipIf(!REDIS_URL)("redisReplayStore", () => {
-  const prefix = `scopegate-test:${randomUUID()}:`;
-  const url = REDIS_URL ?? "redis://127.0.0.1";
-  const clients = { ioredis: new Redis(url, { lazyConnect: true }), redis: createClient({ url }) };
-  beforeAll(async () => {
-    await clients.ioredis.connect();
-    await clients.redis.connect();
-  });
-  afterAll(async () => {
-    await clients.ioredis.quit();
-    await clients.redis.close();
-  });
+  const { prefix, clients } = useRedisClients();
 
   describeStore("with ioredis", () => redisReplayStore(clients.ioredis, { prefix }));
   describeStore("with redis", () => redisReplayStore(clients.redis, { prefix }));

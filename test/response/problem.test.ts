@@ -67,7 +67,7 @@ describe("createProblem", () => {
     expect(JSON.stringify(problem)).not.toContain("canary");
   });
 
-  it.each(rejections)("has the same status and code for every rejection: %s", (rejection) => {
+  it.each(rejections)("returns the same status and code for every rejection: %s", (rejection) => {
     const problem = createProblem(refuse("token_rejected", [], { rejection }));
     expect(problem).toMatchObject({ status: 401, code: "token_rejected", title: "Unauthorized" });
     expect(Object.keys(problem).sort()).toEqual(["code", "detail", "status", "title", "type"]);

@@ -154,7 +154,7 @@ describe("server.revoke", () => {
     expect(await verdict(token)).toBe("accepted");
   });
 
-  it("revokes a token again, and one of which it is not known whether it is revoked", async () => {
+  it("revokes a token that is already revoked, or whose revocation cannot be checked", async () => {
     const { server, revocation } = createRevoking();
     const token = await issuer.token(CLAIMS);
     await server.revoke({ token });
@@ -185,7 +185,7 @@ describe("inMemoryRevocation", () => {
     expect(server.health().revocation).toEqual({ state: "ok", entries: 2 });
   });
 
-  it("knows an entry again after the clock was ahead for a while", async () => {
+  it("restores an entry if the clock was ahead for a while", async () => {
     const { server, verdict, pass, revocation } = createRevoking({}, 10_000);
     await server.revoke({ tokenId: "t1" });
     pass(2 * 3600 - 1);

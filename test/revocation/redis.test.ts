@@ -146,6 +146,34 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     expect(await one.client.xlen(`${prefix}entries`)).toBe(2);
   });
 
+  it("compares the store again soon if a comparison fails in the middle", async () => {
+    const prefix = newPrefix();
+    const client = connect(url);
+    let isFailing = true;
+    const failing = {
+      call: (command: string, ...values: string[]) => {
+        // The second batch of a read begins behind an entry.
+        if (!isFailing || !values[1]?.startsWith("(")) return client.call(command, ...values);
+        isFailing = false;
+        return Promise.reject(new Error("read ECONNRESET"));
+      },
+    };
+    const types: string[] = [];
+    const store = redisRevocation(failing, { prefix, pollMs: 10, onEvent: ({ type }) => types.push(type) });
+    stores.push(store);
+    const server = createServer({ revocation: store, now: Date.now });
+    await server.ready();
+    await server.revoke({ tokenId: "t1" });
+    const until = Math.floor(Date.now() / 1000) + 1000;
+    const replaced = client.multi().del(`${prefix}entries`);
+    for (let index = 0; index < 10_001; index += 1)
+      replaced.xadd(`${prefix}entries`, "*", "e", JSON.stringify({ kind: "token", id: `o${index}`, until }));
+    await replaced.exec();
+    await vi.waitFor(() => expect(types).toContain("restored"), soon);
+    expect(isFailing).toBe(false);
+    await client.del(`${prefix}entries`);
+  });
+
   it("deletes entries that are older than `keepSeconds` from the store", async () => {
     const prefix = newPrefix();
     const client = connect(url);

@@ -18,7 +18,7 @@ describe("BoundedMap", () => {
     expect([map.get("a"), map.get("b"), map.size]).toEqual([2, undefined, 1]);
   });
 
-  it.each([1, 2, 5])("never holds more than %i entries and never returns a wrong value", (maxEntries) => {
+  it.each([1, 2, 5])("holds at most %i entries and always returns the right value", (maxEntries) => {
     // Few more keys than the map can hold, so that most actions meet an entry.
     const key = fc.integer({ min: 0, max: maxEntries + 1 });
     fc.assert(
@@ -105,7 +105,7 @@ describe("BoundedMap", () => {
     expect(map.get("newest")).toBe(5);
   });
 
-  it.each([1, 4, 10])("never weighs more than %i, and holds only what was set last", (maxWeight) => {
+  it.each([1, 4, 10])("weighs at most %i, and holds only what was set last", (maxWeight) => {
     const key = fc.integer({ min: 0, max: 6 });
     fc.assert(
       fc.property(fc.array(fc.tuple(ACTION, key, fc.nat({ max: 12 })), { maxLength: 60 }), (actions) => {

@@ -67,7 +67,7 @@ describe("one promise for many calls, which never settles", () => {
   beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
   afterEach(() => void vi.useRealTimers());
 
-  it("gets one reaction from withinLimit, and keeps nothing after the time limit", async () => {
+  it("receives one reaction from withinLimit, which keeps nothing after the time limit", async () => {
     const { promise, reactions } = createCounting();
     const kept: WeakRef<object>[] = [];
     let failed = 0;
@@ -88,7 +88,7 @@ describe("one promise for many calls, which never settles", () => {
     expect(promise).toBeInstanceOf(Promise);
   });
 
-  it("gets one reaction from `isRevoked` and `onDecision`", async () => {
+  it("receives one reaction from `isRevoked` and `onDecision`", async () => {
     const revoked = createCounting();
     const observed = createCounting();
     const onDecision: (decision: Decision) => unknown = () => observed.promise;

@@ -18,10 +18,11 @@ const issuer = createIssuer();
 const token = (...scopes: readonly string[]): Promise<string> =>
   issuer.token({ scopes, exp: Math.floor(Date.now() / 1_000) + 300 });
 
-/** The page has the route handler first, and the proxy second. */
-const [route = "", proxy = ""] = pageOf("docs/getting-started-fetch.md")
-  .blocks.filter(({ section, language }) => section === "Next.js" && language === "ts")
-  .map(({ code }) => code);
+const recipeOf = (section: string): string =>
+  pageOf("docs/guides/nextjs.md").blocks.find((one) => one.section === section && one.language === "ts")
+    ?.code ?? "";
+const route = recipeOf("Protect a route handler");
+const proxy = recipeOf("Guard all routes and pages");
 
 /** As JavaScript: Next.js would install its compiler for a file of TypeScript. */
 function write(path: string, code: string): void {

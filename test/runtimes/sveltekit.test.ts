@@ -17,7 +17,7 @@ const PACKAGES = ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vi
 const project = mkdtempSync(join(tmpdir(), "scopegate-sveltekit-"));
 const issuer = createIssuer();
 
-const [hook = ""] = pageOf("docs/getting-started-fetch.md")
+const [hook = ""] = pageOf("docs/guides/fetch-hosts.md")
   .blocks.filter(({ section, language }) => section === "SvelteKit" && language === "ts")
   .map(({ code }) => code);
 
@@ -88,7 +88,11 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
   });
 
   const get = async (path: string, scopes?: readonly string[], headers: readonly [string, string][] = []) =>
-    ask(port, { path, headers, token: scopes && (await issuer.token({ scopes })) });
+    ask(port, {
+      path,
+      headers,
+      token: scopes && (await issuer.token({ exp: Math.floor(Date.now() / 1000) + 300, scopes })),
+    });
 
   it("passes the caller to endpoints and pages", async () => {
     const { status, body } = await get("/api/agents/web", ["agents:web:read"]);

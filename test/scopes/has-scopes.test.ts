@@ -118,7 +118,7 @@ describe("hasScopes", () => {
     ]);
   });
 
-  it("never throws for the scopes of a token", () => {
+  it("throws no error for any scopes of a token", () => {
     const granted = [
       "",
       " ",

@@ -79,7 +79,7 @@ describe("a set", () => {
   const set = scopeSetOf(["agents:web:read", "platform:admin"], rules);
 
   it.each(["", "a b", "agents::read", ":read"])(
-    "has no scope %j, which no token can be granted, even for an administrator",
+    "contains no scope %j, which no token can be granted, even for an administrator",
     (scope) => {
       expect([set.has("agents:read"), set.has(scope)]).toEqual([true, false]);
     },

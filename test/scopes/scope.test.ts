@@ -261,13 +261,13 @@ describe("the admin scope", () => {
     ["root", ["platform:admin", "Root", "root:x", "x:root", "*"]],
     ["ops:root", ["platform:admin", "ops:*:root", "ops:x:root", "ops", "root", "Ops:root"]],
     ["ops:all:root", ["ops:root", "ops:*:root", "ops:ALL:root"]],
-  ])("can be %s, and then no other scope implies every scope", (adminScope, others) => {
+  ])("may be %s, and then no other scope implies every scope", (adminScope, others) => {
     const rules = scopeRulesOf({}, adminScope);
     expect(byOf([adminScope], "agents:read", rules)).toBe("admin");
     for (const other of others) expect(find([other], "agents:read", rules), other).toBeUndefined();
   });
 
-  it("can be implied by another scope", () => {
+  it("may be implied by another scope", () => {
     expect(find(["owner"], "agents:read", scopeRulesOf({ owner: ["platform:admin"] }))).toEqual({
       required: "agents:read",
       granted: "owner",
@@ -275,7 +275,7 @@ describe("the admin scope", () => {
     });
   });
 
-  it("is never granted by a hierarchy that is applied to an id", () => {
+  it("requires an own grant: no hierarchy that is applied to an id grants it", () => {
     const rules = scopeRulesOf({ "platform:own": ["platform:admin"] });
     expect(byOf(["platform:own"], "agents:read", rules)).toBe("admin");
     expect(find(["platform:x:own"], "agents:read", rules)).toBeUndefined();
@@ -405,7 +405,7 @@ describe("a satisfaction", () => {
   const rules = scopeRulesOf({ "agents:write": ["agents:read"] });
 
   it.each(["agents:read", "agents:*:read", "agents:write", "platform:admin"])(
-    "is frozen if it is granted by %s",
+    "stays frozen if it is granted by %s",
     (scope) => {
       const granted = new GrantedScopes([scope], rules);
       expect(Object.isFrozen(granted.find(coveringOf(["agents", "read"]), "agents:read"))).toBe(true);
@@ -413,7 +413,7 @@ describe("a satisfaction", () => {
     },
   );
 
-  it("is frozen if it is granted by one id", () => {
+  it("stays frozen if it is granted by one id", () => {
     const granted = new GrantedScopes(["agents:web:read"], rules);
     expect(Object.isFrozen(granted.findSome("agents", "read", "agents:read"))).toBe(true);
   });

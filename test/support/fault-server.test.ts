@@ -105,7 +105,7 @@ describe("complete responses", () => {
 });
 
 describe("responses that do not arrive", () => {
-  it("never leaves a request open until the client disconnects", async () => {
+  it("leaves no request open until the client disconnects", async () => {
     const { answer, leave } = await started(behave.never());
     expect(await firstOf(answer)).toBe("another path");
     leave();

@@ -1,5 +1,9 @@
 /** The Redis server for tests: `REDIS_URL`, or the one on this machine. `undefined` if there is none. */
+import { randomUUID } from "node:crypto";
 import { connect } from "node:net";
+import { Redis } from "ioredis";
+import { createClient } from "redis";
+import { afterAll, beforeAll } from "vitest";
 
 const url = process.env["REDIS_URL"] ?? "redis://127.0.0.1:6379";
 
@@ -16,3 +20,20 @@ const isThere = await new Promise<boolean>((resolve) => {
 export const REDIS_URL = isThere ? url : undefined;
 
 if (!isThere) console.log(`Skipped: the tests that need Redis, because none listens at ${url}.`);
+
+/** One client of each package for a suite, and a prefix whose keys are deleted at its end. */
+export function useRedisClients() {
+  const prefix = `scopegate-test:${randomUUID()}:`;
+  const clients = { ioredis: new Redis(url, { lazyConnect: true }), redis: createClient({ url }) };
+  beforeAll(async () => {
+    await clients.ioredis.connect();
+    await clients.redis.connect();
+  });
+  afterAll(async () => {
+    const keys = await clients.ioredis.keys(`${prefix}*`);
+    if (keys.length > 0) await clients.ioredis.del(...keys);
+    await clients.ioredis.quit();
+    await clients.redis.close();
+  });
+  return { prefix, clients };
+}

@@ -52,7 +52,7 @@ describe("the key server of a test issuer", () => {
     expect(served.requests.jwks).toBe(1);
   });
 
-  it("becomes the issuer with asIssuer", async () => {
+  it("changes the issuer with asIssuer", async () => {
     const { issuer, served, serverWith } = await open({}, { asIssuer: true });
     expect(issuer.issuer).toBe(served.url);
     expect(await verdictOf(serverWith({ discovery: true }), await issuer.token())).toBe("accepted");

@@ -182,7 +182,7 @@ describe("readCredential with a cookie", () => {
   });
 
   it.each(["\u00a0", "\u00a0 ", "\ufeff", "\v", "\f", "\u2028"])(
-    "ignores a cookie whose name has %j in front of it or behind it",
+    "ignores a cookie whose name has %j before or after it",
     (space) => {
       const sources = [{ cookie: "__Host-token" }];
       expect(read({ cookie: `${space}__Host-token=a.b.c` }, sources)).toEqual(MISSING);
@@ -274,7 +274,7 @@ describe("readCredential with the header and a cookie configured", () => {
   });
 });
 
-describe("readCredential with several credentials of which the first counts", () => {
+describe('readCredential with several credentials and `multipleCredentials: "first"`', () => {
   const first = (request: Partial<AccessRequest>, sources = BOTH) => read(request, sources, "first");
   const both = { authorization: "Bearer a.b.c", cookie: "access_token=d.e.f" };
 
@@ -287,12 +287,12 @@ describe("readCredential with several credentials of which the first counts", ()
     expect(first({})).toEqual(MISSING);
   });
 
-  it("does not go on to the next source if the first is malformed or too large", () => {
+  it("does not try the next source if the first is malformed or too large", () => {
     expect(first({ ...both, authorization: "Bearer" })).toEqual(MALFORMED);
     expect(first({ ...both, authorization: `Bearer ${"a".repeat(16_385)}` })).toEqual({ kind: "too_large" });
   });
 
-  it("still returns malformed for several headers, and for several cookies of one name", () => {
+  it("returns malformed for several headers, and for several cookies of one name", () => {
     expect(first({ authorization: ["Bearer a.b.c", "Bearer a.b.c"] })).toEqual(MALFORMED);
     expect(first({ cookie: "access_token=a; access_token=b" })).toEqual(MALFORMED);
   });
@@ -329,7 +329,7 @@ describe("isMalformed", () => {
 
 describe("the query string", () => {
   it.each(["/agents?access_token=a.b.c", "/agents?authorization=Bearer%20a.b.c", "/agents?token=a.b.c"])(
-    "never provides a token: %j (RFC 6750 section 5.3)",
+    "provides no token: %j (RFC 6750 section 5.3)",
     (target) => {
       expect(read({ target }, BOTH)).toEqual(MISSING);
       expect(read({ target, authorization: "Bearer d.e.f" }, BOTH)).toEqual(token("d.e.f"));

@@ -46,13 +46,27 @@ describe("an opaque token", () => {
   it.each([
     ["at once", (found: OpaqueVerification) => found],
     ["with a promise", (found: OpaqueVerification) => Promise.resolve(found)],
-  ])("is decided by its scopes if it is verified %s", async (_, answer) => {
+  ])("grants only its scopes if it is verified %s", async (_, answer) => {
     const withScopes = (scopes: readonly string[]) => kindOf("key_", () => answer(verified({ scopes })));
     expect(await decisionOf(withScopes(["agents:read"]))).toMatchObject({ allowed: true });
     expect(await decisionOf(withScopes(["teams:read"]))).toMatchObject({ reason: "scope_insufficient" });
   });
 
-  it("is verified with the clock, the audience and the tolerance of the server", async () => {
+  it.each([
+    [
+      "the user and the session from the claims of the server",
+      "introspected",
+      { userId: "u9", sessionId: "s9" },
+    ],
+    ["the owner of an API key from `sub`", "api_key", { userId: "u1" }],
+  ] as const)("takes %s", async (_, tokenKind, expected) => {
+    const claims = { sub: "u1", uid: "u9", sid: "s9" };
+    const kind = kindOf("key_", () => verified(claims), { tokenKind });
+    const server = serverWith([kind], { userIdClaim: "uid", sessionIdClaim: "sid" });
+    expect(await server.authenticate("key_1")).toMatchObject(expected);
+  });
+
+  it("uses the clock, the audience and the tolerance of the server", async () => {
     const kind = kindOf("key_", () => verified({}));
     await serverWith([kind], { clockToleranceSeconds: 7 }).authenticate("key_1");
     expect(kind.verify).toHaveBeenCalledExactlyOnceWith("key_1", {
@@ -65,7 +79,7 @@ describe("an opaque token", () => {
     expect(kind.verify.mock.lastCall?.[1].now()).toBe(NOW * 1000);
   });
 
-  it("is verified by the first kind that recognizes it, and by no other", async () => {
+  it("uses only the first kind that recognizes the token", async () => {
     const first = kindOf("key_", () => ({ kind: "rejected", rejection: "key" }));
     const second = kindOf("key_1", () => verified({}));
     const third = kindOf("at_", () => verified({}));
@@ -83,7 +97,7 @@ describe("an opaque token", () => {
     expect(kind.verify).not.toHaveBeenCalled();
   });
 
-  it("is refused without being read if it is larger than `maxTokenBytes`", async () => {
+  it("causes a refusal without being read if it is larger than `maxTokenBytes`", async () => {
     const matches = vi.fn(() => true);
     const kind = kindOf("key_", () => verified({}), { matches });
     const server = serverWith([kind], { maxTokenBytes: 100 });
@@ -93,14 +107,14 @@ describe("an opaque token", () => {
     expect(matches).not.toHaveBeenCalled();
   });
 
-  it("is refused if it is not a string", async () => {
+  it("causes a refusal if it is not a string", async () => {
     const kind = kindOf("key_", () => verified({}), { matches: () => true });
     for (const token of [undefined, null, 5, {}])
       expect(await verdictOf(serverWith([kind]), token as never)).toBe("malformed");
     expect(kind.verify).not.toHaveBeenCalled();
   });
 
-  it("is refused with the rejection, the claim and the cause that its kind reports", async () => {
+  it("causes a refusal with the rejection, the claim and the cause that its kind reports", async () => {
     const rejected = { kind: "rejected", rejection: "claims", claim: "aud", cause: "Issued for another." };
     expect(await decisionOf(kindOf("key_", () => rejected))).toMatchObject({
       reason: "token_rejected",
@@ -120,7 +134,7 @@ describe("an opaque token", () => {
     [{ session_id: 5 }, "session_id"],
     [{ exp: "tomorrow" }, "exp"],
     [{ cnf: { jkt: "x" } }, "cnf"],
-  ])("is refused for the invalid claims %j", async (claims, claim) => {
+  ])("causes a refusal for the invalid claims %j", async (claims, claim) => {
     expect(await decisionOf(kindOf("key_", () => verified(claims)))).toMatchObject({
       reason: "token_rejected",
       rejection: "claims",
@@ -148,7 +162,7 @@ describe("an opaque token", () => {
     ],
   ];
 
-  it.each(failures)("is answered with 503 if its verification %s", async (_, verify) => {
+  it.each(failures)("causes 503 if its verification %s", async (_, verify) => {
     const decision = await decisionOf(kindOf("key_", verify));
     expect(decision).toMatchObject({
       reason: "keys_unavailable",
@@ -158,17 +172,17 @@ describe("an opaque token", () => {
     expect(decision).not.toHaveProperty("retryAfterSeconds");
   });
 
-  it.each([undefined, null])("is answered with 503 if its verification returns %j", async (answer) => {
+  it.each([undefined, null])("causes 503 if its verification returns %j", async (answer) => {
     for (const verify of [() => answer, () => Promise.resolve(answer)])
       expect(await decisionOf(kindOf("key_", verify))).toMatchObject({ reason: "keys_unavailable" });
   });
 
-  it("is answered with the time after which its kind can be asked again", async () => {
+  it("causes 503 with the time after which its kind can verify it again", async () => {
     const away = { kind: "unavailable", cause: new Error("down"), retryAfterSeconds: 17 };
     expect(await decisionOf(kindOf("key_", () => away))).toMatchObject({ retryAfterSeconds: 17 });
   });
 
-  it("is answered with 503 within a time limit if its verification never settles", async () => {
+  it("causes 503 within a time limit if its verification never settles", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
       const decision = decisionOf(kindOf("key_", () => new Promise(() => undefined)));
@@ -182,14 +196,14 @@ describe("an opaque token", () => {
     }
   });
 
-  it("has one principal for the same claims", async () => {
+  it("returns one principal for the same claims", async () => {
     const found = verified({ sub: "u1" });
     const kind = kindOf("key_", () => found);
     const server = serverWith([kind]);
     expect(await server.authenticate("key_1")).toBe(await server.authenticate("key_1"));
   });
 
-  it("is judged by the scope hierarchy of the server that reads it, if servers share a kind", async () => {
+  it("uses the scope hierarchy of the server that reads the token, if servers share a kind", async () => {
     const found = verified({ scopes: ["root"] });
     const kind = kindOf("key_", () => found);
     const [one, other] = [serverWith([kind], { adminScope: "root" }), serverWith([kind])];
@@ -197,7 +211,7 @@ describe("an opaque token", () => {
     expect((await other.authenticate("key_1")).has("agents:read")).toBe(false);
   });
 
-  it("is checked for revocation", async () => {
+  it("checks whether the token is revoked", async () => {
     const kind = kindOf("key_", () => verified({ sub: "u1" }));
     expect(await verdictOf(serverWith([kind], { isRevoked: () => true }), "key_1")).toBe("revoked");
   });
@@ -205,13 +219,13 @@ describe("an opaque token", () => {
   it.each([
     ["introspected", ["teams:read"]],
     ["api_key", []],
-  ] as const)("of the kind %s gets from the role store the scopes %j", async (tokenKind, scopes) => {
+  ] as const)("receives for the kind %s the scopes %j of the role store", async (tokenKind, scopes) => {
     const kind = kindOf("key_", () => verified({ sub: "u1", scopes: [] }), { tokenKind });
     const granting = serverWith([kind], { grantsFor: () => Promise.resolve(["teams:read"]) });
     expect((await granting.authenticate("key_1")).scopes).toEqual(scopes);
   });
 
-  it.each(failures)("is not checked for revocation if its verification %s", async (_, verify) => {
+  it.each(failures)("does not check for a revocation if the verification %s", async (_, verify) => {
     const isRevoked = vi.fn(() => true);
     const server = serverWith([kindOf("key_", verify)], { isRevoked });
     expect(await verdictOf(server, "key_1")).toBe("unavailable");

@@ -94,7 +94,7 @@ describe("what a rejected token claims", () => {
     expect(await decideToken(token, { maxTokenBytes: 10 })).not.toHaveProperty("claimed");
   });
 
-  it("is bounded in length and contains no control characters, so that it cannot forge a log entry", async () => {
+  it("contains a limited number of characters and no control characters, so that it cannot forge a log entry", async () => {
     const kid = "a\r\nforged\u001b[2J\u2028\u202e\u0085";
     expect(
       await claimedBy(await issuer.token({ iss: "i".repeat(5_000) }, { alg: "RS256", kid }), { issuer: "x" }),
@@ -109,7 +109,7 @@ describe("what a rejected token claims", () => {
     expect(cut?.iss).toBe(`${"i".repeat(199)}?`);
   });
 
-  it("is frozen, and never in the response", async () => {
+  it("stays frozen, and does not appear in the response", async () => {
     const token = await issuer.token({ iss: "canary-iss", exp: 1 }, { kid: "canary-kid" });
     const decision = await decideToken(token);
     expect(Object.isFrozen(decision.allowed ? undefined : decision.claimed)).toBe(true);

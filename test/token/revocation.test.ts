@@ -110,7 +110,7 @@ describe("toRevokedEntry", () => {
     });
   });
 
-  it("takes the end that is given before the one of the token, which may have none", () => {
+  it("prefers the given end to that of the token, which may have none", () => {
     const until = new Date((NOW + 20) * 1000);
     for (const expiry of [{ expiresAt: NOW + 10 }, {}])
       expect(entryOf(TOKEN, { until }, principalWith({}, { tokenId: "t1", ...expiry })).until).toBe(NOW + 20);

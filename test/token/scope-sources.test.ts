@@ -66,7 +66,7 @@ describe("the option scopeSources", () => {
     expect(await scopesOf({}, { scopeSources })).toEqual([]);
   });
 
-  it("is copied, so that later changes have no effect", async () => {
+  it("ignores later changes of the array, which is copied", async () => {
     const map: Record<string, string[]> = { Support: ["sessions:read"] };
     const server = createServer({ scopeSources: [{ claim: "roles", map }] });
     map["Support"]?.push("platform:admin");
@@ -75,7 +75,7 @@ describe("the option scopeSources", () => {
     expect((await server.authenticate(token)).scopes).toEqual(["sessions:read"]);
   });
 
-  it("is replaced by the scopeSources or the scopesClaim of an issuer", async () => {
+  it("yields to the scopeSources or the scopesClaim of an issuer", async () => {
     const authenticate = (entry: object, options: Partial<ResourceServerOptions>) =>
       createServer({ issuers: [{ ...ENTRIES.control, ...entry }], ...options }).authenticate(
         signedBy(CONTROL, { claims: { aud: "agents-prod", scopes: ["a:a"], scp: "b:b", roles: ["R"] } }),
@@ -89,7 +89,7 @@ describe("the option scopeSources", () => {
     expect(await scopes({ scopesClaim: "scp" }, roles)).toEqual(["b:b"]);
   });
 
-  it("is read from JSON, with the roles and claims unchanged", async () => {
+  it("accepts JSON, with the roles and claims unchanged", async () => {
     const json = {
       service_id: "agents-prod",
       verification_keys: [issuer.publicPem],
@@ -127,7 +127,7 @@ describe("a mistake in scopeSources", () => {
     expect(issues[0]?.hint).toContain(hint);
   });
 
-  it("is reported with the names of JSON, in an issuer too", () => {
+  it("appears with the names of JSON, in an issuer too", () => {
     const issuesIn = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
     const scope_sources = [{ claim: "a", map: { siteOwner: "a:b" } }];
     expect(issuesIn({ scope_sources })).toMatchObject([{ path: ["scope_sources", 0, "map", "siteOwner"] }]);
@@ -149,7 +149,7 @@ describe("a mistake in scopeSources", () => {
 describe("a scopesClaim that lists two claims", () => {
   const options = { scopesClaim: ["scp", "roles"] };
 
-  it("is reported in the decision if the token has both claims and the path finds nothing", async () => {
+  it("appears in the decision if the token has both claims and the path finds nothing", async () => {
     expect(await decide({ scp: "a:read", roles: ["R"] }, options)).toMatchObject({
       rejection: "claims",
       claim: "scp.roles",
@@ -168,11 +168,11 @@ describe("a scopesClaim that lists two claims", () => {
     expect(decision).not.toHaveProperty("cause");
   });
 
-  it("is used as a path if the path leads to scopes", async () => {
+  it("works as a path if the path leads to scopes", async () => {
     expect(await scopesOf({ scp: { roles: ["a:read"] }, roles: [] }, options)).toEqual(["a:read"]);
   });
 
-  it("is not reported for a single claim that the token does not have", async () => {
+  it("causes no report for a single claim that the token does not have", async () => {
     const decision = await decide({}, { scopesClaim: "scp" });
     expect(decision).toMatchObject({ rejection: "claims", claim: "scp" });
     expect(decision).not.toHaveProperty("cause");

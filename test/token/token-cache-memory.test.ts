@@ -183,7 +183,7 @@ describe("the option tokenCache.maxBytes", () => {
     expect(await server.authenticate(token)).not.toBe(await server.authenticate(token));
   });
 
-  it.each([0, -1, 1.5, "1", null])("cannot be %j", (maxBytes) => {
+  it.each([0, -1, 1.5, "1", null])("rejects %j", (maxBytes) => {
     expect(
       issuesOf({
         serviceId: "agents-prod",

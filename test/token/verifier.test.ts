@@ -178,7 +178,7 @@ describe("a key in the header of a token", () => {
     ["kid that is a key", { kid: stranger.publicPem }],
     ["kid that is a path", { kid: "../../../../dev/null" }],
     ["kid that is a URL", { kid: "https://stranger.example/jwks.json" }],
-  ])("never verifies a token: %s", async (_, header) => {
+  ])("verifies no token: %s", async (_, header) => {
     const fetch = vi.spyOn(globalThis, "fetch").mockRejectedValue(new Error("Nobody fetches."));
     const forged = signed({ alg: "RS256", typ: "JWT", ...header }, stranger.privateKey);
     expect(await verdictOf(server, forged)).toBe("signature");
@@ -667,7 +667,7 @@ describe("createTokenVerifier", () => {
       expect(await verify(await issuer.token())).toEqual({ kind: "rejected", rejection: "signature" });
     });
 
-    it("asks for newer keys for no other reason", async () => {
+    it("requests newer keys for no other reason", async () => {
       const more = newer(issuer.publicKey);
       const verify = createVerifier(rules, keysOf(issuer.publicKey), more);
       expect(await verify(await issuer.token())).toMatchObject({ kind: "verified" });
@@ -722,7 +722,7 @@ describe("createTokenVerifier", () => {
     }
   });
 
-  it("returns the claims of a verified token, and nothing of its header", async () => {
+  it("returns the claims of a verified token, without its header", async () => {
     const find = () => [{ algorithms: new Set(["RS256"] as const), material: () => issuer.publicKey }];
     const verify = createVerifier(rules, find);
     expect(await verify(await issuer.token({ tenant: { id: 7 } }))).toMatchObject({

@@ -22,10 +22,10 @@ export { routesOf } from "./list-routes.ts";
 export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./request.ts";
 
 /**
- * Protects everything behind it: write `app.use(protect(server))` before the routes, or use it in a mounted
- * router. Rules always have the whole path. It answers refusals, and passes errors to `next(error)`.
+ * Protects everything after it: write `app.use(protect(server))` before the routes, or use it in a mounted
+ * router. Rules always contain the whole path. It answers refusals, and passes errors to `next(error)`.
  *
- * Each route behind the guard is checked again before it runs, because Express runs the first route that
+ * Each route after the guard is checked again before it runs, because Express runs the first route that
  * matches, not the route of the narrowest rule. A handler of `app.use(path, handler)` is not a route: only
  * the rule of the path decides. A copy of a request (`{ ...request }`) loses its prototype: routes that no
  * other request has reached are not checked for it.
@@ -52,7 +52,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     // Read once, because it takes as long as reading the credential.
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
-    // Behind another guard, the body of a refused request is not read.
+    // After another guard, the body of a refused request is not read.
     if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
     watchRoutes(request);
     settle(
@@ -95,7 +95,7 @@ export function requireScopes(...scopes: readonly string[]): ExpressMiddleware {
 }
 
 /**
- * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
+ * Returns the caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: object): Principal | undefined {

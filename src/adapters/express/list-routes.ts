@@ -61,20 +61,20 @@ export function routesOf(
 
 type Applications = ReadonlySet<ExpressApplication>;
 
-/** An application and those around it. */
+/** Returns an application and those around it. */
 function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   const parent = parentOf(app);
   return parent ? [app, ...lineOf(parent)] : [app];
 }
 
-/** The routes of the named applications in one tree. `known` holds the applications around them too. */
+/** Lists the routes of the named applications in one tree. `known` includes the applications around them. */
 function* registrationsOf(root: ExpressApplication, named: Applications, known: Applications) {
   const order = [...visitAll(root, named, new Set(known))];
   const guards = order.map(guardedPaths);
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
     if (!route || (known.has(app) && !named.has(app))) continue;
     for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
-      // It is not known what runs in front of a single router.
+      // What runs before a single router is unknown.
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
       const methods = methodsOf(route);
       const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
@@ -84,7 +84,7 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
   }
 }
 
-/** All handlers in the order in which a request reaches them. `left`: the known applications not reached. */
+/** Lists all handlers in the order of a request. `left` holds the known applications not yet reached. */
 function* visitAll(
   app: ExpressApplication,
   named: Applications,
@@ -118,21 +118,21 @@ function findUnguarded(
   return place && describeUnguarded(place, handlers);
 }
 
-/** The paths that a guard runs for; empty for other middleware. */
+/** Returns the paths that a guard runs for; empty for other middleware. */
 function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
   if (isGuard(handle)) return mounts.flatMap((mount) => [mount || "/", `${mount}/*rest`]).flatMap(pathsOf);
-  // `app.all("/*path", protect(server))` guards what comes behind it as well.
+  // `app.all("/*path", protect(server))` guards what comes after it as well.
   if (!route || !methodsOf(route).includes("*") || !holdsGuard(route, "*")) return [];
   return mounts.flatMap((mount) => patternsOf(route, mount)).flatMap(pathsOf);
 }
 
-/** Whether a guard among the handlers of a route runs for this method, or for every method. */
+/** Returns whether a guard among the handlers of a route runs for this method, or for every method. */
 const holdsGuard = ({ stack, methods }: ExpressRoute, method: string): boolean =>
   (method === "*" ? Object.keys(methods) : [method.toLowerCase()]).every((one) =>
     stack.some((own) => [undefined, one].includes(own.method) && isGuard(own.handle)),
   );
 
-/** The methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */
+/** Returns the methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */
 function methodsOf({ methods }: ExpressRoute): readonly string[] {
   const names = Object.keys(methods).map((method) => method.toUpperCase());
   return methods["_all"] || isEveryMethod(names) ? ["*"] : names;

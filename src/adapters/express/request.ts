@@ -30,10 +30,10 @@ export type ExpressMiddleware = (request: ExpressRequest, response: ExpressRespo
 
 type Next = (error?: unknown) => void;
 
-/** The method in the letter case in which Express compares it. */
+/** Reads the method in the letter case in which Express compares it. */
 export const readMethod = (request: ExpressRequest): string => readProperty(request, "method").toUpperCase();
 
-/** The whole path as the routers see it: with the mount prefix, and as earlier middleware rewrote it. */
+/** Reads the whole path as the routers see it: with the mount prefix, and as middleware has rewritten it. */
 export function readTarget(request: ExpressRequest): string {
   const url = readProperty(request, "url");
   const originalUrl = readProperty(request, "originalUrl") as string | undefined;

@@ -38,7 +38,7 @@ function watchApplications({ app }: { readonly app?: object }): void {
   }
 }
 
-/** The topmost prototype that Express gives requests: applications inside routers need the accessor too. */
+/** Finds the topmost prototype of Express's requests: applications inside routers need the accessor too. */
 function findHolder(request: object): object {
   const next = Object.getPrototypeOf(request) as object | null;
   // The prototypes of Node and of all objects must stay as they are: the whole process shares them.
@@ -87,7 +87,7 @@ function behindCheck(handle: Handler, route: ExpressRoute): Handler {
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));
 }
 
-/** The route that Express has assigned to a request, for a handler that is about to run. */
+/** Returns the route that Express has assigned to a request, for a handler that is about to run. */
 export const runningRoute = (request: ExpressRequest, route: ExpressRoute): RunningRoute => ({
   method: readMethod(request),
   target: readTarget(request),

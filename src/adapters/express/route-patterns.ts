@@ -10,7 +10,7 @@ import { type ExpressRequest } from "./request.ts";
 import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, visit } from "./router.ts";
 
 /**
- * The patterns of a route for this request: with each mount that Express reports and that matches the
+ * Returns the patterns of a route for this request: with each mount that Express reports and that matches the
  * request, and with the mount as the request spells it.
  */
 export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly string[] {
@@ -34,7 +34,7 @@ function ownPatterns(route: ExpressRoute): readonly string[] {
   return patterns;
 }
 
-/** Express uses the first path of an array that matches. A path that only some routers match hides none. */
+/** Returns the paths up to the first one that every router matches: Express uses the first match. */
 function firstFitting(patterns: readonly string[], path: Path | undefined): readonly string[] {
   const first = patterns.findIndex((pattern) => {
     const parsed = parsePattern(pattern);
@@ -44,7 +44,7 @@ function firstFitting(patterns: readonly string[], path: Path | undefined): read
   return first < 0 ? patterns : patterns.slice(0, first + 1);
 }
 
-/** The mounts that Express reports and that match this request, and the mount as requested. */
+/** Returns the mounts that Express reports and that match this request, and the mount as requested. */
 function mountsAt(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const path = readPath(baseUrl);
   // A guard may run in an application around `request.app`.
@@ -88,7 +88,7 @@ function readMounts(app: ExpressApplication, route: ExpressRoute): readonly Moun
 function findMounts(app: ExpressApplication): Tree["mounts"] {
   const mounts: Tree["mounts"] = new Map();
   for (const { route, mounts: own = [] } of visit(app)) {
-    // Each alternative by itself: an optional group in front of a route would leave a double slash.
+    // Each alternative separately: an optional group before a route would leave a double slash.
     const alternatives = own.flatMap((source) => parseRoutePattern(source || "/")?.alternatives ?? []);
     const read = alternatives.map((alternative) => ({
       source: renderPattern(alternative).replace(/\/$/, ""),

@@ -51,22 +51,22 @@ const hasStack = (value: unknown): boolean =>
 
 export const isRoute = (value: unknown): value is ExpressRoute => hasStack(value);
 
-/** An application, not only a router. */
+/** Returns whether a value is an application, not only a router. */
 export const isApplication = (value: unknown): value is ExpressApplication =>
   typeof value === "function" && "mountpath" in value;
 
-/** Whether Express can list what is inside: an application, or a router. */
+/** Returns whether Express can list what is inside: an application, or a router. */
 export const isListable = (value: unknown): value is ExpressApplication =>
   routerOf(value) !== undefined || isApplication(value);
 
 export const parentOf = (app: ExpressApplication): ExpressApplication | undefined =>
   (app as { readonly parent?: ExpressApplication }).parent;
 
-/** The paths where an application is mounted in its parent. */
+/** Returns the paths where an application is mounted in its parent. */
 export const mountPathsOf = (app: ExpressApplication): readonly string[] | undefined =>
   toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
-/** Where an application is mounted, from the root. If it is mounted twice, Express stores the last place. */
+/** Reads where an application is mounted, from the root. For several mounts, Express stores the last one. */
 export function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const parent = parentOf(app);
   return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
@@ -93,7 +93,7 @@ function* visitRouter(
   }
 }
 
-/** The number of layers of an application, to notice changes. */
+/** Returns the number of layers of an application, to notice changes. */
 export function countLayers(app: unknown, above: readonly unknown[] = []): number {
   const router = routerOf(app);
   if (!router || above.includes(router)) return 0;
@@ -110,7 +110,7 @@ export function putInFront(
   stack?.unshift(...stack.splice(-1));
 }
 
-/** The router of an application or of a layer; `undefined` for plain middleware. */
+/** Returns the router of an application or of a layer; `undefined` for plain middleware. */
 function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 stores its router under another name, and throws for the name of Express 5.
@@ -118,7 +118,7 @@ function routerOf(value: unknown): ExpressRouter | undefined {
   return candidates.find((one): one is ExpressRouter => hasStack(one));
 }
 
-/** The patterns of a path as it was written; `undefined` for regular expressions. */
+/** Returns the patterns of a path as it was written; `undefined` for regular expressions. */
 export function toPatterns(path: unknown): readonly string[] | undefined {
   if (typeof path === "string") return [path.replace(/\/$/, "")];
   if (!Array.isArray(path)) return undefined;
@@ -126,7 +126,7 @@ export function toPatterns(path: unknown): readonly string[] | undefined {
   return each.every((patterns) => patterns !== undefined) ? each.flat() : undefined;
 }
 
-/** The patterns of a mount; `undefined` if the router does not store them, as Express 5.0 to 5.2. */
+/** Returns the patterns of a mount; `undefined` if the router does not store them, as Express 5.0 to 5.2. */
 function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
   if (rawPath !== undefined) return toPatterns(rawPath);
   if (slash ?? regexp?.fast_slash) return [""];
@@ -142,7 +142,7 @@ function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly
 /** The regular expression of Express 4 for a whole-segment parameter; until 4.19 with a slash in front. */
 const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/;
 
-/** The pattern that Express 4 compiled, if all its segments are static texts or parameters. */
+/** Reads the pattern that Express 4 compiled, if all its segments are static text or parameters. */
 function readExpression(source: string): string | undefined {
   const path = /^\^?(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(source)?.[1];
   const pattern = path?.replaceAll(/\\([/.-])/g, "$1");

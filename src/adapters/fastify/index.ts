@@ -112,7 +112,7 @@ export function requireScopes(...scopes: readonly string[]): FastifyHook {
 }
 
 /**
- * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
+ * Returns the caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: { readonly raw: object }): Principal | undefined {

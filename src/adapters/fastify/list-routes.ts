@@ -5,7 +5,7 @@ import { toPattern } from "./pattern.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
-  /** The routes as a string, to find out whether the instance has any. */
+  /** Returns the routes as a string, to find out whether the instance has any. */
   printRoutes(): string;
   /** Adds a hook that runs for each route. */
   addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;

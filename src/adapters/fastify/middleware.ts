@@ -4,7 +4,7 @@ import { protect } from "../express/index.ts";
 import { watchRoutes } from "../express/route-check.ts";
 import { putInFront } from "../express/router.ts";
 
-/** An instance that one of the two may have decorated. */
+/** An instance that @fastify/express or @fastify/middie may have decorated. */
 interface WithMiddleware {
   readonly use?: (middleware: unknown) => unknown;
   /** Only with @fastify/express. */
@@ -20,7 +20,7 @@ export function createMiddlewareGuard(server: ResourceServer) {
       if (own.express) guarded.add(own.express);
       own.use?.(protect(server));
     },
-    /** Guards a request behind the hook. Returns whether the instance has routers that check routes. */
+    /** Guards a request after the hook. Returns whether the instance has routers that check routes. */
     watch(raw: object, instance: object): boolean {
       const { express, use }: WithMiddleware = instance;
       if (!use) return false;

@@ -1,9 +1,9 @@
 import { literalPattern, quoteName } from "../../policy/render-pattern.ts";
 
 /**
- * A Fastify route (find-my-way's syntax) as a pattern in path-to-regexp's syntax that matches at least the
- * same paths: regular expressions are left out, and the last wildcard is named `*`, as in `request.params`.
- * No rule covers a route with a wildcard behind text, because no pattern can express it.
+ * Converts a Fastify route (find-my-way's syntax) to a pattern in path-to-regexp's syntax that matches at
+ * least the same paths. Regular expressions are left out, and the last wildcard is named `*`, as in
+ * `request.params`. No rule covers a route with a wildcard after text, because no pattern can express it.
  */
 export function toPattern(url: string): string {
   if (url === "*") return '/*"*"';
@@ -19,14 +19,14 @@ export function toPattern(url: string): string {
 
 const patterns = new Map<string, string>();
 
-/** The pattern of a route. An application has few, so they are cached. */
+/** Returns the pattern of a route. An application has few, so they are cached. */
 export function patternOf(url: string): string {
   let pattern = patterns.get(url);
   if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
   return pattern;
 }
 
-/** Replaces the regular expression behind a parameter by `()`: it may contain slashes and colons. */
+/** Replaces the regular expression after a parameter by `()`: it may contain slashes and colons. */
 function emptyExpressions(url: string): string {
   let left = "";
   let depth = 0;

@@ -13,7 +13,7 @@ export interface FastifyReply {
   headers(headers: Record<string, string>): unknown;
   /** Sets a header field, or several with one name. */
   header(name: string, value: unknown): unknown;
-  /** A header field that was set before. */
+  /** Returns a header field that was set before. */
   getHeader(name: string): unknown;
   /** Sends the body. */
   send(body: Buffer): unknown;

@@ -18,7 +18,7 @@ export interface FastifyRequest {
   readonly server: object;
 }
 
-/** A request as strings, with the route that Fastify has matched. */
+/** Reads a request as strings, with the route that Fastify has matched. */
 export function readRequest(request: FastifyRequest): AccessRequest {
   const { raw, method, routeOptions } = request;
   const pattern = routeOptions.url === undefined ? undefined : patternOf(routeOptions.url);

@@ -6,7 +6,7 @@ import { type Principal } from "../../token/principal.ts";
 export interface Access {
   /** The caller; `undefined` on public routes, and on optional ones without a token. */
   readonly principal: Principal | undefined;
-  /** Why the request is allowed. The first access takes as long as the decision itself. */
+  /** Why the request is allowed. The first read of this property takes as long as the decision itself. */
   readonly decision: Allowed;
 }
 
@@ -29,5 +29,5 @@ export class GrantedAccess implements Access {
   }
 }
 
-/** By a private property: a polluted prototype must not turn a refusal into access. */
+/** Checks a private property, because a polluted prototype must not turn a refusal into access. */
 export const isAccess = (result: Access | Response): result is Access => GrantedAccess.isGranted(result);

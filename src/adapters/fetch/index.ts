@@ -14,7 +14,7 @@ export { type Access, type WebRequest };
 /** Decides a request. Returns the access, which has a `decision`, or the response to send, which has none. */
 export type FetchGuard = (request: WebRequest) => Promise<Access | Response>;
 
-/** A handler behind the guard; `rest` is what its host passes after the request. */
+/** A handler after the guard; `rest` is what its host passes after the request. */
 export type GuardedHandler<Requested, Rest extends readonly unknown[]> = (
   request: Requested,
   access: Access,
@@ -35,7 +35,7 @@ type Params = AccessRequest["params"];
 /**
  * Decides Fetch-standard requests: call it before anything else, and return the result if it is a response. A
  * response has no `decision`. It has no router, so a path not spelled as in the table is refused. Find the
- * handler by the same `request.url`. An error rejects.
+ * handler by the same `request.url`. An error rejects the promise.
  *
  * @throws TypeError for anything but a resource server
  * @example
@@ -76,7 +76,7 @@ function toResult(verdict: Verdict, server: ResourceServer): Access | Response {
 /**
  * Puts `protect` in front of a handler. The handler receives the caller as its second argument, in front of
  * the arguments that the host passes after the request, for example `env` and `ctx` of Workers. It runs only
- * for allowed requests. An error is thrown, or rejects.
+ * for allowed requests. An error is thrown, or rejects the promise.
  *
  * @throws TypeError for anything but a resource server and a function
  * @example
@@ -142,8 +142,8 @@ export function requireScopes(...scopes: readonly string[]): ScopeGuard {
 }
 
 /**
- * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and if
- * no `protect` ran. A clone of a request is another request, without a caller.
+ * Returns the caller of a protected request; `undefined` on public routes, on optional ones without a token,
+ * and if no `protect` ran. A clone of a request is another request, without a caller.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: object): Principal | undefined {

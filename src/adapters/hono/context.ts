@@ -26,7 +26,7 @@ export interface HonoContext {
 export type HonoMiddleware = (context: HonoContext, next: Next) => Promise<Response | undefined>;
 export type Next = () => Promise<void>;
 
-/** The target as it was sent; if the application has its own `getPath`, the path that it returned. */
+/** Reads the target as it was sent; or the path that the application's own `getPath` returned. */
 export function readTarget({ req: { path, raw } }: HonoContext): string {
   const target = targetOf(raw.url);
   const text = pathOf(target);

@@ -77,8 +77,8 @@ export function requireScopes(...scopes: readonly string[]): HonoMiddleware {
 }
 
 /**
- * The caller of a protected request; `undefined` on public routes, on optional ones without a token, and if
- * no `protect` ran, as in a mounted application.
+ * Returns the caller of a protected request; `undefined` on public routes, on optional ones without a token,
+ * and if no `protect` ran, as in a mounted application.
  * @throws TypeError for an object of another framework
  */
 export const principalOf = (context: { readonly req: object }): Principal | undefined =>

@@ -1,8 +1,8 @@
 import { EXPRESSION, literalPattern, quoteName } from "../../policy/render-pattern.ts";
 
 /**
- * The path of a Hono route as a pattern that matches at least the same paths. Where Hono's routers disagree
- * about a path, such as one with text around a parameter, no rule covers the route.
+ * Converts the path of a Hono route to a pattern that matches at least the same paths. Where Hono's routers
+ * disagree about a path, such as one with text around a parameter, no rule covers the route.
  */
 export function toPattern(path: string): string {
   const segments = path.match(SEGMENTS) ?? [];
@@ -32,5 +32,5 @@ function toPart(segment: string, index: number): string | undefined {
   return /^\w+$/.test(name) ? `:${name}(${expression})` : undefined;
 }
 
-/** A text as clients send it. Hono decodes a path before it matches, but leaves `%25` as it is. */
+/** Encodes a string as clients send it. Hono decodes a path before it matches, but leaves `%25` as it is. */
 export const encodeText = (text: string): string => encodeURI(text).replaceAll("%25", "%");

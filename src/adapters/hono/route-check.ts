@@ -33,13 +33,14 @@ export function checkRoutes({ req }: HonoContext): void {
 }
 
 /**
- * Whether a handler belongs to a route. `app.use` and `app.mount` register functions with a `next` for every
- * method below a path. Such functions are not routes, because Hono does not report how they were registered.
+ * Returns whether a handler belongs to a route. `app.use` and `app.mount` register functions with a `next`
+ * for every method below a path. They are not treated as routes, because Hono does not report how they were
+ * registered.
  */
 export const isRoute = ({ method, path, handler }: HonoRoute): boolean =>
   method !== "ALL" || !path.endsWith("*") || unwrap(handler).length < 2;
 
-/** The function that was registered, behind the error handler of an application given to `route`. */
+/** Returns the registered function, without the error handler of an application passed to `route`. */
 export function unwrap(handler: unknown): Handler {
   const { __COMPOSED_HANDLER: inner } = handler as { readonly __COMPOSED_HANDLER?: unknown };
   return inner ? unwrap(inner) : (handler as Handler);

@@ -18,10 +18,10 @@ export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } fr
 export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes.ts";
 
 /**
- * Protects everything behind it: write `app.use(protect(server))` in front of body parsers and routers. It
+ * Protects everything after it: write `app.use(protect(server))` in front of body parsers and routers. It
  * answers refusals, and throws errors to Koa.
  *
- * Each route of @koa/router behind the guard is checked again before it runs. For other handlers, only the
+ * Each route of @koa/router after the guard is checked again before it runs. For other handlers, only the
  * rule of the path decides. Inside a @koa/router the guard throws, because the router may skip it for a
  * route.
  *
@@ -51,7 +51,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
     if (typeof next !== "function" || !("req" in context) || !("originalUrl" in context))
       throw misplaced("koa", context, next);
     if (isInsideRouter(context)) throw new TypeError(INSIDE_ROUTER);
-    // Behind another guard, the body of a refused request is not read.
+    // After another guard, the body of a refused request is not read.
     const { body } = Object(context.request) as { readonly body?: unknown };
     if (body !== undefined && !notesOf(context.req)) warnOfBody(context.req);
     watchRouters(context);
@@ -97,7 +97,7 @@ export function requireScopes(...scopes: readonly string[]): KoaMiddleware {
 }
 
 /**
- * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
+ * Returns the caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(context: { readonly req: object }): Principal | undefined {

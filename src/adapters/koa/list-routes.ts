@@ -89,7 +89,7 @@ function readRouters(from: unknown): readonly UsedRouter[] {
   );
 }
 
-/** The place of a router in an application that has no guard. */
+/** Returns the place of a router in an application that has no guard. */
 const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
   stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
 

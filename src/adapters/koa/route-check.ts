@@ -39,7 +39,7 @@ const isList = (one: KoaLayer | readonly KoaLayer[]): one is readonly KoaLayer[]
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
 
-/** A router nested in another copies its routes, and with them the checks bound to the old routes. */
+/** A nested router copies its routes, and the copies contain the checks of the original routes. */
 function putCheck(layer: KoaLayer): void {
   if (checkedLayers.has(layer) || layer.methods.length === 0) return;
   checkedLayers.add(layer);

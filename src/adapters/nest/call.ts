@@ -51,14 +51,14 @@ export function readCall(context: ExecutionContext): Call {
   );
 }
 
-/** In Express, GraphQL also answers every path below its own, whatever rule that path has. */
+/** In Express, GraphQL also answers every path below its own, even if that path has another rule. */
 function mountOf(request: ExpressRequest): RunningRoute | undefined {
   if (!request.baseUrl) return undefined;
   const patterns = [literalPattern(request.baseUrl)];
   return { method: readMethod(request), target: readTarget(request), patterns };
 }
 
-/** Throws for a resolver. For a handler, filters of the application would write a second response. */
+/** Throws for a resolver. Does not throw for a handler: exception filters would write a second response. */
 export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolean> {
   // With a message: without one, NestJS would show the name of the exception.
   if (!answer) throw new HttpException({ ...refusal.body, message: refusal.body.detail }, refusal.status);

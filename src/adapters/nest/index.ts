@@ -67,8 +67,8 @@ export const CurrentPrincipal: () => ParameterDecorator = nest.createParamDecora
 const UNGUARDED = "Write imports: [ScopegateModule.forRoot(server)] in the module of the application.";
 
 /**
- * The caller of a request of Express or Fastify; `undefined` on public routes, on optional ones without a
- * token, and if no guard ran.
+ * Returns the caller of a request of Express or Fastify; `undefined` on public routes, on optional ones
+ * without a token, and if no guard ran.
  * @throws TypeError for an object of another framework
  */
 export const principalOf = (request: object): Principal | undefined =>
@@ -78,7 +78,7 @@ export const principalOf = (request: object): Principal | undefined =>
 export type ScopegateAsyncOptions = Pick<nest.ModuleMetadata, "imports"> &
   Pick<nest.FactoryProvider<ResourceServer>, "inject" | "useFactory">;
 
-/** NestJS shows this text if the class is imported without `forRoot`. */
+/** NestJS shows this message if the class is imported without `forRoot`. */
 const SERVER = Symbol("ScopegateModule.forRoot(server)");
 
 /**

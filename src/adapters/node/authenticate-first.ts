@@ -16,9 +16,9 @@ export interface MessageSocket {
   on(event: "newListener", listener: (event: string) => void): unknown;
   /** Removes a listener. */
   off(event: string, listener: (...values: never[]) => void): unknown;
-  /** Emits the messages that waited. */
+  /** Emits the messages that were stored. */
   emit(event: "message", ...values: unknown[]): unknown;
-  /** How many listeners an event has. */
+  /** Returns how many listeners an event has. */
   listenerCount(event: "message"): number;
   /** Closes the connection. */
   close(code: number, reason: string): unknown;
@@ -36,7 +36,7 @@ export interface AuthenticateFirstOptions {
   readonly maxMessageLength?: number | undefined;
 }
 
-/** How much may wait for the decision: the bytes of the messages, and a fixed number for each message. */
+/** The limit of the messages that wait for the decision: their bytes, and a fixed number for each. */
 const MAX_WAITING = 1_000_000;
 const MESSAGE_COST = 100;
 

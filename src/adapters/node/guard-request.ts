@@ -3,7 +3,7 @@ import { type Refusal } from "../../response/refusal.ts";
 import { guard } from "../guard.ts";
 import { type NodeServerRequest, toAccessRequest } from "../node-request.ts";
 
-/** Decides a request of Node, for which no framework reports a route. Rejects for an error; never throws. */
+/** Decides a request of Node.js, without a route of a framework. Errors reject the promise. */
 export const guardNodeRequest = async (
   server: ResourceServer,
   request: NodeServerRequest,

@@ -118,7 +118,7 @@ export function requireScopes(...scopes: readonly string[]): ScopeGuard {
 }
 
 /**
- * The caller of a protected request; `undefined` if no token was read, or no `protect` ran.
+ * Returns the caller of a protected request; `undefined` if no token was read, or no `protect` ran.
  * @throws TypeError for an object of another framework
  */
 export function principalOf(request: object): Principal | undefined {

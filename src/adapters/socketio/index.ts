@@ -143,7 +143,8 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
   };
 }
 
-/** The caller of a socket that has joined its namespace; `undefined` if no token was required and sent.
+/**
+ * Returns the caller of a socket in its namespace; `undefined` if no token was required and sent.
  * @throws TypeError for anything but a socket
  */
 export function principalOf(socket: SocketIoSocket): Principal | undefined {

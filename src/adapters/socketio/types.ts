@@ -7,7 +7,7 @@ import { type UpgradeSocket } from "../node/upgrade-socket.ts";
 export interface SocketIoServer {
   /** The engine; set when the server is attached to a server of `node:http`. */
   readonly engine: unknown;
-  /** The path of its requests. */
+  /** Returns the path of its requests. */
   path(): string;
   /** Adds a listener for namespaces that are created later. */
   on(event: "new_namespace", listener: (namespace: never) => void): unknown;
@@ -28,7 +28,7 @@ export interface EngineRequest extends NodeServerRequest {
   readonly socket: UpgradeSocket;
 }
 
-/** For an upgrade, a stand-in without `appendHeader`. */
+/** For an upgrade, an object without `appendHeader`. */
 export type EngineResponse = Partial<NodeResponse> & Pick<NodeResponse, "statusCode" | "setHeader" | "end">;
 
 export interface Engine {
@@ -59,7 +59,7 @@ export function guardNamespaces(io: SocketIoServer, check: SocketCheck): void {
   io.on("new_namespace", add);
 }
 
-/** The engine of a server. Fails for anything that could not be guarded completely. */
+/** Returns the engine of a server. Fails for anything that could not be guarded completely. */
 export function engineOf(io: SocketIoServer): Engine {
   const { engine, _nsps, opts } = Object(io) as Partial<Internals>;
   if (typeof engine?.use !== "function" || !(_nsps instanceof Map))

@@ -8,11 +8,14 @@ export const audit: Command = {
   options: {
     ...POLICY_OPTIONS,
     "public-catch-all": { value: "KEY", isRepeatable: true, text: "an intended public rule for every path" },
-    warnings: { text: "warnings are findings too" },
+    warnings: { text: "treat warnings as findings" },
   },
   examples: [
     ["--app ./app.js", "The routes of the application, by the server that the module exports."],
-    ["--app ./app.js --config scopegate.json --warnings", "By a configuration, and strict: for a pipeline."],
+    [
+      "--app ./app.js --config scopegate.json --warnings",
+      "With a configuration, and strict, for a pipeline.",
+    ],
   ],
   async run(given) {
     const [{ server, routes }] = await given.all(() => readPolicy(given));

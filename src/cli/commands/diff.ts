@@ -11,7 +11,7 @@ export const diff: Command = {
     "Compare two configurations: which routes were opened, widened, narrowed, closed, added or removed.",
   words: ["OLD", "NEW"],
   options: { widened: { text: "routes that more callers may call, and settings, are findings too" } },
-  examples: [["old.json new.json", "Exit code 1 if a route that needed a token needs none now."]],
+  examples: [["old.json new.json", "Exit code 1 if a route that needed a token no longer needs one."]],
   async run(given) {
     const [before, after] = await given.all(
       () => readTable(given.words[0] ?? ""),
@@ -35,7 +35,7 @@ export const diff: Command = {
 const readTable = (file: string) =>
   readConfiguration(file, (options) => ({ options, table: resolveOptions(withoutKeys(options)) }));
 
-/** What became of the access to one route. */
+/** How the access to one route has changed. */
 export interface Change {
   readonly change: "opened" | "closed" | "widened" | "narrowed" | "changed" | "added" | "removed";
   readonly route: string;
@@ -43,7 +43,7 @@ export interface Change {
   readonly is: string;
 }
 
-/** Every pair of rules that decides some request, with another result than before. */
+/** Finds the pairs of rules that decide some request with another result than before. */
 export function compareTables(before: ResolvedOptions, after: ResolvedOptions): readonly Change[] {
   const changes = new Map<string, Change>();
   for (const { label, method, target } of samplesOf([...after.rules, ...before.rules])) {
@@ -72,13 +72,13 @@ function changeOf(before: Access, after: Access): Change["change"] | undefined {
   return isKept ? "widened" : "narrowed";
 }
 
-/** Shown by the routes that they change, or noticed by no caller. */
+/** Not compared: their effect shows in the routes, or callers do not notice it. */
 const OTHERS = /^(?:scopeMappings|defaultScopeMappings|realm|resourceMetadataUrl|tokenCache)$/;
 
 /** Keys may be secrets. */
 const KEYS = /^(?:keys|verificationKeys)$/;
 
-/** One line for each option besides the table that is another one. */
+/** Returns one line for each option that differs, except for the table. */
 function compareSettings(before: ResourceServerOptions, after: ResourceServerOptions): readonly string[] {
   const [old, now] = [settingsOf(before), settingsOf(after)];
   return Object.keys({ ...old, ...now }).flatMap((name) => {

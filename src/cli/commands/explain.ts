@@ -33,7 +33,10 @@ export const explain: Command = {
     arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
   },
   examples: [
-    ["POST /agents/web/runs --scope agents:web:run", "A caller with one scope, by the default table."],
+    [
+      "POST /agents/web/runs --scope agents:web:run",
+      "A caller with one scope, checked against the default table.",
+    ],
     ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
     [
       "GET /Agents/web --route /agents/:agent_id --scope agents:web:read",
@@ -94,18 +97,21 @@ export const explain: Command = {
   },
 };
 
-/** The response to a refusal, and what was wrong with a rejected token. */
+/** Returns the response to a refusal, and what was wrong with a rejected token. */
 function describeAnswer(server: ResourceServer, decision: Decision) {
   if (decision.allowed) return undefined;
   const { status, body } = server.refuse(decision);
   const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
   const because = isRejected
-    ? [decision.claim ?? [], describeExpected(decision, issuersOf(server))].flat(2)
+    ? [
+        decision.claim === undefined ? [] : `the claim ${decision.claim} is missing or has a wrong value`,
+        describeExpected(decision, issuersOf(server)),
+      ].flat(2)
     : [];
   return { status, detail: body.detail, because };
 }
 
-/** The names of the claims, and none of their values. */
+/** Returns the names of the claims without their values. */
 const namesOfClaims = (token: string): readonly string[] =>
   Object.keys(readJsonSegment(token.split(".")[1] ?? "") ?? {}).sort();
 

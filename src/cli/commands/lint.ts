@@ -13,7 +13,7 @@ export const lint: Command = {
   name: "lint",
   summary: "List every mistake in a configuration with its fix, and what would make it safer.",
   words: ["FILE"],
-  options: { warnings: { text: "warnings are findings too" } },
+  options: { warnings: { text: "treat warnings as findings" } },
   examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
   async run(given) {
     const [{ issues, warnings }] = await given.all(() => check(given.words[0] ?? ""));
@@ -56,12 +56,12 @@ function check(file: string): Checked {
 
 type Warning = readonly [isFound: (options: ResourceServerOptions) => boolean, text: string];
 
-/** What is allowed, and rarely right. */
+/** Valid options that are rarely right. */
 const WARNINGS: readonly Warning[] = [
   [({ authorization }) => authorization === false, "authorization is false: no scope is checked. Remove it."],
   [
     ({ unmappedRoutes = "deny" }) => unmappedRoutes !== "deny",
-    "unmapped_routes lets every valid token in where no rule is. Remove it.",
+    "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
   ],
 ];
 const TOKEN_WARNINGS: readonly Warning[] = [

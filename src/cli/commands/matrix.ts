@@ -76,7 +76,7 @@ function readCallers(file: string | undefined): Readonly<Record<string, TestCall
 
 const HEAD = ["route", "role", "result"];
 
-/** The rows of a snapshot. `--write` replaces the whole file, so it must hold nothing but one such table. */
+/** Reads the rows of a snapshot. `--write` replaces the file, so it must contain only one such table. */
 function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   const text = attempt(() => readText(file)) ?? (isWritten ? "" : undefined);
   if (text === undefined) throw new UsageError(`${quote(file)} cannot be read: add --write to create it.`);
@@ -92,7 +92,7 @@ function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   return rows;
 }
 
-/** As formatters of Markdown pad tables. */
+/** Pads the cells as formatters of Markdown do. */
 function renderTable([head = [], ...rows]: readonly (readonly string[])[]): string {
   const all = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
   const widths = head.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
@@ -103,7 +103,7 @@ function renderTable([head = [], ...rows]: readonly (readonly string[])[]): stri
   return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
-/** The rows of a table, however it is padded. */
+/** Reads the rows of a table, however it is padded. */
 const readRows = (text: string): ReadonlySet<string> =>
   new Set(
     [...text.matchAll(/^\| (?!-)(.*) \|$/gm)].map(([, row = ""]) => row.replaceAll(/ +/g, " ").trimEnd()),

@@ -23,6 +23,7 @@ export const token: Command = {
       value: "FILE",
       text: `the file of the key, which is created with mode 0600. Default: ${KEY_FILE}`,
     },
+    "public-key": { text: "print the public key for `verification_keys` instead of a token" },
     jwks: { text: "print the public key for `jwks_file` instead of a token" },
   },
   examples: [
@@ -30,6 +31,7 @@ export const token: Command = {
       "--scope agents:web:read --sub u1 --expires 1h",
       "Prints the token, and at a terminal how to accept it.",
     ],
+    ["--public-key", 'The public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
     [
       "--jwks > development.jwks.json",
       'The public key, for "keys": { "jwks_file": "development.jwks.json" }.',
@@ -47,14 +49,19 @@ export const token: Command = {
       () => readScopes(given),
     );
     const { createTestIssuer } = await import("../../testing/index.ts");
-    const create = () =>
-      createTestIssuer({ algorithm: options.algorithm })
+    const file = given.text("key") ?? KEY_FILE;
+    const create = () => {
+      // Also for `$(scopegate token)`, which shows no other note.
+      given.io.note(`scopegate: created ${file}. It is for development only: do not commit it.\n`);
+      return createTestIssuer({ algorithm: options.algorithm })
         .key.privateKey.export({ format: "pem", type: "pkcs8" })
         .toString();
-    const file = given.text("key") ?? KEY_FILE;
+    };
     const signingKey = readSecret(file, create);
     const issuer = inFile(file, () => createTestIssuer({ ...options, kid: "development", signingKey }));
     const { verificationKey } = issuer.key;
+    if (given.has("public-key"))
+      return { data: { verification_key: verificationKey }, text: verificationKey.trim() };
     if (given.has("jwks")) return { data: issuer.jwks, text: JSON.stringify(issuer.jwks, undefined, 2) };
     const text = await issuer.token({
       scopes,
@@ -70,7 +77,7 @@ export const token: Command = {
   },
 };
 
-/** What the configuration says about tokens, so that they fit. */
+/** Returns what the configuration says about tokens, so that they fit. */
 function readProfile(given: Given) {
   const path = given.text("config");
   const options = path === undefined ? {} : readConfiguration(path, (given) => given);
@@ -88,4 +95,7 @@ function readProfile(given: Given) {
   };
 }
 
-const readValue = (text: string): unknown => attempt((): unknown => JSON.parse(text)) ?? text;
+function readValue(text: string): unknown {
+  const parsed = attempt((): unknown => JSON.parse(text));
+  return parsed === undefined ? text : parsed;
+}

@@ -22,7 +22,7 @@ export interface Access {
   readonly rule?: Rule;
 }
 
-/** The access to one path, or to one operation, in which each argument has its own name as its value. */
+/** Returns the access to a path, or to an operation in which each argument has its own name as its value. */
 export function accessTo(table: ResolvedOptions, method: string, target: string): Access {
   const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
   const match = findMatch(table, method, target);
@@ -72,7 +72,7 @@ const SOME_ID = "~";
 
 const RANK = ["nobody", "token", "optional", "everybody"] as const;
 
-/** Whether `other` lets in everyone whom `one` lets in. */
+/** Returns whether `other` lets in everyone whom `one` lets in. */
 export function isWithin(one: Access, other: Access): boolean {
   if (one.to === "nobody" || other.to === "everybody") return true;
   if (one.to !== "token" || other.to !== "token") return RANK.indexOf(one.to) <= RANK.indexOf(other.to);

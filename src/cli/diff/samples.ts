@@ -17,11 +17,11 @@ export interface Sample {
 type Segments = readonly PatternSegment[];
 
 /**
- * One path for each pattern and for what each two of them have in common: where a request is decided by one
- * rule before and another one after, these two rules also decide the path of what they have in common.
+ * Lists one path for each pattern, and one for the paths that two patterns have in common. If one rule
+ * decided a request before and another one decides it now, they also decide the common path.
  */
 export function* samplesOf(rules: readonly CompiledRule[]): Iterable<Sample> {
-  // A wildcard takes one segment or more: more than any other pattern has, so that none hides it.
+  // A wildcard gets up to one segment more than any pattern has, so that no other pattern hides it.
   const longest = Math.max(0, ...rules.flatMap(alternativesOf).map(({ length }) => length));
   const widths = Array.from({ length: longest + 1 }, (_, index) => index + 1);
   const routes = rules.filter(({ rule }) => rule.method !== OPERATION_METHOD);
@@ -57,7 +57,7 @@ function* samplesAt(
       yield { label: key ?? `${method} ${pattern}`, method, target: fill(segments, width) };
 }
 
-/** Fills parameters with texts that no static segment has. */
+/** Fills parameters with values that no static segment has. */
 function fill(segments: Segments, width: number): string {
   let count = 0;
   const next = () => `~${(count += 1)}`;

@@ -26,7 +26,7 @@ interface Target {
   readonly use: (passed: Passed) => unknown;
 }
 
-/** `parsed` is the body, if a parser in front has parsed it. */
+/** `parsed` is the body, if an earlier parser has parsed it. */
 export const exchangeOf = (raw: IncomingMessage, method: string, parsed: unknown): Exchange => ({
   raw,
   method,
@@ -53,7 +53,7 @@ const passOn = (outcome: Passed | Answer, { raw, response, use }: Target): Answe
 /** Express's request; `_body` keeps the parsers of body-parser 1 from reading again. */
 type ExpressMessage = NodeRequest & ExpressRequest & { body?: unknown; _body?: boolean };
 
-/** A middleware of Express: the body is `req.body`, and the caller `req.auth`. */
+/** Creates a middleware of Express: the body is `req.body`, and the caller `req.auth`. */
 export function createExpressGate(server: ResourceServer, gate: Gate) {
   const guard = protectExpress(server);
   return (request: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
@@ -68,7 +68,7 @@ export function createExpressGate(server: ResourceServer, gate: Gate) {
   };
 }
 
-/** A middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */
+/** Creates a middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */
 export function createKoaGate(server: ResourceServer, gate: Gate) {
   const guard = protectKoa(server);
   return (context: KoaContext & { res: ServerResponse }, next: () => Promise<unknown>): Promise<void> =>
@@ -90,7 +90,7 @@ type Hook = (
 ) => void;
 type Instance = FastifyInstance & { addHook(name: "preParsing", hook: Hook): unknown };
 
-/** A plugin of Fastify: the body is `request.body`, and the caller `request.raw.auth`. */
+/** Creates a plugin of Fastify: the body is `request.body`, and the caller `request.raw.auth`. */
 export function createFastifyGate(server: ResourceServer, gate: Gate) {
   const plugin = protectFastify(server);
   const hook: Hook = ({ raw, method }, reply, payload, done) => {

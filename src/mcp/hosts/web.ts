@@ -11,7 +11,7 @@ import { type AuthInfo } from "../caller.ts";
 import { type Exchange, type Gate, isPassed, type Passed } from "../gate.ts";
 import { SESSION_FIELD } from "../sessions.ts";
 
-/** A request that may go on. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
+/** An allowed request. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
 export interface McpAccess extends Access {
   /** The caller, in the form of the official SDK; absent if no token was read. */
   readonly authInfo?: AuthInfo;
@@ -21,7 +21,7 @@ export interface McpAccess extends Access {
   readonly respond: (response: Response) => Promise<Response>;
 }
 
-/** `parsed` is the body, if something in front has parsed it. */
+/** `parsed` is the body, if an earlier parser has parsed it. */
 const webExchange = (raw: object, request: Request, parsed?: unknown): Exchange => ({
   raw,
   method: request.method,
@@ -44,7 +44,7 @@ async function finish(response: Response, { respond, filter }: Passed): Promise<
   return edited;
 }
 
-/** A guard for requests of the Fetch standard. */
+/** Creates a guard for requests of the Fetch standard. */
 export function createFetchGate(server: ResourceServer, gate: Gate) {
   const guard = protectFetch(server);
   return async (request: Request): Promise<McpAccess | Response> => {
@@ -66,7 +66,7 @@ type Context = Omit<HonoContext, "req" | "res"> & {
   set(name: string, value: unknown): void;
 };
 
-/** A middleware of Hono: the body is `c.get("parsedBody")`, and the caller `c.get("auth")`. */
+/** Creates a middleware of Hono: the body is `c.get("parsedBody")`, and the caller `c.get("auth")`. */
 export function createHonoGate(server: ResourceServer, gate: Gate) {
   const guard = protectHono(server);
   return (context: Context, next: () => Promise<void>) =>
@@ -78,7 +78,7 @@ export function createHonoGate(server: ResourceServer, gate: Gate) {
       context.set("auth", authInfo);
       context.set("parsedBody", body);
       if (bytes) {
-        // The body can be read again, by code that knows nothing of the middleware.
+        // Later code that does not use `parsedBody` can still read the body.
         req.raw = withBody(req.raw, bytes);
         shareVerdicts(context, req.raw);
       }

@@ -2,7 +2,7 @@
 import { attempt } from "../../errors.ts";
 import { readScopes } from "../../token/scope-sources.ts";
 
-/** The scopes, absent for a caller without a token, and what was read. */
+/** Reads the scopes, absent for a caller without a token, and describes what was read. */
 export function readCaller(text: string, claim: string): { scopes?: readonly string[]; note: string } {
   const entered = text.trim().replace(/^bearer\s+/i, "");
   const isJson = entered.startsWith("{");
@@ -19,7 +19,7 @@ export function readCaller(text: string, claim: string): { scopes?: readonly str
   return { scopes: [], note: `The claim ${claim} is missing, or holds no scopes: enter the name of yours` };
 }
 
-/** The payload of a JWT. Nothing is verified. */
+/** Returns the payload of a JWT. Nothing is verified. */
 function decodePayload(token: string): string {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] ?? "";
   const bytes = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));

@@ -8,7 +8,7 @@ import { find, make } from "./dom.ts";
 
 const LABELS = { yes: "✓ allowed", some: "◐ some ids", no: "✗ refused" };
 
-/** Makes the table, and returns how to show another caller and how to search. */
+/** Creates the table. Returns functions to show another caller and to search. */
 export function createTable(policy: Policy, data: PageData, ask: (method: string, path: string) => void) {
   const roles = data.roles.map(([name, scopes]) => ({ name, caller: policy.callerWith(scopes) }));
   const headings = ["Rule", "Requires", "Source", "Caller", ...roles.map(({ name }) => name)];

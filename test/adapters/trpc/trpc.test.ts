@@ -95,7 +95,7 @@ describe.each(HOSTS)("scopegate/trpc on %s", (name) => {
     expect(ran).toEqual(["ticks"]);
   });
 
-  it("runs public procedures without a token, and none of a batch that needs one", async () => {
+  it("runs public procedures without a token, and refuses a whole batch that needs one", async () => {
     expect((await ask(host.port, { path: "/trpc/open,open?batch=1" })).body).toEqual([
       { result: { data: "nobody" } },
       { result: { data: "nobody" } },
@@ -305,7 +305,7 @@ describe("routesOf of scopegate/trpc", () => {
     ]);
   });
 
-  it("lets an audit find a procedure without a rule, and a rule without a procedure", async () => {
+  it("causes an audit to find a procedure without a rule, and a rule without a procedure", async () => {
     const rules = { "GET /trpc/list": ["list:use"], "GET /trpc/gone": ["list:use"] };
     const routes = await trpc.routesOf(router, { prefix: "/trpc", pathSeparator: "~" });
     const { findings } = serverFor(rules).audit(routes);
@@ -319,7 +319,7 @@ describe("routesOf of scopegate/trpc", () => {
 });
 
 describe("a router with another path separator", () => {
-  it("is decided by the rules of its paths, also where a client writes dots", async () => {
+  it("uses the rules of its paths, also if a client writes dots", async () => {
     const server = serverFor({ "* /trpc/:any": [], "POST /trpc/user~remove": ["users:write"] });
     const t = initTRPC.context<trpc.TrpcContext>().create({ pathSeparator: "~" });
     const procedure = t.procedure.mutation(({ path }) => void ran.push(path));

@@ -14,16 +14,21 @@ describe("the tarball", () => {
   it("contains only the build, its types, the documentation and the files of the root", () => {
     const others = packed.files.filter(
       (path) =>
-        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$/.test(
+        !/^dist\/(?:[\w.-]+\.(?:js|js\.map|cjs|d\.ts|d\.cts)|licenses\.txt)$|^docs\/[\w/-]+\.(?:md|svg)$|^examples\/starters\/\w+\/[\w.]+$/.test(
           path,
         ),
     );
-    for (const page of ["docs/options.md", "docs/migration/koa-jwt.md", "docs/pictures/rule.svg"])
+    for (const page of ["docs/reference/options.md", "docs/migrate/koa-jwt.md", "docs/pictures/rule.svg"])
       expect(packed.files).toContain(page);
     expect(packed.files.filter((path) => path.startsWith("docs/api/"))).toEqual([]);
     expect(others.sort()).toEqual([
-      ...["CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
-      ...["docs/grafana/scopegate.json", "docs/pictures/policy-page.png", "package.json"],
+      ...["CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "docs/ci/policy.yml"],
+      ...[
+        "docs/grafana/scopegate.json",
+        "docs/pictures/policy-page.png",
+        "examples/README.md",
+        "package.json",
+      ],
     ]);
     for (const name of ENTRIES.keys())
       for (const type of ["js", "d.ts", "cjs", "d.cts"])

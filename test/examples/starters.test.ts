@@ -1,0 +1,259 @@
+/** Runs each starter in its own process, as a reader who copied its folder does. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { afterAll, describe, expect, it } from "vitest";
+import { scopegate as runCommand } from "../cli/support.ts";
+import { send } from "../documentation/serve.ts";
+import { requestsOf } from "../documentation/shell.ts";
+import { ask } from "../support/http.ts";
+import { createIssuer } from "../support/issuer.ts";
+
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
+const STARTERS = join(ROOT, "examples/starters");
+const PRELOAD = fileURLToPath(new URL("../support/report-port.ts", import.meta.url));
+const MCP = "http://localhost:3000/mcp";
+
+/** The shell blocks of `examples/README.md`. The first requests are for every host, the next ones for MCP. */
+const shell = [
+  ...readFileSync(join(ROOT, "examples/README.md"), "utf8").matchAll(/^```sh\n(.*?)^```$/gms),
+].map(([, code = ""]) => ({ page: "examples/README.md", line: 0, language: "sh", code, section: "" }));
+const documented = shell.filter(({ code }) => code.includes("curl "));
+
+interface Manifest {
+  readonly version?: string;
+  readonly private?: boolean;
+  readonly type?: string;
+  readonly scripts?: Readonly<Record<string, string>>;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+const readManifest = (folder: string): Manifest =>
+  JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as Manifest;
+
+const root = readManifest(ROOT);
+const tested = { ...root.dependencies, ...root.devDependencies };
+const issuer = createIssuer();
+const folder = mkdtempSync(join(tmpdir(), "scopegate-starters-"));
+/** Signs a token that expires in an hour. */
+const sign = (claims: object): Promise<string> =>
+  issuer.token({ exp: Math.floor(Date.now() / 1000) + 3600, ...claims });
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const starters = readdirSync(STARTERS).map((name) => {
+  const manifest = readManifest(join(STARTERS, name));
+  const [runner = "", file = ""] = (manifest.scripts?.["start"] ?? "").split(" ");
+  return { name, manifest, runner, file, path: join(STARTERS, name, file) };
+});
+type Starter = (typeof starters)[number];
+const hosts = starters.filter(({ name }) => name !== "mcp");
+
+/** The options of the starter's own `tsconfig.json`, if it has one, and where the source of the package is. */
+function writeConfig({ name, path }: Starter): string {
+  const read = (file: string) =>
+    (ts.readConfigFile(file, (one) => ts.sys.readFile(one)).config ?? {}) as {
+      readonly compilerOptions?: Readonly<Record<string, unknown>>;
+    };
+  const sources = read(join(ROOT, "tsconfig.json")).compilerOptions?.["paths"] as Record<string, string[]>;
+  const paths = Object.fromEntries(
+    Object.entries(sources).map(([from, [to = ""]]) => [from, [join(ROOT, to)]]),
+  );
+  const own = read(join(STARTERS, name, "tsconfig.json")).compilerOptions;
+  const file = join(folder, `${name}.json`);
+  writeFileSync(
+    file,
+    JSON.stringify({ compilerOptions: { ...own, paths }, files: [relative(folder, path)] }),
+  );
+  return file;
+}
+
+/** Starts a starter on a free port, passes its origin to `use`, and ends it. */
+async function withStarter(starter: Starter, use: (origin: string) => Promise<void>): Promise<void> {
+  const { name, file } = starter;
+  const child = fork(file, {
+    cwd: join(STARTERS, name),
+    execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
+    env: {
+      ...process.env,
+      PORT: "0",
+      JWT_PUBLIC_KEY: issuer.publicPem,
+      TSX_TSCONFIG_PATH: writeConfig(starter),
+    },
+    silent: true,
+  });
+  let errors = "";
+  child.stderr?.on("data", (chunk: Buffer) => (errors += chunk.toString()));
+  const closed = once(child, "close");
+  try {
+    const port = await Promise.race([
+      once(child, "message").then(([sent]) => Number(sent)),
+      closed.then(() => Promise.reject(new Error(`${name} did not start: ${errors}`))),
+    ]);
+    await use(`http://127.0.0.1:${port}`);
+  } finally {
+    child.kill();
+    await closed;
+  }
+  expect(errors).toBe("");
+}
+
+/** Sends the requests of `examples/README.md` to a starter, with the tokens of its commands. */
+async function checkDocumented(starter: Starter): Promise<void> {
+  const keyFile = join(folder, `${starter.name}.pem`);
+  writeFileSync(keyFile, issuer.privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+  const mint = async (args: readonly string[]) =>
+    (await runCommand(["token", ...args, "--key", keyFile])).out.trim();
+  const requests = await requestsOf(documented.slice(...(starter.name === "mcp" ? [1, 2] : [0, 1])), mint);
+  expect(requests.length).toBeGreaterThanOrEqual(3);
+  await withStarter(starter, async (origin) => {
+    for (const request of requests) {
+      const { status, text } = await send(Number(new URL(origin).port), request);
+      expect(status, request.text).toBe(request.expected.statuses[0]);
+      if (request.expected.body !== undefined) expect(JSON.parse(text)).toEqual(request.expected.body);
+    }
+  });
+}
+
+/** The names of the packages that a file imports. */
+function packagesOf(path: string): readonly string[] {
+  const { importedFiles } = ts.preProcessFile(readFileSync(path, "utf8"));
+  return importedFiles
+    .map(({ fileName }) => fileName)
+    .filter((name) => !name.startsWith("node:") && !builtinModules.includes(name))
+    .map((name) => name.split("/", name.startsWith("@") ? 2 : 1).join("/"));
+}
+
+const partsOf = (version: string): readonly number[] => version.replace("^", "").split(".").map(Number);
+
+/** Whether a caret range allows a version, or the lowest version of another caret range. */
+function isAllowed(range: string, version: string): boolean {
+  const [low, high] = [partsOf(range), partsOf(version)];
+  // A caret fixes the first part that is not zero.
+  const fixed = low.findIndex((part) => part > 0) + 1;
+  const differs = low.findIndex((part, index) => part !== high[index]);
+  return differs === -1 || (differs >= fixed && (high[differs] ?? 0) > (low[differs] ?? 0));
+}
+
+describe.each(hosts)("the starter for $name", (starter) => {
+  it("answers 200, 401 and 403", async () => {
+    const token = await sign({ scopes: ["agents:web:read"] });
+    const eternal = await issuer.token({ scopes: ["agents:web:read"] });
+    await withStarter(starter, async (origin) => {
+      const get = (path: string, credential?: string) =>
+        fetch(`${origin}${path}`, credential ? { headers: { authorization: `Bearer ${credential}` } } : {});
+      const health = await get("/health");
+      expect([health.status, await health.json()]).toEqual([200, { status: "ok" }]);
+      const web = await get("/agents/web", token);
+      expect([web.status, await web.json()]).toEqual([200, { agent: "web", caller: "user-1" }]);
+      expect((await get("/agents/web")).status).toBe(401);
+      expect((await get("/agents/web", eternal)).status).toBe(401);
+      expect((await get("/agents/api", token)).status).toBe(403);
+
+      // A target in absolute form: its host must not become the agent.
+      const port = Number(new URL(origin).port);
+      expect((await ask(port, { path: "http://web/health" })).text).not.toContain("agent");
+      expect((await ask(port, { path: "http://api/agents/web", token })).text).not.toContain('"api"');
+    });
+  });
+});
+
+describe("the starter for mcp", () => {
+  it("answers calls of its tool with 200, 401 and 403, and lists it", async () => {
+    const [starter] = starters.filter(({ name }) => name === "mcp");
+    if (!starter) throw new Error("There is no starter for MCP.");
+    const token = await sign({ scopes: ["agents:web:run"], aud: MCP });
+    const elsewhere = await sign({ scopes: ["agents:web:run"] });
+    await withStarter(starter, async (origin) => {
+      const send = (method: string, params: object, credential?: string) =>
+        fetch(`${origin}/mcp`, {
+          method: "POST",
+          headers: {
+            accept: "application/json, text/event-stream",
+            "content-type": "application/json",
+            ...(credential !== undefined && { authorization: `Bearer ${credential}` }),
+          },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
+        });
+      const run = (agent_id: string) => ({ name: "run_agent", arguments: { agent_id } });
+      const allowed = await send("tools/call", run("web"), token);
+      expect([allowed.status, await allowed.text()]).toEqual([
+        200,
+        expect.stringContaining("web ran for user-1"),
+      ]);
+      const list = await send("tools/list", {}, token);
+      expect([list.status, await list.text()]).toEqual([200, expect.stringContaining('"run_agent"')]);
+      expect((await send("tools/call", run("web"))).status).toBe(401);
+      expect((await send("tools/call", run("web"), elsewhere)).status).toBe(401);
+      const refused = await send("tools/call", run("api"), token);
+      expect(refused.status).toBe(403);
+      expect(refused.headers.get("www-authenticate")).toContain('scope="agents:api:run"');
+      expect((await send("tools/call", { name: "delete_all" }, token)).status).toBe(403);
+      const metadata = await fetch(`${origin}/.well-known/oauth-protected-resource/mcp`);
+      expect(await metadata.json()).toMatchObject({ resource: MCP });
+    });
+  });
+});
+
+describe("examples/README.md", () => {
+  it("links to every starter", () => {
+    const text = readFileSync(join(ROOT, "examples/README.md"), "utf8");
+    for (const { name } of starters)
+      expect(text).toMatch(new RegExp(`\\(starters/${name}\\).*\\(\\.\\./docs/start/${name}\\.md\\)`));
+  });
+
+  it.each(starters.filter(({ name }) => ["express", "mcp"].includes(name)))(
+    "shows requests that $name answers as described",
+    checkDocumented,
+  );
+});
+
+describe("the package.json of each starter", () => {
+  it("exists for every host with a page in docs/start", () => {
+    const pages = readdirSync(join(ROOT, "docs/start")).map((file) => file.replace(".md", ""));
+    expect(starters.map(({ name }) => name).sort()).toEqual(pages.sort());
+  });
+
+  it.each(starters)("starts the server of $name with one command", ({ manifest, runner, file }) => {
+    expect(manifest).toMatchObject({ private: true, type: "module" });
+    expect(Object.keys(manifest.scripts ?? {})).toEqual(["start"]);
+    expect(`${runner} ${file}`).toBe(file.endsWith(".ts") ? "tsx server.ts" : "node server.mjs");
+  });
+
+  it.each(starters)("names every package that $name imports", ({ manifest, runner, path }) => {
+    const needed = [...packagesOf(path), ...(runner === "node" ? [] : [runner])];
+    expect(Object.keys(manifest.dependencies ?? {})).toEqual(expect.arrayContaining(needed));
+  });
+
+  it.each(starters)("allows the versions that $name is tested with", ({ manifest }) => {
+    const { scopegate = "", ...others } = manifest.dependencies ?? {};
+    expect(isAllowed(scopegate, root.version ?? "")).toBe(true);
+    for (const [name, range] of Object.entries(others))
+      expect(
+        isAllowed(range, tested[name] ?? ""),
+        `${name}@${range}, tested ${tested[name] ?? "never"}`,
+      ).toBe(true);
+  });
+});
+
+describe("isAllowed", () => {
+  it.each([
+    ["^5.0.0", "5.3.0", true],
+    ["^5.3.1", "5.3.0", false],
+    ["^5.0.0", "6.0.0", false],
+    ["^4.8.0", "4.13.19", true],
+    ["^4.2.0", "^4.6.7", true],
+    ["^0.2.0", "0.2.0", true],
+    ["^0.2.0", "0.2.2", true],
+    ["^0.2.1", "0.2.0", false],
+    ["^0.2.0", "0.3.0", false],
+  ])("compares %s with %s", (range, version, expected) => {
+    expect(isAllowed(range, version)).toBe(expected);
+  });
+});

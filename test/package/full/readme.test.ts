@@ -1,0 +1,54 @@
+/** The first screen of README.md, with the packed package: its install line, its server and its commands. */
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, expect, it } from "vitest";
+import { pageOf } from "../../documentation/markdown.ts";
+import { send } from "../../documentation/serve.ts";
+import { requestsOf } from "../../documentation/shell.ts";
+import { pack } from "../packed.ts";
+
+const project = mkdtempSync(join(tmpdir(), "scopegate-readme-"));
+afterAll(() => rmSync(project, { recursive: true, force: true }));
+
+/** Runs a command of the page, and returns what it printed. */
+function run(command: string): string {
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: project, encoding: "utf8" });
+  expect(status, `${command}\n${stderr}`).toBe(0);
+  return stdout.trim();
+}
+
+it("installs, starts and answers as README.md shows, for a reader who copies it", async () => {
+  const { blocks } = pageOf("README.md");
+  const [install, start, ...others] = blocks.filter(({ language }) => language === "sh");
+  const [server] = blocks.filter(({ language }) => language === "js");
+  expect(install?.code).toBe("npm install scopegate express\n");
+  writeFileSync(join(project, "package.json"), "{}");
+  run(String(install?.code).replace(" scopegate ", ` ${pack(project).tarball} `));
+
+  // Another server may listen on the port of the page.
+  const code = String(server?.code).replace("app.listen(3000)", "const own = app.listen(0)");
+  const report = 'own.on("listening", () => console.log(own.address().port));';
+  writeFileSync(join(project, "server.mjs"), `${code}\n${report}`);
+  const child = spawn("sh", ["-c", String(start?.code).replace("node server.mjs", "exec node server.mjs")], {
+    cwd: project,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  try {
+    const [port] = (await once(child.stdout, "data")) as [Buffer];
+    const mint = (args: readonly string[]) =>
+      Promise.resolve(run(`npx scopegate token ${args.map((arg) => `'${arg}'`).join(" ")}`));
+    const requests = await requestsOf(others.slice(0, 1), mint);
+    expect(requests.length).toBeGreaterThanOrEqual(5);
+    for (const request of requests) {
+      const { status, text } = await send(Number(String(port)), request);
+      expect(status, request.text).toBe(request.expected.statuses[0]);
+      if (request.expected.body !== undefined) expect(JSON.parse(text)).toEqual(request.expected.body);
+    }
+  } finally {
+    child.kill();
+    await once(child, "close");
+  }
+}, 300_000);
