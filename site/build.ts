@@ -1,0 +1,34 @@
+/** `npm run docs:site` builds the site, with the API reference and the live policy page. */
+import { execFileSync } from "node:child_process";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { basename, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { build, createServer } from "vitepress";
+import { FILES, ROOT } from "./pages.ts";
+import { renderPolicy } from "./policy.ts";
+
+const { values } = parseArgs({
+  options: {
+    /** Serves the site instead, and follows changes. */
+    dev: { type: "boolean", default: false },
+    out: { type: "string", default: "site/dist" },
+    /** The path under which the site is served. */
+    base: { type: "string", default: process.env["SITE_BASE"] ?? "/" },
+  },
+});
+const site = fileURLToPath(new URL(".", import.meta.url));
+
+execFileSync(process.execPath, ["--import", "tsx", "node_modules/typedoc/bin/typedoc"], {
+  cwd: ROOT,
+  stdio: "inherit",
+});
+mkdirSync(join(site, "public"), { recursive: true });
+writeFileSync(join(site, "public/policy.html"), await renderPolicy());
+for (const file of FILES) copyFileSync(join(ROOT, file), join(site, "public", basename(file)));
+
+if (values.dev) {
+  const server = await createServer(site, { base: values.base });
+  await server.listen();
+  server.printUrls();
+} else await build(site, { base: values.base, outDir: resolve(values.out) });

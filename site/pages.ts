@@ -1,0 +1,76 @@
+/** Which Markdown files the site shows, at which address, and in which order. */
+import { readFileSync } from "node:fs";
+import { join, posix } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const ROOT = fileURLToPath(new URL("..", import.meta.url));
+/** The page that lists all others. */
+const MAP = "docs/README.md";
+
+/** The pages that have an address of their own. All others lose the folder `docs/`. */
+const NAMED: Readonly<Record<string, string>> = {
+  "README.md": "index.md",
+  [MAP]: "map.md",
+  "CHANGELOG.md": "changelog.md",
+  "CONTRIBUTING.md": "contributing.md",
+  "SECURITY.md": "security-policy.md",
+  "examples/README.md": "examples.md",
+  "docs/decisions/README.md": "decisions/index.md",
+};
+
+/** Where the site shows a file of the repository, or `undefined` if it does not. */
+export function addressOf(path: string): string | undefined {
+  const named = NAMED[path];
+  if (named !== undefined) return named;
+  return path.startsWith("docs/") && path.endsWith(".md") ? path.slice("docs/".length) : undefined;
+}
+
+/** The files that pages link to, and that a browser loads as they are. */
+export const FILES = ["docs/ci/policy.yml", "docs/grafana/scopegate.json"] as const;
+
+/** What a link from a page leads to on the site. A link that leads nowhere is an error. */
+export function resolveLink(from: string, link: string): string {
+  if (/^[a-z]+:|^#/.test(link)) return link;
+  const [file = "", anchor] = link.split("#");
+  const path = posix.join(posix.dirname(from), file);
+  if (FILES.some((one) => one === path)) return `/${posix.basename(path)}`;
+  // The folders of the examples are described by one page.
+  const address = addressOf(path.startsWith("examples/") ? "examples/README.md" : path);
+  if (address === undefined) throw new Error(`${from} links to ${link}, which the site does not show.`);
+  return `/${address.replace(/(?:^|(?<=\/))index\.md$|\.md$/, "")}${anchor === undefined ? "" : `#${anchor}`}`;
+}
+
+/** The anchor of a heading, as on GitHub: the links between pages work there and here. */
+export const slugOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\- _]/gu, "")
+    .replaceAll(" ", "-");
+
+interface Item {
+  readonly text: string;
+  readonly link: string;
+}
+
+interface Group {
+  readonly text: string;
+  readonly items: (Item | Group)[];
+  readonly collapsed?: boolean;
+}
+
+/** The headings and links of the map, as the groups and items of a sidebar. */
+export function sidebarOf(): readonly Group[] {
+  const groups: Group[] = [];
+  let items: (Item | Group)[] = [];
+  for (const line of readFileSync(join(ROOT, MAP), "utf8").split("\n")) {
+    const [, level = "", heading = ""] = /^(#{2,3}) (.*)$/.exec(line) ?? [];
+    if (level !== "") {
+      const group: Group = { text: heading, items: [], ...(level === "###" && { collapsed: true }) };
+      (level === "###" ? (groups.at(-1)?.items ?? groups) : groups).push(group);
+      items = group.items;
+    }
+    for (const [, text = "", link = ""] of line.matchAll(/\[([^[\]]+)\]\(([^)]+)\)/g))
+      if (groups.length > 0) items.push({ text, link: resolveLink(MAP, link) });
+  }
+  return groups;
+}
