@@ -1,4 +1,7 @@
-/** What an entry loads, minified and gzipped: of this package alone, and with everything that it depends on. */
+/**
+ * What an entry loads, minified and gzipped: of this package alone, and with everything that it depends on.
+ * A limit is 2 % above the measured size: rewording a message does not reach it, a new dependency does.
+ */
 const DEPENDENCIES = [
   "@opentelemetry/api",
   "@nestjs/common",
@@ -26,25 +29,25 @@ const budget = (entry, alone, whole) => [
 ];
 
 export default [
-  ...budget("index", "48.6 kB", "63.4 kB"),
-  ...budget("express", "16 kB", "26 kB"),
-  ...budget("koa", "14 kB", "24 kB"),
-  ...budget("fastify", "16 kB", "26.5 kB"),
-  check("dist/nest.js", "nest alone", "15 kB", DEPENDENCIES),
-  ...budget("testing", "14.8 kB", "29 kB"),
-  ...budget("hono", "14 kB", "24 kB"),
-  ...budget("fetch", "9.6 kB", "18.5 kB"),
-  ...budget("node", "11.3 kB", "20 kB"),
-  ...budget("socketio", "8.8 kB", "17.5 kB"),
-  ...budget("mcp", "22 kB", "33.4 kB"),
-  check("dist/otel.js", "otel alone", "15 kB", DEPENDENCIES),
-  check("dist/openapi.js", "openapi alone", "40 kB", DEPENDENCIES),
-  ...budget("page", "29.8 kB", "38.6 kB"),
+  ...budget("index", "49.5 kB", "64.7 kB"),
+  ...budget("express", "16.2 kB", "26.4 kB"),
+  ...budget("koa", "14 kB", "24.1 kB"),
+  ...budget("fastify", "16.2 kB", "27 kB"),
+  check("dist/nest.js", "nest alone", "15.2 kB", DEPENDENCIES),
+  ...budget("testing", "14.8 kB", "29.4 kB"),
+  ...budget("hono", "14.2 kB", "24.3 kB"),
+  ...budget("fetch", "9.8 kB", "18.7 kB"),
+  ...budget("node", "11.5 kB", "20.3 kB"),
+  ...budget("socketio", "8.9 kB", "17.8 kB"),
+  ...budget("mcp", "22.4 kB", "33.8 kB"),
+  check("dist/otel.js", "otel alone", "8.3 kB", DEPENDENCIES),
+  check("dist/openapi.js", "openapi alone", "20.4 kB", DEPENDENCIES),
+  ...budget("page", "30.1 kB", "39.2 kB"),
   check("dist/api-keys.js", "api-keys alone", "5.2 kB", DEPENDENCIES),
-  ...budget("revocation", "52 kB", "67 kB"),
-  check("dist/introspection.js", "introspection alone", "19.4 kB", DEPENDENCIES),
-  check("dist/replay.js", "replay alone", "1.5 kB", DEPENDENCIES),
-  ...budget("trpc", "8.7 kB", "17.5 kB"),
+  ...budget("revocation", "51.6 kB", "66.8 kB"),
+  check("dist/introspection.js", "introspection alone", "19.2 kB", DEPENDENCIES),
+  check("dist/replay.js", "replay alone", "1 kB", DEPENDENCIES),
+  ...budget("trpc", "8.8 kB", "17.7 kB"),
   // It contains the dependencies that cannot be required. A bundler cannot leave out parts of zod in CommonJS.
-  check("dist/index.cjs", "index in CommonJS, without zod", "59.6 kB", DEPENDENCIES),
+  check("dist/index.cjs", "index in CommonJS, without zod", "60.8 kB", DEPENDENCIES),
 ];
