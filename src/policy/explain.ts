@@ -31,12 +31,13 @@ export function requireQuery({ path, scopes }: ExplainQuery): void {
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
   const isOnly = decision.rules.length === 1;
+  const isAmbiguous = refusalIn(decision)?.reason === "request_ambiguous";
   const rules = decision.rules.flatMap(({ key, source, requirement, enforcement }) => [
     ["rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`],
     ["requires", describeRequirement(requirement, isOnly ? decision.required : [])],
   ]);
   const lines = [
-    ...(rules.length > 0 ? rules : [["rule", "none"]]),
+    ...(rules.length > 0 || isAmbiguous ? rules : [["rule", "none"]]),
     ["granted", join(decision.granted)],
     ...decision.satisfied.map(({ required, granted, by }) => [
       "satisfied",

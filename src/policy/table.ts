@@ -82,7 +82,7 @@ export class Table {
     for (const call of calls) {
       const match = this.#operations.match(call);
       if (match && "unusable" in match)
-        return ambiguous(`The argument \`${match.unusable}\`, which a scope names, is not a string.`);
+        return ambiguous(`A scope needs the argument \`${match.unusable}\` as a non-empty string.`);
       if (match) matches.push(match);
       else kind = "unmapped";
     }

@@ -277,6 +277,9 @@ describe("scopegate explain", () => {
 
   it.each([
     [{ aud: "another" }, "refused: token_rejected (audience)", "expected aud: agents-prod"],
+    [{ aud: "another" }, "refused: token_rejected (audience)", 'found      aud: "another"'],
+    [{ aud: undefined }, "refused: token_rejected (audience)", "found      aud: none"],
+    [{ exp: 1 }, "refused: token_rejected (expired)", "found      exp: 1 (1970-01-01T00:00:01.000Z), iat: "],
     [{ exp: 1 }, "refused: token_rejected (expired)", "claims     aud exp"],
     [
       { scopes: undefined },
@@ -288,21 +291,24 @@ describe("scopegate explain", () => {
       "refused: token_rejected (claims)",
       "because    the claim sub is missing or has a wrong value",
     ],
-  ])("shows why a token with %j is rejected, and no value of it", async (claims, decision, because) => {
-    const input = await issuer.token({
-      scopes: ["agents:read"],
-      aud: "agents-prod",
-      secret: "canary-value",
-      ...claims,
-    });
-    const args = ["explain", "GET", "/agents", "--config", fileOf(keyed), "--token", "-"];
-    const { code, out, notes } = await scopegate(args, { input: `Bearer ${input}\n` });
-    expect(code).toBe(1);
-    expect(out).toContain(decision);
-    expect(out).toContain(because);
-    expect(out + notes).not.toContain("canary-value");
-    expect(out + notes).not.toContain(input.slice(0, 20));
-  });
+  ])(
+    "shows why a token with %j is rejected, and no unrelated value of it",
+    async (claims, decision, because) => {
+      const input = await issuer.token({
+        scopes: ["agents:read"],
+        aud: "agents-prod",
+        secret: "canary-value",
+        ...claims,
+      });
+      const args = ["explain", "GET", "/agents", "--config", fileOf(keyed), "--token", "-"];
+      const { code, out, notes } = await scopegate(args, { input: `Bearer ${input}\n` });
+      expect(code).toBe(1);
+      expect(out).toContain(decision);
+      expect(out).toContain(because);
+      expect(out + notes).not.toContain("canary-value");
+      expect(out + notes).not.toContain(input.slice(0, 20));
+    },
+  );
 
   it("accepts a good token of the configuration or of the application", async () => {
     const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });

@@ -50,14 +50,15 @@ describe("scopegate matrix", () => {
 describe("scopegate explain", () => {
   const args = ["explain", "GET", "/agents", "--token", "-", "--json", "--config"];
 
-  it("prints as JSON what the text shows of a rejected token, and no value of it", async () => {
-    const token = await issuer.token({ aud: "canary-aud", iss: "canary-iss", scopes: [] });
+  it("prints as JSON what the text shows of a rejected token, and no other value of it", async () => {
+    const token = await issuer.token({ aud: "other-service", iss: "canary-iss", scopes: [] });
     const { code, out } = await scopegate([...args, fileOf(keyed)], { input: token });
     expect(code).toBe(1);
     expect(out).not.toContain("canary");
     const data = JSON.parse(out) as Readonly<Record<string, unknown>>;
     expect(data).toMatchObject({ rejection: "audience", status: 401 });
     expect(data["because"]).toEqual(["expected aud: agents-prod"]);
+    expect(data["found"]).toBe('aud: "other-service"');
     expect(data["claims"]).toEqual(expect.arrayContaining(["aud", "iss"]));
     for (const name of ["claimed", "principal"]) expect(data).not.toHaveProperty(name);
   });

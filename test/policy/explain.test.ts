@@ -104,12 +104,13 @@ describe("explainDecision", () => {
     ]);
   });
 
-  it("shows the cause of an ambiguous request", () => {
+  it("shows the cause of an ambiguous request, and not that it has no rule", () => {
     const decision = refuse("request_ambiguous", [], {
       cause: "The route does not match the request any more.",
     });
-    expect(saysOf(decision, "decision")).toEqual([
-      "refused: request_ambiguous. The route does not match the request any more.",
+    expect(linesOf(decision)).toEqual([
+      ["granted", "-"],
+      ["decision", "refused: request_ambiguous. The route does not match the request any more."],
     ]);
   });
 

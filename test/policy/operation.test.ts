@@ -191,7 +191,7 @@ describe("the arguments of an operation", () => {
   ])("refuses an argument in a scope that is not a string: %j", (parameters) => {
     expect(call("tools/call run_agent", parameters)).toMatchObject({
       kind: "ambiguous",
-      cause: "The argument `agent_id`, which a scope names, is not a string.",
+      cause: "A scope needs the argument `agent_id` as a non-empty string.",
     });
   });
 

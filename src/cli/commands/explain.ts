@@ -1,9 +1,11 @@
+import { type Rejection } from "../../errors.ts";
 import { type Decision } from "../../policy/decision.ts";
 import { explainDecision } from "../../policy/explain.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { describeExpected } from "../../refusal-log.ts";
 import { OPERATION_METHOD } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
+import { printable, withoutTokens } from "../../runtime/printable.ts";
 import { readRoute } from "../../testing/check.ts";
 import { requireGrantable } from "../../testing/mistakes.ts";
 import { authorizationOf } from "../../token/credential.ts";
@@ -84,13 +86,14 @@ export const explain: Command = {
     const decision = isToken
       ? await server.check({ method, target, params, matchedPattern: route, authorization })
       : server.explain(query).decision;
-    const answer = describeAnswer(server, decision);
-    const claims = isToken ? namesOfClaims(input) : undefined;
+    const answer = describeAnswer(server, decision, input);
+    const claims = isToken ? Object.keys(segmentOf(input, 1)).sort() : undefined;
     const row = (name: string, value: string) => `  ${name.padEnd(10)} ${value.slice(0, 500)}`;
     const text = [
       explainDecision(query, decision).text,
       ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
       ...(answer?.because ?? []).map((cause) => row("because", cause)),
+      ...(answer?.found ? [row("found", answer.found)] : []),
       ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
     ].join("\n");
     return { isFinding: !decision.allowed, data: { ...query, ...toData(decision), ...answer, claims }, text };
@@ -98,7 +101,7 @@ export const explain: Command = {
 };
 
 /** Returns the response to a refusal, and what was wrong with a rejected token. */
-function describeAnswer(server: ResourceServer, decision: Decision) {
+function describeAnswer(server: ResourceServer, decision: Decision, token: string) {
   if (decision.allowed) return undefined;
   const { status, body } = server.refuse(decision);
   const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
@@ -108,12 +111,36 @@ function describeAnswer(server: ResourceServer, decision: Decision) {
         describeExpected(decision, issuersOf(server)),
       ].flat(2)
     : [];
-  return { status, detail: body.detail, because };
+  return { status, detail: body.detail, because, found: describeFound(decision.rejection, token) };
 }
 
-/** Returns the names of the claims without their values. */
-const namesOfClaims = (token: string): readonly string[] =>
-  Object.keys(readJsonSegment(token.split(".")[1] ?? "") ?? {}).sort();
+/** The values that a rejection is about: the segment and the names. Other values may be personal. */
+const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: string[]]>> = {
+  algorithm: [0, "alg"],
+  key: [0, "kid"],
+  type: [0, "typ"],
+  issuer: [1, "iss"],
+  audience: [1, "aud"],
+  expired: [1, "exp", "iat"],
+  not_yet_valid: [1, "nbf", "iat"],
+};
+
+/** Returns what a rejected token has in place of the expected value. Nothing of it is verified. */
+function describeFound(rejection: Rejection | undefined, token: string): string | undefined {
+  const [segment, ...names] = (rejection && REJECTED[rejection]) ?? [];
+  if (segment === undefined) return undefined;
+  const values = segmentOf(token, segment);
+  const found = names.map((name) => `${name}: ${describeValue(name, values[name])}`);
+  return printable(withoutTokens(found.join(", ")));
+}
+
+function describeValue(name: string, value: unknown): string {
+  if (value === undefined) return "none";
+  const date = new Date(/^(?:exp|iat|nbf)$/.test(name) ? Number(value) * 1000 : NaN);
+  return JSON.stringify(value) + (Number.isNaN(date.getTime()) ? "" : ` (${date.toISOString()})`);
+}
+
+const segmentOf = (token: string, index: 0 | 1) => readJsonSegment(token.split(".")[index] ?? "") ?? {};
 
 /** Without the principal and the claims of the token, and the errors of key sources. */
 function toData(decision: Decision): object {
