@@ -1,6 +1,6 @@
 /**
  * What an entry loads, minified and gzipped: of this package alone, and with everything that it depends on.
- * A limit is 2 % above the measured size: rewording a message does not reach it, a new dependency does.
+ * A limit is 2% above the measured size: rewording a message does not reach it, a new dependency does.
  */
 const DEPENDENCIES = [
   "@opentelemetry/api",

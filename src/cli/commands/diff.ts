@@ -10,7 +10,7 @@ export const diff: Command = {
   summary:
     "Compare two configurations: which routes were opened, widened, narrowed, closed, added or removed.",
   words: ["OLD", "NEW"],
-  options: { widened: { text: "routes that more callers may call, and settings, are findings too" } },
+  options: { widened: { text: "also fail if more callers may call a route, or if a setting differs" } },
   examples: [["old.json new.json", "Exit code 1 if a route that needed a token no longer needs one."]],
   async run(given) {
     const [before, after] = await given.all(

@@ -23,7 +23,7 @@ export const revoke: Command = {
     user: { value: "ID", text: "every token of a user" },
     issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
     before: { value: "TIME", text: "only tokens issued up to then (ISO 8601). Default: now" },
-    until: { value: "TIME", text: "when it is forgotten. Default: `exp` of --token, or after `keepSeconds`" },
+    until: { value: "TIME", text: "when the revocation ends. Default: `exp` of --token, or `keepSeconds`" },
     reason: { value: "TEXT", text: "why, for operators" },
   },
   examples: [

@@ -18,7 +18,7 @@ export const token: Command = {
     aud: { value: "NAME", text: "the `aud`. Default: that of --config, or none" },
     iss: { value: "URL", text: "the `iss`. Default: that of --config, or none" },
     claim: { value: "NAME=VALUE", isRepeatable: true, text: "another claim; the value is JSON or a string" },
-    config: { ...config, text: `${config.text}, for names of claims and the algorithm` },
+    config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
     key: {
       value: "FILE",
       text: `the file of the key, which is created with mode 0600. Default: ${KEY_FILE}`,
