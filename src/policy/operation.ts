@@ -1,5 +1,5 @@
 /** Operations of the Model Context Protocol: keys of the table without a path, as `MCP tools/call search`. */
-import { suggest } from "../errors.ts";
+import { attempt, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type CompiledRule, type RuleMatch } from "./rule.ts";
@@ -50,6 +50,22 @@ export const isOperation = (method: string, target: string): boolean =>
 
 export const methodOf = (text: string): string => text.split(" ", 1)[0] ?? "";
 
+/**
+ * Writes the URI of a resource in one spelling: that of the URL standard, and without needless escapes (RFC
+ * 3986 section 6.2.2). Servers of the SDK look a resource up by `new URL(uri).href`. Compared as it was sent,
+ * `DOCS://x` would be decided by the rule of every resource, and read `docs://x`.
+ */
+export function canonicalOf(text: string): string {
+  const [, prefix = "", uri = ""] = /^(resources\/\w+ )([^]+)$/.exec(text) ?? [];
+  if (prefix === "" || uri === "*") return text;
+  return prefix + (attempt(() => new URL(uri).href) ?? uri).replace(/%[\da-f]{2}/gi, decodeNeedless);
+}
+
+const decodeNeedless = (escape: string): string => {
+  const character = String.fromCharCode(parseInt(escape.slice(1), 16));
+  return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
+};
+
 const FORM = "Write `MCP <method> <name>`, such as `MCP tools/call search`, or `*` for every name.";
 
 /** Explains why a key is not a valid operation, and what to write instead. */
@@ -98,7 +114,7 @@ interface OperationRule {
   readonly names: readonly string[];
 }
 
-/** The rules of operations, compared exactly: names are not paths, and have only one spelling. */
+/** The rules of operations, compared exactly: names are not paths. Only a URI has several spellings. */
 export class OperationRules {
   readonly #rules = new Map<string, OperationRule>();
 
@@ -114,7 +130,7 @@ export class OperationRules {
   }
 
   #find(text: string): OperationRule | undefined {
-    return this.#rules.get(text) ?? this.#rules.get(`${methodOf(text)} *`);
+    return this.#rules.get(canonicalOf(text)) ?? this.#rules.get(`${methodOf(text)} *`);
   }
 
   /** Finds the rule with the values for its templates, or an argument that is empty or not a string. */

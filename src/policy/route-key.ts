@@ -1,7 +1,7 @@
 import { METHODS } from "node:http";
 import { type Report, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { findOperationMistake, hasArguments, isNamed, methodOf } from "./operation.ts";
+import { canonicalOf, findOperationMistake, hasArguments, isNamed, methodOf } from "./operation.ts";
 import { type Pattern } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
 
@@ -48,11 +48,19 @@ function parseOperationKey(
   report: Report,
 ): RouteKey | undefined {
   const source = key.slice(OPERATION_METHOD.length + 1);
-  const mistake = findOperationMistake(source);
+  const mistake = findOperationMistake(source) ?? findSpelling(source);
   const parameters = hasArguments(source) ? "any" : new Set<string>();
   if (!mistake) return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
   report({ code: "route_key_invalid", path, ...mistake });
   return undefined;
+}
+
+/** A URI in another spelling would be a second key for the same resource. */
+function findSpelling(source: string): ReturnType<typeof findOperationMistake> {
+  const canonical = canonicalOf(source);
+  if (canonical === source) return undefined;
+  const hint = `Write \`${OPERATION_METHOD} ${canonical}\`.`;
+  return { message: `\`${source}\` is not spelled as a URL is.`, hint };
 }
 
 /** Returns why no request has a method, and what to write instead. */

@@ -14,7 +14,7 @@ export interface RequiredScope {
 
 /** A required scope with the route parameters of one request. */
 export interface BoundScope {
-  /** The narrowest scope that a token could be granted. Safe in a header. */
+  /** The scope with its parameters, or the template if a scope cannot contain one. Safe in a header. */
   readonly text: string;
   readonly covering: readonly Covering[];
 }
@@ -82,14 +82,12 @@ function hintFor(text: unknown, path: readonly (string | number)[]): string {
 
 /**
  * Fills in the route parameters of one request. If no granted scope can contain a value (it is empty, or has
- * a colon), only a grant for every id covers the scope.
+ * a colon), only a grant for every id covers the scope, and its text stays a template.
  */
 export function bindScope(scope: RequiredScope, parameter: (name: string) => string): BoundScope {
   const parts = bindParts(scope, parameter);
-  // The challenge shows `*` for an id that cannot be granted, and the template for any other such part.
-  const shown = parts.map((part, index) => (part === scope.parts[index] || isRepeatable(part) ? part : "*"));
-  const isGrantable = shown.every((part, index) => part === parts[index] || isId(scope, index));
-  return { text: isGrantable ? shown.join(":") : scope.text, covering: coveringOf(parts) };
+  const isShown = parts.every((part, index) => part === scope.parts[index] || isRepeatable(part));
+  return { text: isShown ? parts.join(":") : scope.text, covering: coveringOf(parts) };
 }
 
 /** Returns whether granted scopes cover a required scope in one request. */
@@ -108,10 +106,11 @@ function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): b
   return parameters === "any" || parameters.has(part.parameter);
 }
 
-/** A long id could exceed the header size that clients and proxies accept. */
-const isRepeatable = (part: string): boolean => part.length <= 200 && isScopePart(part);
-
-const isId = (scope: RequiredScope, index: number): boolean => scope.parts.length === 3 && index === 1;
+/**
+ * Clients request the scopes of a challenge: a request for the id `*` must not make them ask for all ids.
+ * A long id could exceed the header size that clients and proxies accept.
+ */
+const isRepeatable = (part: string): boolean => part !== "*" && part.length <= 200 && isScopePart(part);
 
 function readPart(part: string): RequiredPart {
   return part.startsWith("<") && part.endsWith(">") ? { parameter: part.slice(1, -1) } : part;

@@ -78,6 +78,18 @@ describe("the key of an operation", () => {
     expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
   });
 
+  it.each([
+    ["resources/read DOCS://a", "resources/read docs://a"],
+    ["resources/read https://docs.example", "resources/read https://docs.example/"],
+    ["resources/subscribe docs://x/a/../b", "resources/subscribe docs://x/b"],
+    ["resources/read docs://%61%2f", "resources/read docs://a%2F"],
+  ])("rejects a URI in a spelling of its own: %s", (text, canonical) => {
+    expect(tableIssues({ [`MCP ${text}`]: [] })).toMatchObject([
+      { code: "route_key_invalid", hint: `Write \`MCP ${canonical}\`.` },
+    ]);
+    expect(tableIssues({ [`MCP ${canonical}`]: [] })).toEqual([]);
+  });
+
   it("accepts arguments in scopes, if the method has arguments", () => {
     expect(tableIssues({ "MCP tools/call *": ["a:<any>:b"], "MCP prompts/get x": ["a:<any>:b"] })).toEqual(
       [],
@@ -108,6 +120,13 @@ describe("the rule of an operation", () => {
     ["prompts/get *", "MCP prompts/get *"],
     ["resources/read docs://a/B?c", "MCP resources/read docs://a/B?c"],
     ["resources/read docs://a/b?c", "MCP resources/read *"],
+    ["resources/read DOCS://a/B?c", "MCP resources/read docs://a/B?c"],
+    ["resources/read  docs://a/B?c", "MCP resources/read docs://a/B?c"],
+    ["resources/read docs://a/B?c\n", "MCP resources/read docs://a/B?c"],
+    ["resources/read do\tcs://a/x/../B?c", "MCP resources/read docs://a/B?c"],
+    ["resources/read docs://%61/%42?%63", "MCP resources/read docs://a/B?c"],
+    ["resources/read docs://a/b%3fc", "MCP resources/read *"],
+    ["resources/read not a URL", "MCP resources/read *"],
     ["resources/read docs://a/B%3Fc", "MCP resources/read *"],
   ])("decides %s: %s", (text, key) => expect(keysOf(call(text))).toEqual([key]));
 

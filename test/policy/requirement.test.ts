@@ -233,22 +233,22 @@ describe("bindScope", () => {
     ["agents:<agent_id>:run", "a/b", "agents:a/b:run"],
     ["agents:<agent_id>:run", "<agent_id>", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", "a*", "agents:a*:run"],
-    // For one that cannot, only all ids can be granted.
-    ["agents:<agent_id>:run", "*", "agents:*:run"],
-    ["agents:<agent_id>:run", "web:admin", "agents:*:run"],
-    ["agents:<agent_id>:run", ":", "agents:*:run"],
-    ["agents:<agent_id>:run", "", "agents:*:run"],
-    ["agents:<agent_id>:run", "a b", "agents:*:run"],
-    ["agents:<agent_id>:run", 'a", scope="x', "agents:*:run"],
-    ["agents:<agent_id>:run", "a\\b", "agents:*:run"],
-    ["agents:<agent_id>:run", "café", "agents:*:run"],
-    ["agents:<agent_id>:run", "a\r\nb", "agents:*:run"],
-    ["agents:<agent_id>:run", "\ud83d", "agents:*:run"],
+    // One that cannot stays a template: a client must not request the scope for all ids.
+    ["agents:<agent_id>:run", "*", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "web:admin", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", ":", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a b", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", 'a", scope="x', "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a\\b", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "café", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a\r\nb", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "\ud83d", "agents:<agent_id>:run"],
     // One that is too long for a header is not repeated, though it can be granted.
     ["agents:<agent_id>:run", "x".repeat(200), `agents:${"x".repeat(200)}:run`],
-    ["agents:<agent_id>:run", "x".repeat(201), "agents:*:run"],
+    ["agents:<agent_id>:run", "x".repeat(201), "agents:<agent_id>:run"],
     ["<agent_id>:run", "x".repeat(201), "<agent_id>:run"],
-    // Elsewhere there is no such thing as all: the template stays.
+    // The same in every other part.
     ["<agent_id>:run", "web", "web:run"],
     ["<agent_id>:run", "web:admin", "<agent_id>:run"],
     ["<agent_id>:web:run", "", "<agent_id>:web:run"],
@@ -341,10 +341,13 @@ describe("bindScope", () => {
     );
   });
 
-  it("names a scope that is enough for a token", () => {
+  it("names a scope that is enough for a token, or the template", () => {
     fc.assert(
       fc.property(anyId, (id) => {
-        expect(find([bind("agents:<agent_id>:run", id).text], "agents:<agent_id>:run", id)).toBeDefined();
+        const { text } = bind("agents:<agent_id>:run", id);
+        const isTemplate = text === "agents:<agent_id>:run" && id !== "<agent_id>";
+        expect(find([text], "agents:<agent_id>:run", id) === undefined).toBe(isTemplate);
+        expect(text).not.toBe("agents:*:run");
       }),
       PROPERTY,
     );
