@@ -107,8 +107,8 @@ export class TokenRejectedError extends Error {
 }
 
 /**
- * Thrown by `authenticate` if a token's keys are unavailable or `isRevoked` failed, and by `ready`, with a
- * message that lists every failed source and its cause. `cause` is for logs and is never sent to a client.
+ * Thrown by `authenticate` if a token's keys are unavailable or `isRevoked` failed. For `ready` and
+ * `refreshKeys`, the message lists every failed source. `cause` is for logs and is never sent to a client.
  */
 export class KeysUnavailableError extends Error {
   static {
@@ -125,7 +125,7 @@ export class KeysUnavailableError extends Error {
   }
 }
 
-/** Thrown by `orThrow` of an audit report that contains errors. The message is the rendered report. */
+/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its text. */
 export class AuditError extends Error {
   static {
     brand(this, "AuditError");
@@ -145,7 +145,7 @@ export function suggest(word: string, known: readonly string[], otherwise: strin
   return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
 }
 
-/** Returns the result of `run`, or `undefined` if it throws, as platform functions do on invalid input. */
+/** Returns the result of `run`, or `undefined` if it throws: many platform functions throw on bad input. */
 export function attempt<T>(run: () => T): T | undefined {
   try {
     return run();

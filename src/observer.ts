@@ -48,7 +48,7 @@ export class Observer {
     if (this.isListening) this.#starts.set(request, performance.now());
   }
 
-  /** Reports a decision. */
+  /** Logs a refusal, calls `onDecision`, publishes to the channel, and returns the decision. */
   observe(decision: Decision, request: AccessRequest): Decision {
     if (refusalIn(decision)) this.#logRefusal(decision, () => withoutCredentials(request));
     if (this.isListening) this.#report(decision, request);

@@ -57,7 +57,7 @@ export interface ResourceServer {
    * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not
    * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
    * `protect` runs in front of a route. A pattern that cannot be read is a finding.
-   * @throws TypeError for anything but an array of `{ method, pattern }`
+   * @throws TypeError for anything but an iterable of `{ method, pattern }`
    */
   audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
@@ -77,7 +77,8 @@ export interface ResourceServer {
   /** The effective table, each rule with its source. */
   readonly routes: RouteTable;
   /**
-   * Loads and imports all keys now, so that a service fails at boot. Fresh remote key sets are not refetched.
+   * Loads and imports all keys now, and waits for the store of `revocation`, so that a service without them
+   * fails at boot. Fresh remote key sets are not fetched again.
    * @throws KeysUnavailableError that lists every failed source and its cause
    */
   ready(): Promise<void>;
@@ -90,7 +91,7 @@ export interface ResourceServer {
   health(): Health;
   /**
    * Revokes a token, or all tokens of a session, a user or an issuer, in every process that shares the store
-   * of the option `revocation`. Remembered tokens are refused at once.
+   * of the option `revocation`. Remembered tokens are rejected at once.
    * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
    * @throws RangeError if the revocation would be forgotten before the tokens expire
    * @throws TokenRejectedError for a `token` that is not accepted anyway

@@ -8,7 +8,7 @@ import { type Principal } from "./token/principal.ts";
 export interface AccessEnd {
   /** Why the connection must end. */
   readonly reason: EndReason;
-  /** For WebSockets: 4401, or 4503 for `unavailable`: 4000 plus the status that a request would get. */
+  /** For WebSockets: 4000 plus the status that a request would get, so 4401, or 4503 for `unavailable`. */
   readonly closeCode: number;
   /** For server-sent events: the event `access_ended` with the reason, ready to write. */
   readonly event: string;
@@ -18,7 +18,7 @@ export interface AccessEnd {
 export interface UntilExpiryOptions {
   /** Called once, when access ends. An exception becomes a process warning. */
   readonly onEnd: (end: AccessEnd) => unknown;
-  /** Its clock, clock tolerance and `isRevoked` are used. Default: only `exp` and the system clock. */
+  /** The server that accepted the token: its clock, tolerance and `isRevoked` apply. Default: `exp` alone. */
   readonly server?: Pick<ResourceServer, "revalidate"> | undefined;
   /** How often `server` checks whether the token is revoked, in seconds. Default: 60. */
   readonly checkEverySeconds?: number | undefined;
@@ -34,8 +34,8 @@ const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
 /**
  * Calls `onEnd` once, when the token of a principal expires, or when the server reports that it is revoked or
  * that this cannot be checked. Use it for WebSockets and server-sent events. It checks with the server at
- * once and then regularly. A token without `exp` ends only by revocation. Its timer does not keep the process
- * alive.
+ * once and then regularly. A token without `exp` ends only by revocation, or by `maxTokenAgeSeconds` of the
+ * server. The timer does not keep the process alive.
  *
  * It does not close the connection: `onEnd` does. Call the returned function when the connection has closed.
  *

@@ -110,7 +110,10 @@ function decideFrom(index: number, all: readonly Guarded[], route: RunningRoute)
   const guarded = all[index];
   if (!guarded) return undefined;
   const { server, verdict } = guarded;
-  if (!verdict) throw new Error("The guard did not decide this request.");
+  if (!verdict)
+    throw new Error(
+      "The guard has not decided this request: its check failed or is still running, and other code continued.",
+    );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
   const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
   const refusal = chain(chain(decided, keepVerdict, guarded), refusalOf, server);

@@ -40,7 +40,7 @@ export function assertNoOptions(options: NoOptions, known = "It takes none.", ca
   if (name !== undefined) throw new TypeError(`${caller} received unknown option \`${name}\`. ${known}`);
 }
 
-/** Options with their defaults: `true` or `false`, and whole numbers of 1 or more. */
+/** Reads options that are `true` or `false`, or whole numbers of 1 or more, and adds the defaults. */
 export function readOptions<Options extends object>(
   caller: string,
   given: unknown,
@@ -72,7 +72,7 @@ export function misplaced(adapter: Framework, ...given: readonly unknown[]): Typ
     found === adapter
       ? ` in the wrong place: write ${line}.`
       : found || adapter !== "fetch"
-        ? `: import it from the adapter of this one${entry}.`
+        ? `: import it from the adapter of that framework${entry}.`
         : " without a Request of the Fetch standard: pass it first, as in guard(event.request).";
   return new TypeError(`protect of "scopegate/${adapter}" was called by ${name}${fix}`);
 }
@@ -91,7 +91,7 @@ export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown
   const isInContext = adapter === "hono" && found === "fetch";
   const fix =
     found && found !== adapter && found !== "trpc" && !isInContext
-      ? `It received one of ${FRAMEWORKS[found].name}: import it from "scopegate/${found}" and write principalOf(${FRAMEWORKS[found].subject}).`
+      ? `It received the ${FRAMEWORKS[found].subject} of ${FRAMEWORKS[found].name}: import it from "scopegate/${found}" and write principalOf(${FRAMEWORKS[found].subject}).`
       : `Write principalOf(${subject}) in a handler.`;
   throw new TypeError(`principalOf of "scopegate/${adapter}" takes the ${subject} of ${name}. ${fix}`);
 }

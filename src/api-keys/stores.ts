@@ -14,7 +14,7 @@ export interface ApiKeyStore {
   readonly add: (record: ApiKeyRecord) => Promise<void>;
   /** Returns all records without their hashes. */
   readonly list: () => Promise<readonly ListedApiKey[]>;
-  /** Revokes a key for ever. Returns whether the store has a key with this id. */
+  /** Revokes a key permanently. Returns whether the store has a key with this id. */
   readonly revoke: (id: string, reason?: string) => Promise<boolean>;
   /** Saves when a key was used, in seconds since the epoch, for `onUse` of `apiKeys`. */
   readonly markUsed: (id: string, at: number) => Promise<void>;

@@ -22,7 +22,7 @@ import { findWeakness, hasOwnRule } from "./weakness.ts";
 
 /**
  * Compares a table with the routes of an application.
- * @throws TypeError for anything but an array of `{ method, pattern }`
+ * @throws TypeError for anything but an iterable of `{ method, pattern }`
  */
 export function auditRoutes(
   table: CompiledTable,

@@ -1,4 +1,4 @@
-/** Public rules for every path: they make routes public that are missing in the table. */
+/** Public rules for every path: they make routes that are missing from the table public. */
 import { type CompiledRule } from "../policy/rule.ts";
 import { alternativesOf } from "./coverage.ts";
 import { type AuditFinding } from "./report.ts";
@@ -35,7 +35,7 @@ export function findCatchAlls(
       kind: "public_catch_all",
       severity: "error",
       rule,
-      message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing in the table is public.`,
+      message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
       hint: `Protect the paths of your API: add to scopeMappings ${JSON.stringify(`${rule.method} /api/{*path}`)}: ["resource:action"]. If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }).`,
     }));
 }

@@ -42,7 +42,7 @@ export function auditOperations(
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
 }
 
-/** Creates the finding for an operation of the server that is missing in the table. */
+/** Creates the finding for an operation of the server that is missing from the table. */
 const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
   kind: "route_unmapped",
   severity: "error",
@@ -67,6 +67,6 @@ function findUnknownArguments(route: ListedRoute, rule: Rule): readonly AuditFin
     }));
 }
 
-/** Operations that a server does not list but accepts: subscriptions, tasks, and names below a listed `*`. */
+/** Servers also accept operations that they do not list: subscriptions, tasks, names below a listed `*`. */
 const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
   !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${methodOf(text)} *`);

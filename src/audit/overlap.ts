@@ -48,7 +48,7 @@ function meetSegment(x: PatternSegment, y: PatternSegment): PatternSegment | und
 
 type Mixed = Extract<PatternSegment, { kind: "mixed" }>;
 
-/** Parameters match any text, so two segments differ only if their beginnings or ends do. */
+/** Parameters match any text, so two segments exclude each other only if their beginnings or ends do. */
 function haveCommonText({ parts: x }: Mixed, { parts: y }: Mixed): boolean {
   const [start, otherStart, end, otherEnd] = [textOf(x[0]), textOf(y[0]), textOf(x.at(-1)), textOf(y.at(-1))];
   const agreeAtStart = start.startsWith(otherStart) || otherStart.startsWith(start);

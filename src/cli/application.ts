@@ -30,7 +30,7 @@ const LISTERS: readonly (readonly [names: readonly string[], list: Lister])[] = 
 const listerOf = (value: unknown): Lister | undefined =>
   LISTERS.find(([names]) => names.every((name) => name in (Object(value) as object)))?.[1];
 
-/** Imports a module. It may export `server`, `app` and `routes`, or one of them by default. */
+/** Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or app by default. */
 export async function loadApplication(
   file: string,
 ): Promise<{ readonly server?: ResourceServer; readonly routes?: readonly ListedRoute[] }> {
@@ -50,7 +50,7 @@ export async function loadApplication(
     const routes = listed ?? (await listerOf(app)?.(app as never, lists));
     if (!server && !routes)
       throw new UsageError(
-        `${quote(file)} exports neither: write \`export { server, app }\` or \`export default app\`.`,
+        `${quote(file)} exports neither a server nor an application: write \`export { server, app }\` or \`export default app\`.`,
       );
     return { ...(server && { server }), ...(routes && { routes: [...routes] }) };
   } catch (error) {

@@ -18,7 +18,7 @@ export const quote = (word: string): string =>
 export function readArguments(command: Command, args: readonly string[], io: Io): Given {
   if (args.some((arg) => TOKEN.test(arg)))
     throw new UsageError(
-      "An argument is a token, which stays in the history of the shell: write --token - for it.",
+      "An argument is a token, which stays in the history of the shell: write --token -, and send the token to the standard input.",
     );
   const options = { ...command.options, ...COMMON };
   const typeOf = ({ value }: Option) => ({ type: value === undefined ? "boolean" : "string" }) as const;

@@ -116,7 +116,7 @@ export function readSeconds(text: string): number {
   return Number(count) * (UNITS[unit] ?? 1);
 }
 
-/** Rows of cells, the columns one below the other. */
+/** Renders rows of cells in aligned columns. */
 export function renderColumns(rows: readonly (readonly string[])[]): string {
   const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
   const widths = (rows[0] ?? []).map((_, column) => widthOf(column));

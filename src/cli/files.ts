@@ -100,5 +100,7 @@ export function requirePrivate(path: string, otherwise = "", stats = attempt(() 
   const isForeign = process.getuid !== undefined && stats.uid !== process.getuid();
   // Windows has no such modes.
   if (isForeign || (process.platform !== "win32" && (stats.mode & 0o077) !== 0))
-    throw new UsageError(`Others can read or own ${quote(path)}: run chmod 600${otherwise}.`);
+    throw new UsageError(
+      `Others can read ${quote(path)}, or it belongs to another user: run chmod 600${otherwise}.`,
+    );
 }

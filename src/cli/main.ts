@@ -29,7 +29,9 @@ process.on("exit", () => {
   // An application that ends the process, or never gets ready, must not look like a good result.
   if (isFinished) return;
   process.exitCode = 2;
-  stderr.write("scopegate: The application ended the process, or waits for something: export it at once.\n");
+  stderr.write(
+    "scopegate: The application ended the process, or waits for something: export it without waiting.\n",
+  );
 });
 const fail = (error: unknown): void => {
   isFinished = true;

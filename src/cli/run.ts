@@ -1,4 +1,4 @@
-/** Runs one command, and prints what it returns: the only place that prints. */
+/** Runs one command, and prints what it returns. */
 import { createRequire } from "node:module";
 import { suggest } from "../errors.ts";
 import { escapeUnits, printable } from "../runtime/printable.ts";

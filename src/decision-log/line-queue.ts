@@ -3,7 +3,7 @@ import { type Writable } from "node:stream";
 import { isPending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 
-/** A stream; or a function of one line without its line break, which may return a promise. */
+/** A stream, or a function that takes one line without its line break, and may return a promise. */
 export type DecisionSink = { write(chunk: string): unknown } | ((line: string) => unknown);
 
 /** The limit of all lines together: a token may grant many scopes. */
@@ -26,7 +26,7 @@ export class LineQueue {
     for (const event of ["error", "close", "drain"]) sink.on?.(event, () => this.#resume());
   }
 
-  /** Adds a line, and returns whether there is room for one. */
+  /** Adds a line if there is room for it, and returns whether there was. */
   add(render: () => string): boolean {
     if (this.#lines.length >= this.maxLines || this.#characters > MAX_CHARACTERS) return this.#drop(1);
     this.#running ??= this.#run();
@@ -36,7 +36,7 @@ export class LineQueue {
   }
 
   async flush(): Promise<void> {
-    // A sink that hangs may be all that the process waits for: it must not end before the time limit.
+    // A sink that hangs may be all that the process waits for. The process must not end before the limit.
     const alive = setInterval(() => undefined, 1_000);
     await withinLimit(this.#running, "The sink").catch(() => undefined);
     clearInterval(alive);

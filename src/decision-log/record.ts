@@ -88,7 +88,7 @@ const bounded = <T>(value: T): T | undefined =>
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
 const escape = (found: string): string => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
-/** Returns whether a required scope is this one of the table, with parameters filled in. */
+/** Returns whether a required scope is a scope of the table with its parameters filled in. */
 function fits(written: string, scope: string): boolean {
   const [parts, found] = [written.split(":"), scope.split(":")];
   const isSame = parts.every((part, index) => part === found[index] || part.startsWith("<"));

@@ -31,7 +31,7 @@ export interface ReplayReport {
   readonly changed: readonly ReplayChange[];
   /** How many cannot be decided again. */
   readonly undecidable: number;
-  /** The same by reason. */
+  /** The number of undecidable decisions for each reason. */
   readonly reasons: Readonly<Record<string, number>>;
   /** How many lines were no records. */
   readonly broken: number;

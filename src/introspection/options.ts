@@ -80,7 +80,7 @@ const cache = {
 
 const optional = {
   prefix: textOrTexts("Write the first characters of the tokens, or an array of at least one such string."),
-  matches: values.callback("Write a function of the token that returns a boolean."),
+  matches: values.callback("Write a function that takes the token and returns a boolean."),
   issuer: values.text(ISSUER),
   audience: textOrTexts("Write the expected `aud`, or an array of at least one."),
   verifyAudience: values.flag,

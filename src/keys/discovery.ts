@@ -39,8 +39,8 @@ export const metadataUrlOf = (url: string): string => candidateUrls(url)[0] ?? u
 
 /**
  * Returns the URLs to try: the URL itself if it contains `/.well-known/`. For an issuer, OpenID Connect puts
- * this part behind the path (section 4), and RFC 8414 in front of the path (section 3.1; section 5 for both
- * names).
+ * this part behind the path (section 4). RFC 8414 puts it in front of the path (section 3.1), with its own
+ * name or with that of OpenID Connect (section 5).
  */
 function candidateUrls(metadataUrl: string): readonly string[] {
   const { origin, pathname } = new URL(metadataUrl);
@@ -54,7 +54,7 @@ function candidateUrls(metadataUrl: string): readonly string[] {
   return [...new Set(candidates)].map((candidate) => origin + candidate);
 }
 
-/** Fetches the first document that exists. The next URL is tried only after a 404, not during an outage. */
+/** Fetches the first document that exists. Only a status in `NOT_HERE` leads to the next URL, no outage. */
 async function fetchMetadata(
   urls: readonly string[],
   fetch: KeyFetch,

@@ -50,7 +50,7 @@ function send(url: string, init: HttpInit): Promise<IncomingMessage> {
       if (request.reusedSocket && error.code === "ECONNRESET") resolve(send(url, init));
       else reject(error);
     });
-    // A response with status 101 is not reported.
+    // Node.js does not pass a response with status 101 to `resolve`.
     request.on("close", () => reject(new Error("The connection was closed.")));
     request.end(body);
   });

@@ -121,7 +121,7 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
   return alg === undefined || alg === algorithm;
 }
 
-/** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and exponents that do not permute. */
+/** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and even exponents and those below 3. */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
   if (modulusLength < 2048) {

@@ -113,5 +113,5 @@ const unreadable = (file: string): KeyMistake => ({
   message: /^[\w./\\: -]{1,200}\.[a-z]{1,5}$/.test(file)
     ? `\`${file}\` cannot be read.`
     : "is not the path of a readable file.",
-  hint: "Pass the path of a readable file. A relative path starts at the working directory.",
+  hint: "Check the path and the permissions of the file. A relative path starts at the working directory.",
 });

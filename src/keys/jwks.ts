@@ -10,7 +10,7 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
-/** The maximum size of a JWK Set in bytes: far larger than any key set. */
+/** The maximum size of a JWK Set in bytes: far more than real key sets need. */
 export const MAX_BYTES = 512 * 1024;
 
 /** The usable keys of a JWK Set, and the indexes of private keys, which must not be in it. */

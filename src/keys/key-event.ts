@@ -2,7 +2,7 @@ import { type Algorithm } from "./algorithm.ts";
 
 /**
  * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because
- * the source fails. `unavailable`: there are no usable keys, and tokens are refused with 503. `not loaded`:
+ * the source fails. `unavailable`: there are no usable keys, and requests with a token get 503. `not loaded`:
  * not read yet.
  */
 export type KeyState = "fresh" | "stale" | "unavailable" | "not loaded";

@@ -14,7 +14,7 @@ import { type KeyResolver } from "./verification-key.ts";
 /** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {
   /**
-   * Sends the requests, for example through a proxy or to a private certificate authority. It must support
+   * Sends the requests, for example through a proxy or with a private certificate authority. It must support
    * `redirect: "manual"`. The limits on time and size apply to it as well. By default requests are sent with
    * `node:https`: with the global `fetch` of Node.js 20 to 24, one response of the issuer can end the
    * process.

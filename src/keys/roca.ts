@@ -1,4 +1,4 @@
-/** Primes modulo which the powers of 65537 are not all remainders (the published test of CVE-2017-15361). */
+/** Primes for which powers of 65537 do not reach every remainder (the published test of CVE-2017-15361). */
 const PRIMES = [11, 13, 17, 19, 37, 53, 61, 71, 73, 79, 97, 103, 107, 109, 127, 151, 157];
 
 const GENERATOR = 65_537;
@@ -12,7 +12,7 @@ const REMAINDERS = PRIMES.map((prime) => {
 
 /**
  * Returns whether an RSA modulus, in base64url, has the ROCA fingerprint (CVE-2017-15361): it is a power of
- * 65537 modulo every small prime, so that it can be factored. So is one in 240 million other moduli.
+ * 65537 modulo every small prime. Such a modulus can be factored. One in 240 million others has it by chance.
  */
 export function hasRocaFingerprint(n: string): boolean {
   const modulus = BigInt(`0x${Buffer.from(n, "base64url").toString("hex")}`);

@@ -22,7 +22,7 @@ export interface JsonWebKey {
 
 /** A JWK Set (RFC 7517 section 5). */
 export interface JsonWebKeySet {
-  /** Public keys. A private key is an error. */
+  /** Public keys, or secrets for HS*. A private key is an error. */
   readonly keys: readonly JsonWebKey[];
 }
 
@@ -67,7 +67,7 @@ export interface KeyResolver {
    * without newer keys, the earlier ones decide.
    */
   findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
-  /** In how many seconds keys that are unavailable may be available, at least 1. */
+  /** Returns in how many seconds unavailable keys may be available again; at least 1. */
   retryAfterSeconds?(): number;
   /** Returns whether a key found earlier is still in use; `false` if that is unknown without waiting. */
   holds(key: VerificationKey): boolean;

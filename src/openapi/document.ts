@@ -89,7 +89,8 @@ const isMethod = (name: string): boolean =>
 
 const UNREADABLE = {
   code: "route_pattern_invalid",
-  message: "has no object in this document, braces in its text, or servers with different paths.",
+  message:
+    "is not an object in this document, has braces in the text of its path, or has servers with different paths.",
   hint: 'Bundle the document, write methods in lower case, parameters as `{name}`, or pass { basePath: "/v1" }.',
 } as const;
 

@@ -9,7 +9,7 @@ import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./doc
  * Reads an OpenAPI document from JSON or YAML. It resolves aliases, but no references.
  *
  * @throws ConfigurationError for text that cannot be read, with the line and without its content, for
- *   repeated keys, circles and more than 1,000 uses of an alias, and for other versions than 3.0 and 3.1
+ *   repeated keys, circular aliases, more than 1,000 uses of an alias, and versions other than 3.0 and 3.1
  */
 export function parseDocument(text: string): OpenApiDocument {
   if (typeof (text as unknown) !== "string")
@@ -23,7 +23,7 @@ export function parseDocument(text: string): OpenApiDocument {
   if (plain !== undefined) return requireDocument(JSON.parse(plain));
   const why = error?.linePos
     ? `${error.code} at line ${error.linePos[0].line}`
-    : "it nests or repeats aliases";
+    : "it is nested too deeply, or repeats aliases too often";
   const hint = "Write each key once, and every anchor before its aliases.";
   throw new ConfigurationError([issueAt(["document"], `cannot be read as JSON or YAML: ${why}.`, hint)]);
 }

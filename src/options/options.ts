@@ -83,7 +83,7 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly tokenSources?: readonly TokenSource[];
   /**
    * For a request with a token in several of `tokenSources`: `"refuse"` refuses it, because the next hop may
-   * read another token (RFC 6750 section 2), `"first"` takes the first of `tokenSources` that is present. Two
+   * read another token (RFC 6750 section 2); `"first"` takes the first of `tokenSources` that is present. Two
    * `Authorization` headers, and two cookies of one name, are always refused. Default: `"refuse"`.
    */
   readonly multipleCredentials?: "refuse" | "first";
@@ -94,8 +94,8 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly tokenCache?: Partial<TokenCacheRules> | false;
   /**
-   * Called for every verified token; `true` rejects it. The request is refused with 503 if it throws, returns
-   * anything but a boolean, or takes more than five seconds. Default: none.
+   * Called for every verified token; `true` rejects it. The request is refused with 503 if the function
+   * throws, returns anything but a boolean, or takes more than five seconds. Default: none.
    */
   readonly isRevoked?: (principal: Principal) => boolean | Promise<boolean>;
   /**
@@ -109,9 +109,9 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
    */
   readonly opaqueTokens?: readonly OpaqueTokens[];
   /**
-   * Returns the scopes that a role store grants to a user, in addition to those of the token. One lookup per
-   * user at a time; the request is refused with 503 if it throws, returns anything but an array of strings,
-   * or takes more than five seconds. An API key gets none. Default: none.
+   * Returns the scopes that a role store grants to a user, in addition to those of the token. One look-up per
+   * user at a time. If the function throws, returns anything but an array of strings, or takes more than five
+   * seconds, the request is refused with 503. An API key gets none. Default: none.
    */
   readonly grantsFor?: GrantsFor;
   /** How long the result of `grantsFor` is used for a user, in seconds. Default: `30`. */

@@ -44,7 +44,7 @@ export function resolveIssuers(options: ResourceServerOptions, when: When, repor
       const whenBoth: WhenOptions = (names, resolve) =>
         when([...names, ...names.map((name) => `issuers.${index}.${name}` as const)], resolve);
       const resolved = when([`issuers.${index}`], () => {
-        // An entry with its own `audience` is checked for it even if the server sets `verifyAudience: false`.
+        // With its own `audience`, an entry verifies it even if the server sets `verifyAudience: false`.
         const audience = entry.audience === undefined ? {} : { verifyAudience: true };
         const settings = { __proto__: null, ...withoutOverridden(shared, entry), ...audience, ...entry };
         return resolveIssuer(settings, ["issuers", index], whenBoth, report);

@@ -32,6 +32,6 @@ function mistakeOf(names: readonly string[], path: KeySourceContext["path"]): Co
     code: "option_conflict",
     path: [...path, unused],
     message: `has no effect with \`${source}\`.`,
-    hint: "It applies only to keys that are fetched: `jwksUri` or `discovery`.",
+    hint: "Remove it: it applies only to `jwksUri` and `discovery`, and `staleMs` to `jwksFile` as well.",
   };
 }

@@ -90,7 +90,7 @@ const issuers = values.nonEmptyArray(
   "Write an array of at least one { issuer, keys, algorithms }.",
 );
 
-const RESOURCE = "Write the absolute URL of this server without a fragment, https, or http on this machine.";
+const RESOURCE = "Write the absolute URL of this server, without a fragment: https, or http on this machine.";
 const resource = {
   id: values.secureUrl.check(z.refine((url) => !url.includes("#"), { error: RESOURCE })),
   authorizationServers: z.optional(
@@ -150,11 +150,13 @@ const shape = {
     `Write an array of at least one entry. ${OPAQUE}`,
   ),
   grantsFor: values.callback(
-    "Write a function of the principal that returns a promise of an array of scopes.",
+    "Write a function that takes { userId, issuer } and returns a promise of an array of scopes.",
   ),
-  isRevoked: values.callback("Write a function of the principal that returns a boolean or a promise of one."),
-  onDecision: values.callback("Write a function of the decision and the request."),
-  onKeyEvent: values.callback("Write a function of the event."),
+  isRevoked: values.callback(
+    "Write a function that takes the principal and returns a boolean or a promise of one.",
+  ),
+  onDecision: values.callback("Write a function that takes the decision and the request."),
+  onKeyEvent: values.callback("Write a function that takes the event."),
   now: values.callback("Write a function that returns milliseconds since the epoch."),
 } satisfies Record<keyof ResourceServerOptions, z.core.$ZodType>;
 

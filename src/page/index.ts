@@ -16,12 +16,12 @@ export interface PageOptions {
   readonly title?: string;
   /** The routes of the application, from `routesOf`, or a function that lists them. Default: no audit. */
   readonly routes?: Iterable<ListedRoute> | (() => Iterable<ListedRoute>);
-  /** The scopes of each role, for a column of the table each. Default: none. */
+  /** The scopes of each role. Each role is a column of the table. Default: none. */
   readonly roles?: Readonly<Record<string, readonly string[]>>;
 }
 
 /**
- * Shows the policy of a server as one HTML file without network access: the table, who may use which route,
+ * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
  * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
  * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *

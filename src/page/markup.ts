@@ -7,7 +7,7 @@ export const MARKUP = `<!doctype html>
 <section aria-labelledby="who"><h2 id="who">Who may?</h2>
 <label for="caller">Scopes, the claims of a token as JSON, or a token</label>
 <textarea id="caller" rows="3" spellcheck="false" autocomplete="off" aria-describedby="hint"></textarea>
-<p id="hint">Empty: no token. It stays in this browser. Signatures and expiry are not checked.</p>
+<p id="hint">Empty: no token. What you enter stays in this browser. Signatures and expiry are not checked.</p>
 <div><p><label for="add">Add a scope or a role</label><select id="add"></select></p>
 <p><label for="claim">Claim with the scopes</label><input id="claim" value="scopes" spellcheck="false"></p></div>
 <p id="read" role="status"></p></section>

@@ -109,7 +109,7 @@ const identitiesOf = (compiled: CompiledRule): readonly string[] =>
 const routeOf = ({ rule }: CompiledRule, { segments }: Alternative): string =>
   `${rule.method} ${identityOf(segments)}`;
 
-/** Returns the rule without the routes that another table has; `undefined` if nothing is left. */
+/** Returns the rule without the routes that another table has; an empty array if nothing is left. */
 function without(compiled: CompiledRule, other: Routes): readonly CompiledRule[] {
   if (compiled.rule.method === OPERATION_METHOD) return other.has(compiled.rule.pattern) ? [] : [compiled];
   const alternatives = compiled.pattern.alternatives.filter((one) => !other.has(routeOf(compiled, one)));

@@ -26,7 +26,7 @@ export interface DecisionFacts {
   readonly principal?: Principal;
   /** The required scopes, with route parameters filled in; for `anyOf`, each of the alternatives. */
   readonly required: readonly string[];
-  /** The scopes that the token grants. */
+  /** The scopes of the caller: those of the token, and those of `grantsFor`. */
   readonly granted: readonly string[];
   /** The required scopes that no granted scope covers. Empty for an `anyOf` that is satisfied. */
   readonly missing: readonly string[];
@@ -135,7 +135,7 @@ export function rulesOf(matches: readonly RuleMatch[]): readonly Rule[] {
     : Object.freeze(matches.map(({ compiled }) => compiled.rule));
 }
 
-/** Returns whether a principal holds all of some scopes, for a check that one route adds to the table. */
+/** Decides whether a principal holds all of the scopes that one route adds to the table. */
 export function decideByScopes(
   scopes: readonly RequiredScope[],
   parameter: (name: string) => string,

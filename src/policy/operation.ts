@@ -83,7 +83,7 @@ export function findOperationMistake(
   if (named === undefined)
     return { message: `\`${method}\` is not a method of MCP clients.`, hint: findMethod(text, name) };
   if (!named && name !== undefined)
-    return { message: `\`${method}\` has no name.`, hint: `Write \`MCP ${method}\`.` };
+    return { message: `\`${method}\` takes no name.`, hint: `Write \`MCP ${method}\`.` };
   if (named && (name === undefined || name === ""))
     return {
       message: `\`${method}\` needs a name.`,

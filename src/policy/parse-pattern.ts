@@ -152,7 +152,7 @@ function findUnreachable(
   const read = readPath(`/${sample.join("/")}`);
   // `//` is one empty segment here, but the path would not have it.
   if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
-  // Half of a character has no encoding.
+  // A lone surrogate, which is half of a character, has no encoding.
   const encoded = attempt(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
   const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {

@@ -45,7 +45,7 @@ export class Policy {
     return pattern === undefined ? found : this.table.forRoute(found, method, [pattern]);
   }
 
-  /** Returns the refusal of a request that is refused with any token. */
+  /** Returns the refusal of a request that is refused whatever its token is. */
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });

@@ -9,7 +9,8 @@ const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>()
 
 /**
  * Decides whether an allowed caller holds the scopes that a route adds. Without scope rules, it checks none.
- * Missing scopes are only reported if all rules are report-only. A reported decision stays reported.
+ * If all rules are report-only, or the server only reports, missing scopes are reported, and the request is
+ * allowed. A reported decision stays reported.
  * @throws Error for a route that could never allow a caller
  */
 export function decideRouteScopes(
@@ -23,7 +24,10 @@ export function decideRouteScopes(
   const { rules, principal } = decision;
   if (!principal) {
     const open = rules.find(({ requirement }) => requirement === "public");
-    if (open) throw new Error(`\`${open.key}\` is public: no token is read there, so no caller has scopes.`);
+    if (open)
+      throw new Error(
+        `\`${open.key}\` is public: no token is read there, so no caller has scopes. Remove requireScopes, or change the rule.`,
+      );
     return refuse("credential_missing", rules);
   }
   if (!scopeRules) return allow(rules, principal);

@@ -22,10 +22,10 @@ export function commandsOf(client: RedisClient): SendCommand {
   if (has(client, "call")) return withSafeErrors((command, ...values) => client.call(command, ...values));
   if (has(client, "sendCommand"))
     return withSafeErrors((command, ...values) => client.sendCommand([command, ...values]));
-  throw new TypeError("Write a client of the package `redis` or `ioredis`.");
+  throw new TypeError("Pass a client of the package `redis` or `ioredis`.");
 }
 
-/** Keeps only the message of an error: it contains the command, and that of a connection the password. */
+/** Keeps only the message: an error also holds the command, and an error of a connection the password. */
 const withSafeErrors =
   (send: SendCommand): SendCommand =>
   async (command, ...values) => {

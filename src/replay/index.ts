@@ -63,8 +63,8 @@ export interface RedisReplayStoreOptions {
 }
 
 /**
- * Creates a store that several processes share, in Redis. Ids that are remembered on a server that fails
- * before its replica knows them can be used a second time.
+ * Creates a store that several processes share, in Redis. If a Redis server fails before its replica knows an
+ * id, the id can be used a second time.
  *
  * @throws TypeError for anything but a client of `redis` or `ioredis`
  * @example

@@ -29,7 +29,7 @@ export interface ChallengeRules {
 /** Used when the decision does not say when to try again, for example because `isRevoked` failed. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Creates the response of a refusal; once for each reason, so that many invalid tokens cost little. */
+/** Creates the function that returns responses. Most are created once, so that invalid tokens cost little. */
 export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
   const cache = new Map<string, Refusal>();
   return (refused) => {
@@ -55,7 +55,6 @@ const notRefused = (given: object): TypeError =>
       : "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
   );
 
-/** Creates the response for one refusal. */
 export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {
   const body = createProblem(refused);
   const challenge = createChallenge(refused, rules);

@@ -13,7 +13,7 @@ export interface Resource {
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 
-/** In front of the path of the resource; without a path, no slash at the end (RFC 9728 section 3.1). */
+/** Puts `WELL_KNOWN` before the path; without a path, adds no slash at the end (RFC 9728 section 3.1). */
 export function metadataUrlOf(id: string): string {
   const { origin, pathname, search } = new URL(id);
   return `${origin}${WELL_KNOWN}${pathname === "/" ? "" : pathname}${search}`;

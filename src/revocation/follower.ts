@@ -19,7 +19,7 @@ const TIDY_MS = 3_600_000;
 /** The shortest wait before the stream is compared again, if entries may be missing. */
 const COMPARE_MS = 1_000;
 
-/** Returns a moment after this time and before twice this time, so that processes do not act together. */
+/** Returns a random moment between `ms` and twice `ms` from now, so that processes do not act together. */
 const inMs = (ms: number): number => performance.now() + ms * (1 + Math.random());
 
 export class Follower {
@@ -88,7 +88,8 @@ export class Follower {
       await withinLimit(this.#stream.append(entries), "The write to the revocation store");
     } catch (cause) {
       this.#compareAt = 0;
-      const message = "The revocation store did not confirm the revocation. It applies in this process only.";
+      const message =
+        "The revocation store did not confirm the revocation, which applies in this process only for now.";
       throw new Error(message, { cause });
     }
   }
@@ -105,7 +106,7 @@ export class Follower {
     this.#isFailureReported = true;
   }
 
-  /** Not a second read at the same time: while Redis hangs, it would only wait for the first one. */
+  /** Reads, unless a read is running: while Redis hangs, a second one would only wait for the first. */
   async #readOnce(): Promise<void> {
     if (this.#isReading) return;
     this.#isReading = true;
@@ -143,7 +144,7 @@ export class Follower {
     }
   }
 
-  /** Reads the whole stream, and writes the entries of this process that it lacks again. */
+  /** Reads the whole stream, and writes back the entries of this process that the stream lacks. */
   async #readAll(): Promise<void> {
     // Compare again soon if this read fails: an incomplete comparison does not show what is missing.
     const again = inMs(COMPARE_MS);

@@ -10,7 +10,7 @@ export interface RevocationLimits {
    */
   readonly keepSeconds?: number;
   /**
-   * The maximum number of entries, about 85 bytes each. `server.revoke` rejects if they are reached.
+   * The maximum number of entries, about 85 bytes each. `server.revoke` rejects if the set is full.
    * Default: `1_000_000`.
    */
   readonly maxEntries?: number;

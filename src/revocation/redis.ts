@@ -29,7 +29,7 @@ export interface RedisRevocationOptions extends RevocationLimits {
 /**
  * Creates a store of revocations that several processes share, for the option `revocation` of a server. Every
  * process reads the stream and keeps its entries in memory, so that a request needs no round trip. After the
- * promise of `server.revoke` has resolved, all processes refuse the token within `pollMs` and one round trip.
+ * promise of `server.revoke` has resolved, all processes reject the token within `pollMs` and one round trip.
  *
  * The client connects to Redis, and its timeouts apply. The timer of the store does not keep the process
  * alive.

@@ -26,7 +26,7 @@ export interface SecurityEventsOptions {
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
 
-/** Transmitters deliver an event again for hours at most. An older one may have been recorded. */
+/** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
 const MAX_AGE_SECONDS = 3 * 86_400;
 
 const ACCEPTED: Answer = { status: 202, headers: { "Cache-Control": "no-store" }, body: "" };
@@ -134,7 +134,7 @@ export function securityEvents(
   });
 }
 
-/** When the event happened. Not after it was signed: such a time would refuse tokens of the future. */
+/** When the event happened, at most when it was signed: a later time would revoke tokens issued later. */
 function timeOf(time: unknown, iat: unknown): number {
   const latest = Math.min(Number(iat), Date.now() / 1000);
   return Math.max(0, typeof time === "number" ? Math.min(time, latest) : latest);

@@ -46,7 +46,6 @@ export class RevocationStream {
     await this.#write("XTRIM", this.#key, "MINID", first);
   }
 
-  /** Appends entries. */
   async append(entries: readonly RevokedEntry[]): Promise<void> {
     const write = (entry: RevokedEntry) => this.#write("XADD", this.#key, "*", "e", JSON.stringify(entry));
     for (let start = 0; start < entries.length; start += BATCH)

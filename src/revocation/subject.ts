@@ -10,7 +10,7 @@ type Json = Readonly<Record<string, unknown>>;
 export function readSubject(subject: unknown, time: unknown, issuer: string): RevocationTarget | undefined {
   if (typeof subject !== "object" || subject === null) return undefined;
   const { format, iss, sub, jti, id, session, user } = subject as Json;
-  // A complex subject names a session and its user: only that session is revoked.
+  // If a complex subject names a session and its user, only the session is revoked.
   if (format === "complex") return readSubject(session ?? user, time, issuer);
   if (format === "opaque") return isText(id) ? { sessionId: id, issuer } : undefined;
   // A transmitter must not revoke the tokens of another issuer.

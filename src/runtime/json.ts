@@ -5,7 +5,7 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 /** The first byte of a byte order mark in UTF-8. JSON never starts with it. */
 const BYTE_ORDER_MARK = 0xef;
-/** In bytes. */
+/** From this length on, in bytes, native code searches for the end of a string. */
 const LONG = 64;
 
 /**

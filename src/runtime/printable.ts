@@ -2,7 +2,7 @@
 export const withoutTokens = (text: string): string =>
   text.replace(/[\w.~%-]{20,}/g, (word) => (TOKEN.test(decode(decode(decode(word)))) ? "[token]" : word));
 
-/** A part that begins as every JSON object does, or three long parts. */
+/** A part that begins with the base64url of `{"`, as each part of a JWT does, or three long parts. */
 const TOKEN = /(?:^|[^\w-])eyJ|^[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}$/;
 
 const decode = (word: string): string =>

@@ -34,7 +34,7 @@ export function compileScopeList(
   return scopes;
 }
 
-/** Splits a required scope into its parts, or reports why no token can be granted it. */
+/** Splits a required scope into its parts, or reports why no token can have it. */
 export function compileScope(
   text: string,
   parameters: ReadonlySet<string> | "any",
@@ -52,7 +52,7 @@ export function compileScope(
   }
   const parts = splitScope(text).map(readPart);
   if (parts.every((part) => isKnown(part, parameters))) {
-    // No scope has a part with a colon, as parameters may have.
+    // A colon stands for any parameter: no scope has it in a part, so only grants for every id remain.
     return {
       text,
       parts,

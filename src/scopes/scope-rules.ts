@@ -39,7 +39,7 @@ export function findScopeMistake(
     };
   if (!splitScope(scope).includes("")) return undefined;
   return {
-    message: `${JSON.stringify(scope)} has an empty part: no token can be granted it.`,
+    message: `${JSON.stringify(scope)} has an empty part: no token can have it.`,
     hint: "Write a scope without empty parts, such as `platform:admin`.",
   };
 }

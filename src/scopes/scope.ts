@@ -149,7 +149,7 @@ export class GrantedScopes {
       for (const implied of this.#impliedBy(reached)) {
         seen.add(implied);
         this.#add(implied, scope);
-        // A hierarchy applied to an id must not grant admin because the result looks like the admin scope.
+        // A hierarchy applied to an id must not grant admin just because the result equals the admin scope.
         const isNamed = this.rules.implied.get(reached)?.includes(implied);
         if (isNamed && implied === this.rules.adminScope) this.#admin ??= scope;
       }

@@ -20,7 +20,7 @@ export interface GrantsRules {
   readonly scopeRules: ScopeRules;
 }
 
-/** How many users are remembered. Beyond that, the grants of the oldest are looked up again. */
+/** How many users are remembered. Beyond that, grants that were not used recently are looked up again. */
 const MAX_USERS = 10_000;
 
 interface Known {

@@ -1,4 +1,3 @@
-/** The principal of a token, or why there is none. */
 import { type Rejection } from "../errors.ts";
 import { type Principal } from "./principal.ts";
 import { type Acceptance } from "./token-cache.ts";
@@ -21,7 +20,7 @@ export interface TokenRefusal {
   readonly claim?: string;
   /** The error, for the operator's log. */
   readonly cause?: unknown;
-  /** When the keys may be available. */
+  /** In how many seconds the keys may be available. */
   readonly retryAfterSeconds?: number;
   /** The principal of a revoked token. */
   readonly principal?: Principal;

@@ -1,4 +1,3 @@
-/** Whose data a caller may see, for handlers that filter by owner. */
 import { isAdmin } from "../scopes/scope-sets.ts";
 import { type Principal } from "./principal.ts";
 

@@ -24,7 +24,7 @@ export interface Principal {
   readonly userId?: string;
   /** The `session_id` claim, or the claim of the option `sessionIdClaim`. */
   readonly sessionId?: string;
-  /** The scopes that the token grants. Use `has` to check what they cover. */
+  /** The scopes that the token grants, and those of `grantsFor`. Use `has` to check what they cover. */
   readonly scopes: readonly string[];
   /** The `aud` claim as an array; empty if the token has none. */
   readonly audience: readonly string[];
@@ -38,7 +38,7 @@ export interface Principal {
   readonly tokenKind?: TokenKind;
   /** All claims of the verified token. Check the type of the claims that you read. */
   readonly claims: Readonly<Record<string, unknown>>;
-  /** Reports whether the granted scopes cover a scope, by the admin scope and implied scopes too. */
+  /** Reports whether the granted scopes cover a scope, the admin scope and implied scopes included. */
   has(scope: string): boolean;
   /** Returns the ids with `resource:<id>:action` granted, or `"all"`. A `filtered` route filters by them. */
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;

@@ -26,10 +26,10 @@ export type Revalidation =
 
 const EXPIRED = Object.freeze({ valid: false, reason: "expired" } as const);
 
-/** Node.js fires timers above this limit at once. The time limit of `isRevoked` is shorter. */
+/** The longest wait for a check, far below the limit of timers. The time limit of `isRevoked` is shorter. */
 const MAX_WAIT_MS = 60_000;
 
-/** The clock is read again after a revocation check, which may take seconds. */
+/** Checks expiry and revocation. Reads the clock again after a revocation check, which may take seconds. */
 export async function revalidate(
   principal: Principal,
   issuers: readonly IssuerConfiguration[],

@@ -5,7 +5,7 @@ import { type Identified, unavailable } from "./identified.ts";
 import { type Principal } from "./principal.ts";
 import { type RevocationStore } from "./revocation.ts";
 
-/** Reports whether a verified principal is revoked. */
+/** One check; it answers `true` if the principal is revoked. */
 export type RevocationCheck = (principal: Principal) => Pending<boolean>;
 
 /** The options that decide what is revoked. */

@@ -115,12 +115,13 @@ export function toRevokedEntry(
   const now = Math.floor(nowMs / 1000);
   const latest = now + keepSeconds;
   const end = until ? secondsOf("until", until) : principal ? endOfToken(principal) : latest;
-  if (until && end <= now) throw new RangeError("`until` has passed, so that nothing would be revoked.");
+  if (until && end <= now)
+    throw new RangeError("`until` has passed, so nothing would be revoked. Pass a later time.");
   if (end > latest)
     throw new RangeError(
       `The tokens can be valid for longer than revocations are kept (${keepSeconds} s). Raise \`keepSeconds\` of the store.`,
     );
-  // A token is accepted for that time after its `exp`.
+  // A token is accepted for the clock tolerance after its `exp`.
   const rest = { until: Math.ceil(end) + toleranceSeconds, ...(reason !== undefined && { reason }) };
   const given: Readonly<Record<string, unknown>> = { ...target };
   if (principal) {

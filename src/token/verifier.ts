@@ -49,7 +49,7 @@ export type Verification =
 interface Unavailable {
   readonly kind: "unavailable";
   readonly cause: unknown;
-  /** When the client may try again, if the key source knows it. */
+  /** In how many seconds the client may try again, if the key source knows. */
   readonly retryAfterSeconds?: number | undefined;
 }
 

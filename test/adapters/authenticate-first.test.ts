@@ -266,7 +266,7 @@ describe("messages that follow the first one", () => {
     expect(await received).toEqual(["welcome", "ada: 1", "ada: 2", "ada: 3", "ada: 4"]);
   });
 
-  it("do not reach the program if the token is refused", async () => {
+  it("do not reach the program if the token is rejected", async () => {
     const { port, processed } = await start();
     expect(await closeOf(port, first("a.b.c"), first(await tokenWith("events:read")), "x")).toEqual([
       4401,

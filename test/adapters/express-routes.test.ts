@@ -132,7 +132,7 @@ describe.each([
     expect(listed(router)).toEqual(["GET /x"]);
   });
 
-  it.each([[undefined], [{}], ["app"], [handler]])("refuses %j", (value) => {
+  it.each([[undefined], [{}], ["app"], [handler]])("throws for %j, which is not an application", (value) => {
     expect(() => routesOf(value as never)).toThrow(
       "routesOf takes Express applications: write routesOf(app).",
     );

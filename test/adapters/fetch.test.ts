@@ -137,7 +137,7 @@ describe("protect for fetch", () => {
   it("rejects the request of Node.js, and names the adapter to import", async () => {
     const request = { method: "GET", url: "/open", headers: {}, rawHeaders: [] };
     await expect(protect(serverWith())(request as never)).rejects.toThrow(
-      'protect of "scopegate/fetch" was called by Node.js: import it from the adapter of this one, "scopegate/node"',
+      'protect of "scopegate/fetch" was called by Node.js: import it from the adapter of that framework, "scopegate/node"',
     );
   });
 });

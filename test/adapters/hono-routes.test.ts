@@ -87,7 +87,7 @@ describe("routesOf for Hono", () => {
     expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("guard_missing");
   });
 
-  it.each([[undefined], [{}], ["app"]])("refuses %j", (given) => {
+  it.each([[undefined], [{}], ["app"]])("throws for %j, which is not an application", (given) => {
     expect(() => routesOf(given as never)).toThrow("takes a Hono application");
   });
 });

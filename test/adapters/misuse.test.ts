@@ -72,7 +72,7 @@ it("refuses the request of Express in the guard for Koa", () => {
   const request = { method: "GET", url: "/agents", originalUrl: "/agents", path: "/agents", headers: {} };
   expect(() => {
     void forKoa.protect(server)(request as never, () => Promise.reject(new Error("passed on")));
-  }).toThrow("import it from the adapter of this one");
+  }).toThrow("import it from the adapter of that framework");
 });
 
 describe.each([
@@ -157,7 +157,7 @@ describe("the error of a guard that another framework calls", () => {
       [{ request: new Request("http://127.0.0.1/") }],
       /pass it first, as in guard\(event\.request\)/,
     ],
-    ["node", [undefined], /was called by another framework: import it from the adapter of this one\./],
+    ["node", [undefined], /was called by another framework: import it from the adapter of that framework\./],
   ] as const)("names the framework and the line to write for the guard of %s: %#", (adapter, given, text) => {
     const fault = misplaced(adapter, ...given);
     expect(fault).toBeInstanceOf(TypeError);

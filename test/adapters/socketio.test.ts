@@ -535,7 +535,7 @@ describe("protect of Socket.IO", () => {
     expect(() => protect(serverWith(), { tokenInAut: true } as never)).toThrow("unknown option `tokenInAut`");
     for (const tokenInAuth of ["yes", 1, null])
       expect(() => protect(serverWith(), { tokenInAuth } as never)).toThrow("must be true or false");
-    expect(() => principalOf({} as never)).toThrow("Write principalOf(socket)");
+    expect(() => principalOf({} as never)).toThrow("write principalOf(socket)");
   });
 
   it("throws with the line to write if it is passed to `io.use`, which calls it with a socket", () => {

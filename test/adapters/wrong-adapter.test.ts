@@ -74,7 +74,7 @@ describe("protect of another adapter", () => {
       const reported = faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"');
       expect(status).toBe(500);
       expect(reported).toContain(
-        `protect of "scopegate/${name}" was called by Express: import it from the adapter of this one, "scopegate/express", and write app.use(protect(server)).`,
+        `protect of "scopegate/${name}" was called by Express: import it from the adapter of that framework, "scopegate/express", and write app.use(protect(server)).`,
       );
     },
   );
@@ -83,7 +83,7 @@ describe("protect of another adapter", () => {
     const { status, faults } = await inKoa(protect(server));
     expect(status).toBe(500);
     expect(faults).toContain(
-      `protect of "scopegate/${name}" was called by Koa: import it from the adapter of this one, "scopegate/koa", and write app.use(protect(server)).`,
+      `protect of "scopegate/${name}" was called by Koa: import it from the adapter of that framework, "scopegate/koa", and write app.use(protect(server)).`,
     );
   });
 });
@@ -100,7 +100,7 @@ describe.each([
       const answer = await app.inject("/open");
       expect(answer.statusCode).toBe(500);
       expect(answer.json<{ message: string }>().message).toBe(
-        `protect of "scopegate/${name}" was called by Fastify: import it from the adapter of this one, "scopegate/fastify", and write app.register(protect(server)).`,
+        `protect of "scopegate/${name}" was called by Fastify: import it from the adapter of that framework, "scopegate/fastify", and write app.register(protect(server)).`,
       );
     },
   );
@@ -157,7 +157,7 @@ describe("a guard as createContext of tRPC", () => {
       expect(await inTrpc(protect(server))).toMatchObject({
         status: 500,
         text: expect.stringContaining(
-          `protect of \\"scopegate/${name}\\" was called by tRPC: import it from the adapter of this one, \\"scopegate/trpc\\", and write createContext: protect(server, { prefix: \\"/trpc\\" }).`,
+          `protect of \\"scopegate/${name}\\" was called by tRPC: import it from the adapter of that framework, \\"scopegate/trpc\\", and write createContext: protect(server, { prefix: \\"/trpc\\" }).`,
         ) as string,
       });
       expect((await inTrpc(protect as never)).text).toContain("tRPC calls protect itself");
@@ -218,7 +218,7 @@ describe("principalOf of another adapter", () => {
         const subjectOf = (one: string): string => (one === "koa" ? "context" : "request");
         expect(find).toThrow(
           new TypeError(
-            `principalOf of "scopegate/${adapter}" takes the ${subjectOf(adapter)} of ${own}. It received one of ${name}: import it from "scopegate/${right}" and write principalOf(${subjectOf(right)}).`,
+            `principalOf of "scopegate/${adapter}" takes the ${subjectOf(adapter)} of ${own}. It received the ${subjectOf(right)} of ${name}: import it from "scopegate/${right}" and write principalOf(${subjectOf(right)}).`,
           ),
         );
       }

@@ -575,7 +575,7 @@ describe("a public rule for every path", () => {
     expect(report.ok).toBe(false);
     const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
     expect([severity, rule.key]).toEqual(["error", key]);
-    expect(message).toContain("a route that is missing in the table is public");
+    expect(message).toContain("a route that is missing from the table is public");
     expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
   });
 

@@ -131,7 +131,7 @@ describe("scopegate token", () => {
     expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({ exp: null });
   });
 
-  it("fits the configuration, and takes claims", async () => {
+  it("signs a token that fits the configuration, with additional claims", async () => {
     const key = keyFile();
     const config = {
       service_id: "agents-prod",
@@ -464,7 +464,7 @@ describe("scopegate matrix", () => {
       const { code, notes } = await scopegate([...args, "--check", snapshot, "--write"]);
       expect({ text, code, kept: readFileSync(snapshot, "utf8") }).toEqual({ text, code: 2, kept: text });
       expect(notes).toMatch(
-        /contains (?:other text than an access table: keep the snapshot in|no access table)/,
+        /contains (?:text other than an access table: keep the snapshot in|no access table)/,
       );
     }
     for (const text of [`\n${table}\n\n`, table.replaceAll("\n", "\r\n"), table.replaceAll("  ", " ")]) {
@@ -680,7 +680,7 @@ describe("scopegate page", () => {
   });
 });
 
-describe("revoke", () => {
+describe("scopegate revoke", () => {
   const app = () =>
     fileOf(
       `import { createResourceServer } from ${JSON.stringify(new URL("../../src/index.ts", import.meta.url).href)};
@@ -719,7 +719,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
     for (const given of [token, "t9"]) {
       const { code, notes, out } = await scopegate([...args, given]);
       expect([code, out]).toEqual([2, ""]);
-      expect(notes).toMatch(/--token takes only `-`|write --token - for it/);
+      expect(notes).toMatch(/--token takes only `-`|write --token -, and send/);
       expect(notes).not.toContain(token);
     }
   });

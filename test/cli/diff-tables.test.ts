@@ -51,7 +51,7 @@ describe("compareTables", () => {
     expect(changes(before, after)).toEqual([]);
   });
 
-  it("reports added and removed for routes that were refused or are now", () => {
+  it("reports a route that was refused as added, and a route that is refused now as removed", () => {
     const [one, other] = [table({ "GET /x": ["a:read"] }), table({ "GET /y": ["a:read"] })];
     expect(changes(one, other)).toEqual(["added GET /y", "removed GET /x"]);
   });

@@ -171,7 +171,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     }
   };
 
-  it("refuse every revoked token within a second, and no other token", async () => {
+  it("reject every revoked token within a second, and no other token", async () => {
     for (let round = 0; round < 8; round += 1) {
       await revokeSome(1);
       await pause(200);

@@ -55,7 +55,7 @@ describe.each(applications)("$name", (application) => {
     expect((await call("/public/stats", ["agents:read"])).body).toEqual({ anonymous: true });
   });
 
-  it("allows an optional route without a token, and refuses a bad token", async () => {
+  it("allows an optional route without a token, and rejects a bad token", async () => {
     expect((await call("/optional")).body).toEqual({ user: null });
     expect((await call("/optional", [])).body).toEqual({ user: "user-1" });
     expect((await call("/optional", undefined, { token: "a.b.c" })).status).toBe(401);

@@ -23,7 +23,7 @@ describe.each([...applications, nodeApplication])(
   (application) => {
     const start = () => startRemote(application, trust(provider.issuer));
 
-    it("accepts its access tokens and refuses all others", async () => {
+    it("accepts its access tokens and rejects all others", async () => {
       const { ask, verdict, events } = await start();
       const token = await provider.token({ scope: SCOPE });
       expect(await ask({ path: "/agents/web", token })).toMatchObject({

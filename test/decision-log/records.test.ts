@@ -398,7 +398,7 @@ describe("the options", () => {
     expect(() => decisionLog(() => undefined, options as never)).toThrow("decisionLog");
   });
 
-  it("suggests the name of a misspelt option", () => {
+  it("suggests the name of a misspelled option", () => {
     const options = { sampel: { allowed: 0 } } as object;
     expect(() => decisionLog(() => undefined, options)).toThrow(
       "decisionLog.sampel: is an unknown option. Did you mean `sample`?",

@@ -138,7 +138,7 @@ describe("a sink", () => {
         },
       }),
     ],
-  ])("causes only lost records: one that %s", async (_, fail) => {
+  ])("loses records, and nothing else fails, if it %s", async (_, fail) => {
     const lines: string[] = [];
     let isBroken = true;
     const { log, check } = start((line) => (isBroken ? fail() : lines.push(line)));

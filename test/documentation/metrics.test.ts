@@ -165,7 +165,7 @@ describe("a query of the dashboard or of an alert", () => {
     expect(groupings.filter((label) => !labels.has(label))).toEqual([]);
   });
 
-  it("fails this test if it is not PromQL, or names an unknown metric", () => {
+  it("causes an error if it is not PromQL, and finds no series for an unknown metric", () => {
     expect(() => readQuery("sum(rate(scopegate_decisions_total[5m])")).toThrow("is not valid");
     expect(samples.get("scopegate_decisions")).toBeUndefined();
   });

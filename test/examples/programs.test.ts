@@ -79,7 +79,7 @@ describe.concurrent("npm run demo", () => {
 });
 
 describe.skipIf(!REDIS_URL)("npm run demo with --store", () => {
-  it("shows that another service refuses the revoked token", async () => {
+  it("shows that another service rejects the revoked token", async () => {
     const { code, out } = await readAll(run("demo", "express", "--store", REDIS_URL ?? ""));
     expect(out).toMatch(/another service that shares the store -> 401 after \d+ ms/);
     expect(code).toBe(0);

@@ -407,7 +407,7 @@ describe("a JWK Set in a file, at construction", () => {
       {
         code: "key_file_unreadable",
         path: ["keys", "jwksFile"],
-        hint: expect.stringContaining("readable file") as string,
+        hint: expect.stringContaining("permissions of the file") as string,
       },
     ]);
   });

@@ -68,7 +68,7 @@ describe("the age of a remote JWK Set", () => {
     expect(asked()).toBe(1);
   });
 
-  it("causes one background fetch from then on, for which no token waits", async () => {
+  it("causes one background fetch after three quarters of maxAgeMs, for which no token waits", async () => {
     const { verdict, pass, whenEmitted } = createRemote({ jwksUri });
     await verdict(await first.token());
     const gate = behave.held(behave.json(setOf(second)));
@@ -93,7 +93,7 @@ describe("the age of a remote JWK Set", () => {
     expect(asked()).toBe(2);
   });
 
-  it("ends it during a background fetch as well: tokens then wait for that fetch", async () => {
+  it("ends the use of a withdrawn key during a background fetch too, for which tokens then wait", async () => {
     const { verdict, pass } = createRemote({ jwksUri });
     await verdict(await first.token());
     const gate = behave.held(behave.json(setOf(second)));

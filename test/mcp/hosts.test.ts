@@ -78,7 +78,7 @@ describe.each(HOSTS_AND_LINES)("an MCP server of version $line on $name", (host)
     expect(await ask("reader", ALLOWED, { headers })).toMatchObject({ status: 404, ran: [] });
   });
 
-  it("answers a message that is none with the id of the message", async () => {
+  it("answers an invalid message with an error that has the id of the message", async () => {
     const { status, body } = await ask("runner", call(["search"], {}, { id: "seven" }));
     expect(status).toBe(400);
     expect(JSON.parse(body)).toEqual({

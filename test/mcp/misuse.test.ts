@@ -57,7 +57,7 @@ describe("protectMcp", () => {
     expect(emitWarning).not.toHaveBeenCalled();
   });
 
-  it("describes an argument that is not a string without a path", async () => {
+  it("answers 400 for an argument that is not a string, and blames the request, not its path", async () => {
     const { status, text } = await call(express().use(protectMcp(server)), ["web"]);
     expect(status).toBe(400);
     expect(text).toContain("The request can be read in more than one way.");

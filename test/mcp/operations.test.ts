@@ -205,7 +205,7 @@ describe("an operation that no rule can decide", () => {
     ["tools/cal search", "Did you mean `tools/call`?"],
     ["tools/call", "needs a name"],
     ["tools/call ", "needs a name"],
-    ["tools/list all", "has no name"],
+    ["tools/list all", "takes no name"],
   ])("causes an error with an explanation: %j", (path, words) => {
     const { decision, text } = server.explain({ method: "MCP", path, scopes: [] });
     expect(decision.allowed).toBe(false);

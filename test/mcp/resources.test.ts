@@ -32,7 +32,7 @@ const server = createMcpResourceServer({
 /** A server with one secret under two URIs. */
 function createHandler(line: 1 | 2) {
   return withMcp(server, async (request, access) => {
-    const mcp = new SERVER[line]({ name: "docs", version: "1.0.0" } as never);
+    const mcp = new SERVER[line]({ name: "docs", version: "1.0.0" });
     for (const uri of ["docs://payroll", "https://docs.example/payroll"])
       mcp.registerResource(uri, uri, {}, ({ href }) => ({ contents: [{ uri: href, text: "the secret" }] }));
     const transport = new TRANSPORT[line]({ enableJsonResponse: true, sessionIdGenerator: undefined });

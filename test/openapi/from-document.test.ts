@@ -67,7 +67,7 @@ describe("fromDocument", () => {
     expect(() => read({ security: [{ oauth: [] }, { bearer: undefined }] })).toThrow("security");
   });
 
-  it("rejects an operation next to a reference that has it too", () => {
+  it("rejects a path item with a reference and an operation, because it is unclear which counts", () => {
     const { paths } = documentOf({ "GET /y": { security: [{ oauth: ["a:admin"] }] } });
     const item = { $ref: "#/paths/~1y", get: { security: [], responses: RESPONSES } };
     const document = {

@@ -35,7 +35,7 @@ const wrong: readonly (readonly [object, ConfigurationIssueCode, readonly (strin
   [keysOf({ timeoutMs: 100 }), "option_missing", ["keys"], "{ jwksUri }"],
   [keysOf({ ...REMOTE, jwksFile: "a.json" }), "option_conflict", ["keys", "jwksUri"], "one source"],
   [keysOf({ ...REMOTE, discovery: true }), "option_conflict", ["keys", "discovery"], "one source"],
-  [keysOf({ jwksFile: "a.json", maxAgeMs: 1 }), "option_conflict", ["keys", "maxAgeMs"], "are fetched"],
+  [keysOf({ jwksFile: "a.json", maxAgeMs: 1 }), "option_conflict", ["keys", "maxAgeMs"], "only to `jwksUri`"],
   [
     keysOf({ jwksuri: "https://a.example" }),
     "option_unknown",

@@ -111,9 +111,9 @@ const invalid: readonly (readonly [object, readonly (string | number)[], string]
   [{ resourceMetadataUrl: "javascript:alert(1)" }, ["resourceMetadataUrl"], "https URL"],
   [{ resourceMetadataUrl: new URL("https://service.example") }, ["resourceMetadataUrl"], "https URL"],
   ...noFunctions.flatMap((value): (typeof invalid)[number][] => [
-    [{ isRevoked: value }, ["isRevoked"], "function of the principal"],
-    [{ onDecision: value }, ["onDecision"], "function of the decision"],
-    [{ onKeyEvent: value }, ["onKeyEvent"], "function of the event"],
+    [{ isRevoked: value }, ["isRevoked"], "function that takes the principal"],
+    [{ onDecision: value }, ["onDecision"], "function that takes the decision"],
+    [{ onKeyEvent: value }, ["onKeyEvent"], "function that takes the event"],
     [{ now: value }, ["now"], "milliseconds since the epoch"],
   ]),
   [{ now: new Date(0) }, ["now"], "milliseconds since the epoch"],
@@ -313,7 +313,7 @@ describe("createResourceServer with an unknown option", () => {
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
   });
 
-  it("rejects it even if its value is a function or false", () => {
+  it("rejects an unknown option even if its value is a function or false", () => {
     expect(issuesOf({ ...REQUIRED, onDecisions: () => undefined })).toMatchObject([
       { code: "option_unknown" },
     ]);

@@ -71,7 +71,7 @@ describe("the key of an operation", () => {
   it.each([
     ["MCP ping", "`ping` needs no rule of its own."],
     ["MCP tools/cal search", "`tools/cal` is not a method of MCP clients."],
-    ["MCP tools/list search", "`tools/list` has no name."],
+    ["MCP tools/list search", "`tools/list` takes no name."],
     ["MCP tools/call", "`tools/call` needs a name."],
     ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
   ])("rejects %j, and explains the mistake", (key, message) => {
@@ -145,7 +145,7 @@ describe("the rule of an operation", () => {
   it.each([
     ["prompts/get", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
     ["prompts/get ", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
-    ["tools/list x", "`tools/list` has no name. Write `MCP tools/list`."],
+    ["tools/list x", "`tools/list` takes no name. Write `MCP tools/list`."],
     [
       "ping",
       "`ping` needs no rule of its own. Remove it: the rule of the transport, such as `* /mcp`, decides it.",

@@ -286,7 +286,7 @@ describe("securityEvents", () => {
     expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: now - 100, exp }))).toBe("revoked");
   });
 
-  it("does not revoke tokens of the future, whatever the time of the event is", async () => {
+  it("does not revoke tokens that are issued later, whatever the time of the event is", async () => {
     const now = Math.floor(Date.now() / 1000);
     server = createRevoking({ now: Date.now, revocation: inMemoryRevocation() });
     port = await start(express().use(forExpress.protect(server)).post("/events", received(server)));

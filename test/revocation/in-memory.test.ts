@@ -35,7 +35,7 @@ describe("server.revoke", () => {
     ["a user of one issuer", { userId: "u1", issuer: "https://login.example/" }],
     ["an issuer", { issuer: "https://login.example/" }],
     ["a user up to the second of iat", { userId: "u1", before: new Date((NOW - 10) * 1000) }],
-  ])("refuses a remembered token after revoking %s", async (_, target) => {
+  ])("rejects a remembered token after revoking %s", async (_, target) => {
     const { server, verdict } = createRevoking();
     const token = await issuer.token(CLAIMS);
     expect(await verdict(token)).toBe("accepted");
@@ -57,7 +57,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token(CLAIMS))).toBe("accepted");
   });
 
-  it("refuses the revoked token, and no other token of its user", async () => {
+  it("rejects the revoked token, and no other token of its user", async () => {
     const { server, verdict } = createRevoking();
     const token = await issuer.token(CLAIMS);
     await server.revoke({ token });
@@ -82,7 +82,7 @@ describe("server.revoke", () => {
     expect(await verdict(await issuer.token({ ...claims, iat: undefined }))).toBe("revoked");
   });
 
-  it("refuses a token that the user gets in the same second, and accepts one of the next second", async () => {
+  it("rejects a token that the user gets in the same second, and accepts one of the next second", async () => {
     const { server, verdict, pass } = createRevoking();
     await server.revoke({ userId: "u1" });
     pass(1);
@@ -221,17 +221,23 @@ describe("inMemoryRevocation", () => {
 });
 
 describe("the option `revocation`", () => {
-  it.each([[{}], [null], ["redis"], [{ isRevoked: () => false }]])("refuses %j", (revocation) => {
-    expect(() => createServer({ revocation: revocation as never })).toThrow("inMemoryRevocation()");
-  });
+  it.each([[{}], [null], ["redis"], [{ isRevoked: () => false }]])(
+    "throws for %j, which is not a store",
+    (revocation) => {
+      expect(() => createServer({ revocation: revocation as never })).toThrow("inMemoryRevocation()");
+    },
+  );
 
   it("refuses undefined, because a missing store would accept revoked tokens", () => {
     expect(() => createServer({ revocation: undefined as never })).toThrow("revocation: is undefined");
   });
 
-  it.each([{ keepSeconds: 0 }, { maxEntries: 1.5 }, { keepSeconds: Number.NaN }])("refuses %j", (limits) => {
-    expect(() => inMemoryRevocation(limits)).toThrow("whole number");
-  });
+  it.each([{ keepSeconds: 0 }, { maxEntries: 1.5 }, { keepSeconds: Number.NaN }])(
+    "throws for the limits %j",
+    (limits) => {
+      expect(() => inMemoryRevocation(limits)).toThrow("whole number");
+    },
+  );
 
   it("becomes ready at once, and keeps its entries after its server is closed", async () => {
     const { server, verdict } = createRevoking();

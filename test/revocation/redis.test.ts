@@ -56,7 +56,7 @@ vi.setConfig({ testTimeout: 20_000 });
 describe.skipIf(!REDIS_URL)("redisRevocation", () => {
   const url = REDIS_URL ?? "";
 
-  it("refuses a token in every process after it was revoked in one", async () => {
+  it("rejects a token in every process after it was revoked in one", async () => {
     const prefix = newPrefix();
     const [one, other] = [createProcess(url, prefix), createProcess(url, prefix)];
     await Promise.all([one.server.ready(), other.server.ready()]);

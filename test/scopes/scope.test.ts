@@ -535,7 +535,7 @@ describe("resolveScopeRules", () => {
         "Write a scope as printable ASCII without spaces, quotation marks and backslashes (RFC 6749 section 3.3).",
       ],
       [
-        '"a::b" has an empty part: no token can be granted it.',
+        '"a::b" has an empty part: no token can have it.',
         "Write a scope without empty parts, such as `platform:admin`.",
       ],
       ["`c` implies itself.", "Remove one link of the cycle."],

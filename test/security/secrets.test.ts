@@ -98,14 +98,14 @@ it("finds a secret in every kind of place, so that an empty result is meaningful
     expect(() => expectNoSecret(one)).toThrow();
 });
 
-describe("a secret is not in", () => {
+describe("a secret", () => {
   const given = tokens.flatMap((token) => [
     { authorization: `Bearer ${token}` },
     { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
     { cookie: `t=${token}` },
   ]);
 
-  it("a server, before and after it was used", async () => {
+  it("does not appear in a server, before and after it was used", async () => {
     const server = create();
     expectNoSecret(server);
     await server.ready();
@@ -113,7 +113,7 @@ describe("a secret is not in", () => {
     expectNoSecret(server);
   });
 
-  it("a decision, its refusal, or the arguments of hooks", async () => {
+  it("does not appear in a decision, its refusal, or the arguments of hooks", async () => {
     const told: unknown[] = [];
     const server = create({
       tokenSources: [{ header: "authorization" }, { cookie: "t" }],
@@ -133,11 +133,11 @@ describe("a secret is not in", () => {
     expectNoSecret(told);
   });
 
-  it("a principal", async () => {
+  it("does not appear in a principal", async () => {
     expectNoSecret(await create().authenticate(tokens[0] ?? ""));
   });
 
-  it("an error of a token", async () => {
+  it("does not appear in an error of a token", async () => {
     const errors = await Promise.all(
       [...tokens.slice(1), "a.b.c", ...tokens.map((token) => `${token}.`)].map((token) =>
         create()
@@ -152,7 +152,7 @@ describe("a secret is not in", () => {
     for (const error of errors) expectNoSecret(error);
   });
 
-  it("an error of a clock or a revocation check, and its refusal", async () => {
+  it("does not appear in an error of a clock or a revocation check, or in its refusal", async () => {
     const failing = create({ isRevoked: () => Promise.reject(new Error("away")) });
     const decision = await failing.check({
       method: "GET",
@@ -169,13 +169,13 @@ describe("a secret is not in", () => {
     );
   });
 
-  it("an explanation, or the table", () => {
+  it("does not appear in an explanation or the table", () => {
     const server = create();
     expectNoSecret(server.explain({ method: "GET", path: "/agents", scopes: ["agents:read"] }));
     expectNoSecret(server.routes);
   });
 
-  it("an event of a key file, or the warning without a hook", async () => {
+  it("does not appear in an event of a key file, or in the warning without a hook", async () => {
     const jwksFile = join(directory, "jwks.json");
     const key = { kty: "oct", k: Buffer.from(SECRET).toString("base64url"), kid: "k" };
     const events: unknown[] = [];
@@ -257,7 +257,7 @@ describe("a secret is not in", () => {
     ["a secret as a URL", { resourceMetadataUrl: `http://user:${SECRET}@host` }],
     ["a secret as a source", { tokenSources: [SECRET, { cookie: `${SECRET};` }] }],
     ["a secret as a table", { scopeMappings: SECRET }],
-  ])("the error for %s", (_, options) => {
+  ])("does not appear in the error for %s", (_, options) => {
     let thrown: unknown;
     try {
       create(options);

@@ -342,7 +342,7 @@ describe("a principal", () => {
     expect(Object.isFrozen(innermost)).toBe(true);
   });
 
-  it("grantedScopesOf", () => {
+  it("grants only what its scopes cover, whatever its own methods return", () => {
     const find = (principal: Principal) =>
       grantedScopesOf(principal, RULES.scopeRules).find(ADMIN, "platform:admin");
     const made = granting("agents:read");

@@ -52,7 +52,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     // Read once, because it takes as long as reading the credential.
     isPlaced ||= typeof next === "function" && typeof response.setHeader === "function";
     if (!isPlaced) throw misplaced("express", request, response, next);
-    // After another guard, the body of a refused request is not read.
+    // Not behind another guard, which refuses requests before a parser in between reads their bodies.
     if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
     watchRoutes(request);
     settle(

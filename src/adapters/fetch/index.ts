@@ -33,9 +33,9 @@ export type ScopeGuard = (request: WebRequest, params?: Params) => Response | un
 type Params = AccessRequest["params"];
 
 /**
- * Decides Fetch-standard requests: call it before anything else, and return the result if it is a response. A
- * response has no `decision`. It has no router, so a path not spelled as in the table is refused. Find the
- * handler by the same `request.url`. An error rejects the promise.
+ * Decides Fetch-standard requests: call the guard before anything else, and return the result if it is a
+ * response, which has no `decision`. The guard knows no router, so a path not spelled as in the table is
+ * refused. Find the handler by the same `request.url`. An error rejects the promise.
  *
  * @throws TypeError for anything but a resource server
  * @example

@@ -51,7 +51,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
     if (typeof next !== "function" || !("req" in context) || !("originalUrl" in context))
       throw misplaced("koa", context, next);
     if (isInsideRouter(context)) throw new TypeError(INSIDE_ROUTER);
-    // After another guard, the body of a refused request is not read.
+    // Not behind another guard, which refuses requests before a parser in between reads their bodies.
     const { body } = Object(context.request) as { readonly body?: unknown };
     if (body !== undefined && !notesOf(context.req)) warnOfBody(context.req);
     watchRouters(context);

@@ -26,8 +26,8 @@ export interface RoutesOptions {
  * several routers, nested ones included. Optional groups are written out, a handler for every method is `*`,
  * and HEAD next to GET is part of GET. The audit reports a regular expression as unreadable.
  *
- * Routes of an application that `protect` does not run before are marked as unguarded. A `protect` in a
- * router guards nothing. If the application has no guard, every route is marked, and the audit warns.
+ * Routes that `protect` does not run in front of are marked as unguarded. A `protect` in a router guards
+ * nothing. If the application has no guard, every route is marked, and the audit warns.
  *
  * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`. List a mounted
  * application or router with its mount path, and audit all lists as one.

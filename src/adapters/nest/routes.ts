@@ -61,5 +61,7 @@ export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
 export function routesOf(app: Pick<INestApplication, "getHttpAdapter">): readonly ListedRoute[] {
   const noted = notes.get(app.getHttpAdapter());
   if (noted) return listRoutes(noted);
-  throw new Error("routesOf(app) found no routes: import ScopegateModule, and call it after app.init().");
+  throw new Error(
+    "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
+  );
 }

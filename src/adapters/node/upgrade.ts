@@ -27,7 +27,7 @@ export interface UpgradingServer extends Pick<EventEmitter, "emit"> {
  * refusal is written to the socket, which is closed when the client has read it or after two seconds. An
  * error is answered with an empty 500 and becomes a process warning. If another listener uses the socket
  * before the check is done, the socket is closed and a process warning is emitted. If `@fastify/websocket`
- * passes the upgrade to `protect` of Fastify, it returns `false` and does nothing.
+ * passes the upgrade to `protect` of Fastify, this guard returns `false` and does nothing.
  *
  * It does not check `Origin`, the requested protocol or later messages: a connection outlives its token, and
  * for h2c only the first request is checked. A public rule is public for upgrades too.
@@ -88,7 +88,7 @@ export function protectUpgrade(server: ResourceServer): UpgradeGuard {
  * the server of `node:http` or `node:https`. All listeners for upgrades, including those added later, run
  * only for requests that `protectUpgrade` allows. It replaces `emit` of the server, for this event only.
  *
- * @throws TypeError for anything but a resource server, or for anything but a server
+ * @throws TypeError for anything but a server of `node:http` or `node:https`, and a resource server
  * @example
  * ```ts
  * import { createServer } from "node:http";

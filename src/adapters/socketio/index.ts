@@ -144,11 +144,12 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
 }
 
 /**
- * Returns the caller of a socket in its namespace; `undefined` if no token was required and sent.
+ * Returns the caller of a socket in its namespace; `undefined` if no token was required, and none was sent.
  * @throws TypeError for anything but a socket
  */
 export function principalOf(socket: SocketIoSocket): Principal | undefined {
-  if (!("nsp" in Object(socket))) throw new TypeError("Write principalOf(socket), with one of Socket.IO.");
+  if (!("nsp" in Object(socket)))
+    throw new TypeError("principalOf takes a socket of Socket.IO: write principalOf(socket).");
   return principals.get(socket);
 }
 

@@ -11,10 +11,13 @@ export const audit: Command = {
     warnings: { text: "treat warnings as findings" },
   },
   examples: [
-    ["--app ./app.js", "The routes of the application, by the server that the module exports."],
+    [
+      "--app ./app.js",
+      "The routes of the application against the table of the server that the module exports.",
+    ],
     [
       "--app ./app.js --config scopegate.json --warnings",
-      "With a configuration, and strict, for a pipeline.",
+      "Against the table of a configuration. Warnings fail as well, for a pipeline.",
     ],
   ],
   async run(given) {

@@ -28,7 +28,7 @@ export const diff: Command = {
     const isChanged = given.has("widened") && settings.length > 0;
     const isFinding = isChanged || routes.some(({ change }) => findings.includes(change));
     const data = { routes, settings };
-    return { isFinding, data, text: text || "Both decide every request in the same way." };
+    return { isFinding, data, text: text || "Both configurations decide every request in the same way." };
   },
 };
 

@@ -87,7 +87,7 @@ function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
   const lines = text.trim().split(/\r?\n/);
   if (isWritten && !lines.every((line) => /^\|.*\|$/.test(line)))
     throw new UsageError(
-      `${quote(file)} contains other text than an access table: keep the snapshot in a file of its own.`,
+      `${quote(file)} contains text other than an access table: keep the snapshot in a file of its own.`,
     );
   return rows;
 }

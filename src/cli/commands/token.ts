@@ -9,7 +9,7 @@ const { config } = POLICY_OPTIONS as Record<"config", { readonly value: string; 
 
 export const token: Command = {
   name: "token",
-  summary: "Sign a token for development, with a key of its own. Never in production.",
+  summary: "Sign a token for development, with a development key. Never in production.",
   words: [],
   options: {
     scope: { value: "SCOPE", isRepeatable: true, text: "a scope of the token" },
@@ -40,7 +40,7 @@ export const token: Command = {
   async run(given) {
     if (/^\s*prod/i.test(given.io.env["NODE_ENV"] ?? ""))
       throw new UsageError(
-        "token signs with a development key: unset NODE_ENV=production, or ask your issuer.",
+        "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
       );
     const [options, expiresIn, claims, scopes] = await given.all(
       () => readProfile(given),
@@ -77,7 +77,7 @@ export const token: Command = {
   },
 };
 
-/** Returns what the configuration says about tokens, so that they fit. */
+/** Returns what the configuration says about tokens, so that its server accepts the new one. */
 function readProfile(given: Given) {
   const path = given.text("config");
   const options = path === undefined ? {} : readConfiguration(path, (given) => given);

@@ -84,7 +84,7 @@ describe("readJwt", () => {
     noise,
   );
 
-  it("accept one spelling of three parts with an unambiguous header, and never throw", () => {
+  it("accepts one spelling of three parts with an unambiguous header, and never throws", () => {
     fc.assert(
       fc.property(tokens, (token) => {
         const read = readJwt(token);
