@@ -217,6 +217,6 @@ export const MISTAKES: readonly (readonly [string, unknown, string, readonly (st
       { ...B, keys: { jwksFile: "/nowhere/jwks.json" } },
       "key_file_unreadable",
       ["keys", "jwksFile"],
-      "readable file",
+      "permissions of the file",
     ],
   ];
