@@ -11,13 +11,13 @@ import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
 
 export const isOperationRoute = ({ method }: ListedRoute): boolean => method === OPERATION_METHOD;
 
-/** Each operation with its rule. Unreached rules are reported only if operations are listed. */
+/** Each operation with its rule. If none is listed, its rules are reported as not audited. */
 export function auditOperations(
   { rules, operations: table }: CompiledTable,
   operations: readonly ListedRoute[],
   fate: UnmappedRoutes,
 ): { readonly routes: readonly AuditedRoute[]; readonly findings: readonly AuditFinding[] } {
-  if (operations.length === 0) return { routes: [], findings: [] };
+  if (operations.length === 0) return { routes: [], findings: findUnlisted(rules) };
   const findings: AuditFinding[] = [];
   const routes: AuditedRoute[] = [];
   const reached = new Set<unknown>();
@@ -40,6 +40,16 @@ export function auditOperations(
     (one) => isOperationRoute(one.rule) && !reached.has(one) && mustBeListed(one.rule.pattern, listed),
   );
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
+}
+
+/** The routes of an application do not show what its MCP server offers. */
+function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
+  const count = rules.filter(({ rule }) => isOperationRoute(rule)).length;
+  if (count === 0) return [];
+  const message = `rules of MCP operations that were not audited, because no operation is listed: ${count}.`;
+  const hint =
+    "Add the operations of your MCP server: [...routesOf(app), ...(await operationsOf(mcpServer))].";
+  return [{ kind: "operations_missing", severity: "warning", message, hint }];
 }
 
 /** Creates the finding for an operation of the server that is missing from the table. */

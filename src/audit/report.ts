@@ -23,7 +23,7 @@ export interface AuditRemark {
 /** One thing that an audit found; `kind` is stable. */
 export type AuditFinding = AuditRemark &
   (
-    | { readonly kind: "routes_missing" | "guard_missing" }
+    | { readonly kind: "routes_missing" | "guard_missing" | "operations_missing" }
     | {
         readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
         readonly route: ListedRoute;
@@ -57,7 +57,8 @@ export type AuditFinding = AuditRemark &
  *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
  *   rule for every path (`public_catch_all`).
  * - Warnings: a route whose rule requires less than another one (`route_weaker`), an application in which no
- *   guard was found (`guard_missing`), and rules or a server whose scopes are not enforced (`report_only`).
+ *   guard was found (`guard_missing`), rules of MCP operations if no operation is listed
+ *   (`operations_missing`), and rules or a server whose scopes are not enforced (`report_only`).
  * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
  *   OPTIONS, or for every method in front of other routes.
  *

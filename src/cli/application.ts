@@ -46,13 +46,14 @@ export async function loadApplication(
     const server = exported.find((value) => hasPipeline(Object(value) as object)) as
       ResourceServer | undefined;
     const app = exported.find((value) => listerOf(value));
-    const listed = Reflect.get(module, "routes") as Routes | undefined;
-    const routes = listed ?? (await listerOf(app)?.(app as never, lists));
+    const listed = (await Reflect.get(module, "routes")) as Routes | undefined;
+    const found = await listerOf(app)?.(app as never, lists);
+    const routes = (listed ?? found) && [...(found ?? []), ...(listed ?? [])];
     if (!server && !routes)
       throw new UsageError(
         `${quote(file)} exports neither a server nor an application: write \`export { server, app }\` or \`export default app\`.`,
       );
-    return { ...(server && { server }), ...(routes && { routes: [...routes] }) };
+    return { ...(server && { server }), ...(routes && { routes }) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
     const isTyped = /\.[cm]?tsx?$/.test(file);

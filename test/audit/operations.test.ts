@@ -57,12 +57,18 @@ describe("an audit of operations", () => {
 
   it("compares routes and operations each with their own rules", () => {
     const routes = [{ method: "POST", pattern: "/mcp" }];
-    expect(found(routes)).toEqual([]);
     expect(found(routes, ALL)).toEqual([]);
     expect(found([{ method: "GET", pattern: "/other" }], ALL)).toEqual([
       "error route_unmapped",
       "error rule_unreached",
     ]);
+  });
+
+  it("warns that rules of operations were not audited, if only routes are listed", () => {
+    const report = server.audit([{ method: "POST", pattern: "/mcp" }]);
+    expect(report.findings).toMatchObject([{ kind: "operations_missing", severity: "warning" }]);
+    expect(report.text).toContain("no operation is listed: ");
+    expect(() => report.orThrow({ warnings: true })).toThrow("operationsOf(mcpServer)");
   });
 
   it("reports that a valid token is enough if unmapped routes are open", () => {

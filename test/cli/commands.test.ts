@@ -393,6 +393,18 @@ describe("scopegate audit", () => {
     const app = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
     expect(await scopegate(["audit", "--app", app, "--config", fileOf({})])).toMatchObject({ code: 0 });
   });
+
+  it("adds exported routes, also as a promise, to those of the application", async () => {
+    const express = JSON.stringify(appOf("express.ts"));
+    const app = fileOf(
+      `export { app, server } from ${express}; export const routes = Promise.resolve([{ method: "GET", pattern: "/own" }]);`,
+      "both.mjs",
+    );
+    const { code, out } = await scopegate(["audit", "--app", app]);
+    expect(code).toBe(1);
+    expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
+    expect(out).toContain("`GET /own` has no rule");
+  });
 });
 
 describe("scopegate routes", () => {
