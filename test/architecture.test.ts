@@ -178,7 +178,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   keys: 1645,
   mcp: 921,
   openapi: 545,
-  options: 1256,
+  options: 1266,
   otel: 140,
   page: 491,
   policy: 2067,
@@ -189,7 +189,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   runtime: 440,
   scopes: 470,
   testing: 1060,
-  token: 1595,
+  token: 1600,
 };
 
 /** Packages that only the applications of an adapter install. */
