@@ -188,7 +188,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   response: 280,
   runtime: 440,
   scopes: 470,
-  testing: 1060,
+  testing: 1070,
   token: 1600,
 };
 
