@@ -171,7 +171,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/socketio": 251,
   "adapters/trpc": 230,
   "api-keys": 550,
-  audit: 840,
+  audit: 847,
   cli: 1792,
   "decision-log": 420,
   introspection: 615,
