@@ -170,11 +170,19 @@ describe("check, with a server that does not accept the issuer,", () => {
 
   it("returns the refusal of a token that is invalid on purpose, or given as a string", async () => {
     const other = createResourceServer({ ...issuer.resourceServerOptions, audience: "another" });
-    const claims = [{ aud: "a" }, { scopes: [] }, { sub: "u" }, { session_id: "s" }, { tenant: undefined }];
+    const registered = [
+      { aud: "a" },
+      { iss: issuer.issuer },
+      { exp: 9e9 },
+      { nbf: 0 },
+      { iat: 0 },
+      { cnf: {} },
+    ];
+    const own = [{ scopes: [] }, { sub: "u" }, { session_id: "s" }, { tenant: undefined }];
     for (const caller of [
       issuer.caller({ rejectedAs: "audience" }),
       issuer.caller({ audience: "a" }),
-      ...claims.map((changed) => issuer.caller({ claims: changed })),
+      ...[...registered, ...own].map((claims) => issuer.caller({ claims })),
       { token },
     ])
       expect(verdict(await check(other, "GET /agents", caller))).toBe("audience");
