@@ -171,14 +171,14 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/socketio": 251,
   "adapters/trpc": 230,
   "api-keys": 550,
-  audit: 851,
+  audit: 858,
   cli: 1793,
   "decision-log": 420,
   introspection: 615,
   keys: 1645,
   mcp: 921,
   openapi: 545,
-  options: 1256,
+  options: 1266,
   otel: 140,
   page: 491,
   policy: 2067,
@@ -188,8 +188,8 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   response: 280,
   runtime: 440,
   scopes: 470,
-  testing: 1060,
-  token: 1595,
+  testing: 1070,
+  token: 1600,
 };
 
 /** Packages that only the applications of an adapter install. */

@@ -36,8 +36,15 @@ export function findCatchAlls(
       severity: "error",
       rule,
       message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
-      hint: `Protect the paths of your API: add to scopeMappings ${JSON.stringify(`${rule.method} /api/{*path}`)}: ["resource:action"]. If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }).`,
+      hint: `${fixOf(rule.method, rules)} If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
     }));
+}
+
+function fixOf(method: string, rules: readonly CompiledRule[]): string {
+  const key = `${method} /api/{*path}`;
+  return rules.some((compiled) => compiled.rule.key === key && strengthOf(compiled) >= 2)
+    ? `\`${key}\` covers forgotten routes below /api only: move every route that needs a token there.`
+    : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(key)}: ["resource:action"].`;
 }
 
 /** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */

@@ -1,6 +1,6 @@
 import { type Report } from "../errors.ts";
 import { findScopeMistake } from "../scopes/scope-rules.ts";
-import { type ScopeSource } from "../token/scope-sources.ts";
+import { isSpaceDelimited, type ScopeSource } from "../token/scope-sources.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { conflict } from "./resolve-token.ts";
 
@@ -16,13 +16,21 @@ export function resolveScopeSources(
     const issue = conflict("scopesClaim", "scopeSources", "Write the claim as one of `scopeSources`.");
     report({ ...issue, path: [...path, "scopesClaim"] });
   }
-  for (const [index, { map = {} }] of (scopeSources ?? []).entries())
-    for (const [role, scopes] of Object.entries(map))
+  for (const [index, { claim, map = {} }] of (scopeSources ?? []).entries())
+    for (const [role, scopes] of Object.entries(map)) {
+      const place = [...path, "scopeSources", index, "map", role];
+      if (role.includes(" ") && isSpaceDelimited(claim)) report({ path: place, ...NEVER_MATCHES });
       for (const scope of scopes) {
         const mistake = findScopeMistake(scope);
-        const place = [...path, "scopeSources", index, "map", role];
         if (mistake) report({ code: "scope_invalid", path: place, ...mistake });
       }
+    }
   const sources = scopeSources ?? [{ claim: scopesClaim ?? DEFAULTS.scopesClaim }];
   return sources.map((source) => ({ ...source, required: source.required ?? authorization }));
 }
+
+const NEVER_MATCHES = {
+  code: "option_invalid",
+  message: "contains a space, but this claim is split at spaces.",
+  hint: "Write one key for each value, without spaces, or read the roles from another claim.",
+} as const;

@@ -14,7 +14,7 @@ export const CHALLENGE_FIELD = "WWW-Authenticate";
 
 /** Renders the value of `WWW-Authenticate` (RFC 9110 section 11.6.1). No other code writes this header. */
 export function renderChallenge(challenge: Challenge): string {
-  const scope = challenge.scopes?.filter(isRequestable).join(" ");
+  const scope = challenge.scopes?.filter(isScopeToken).join(" ");
   const params = Object.entries({
     realm: challenge.realm,
     error: challenge.error,
@@ -24,9 +24,6 @@ export function renderChallenge(challenge: Challenge): string {
   }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`]));
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
 }
-
-/** A client cannot request a template, whose parameter has a value that no scope can contain. */
-const isRequestable = (scope: string): boolean => isScopeToken(scope) && !/(?:^|:)<[^:]*>(?:$|:)/.test(scope);
 
 /** Returns a quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
 function quote(value: string): string {

@@ -85,9 +85,17 @@ function createChallenge(refused: Refused, rules: ChallengeRules): Challenge | u
     case "token_rejected":
       return { error: "invalid_token", errorDescription, ...rules };
     case "scope_insufficient":
-      return { error: "insufficient_scope", errorDescription, scopes: refused.required, ...rules };
+      return {
+        error: "insufficient_scope",
+        errorDescription,
+        scopes: refused.required.filter(isRequestable),
+        ...rules,
+      };
     case "route_unmapped":
     case "keys_unavailable":
       return undefined;
   }
 }
+
+/** A client cannot request a template, whose parameter has a value that no scope can contain. */
+const isRequestable = (scope: string): boolean => !/(?:^|:)<[^:]*>(?:$|:)/.test(scope);

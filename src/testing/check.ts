@@ -127,11 +127,11 @@ function requireAccepted(decision: Decision, server: ResourceServer): void {
   if (reason !== "token_rejected" || rejection === "revoked" || rejection === "too_large") return;
   throw new Error(
     `The server rejects a valid token of this issuer: ${rejection} ${claim}`.trimEnd() +
-      `. ${fixFor(rejection, server)} To test the rejection, check { token: await issuer.token() }.`,
+      `. ${fixFor(rejection, claim, server)} To test the rejection, check { token: await issuer.token() }.`,
   );
 }
 
-function fixFor(rejection: string, server: ResourceServer): string {
+function fixFor(rejection: string, claim: string, server: ResourceServer): string {
   switch (rejection) {
     case "audience": {
       const accepted = issuersOf(server).flatMap(({ token }) => token.audience ?? []);
@@ -140,7 +140,9 @@ function fixFor(rejection: string, server: ResourceServer): string {
       return `Give the issuer the audience of the server: createTestIssuer({ audience: ${audience} }).`;
     }
     case "claims":
-      return "Give the issuer the same `scopesClaim`, `userIdClaim` and `sessionIdClaim` as the server, or other `claims`.";
+      return claim === "jti"
+        ? 'Give the caller a `tokenId`: issuer.caller({ tokenId: "token-1" }).'
+        : "Give the issuer the same `scopesClaim`, `userIdClaim` and `sessionIdClaim` as the server, or add the claim to `claims` of the issuer or the caller.";
     case "expired":
     case "not_yet_valid":
       return "Give the issuer and the server the same clock as `now`.";

@@ -6,7 +6,7 @@ export type TestRejection = Exclude<Rejection, "revoked">;
 /** A change that makes a valid token invalid. */
 interface Flaw {
   readonly header?: Readonly<Record<string, unknown>>;
-  readonly claims?: (nowSeconds: number, scopesClaim: string) => Readonly<Record<string, unknown>>;
+  readonly claims?: (nowSeconds: number) => Readonly<Record<string, unknown>>;
   readonly signature?: "of another key" | "none";
   readonly isTruncated?: boolean;
 }
@@ -26,7 +26,8 @@ export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
   issuer: { claims: () => ({ iss: "https://another-issuer.test" }) },
   audience: { claims: () => ({ aud: "another-service" }) },
   type: { header: { typ: "logout+jwt" } },
-  claims: { claims: (_now, scopesClaim) => ({ [scopesClaim]: undefined }) },
+  // Not a missing scopes claim, because a server may read other claims, or none.
+  claims: { claims: () => ({ nbf: "tomorrow" }) },
 };
 
 /**

@@ -115,9 +115,10 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
   let { issuer = "https://issuer.test" } = options;
   const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
 
+  const claimNames = { ...TOKEN_DEFAULTS, ...claimOptions };
   const token = async (given: TestTokenOptions = {}): Promise<string> => {
     requireTokenOptions("token", given);
-    const profile = { ...TOKEN_DEFAULTS, ...claimOptions, issuer, audience, claims, now };
+    const profile = { ...claimNames, issuer, audience, claims, now };
     return signToken(given, claimsOf(given, profile), ring, header);
   };
 
@@ -145,7 +146,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       const { scopes } = described;
       return {
         scopes: typeof scopes === "string" ? splitScopes(scopes) : (scopes ?? []),
-        isGood: isGood(described),
+        isGood: isGood(described, claimNames),
         token: (changes = {}) => token({ ...described, ...changes }),
       };
     },

@@ -56,11 +56,17 @@ export function requireTokenOptions(call: string, options: TestTokenOptions): vo
 }
 
 /** The options that may make a token invalid on purpose. */
-const DELIBERATE = ["audience", "issuer", "claims", "header", "kid", "rejectedAs"] as const;
+const DELIBERATE = ["audience", "issuer", "header", "kid", "rejectedAs"] as const;
+
+/** The claims that every server checks (RFC 7519 section 4.1), and `cnf`, which it rejects (RFC 7800). */
+const CHECKED_CLAIMS: readonly string[] = ["iss", "aud", "exp", "nbf", "iat", "cnf"];
 
 /** Reports whether a server with the options of the issuer must accept the token. */
-export function isGood(options: TestTokenOptions): boolean {
+export function isGood(options: TestTokenOptions, profile: Required<ClaimOptions>): boolean {
   if (DELIBERATE.some((name) => options[name] !== undefined)) return false;
+  const checked = [...CHECKED_CLAIMS, ...CLAIM_OPTIONS.map((name) => [profile[name]].flat()[0])];
+  const isChanged = ([name, value]: [string, unknown]) => value === undefined || checked.includes(name);
+  if (Object.entries(options.claims ?? {}).some(isChanged)) return false;
   return !Object.values(options).includes(null) && (options.expiresIn ?? 1) > 0;
 }
 
@@ -80,8 +86,7 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
     ["exp", expiresIn === null ? null : now + expiresIn],
   ];
   for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);
-  const [scopesName = ""] = [profile.scopesClaim].flat();
-  return { ...claims, ...(rejectedAs && FLAWS[rejectedAs].claims?.(now, scopesName)), ...options.claims };
+  return { ...claims, ...(rejectedAs && FLAWS[rejectedAs].claims?.(now)), ...options.claims };
 }
 
 /** Writes a claim at its path, and keeps the other claims in the same objects. */

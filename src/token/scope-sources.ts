@@ -2,13 +2,14 @@ import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
 
 /** A claim that grants scopes. */
 export interface ScopeSource {
-  /** The claim: an array of strings, or one space-delimited string. */
+  /** The claim: an array of strings, or one string. Without `map`, the string is space-delimited. */
   readonly claim: ClaimPath;
   /** Whether a token without the claim is rejected. Default: `true`; `false` with `authorization: false`. */
   readonly required?: boolean;
   /**
    * The scopes that each value of the claim grants, for a claim with roles. A value that is not listed grants
-   * nothing. Default: the values are scopes.
+   * nothing. A string is one value, spaces included, except in the claims `scope` and `scp`. Default: the
+   * values are scopes.
    */
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
@@ -27,7 +28,7 @@ export function readScopes(
   for (const { claim, required = true, map } of sources) {
     const value = claimAt(claims, claim);
     if (value === undefined && !required) continue;
-    const values = readStrings(value);
+    const values = readStrings(value, map === undefined || isSpaceDelimited(claim));
     if (!values) return invalid(claim, value === undefined && isListOfClaims(claims, claim));
     granted.push(map ? scopesOf(values, map) : values);
   }
@@ -40,9 +41,15 @@ const scopesOf = (roles: readonly string[], map: NonNullable<ScopeSource["map"]>
   ...new Set(roles.flatMap((role) => (Object.hasOwn(map, role) ? (map[role] ?? []) : []))),
 ];
 
-/** An array of strings, or one space-delimited string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
-function readStrings(value: unknown): readonly string[] | undefined {
-  if (typeof value === "string") return value.split(" ").filter((scope) => scope !== "");
+/**
+ * Returns whether a string in the claim is split even with `map`: `scope` (RFC 8693 section 4.2), and `scp`
+ * of Microsoft and Okta. In any other claim, a role "billing admin" must not grant the scopes of `admin`.
+ */
+export const isSpaceDelimited = (claim: ClaimPath): boolean => ["scope", "scp"].includes(nameOf(claim));
+
+/** An array of strings, or one string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
+function readStrings(value: unknown, isSplit: boolean): readonly string[] | undefined {
+  if (typeof value === "string") return isSplit ? value.split(" ").filter((one) => one !== "") : [value];
   return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 }
 

@@ -5,7 +5,13 @@ import {
   type ResourceServerOptions,
   type ScopeMappings,
 } from "scopegate";
-import { check, createTestIssuer, type TestCaller, type TestIssuerOptions } from "scopegate/testing";
+import {
+  check,
+  createTestIssuer,
+  type TestCaller,
+  type TestIssuerOptions,
+  type TestTokenOptions,
+} from "scopegate/testing";
 import { thrownBy } from "../support/resource-servers.ts";
 
 const scopeMappings: ScopeMappings = {
@@ -140,11 +146,43 @@ describe("check, with a server that does not accept the issuer,", () => {
     await fails(own, others, message);
   });
 
+  it.each<[what: string, others: Partial<ResourceServerOptions>, caller: TestTokenOptions, message: string]>([
+    [
+      "audience",
+      { audience: "billing" },
+      { claims: { tenant: "t" } },
+      'createTestIssuer({ audience: "billing"',
+    ],
+    [
+      "audience",
+      { audience: "billing" },
+      { tokenId: "t", claims: {} },
+      'createTestIssuer({ audience: "billing"',
+    ],
+    ["a required jti", { requiredClaims: ["jti"] }, {}, "claims jti. Give the caller a `tokenId`"],
+    ["a required claim", { requiredClaims: ["tenant"] }, {}, "claims tenant. Give the issuer the same"],
+    ["a role", { scopeSources: [{ claim: "role", map: {} }] }, {}, "add the claim to `claims` of the issuer"],
+  ])("throws for a caller with other claims too: %s", async (_what, others, caller, message) => {
+    const wired = createResourceServer({ ...issuer.resourceServerOptions, ...others });
+    const failed = check(wired, "GET /agents", issuer.caller({ scopes: ["agents:read"], ...caller }));
+    await expect(failed).rejects.toThrow(message);
+  });
+
   it("returns the refusal of a token that is invalid on purpose, or given as a string", async () => {
     const other = createResourceServer({ ...issuer.resourceServerOptions, audience: "another" });
+    const registered = [
+      { aud: "a" },
+      { iss: issuer.issuer },
+      { exp: 9e9 },
+      { nbf: 0 },
+      { iat: 0 },
+      { cnf: {} },
+    ];
+    const own = [{ scopes: [] }, { sub: "u" }, { session_id: "s" }, { tenant: undefined }];
     for (const caller of [
       issuer.caller({ rejectedAs: "audience" }),
       issuer.caller({ audience: "a" }),
+      ...[...registered, ...own].map((claims) => issuer.caller({ claims })),
       { token },
     ])
       expect(verdict(await check(other, "GET /agents", caller))).toBe("audience");

@@ -188,6 +188,18 @@ describe("a token", () => {
     },
   );
 
+  it.each<[what: string, options: ResourceServerOptions]>([
+    ["roles", { scopeSources: [{ claim: "role", map: { viewer: ["a:read"] } }] }],
+    ["optional scopes", { scopeSources: [{ claim: "role", required: false }] }],
+    ["no scopes", { authorization: false }],
+  ])("causes the rejection of rejectedAs on a server that reads %s", async (_what, options) => {
+    const still = createStill({ claims: { role: "viewer" } });
+    const server = serverOf(still, options);
+    expect(await verdictOf(server, await still.token())).toBe("accepted");
+    for (const rejectedAs of testRejections)
+      expect(await verdictOf(server, await still.token({ rejectedAs }))).toBe(rejectedAs);
+  });
+
   it("causes a rejection even if the keys have no kid", async () => {
     const still = createStill({ kid: null });
     const server = serverOf(still);

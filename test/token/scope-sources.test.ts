@@ -45,6 +45,32 @@ describe("the option scopeSources", () => {
     },
   );
 
+  it.each(["billing admin", "admin billing", " admin", "admin ", "Admin admin", "admin  admin"])(
+    "grants nothing for the role %j of a string claim because it contains the name of another role",
+    async (role) => {
+      const scopeSources = [{ claim: "role", map: { admin: ["projects:write"] } }];
+      expect(await scopesOf({ role }, { scopeSources })).toEqual([]);
+      expect(await scopesOf({ role: [role] }, { scopeSources })).toEqual([]);
+      expect(await scopesOf({ role: "admin" }, { scopeSources })).toEqual(["projects:write"]);
+    },
+  );
+
+  it("grants the scopes of a role with a space to this role only, as a string and in an array", async () => {
+    const map = { admin: ["projects:write"], "billing admin": ["projects:read"] };
+    const scopeSources = [{ claim: ["app", "scope"], map }];
+    for (const scope of ["billing admin", ["billing admin"]])
+      expect(await scopesOf({ app: { scope } }, { scopeSources })).toEqual(["projects:read"]);
+  });
+
+  it.each(["scope", "scp", ["scope"]])("splits a string in the claim %j, also with map", async (claim) => {
+    const scopeSources = [{ claim, map: { "read:all": ["agents:read"], "read:own": ["teams:read"] } }];
+    const value = "openid read:all read:own";
+    expect(await scopesOf({ scope: value, scp: value }, { scopeSources })).toEqual([
+      "agents:read",
+      "teams:read",
+    ]);
+  });
+
   it.each<readonly [Claims, string]>([
     [{ scp: "a:read" }, "realm_access.roles"],
     [{ scp: "a:read", realm_access: { roles: null } }, "realm_access.roles"],
@@ -121,6 +147,8 @@ describe("a mistake in scopeSources", () => {
     [[{ claim: "a", map: { R: "a:b" } }], "option_invalid", [0, "map", "R"], "Write an array of scopes"],
     [[{ claim: "a", map: { R: ["a b"] } }], "scope_invalid", [0, "map", "R"], "without spaces"],
     [[{ claim: "a", map: { R: ["a::b"] } }], "scope_invalid", [0, "map", "R"], "without empty parts"],
+    [[{ claim: "scp", map: { "R S": ["a:b"] } }], "option_invalid", [0, "map", "R S"], "one key for each"],
+    [[{ claim: "scope", map: { "R ": ["a:b"] } }], "option_invalid", [0, "map", "R "], "without spaces"],
   ])("is reported: %j", (scopeSources, code, path, hint) => {
     const issues = issuesWith({ scopeSources });
     expect(issues).toMatchObject([{ code, path: ["scopeSources", ...path] }]);
