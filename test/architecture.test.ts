@@ -185,7 +185,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   redis: 45,
   replay: 110,
   revocation: 1080,
-  response: 280,
+  response: 285,
   runtime: 440,
   scopes: 470,
   testing: 1070,
