@@ -159,7 +159,7 @@ const packageOf = (from: string): string =>
 
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
-  "": 1026,
+  "": 1031,
   adapters: 841,
   "adapters/express": 670,
   "adapters/fastify": 390,
@@ -172,13 +172,13 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/trpc": 230,
   "api-keys": 550,
   audit: 840,
-  cli: 1792,
-  "decision-log": 420,
+  cli: 1806,
+  "decision-log": 425,
   introspection: 615,
   keys: 1645,
   mcp: 921,
   openapi: 545,
-  options: 1256,
+  options: 1266,
   otel: 140,
   page: 491,
   policy: 2067,
