@@ -159,7 +159,7 @@ const packageOf = (from: string): string =>
 
 /** Lines of each folder of `src`, comments included (docs/decisions/0023-size-limits.md). */
 const MAX_LINES: Readonly<Record<string, number>> = {
-  "": 1026,
+  "": 1031,
   adapters: 841,
   "adapters/express": 670,
   "adapters/fastify": 390,
@@ -172,8 +172,8 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/trpc": 230,
   "api-keys": 550,
   audit: 858,
-  cli: 1793,
-  "decision-log": 420,
+  cli: 1807,
+  "decision-log": 425,
   introspection: 615,
   keys: 1645,
   mcp: 921,

@@ -12,10 +12,15 @@ const token = {
   tokenTypes: ["at+jwt", null],
   clockToleranceSeconds: 0,
   maxTokenAgeSeconds: undefined,
-  now: Date.now,
+  now: () => 1_790_000_000_000,
 } as const;
+const status = () => ({ source: "jwks", state: "fresh", keyIds: ["2026", "2027"] }) as const;
+const configuration = { token, keys: { status } };
 
-function lineFor(refused: Refused, issuers: Parameters<typeof createRefusalLog>[0] = [{ token }]): string {
+function lineFor(
+  refused: Refused,
+  issuers: Parameters<typeof createRefusalLog>[0] = [configuration],
+): string {
   const log = Object.assign(vi.fn(), { enabled: true });
   createRefusalLog(issuers, log)(refused, () => ({ method: "GET", target: "/a" }));
   expect(log.mock.calls).toHaveLength(1);
@@ -27,14 +32,14 @@ describe("the log for development", () => {
   it("writes one line without terminal escapes, whatever the target is", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/\u009b31mred\u0085forged\n\u2028\u001b[2J";
-    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
     expect(log.mock.calls[0]?.[1]).toMatch(/^[ -~]*$/);
   });
 
   it("writes no token that a client sends in its path", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/agents/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2ln/runs";
-    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
     expect(log.mock.calls[0]?.[1]).toBe('"GET /agents/[token]/runs" route_unmapped');
   });
 
@@ -69,13 +74,47 @@ describe("the log for development", () => {
       '"GET /a" request_ambiguous; cause: "slash"',
       refuse("request_ambiguous", undefined, { cause: "slash" }),
     ],
+    [
+      '"GET /a" token_rejected, key; expected kid: 2026, 2027; found kid: 2025, alg: RS256',
+      refuse("token_rejected", [], { rejection: "key", claimed: { alg: "RS256", kid: "2025" } }),
+    ],
+    [
+      '"GET /a" token_rejected, signature; expected kid: 2026, 2027; found kid: none, alg: RS256',
+      refuse("token_rejected", [], { rejection: "signature", claimed: { alg: "RS256" } }),
+    ],
+    [
+      '"GET /a" token_rejected, key; cause: "unknown id"',
+      refuse("token_rejected", [], { rejection: "key", cause: "unknown id" }),
+    ],
+    [
+      '"GET /a" token_rejected, not_yet_valid; now: 2026-09-21T14:13:20.000Z, tolerance: 0 s',
+      refuse("token_rejected", [], { rejection: "not_yet_valid", claimed: { alg: "RS256" } }),
+    ],
   ])("writes %s", (line, refused) => {
     expect(lineFor(refused)).toBe(line);
   });
 
+  it("writes the times of the issuer of a token, and that no key has an id", () => {
+    const keys = { status: () => ({ ...status(), keyIds: [] }) };
+    const iss = "https://other.example/";
+    const now = () => Number.NaN;
+    const other = { ...token, issuer: iss, clockToleranceSeconds: 5, maxTokenAgeSeconds: 300, now };
+    const issuers = [configuration, { token: other, keys }];
+    const lineOf = (rejection: "expired" | "key", given: typeof issuers) =>
+      lineFor(refuse("token_rejected", [], { rejection, claimed: { iss } }), given);
+    expect(lineOf("expired", issuers)).toContain("; now: unknown, tolerance: 5 s, maximum age: 300 s");
+    expect(lineOf("key", issuers.slice(1))).toContain("; expected kid: none; found kid: none");
+  });
+
+  it("writes no token that a client sends as its kid", () => {
+    const claimed = { alg: "RS256", kid: "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2ln" };
+    const line = lineFor(refuse("token_rejected", [], { rejection: "key", claimed }));
+    expect(line).toContain("found kid: [token], alg: RS256");
+  });
+
   it("writes that a refusal is only reported, and nothing for any other allowed request", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
-    const write = createRefusalLog([{ token }], log);
+    const write = createRefusalLog([configuration], log);
     const request = () => ({ method: "GET", target: "/a" });
     const allowed = {
       allowed: true,
@@ -97,7 +136,7 @@ describe("the log for development", () => {
   it("writes the expected values of several issuers, and omits values that an issuer does not check", () => {
     const other = { ...token, issuer: undefined, audience: undefined };
     const second = { ...token, issuer: "https://other.example/", audience: ["agents-prod", "b"] };
-    const issuers = [token, other, second].map((one) => ({ token: one }));
+    const issuers = [token, other, second].map((one) => ({ ...configuration, token: one }));
     const lines = (["audience", "issuer"] as const).map((rejection) =>
       lineFor(refuse("token_rejected", [], { rejection }), issuers),
     );
@@ -123,7 +162,7 @@ describe("the log for development", () => {
 
   it("writes nothing without NODE_DEBUG=scopegate", () => {
     const log = Object.assign(vi.fn(), { enabled: false });
-    createRefusalLog([{ token }], log)(refuse("route_unmapped"), () => ({ method: "GET", target: "/a" }));
+    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target: "/a" }));
     expect(log).not.toHaveBeenCalled();
   });
 });
@@ -131,7 +170,7 @@ describe("the log for development", () => {
 describe("an answer that no rule decided", () => {
   it("logs one line, whatever the target contains", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
-    const write = createRefusalLog([{ token }], log);
+    const write = createRefusalLog([configuration], log);
     write("413: The body is too large.", () => ({ method: "POST", target: "/mcp\n\u001b[2J" }));
     expect(write.isEnabled()).toBe(true);
     expect(log.mock.calls[0]?.[1]).toMatch(/^"POST [ -~]*" 413: The body is too large\.$/);

@@ -56,12 +56,17 @@ export async function loadApplication(
     return { ...(server && { server }), ...(routes && { routes }) };
   } catch (error) {
     if (error instanceof UsageError) throw error;
-    const isTyped = /\.[cm]?tsx?$/.test(file);
-    const hint = isTyped ? " For TypeScript run node --import tsx node_modules/scopegate/dist/cli.js." : "";
     throw new UsageError(
-      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hint}`,
+      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hintFor(error, file)}`,
     );
   }
+}
+
+function hintFor(error: unknown, file: string): string {
+  if ((error as NodeJS.ErrnoException | null)?.code === "EADDRINUSE")
+    return ". Set PORT=0 if it listens on PORT, or export the server from a module that does not listen.";
+  const isTyped = /\.[cm]?tsx?$/.test(file);
+  return isTyped ? " For TypeScript run node --import tsx node_modules/scopegate/dist/cli.js." : "";
 }
 
 /** Reads the exports by name, those of a CommonJS module and the default one. Promises are awaited. */

@@ -3,7 +3,7 @@ import { constants, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { attempt, ConfigurationError, type ConfigurationIssue } from "../errors.ts";
-import { toJsonPath } from "../options/configuration.ts";
+import { toJsonIssue } from "../options/configuration.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
@@ -22,7 +22,7 @@ export function inFile<T>(path: string, read: () => T): T {
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
     const render = (issue: ConfigurationIssue) =>
-      `${quote(path)}: ${new ConfigurationError([{ ...issue, path: toJsonPath(issue.path) }]).message}`;
+      `${quote(path)}: ${new ConfigurationError([toJsonIssue(issue)]).message}`;
     throw new UsageError(...error.issues.map(render));
   }
 }

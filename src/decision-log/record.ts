@@ -53,6 +53,8 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   // With their templates filled in, scopes contain path parameters. Those of `requireScopes` have no rule.
   const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
   const userId = subject === "none" ? undefined : principal?.userId;
+  // Other causes may be errors of the application. With the path, because it may quote an MCP operation.
+  const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
   const hash = () => createHmac("sha256", hashSecret).update(String(userId)).digest("base64url");
   return {
     time: attempt(() => new Date(event.at).toISOString()),
@@ -60,7 +62,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     method: /^[A-Z-]{1,20}$/.test(request.method) ? request.method : "other",
     pattern: bounded(matched ?? decision.rules[0]?.pattern) ?? null,
     rule: decision.rule?.key ?? null,
-    ...{ result: resultOf(decision), reason, rejection, claim },
+    ...{ result: resultOf(decision), reason, rejection, claim, cause: bounded(cause) },
     ...{ required: required.map(show), missing: missing.map(show) },
     granted: principal && reason !== "token_rejected" ? principal.scopes : null,
     issuer: bounded(principal?.issuer),

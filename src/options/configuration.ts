@@ -17,6 +17,7 @@ const KEY_SOURCE = byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"
 const ISSUER = byJsonName(TRUSTED_ISSUER_NAMES);
 const RESOURCE = byJsonName(RESOURCE_NAMES);
 const TOKEN_CACHE = byJsonName(TOKEN_CACHE_NAMES);
+const NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_SOURCE_NAMES]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
@@ -41,7 +42,7 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
   }
   const issues: ConfigurationIssue[] = [];
   const options = rename(json, OPTIONS, [], (issue) => issues.push(issue));
-  checkShape(options, (issue) => issues.push({ ...issue, path: toJsonPath(issue.path) }));
+  checkShape(options, (issue) => issues.push(toJsonIssue(issue)));
   if (issues.length > 0) throw new ConfigurationError(issues);
   return options as ResourceServerOptions;
 }
@@ -103,3 +104,12 @@ export function toJsonPath(path: Path): Path {
   const named = path[0] === "keys" ? path.length : path[0] === "issuers" ? ISSUER_PATH : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }
+
+/** Names options as a file does, in the path and in the hint of an issue. */
+export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
+  ...issue,
+  path: toJsonPath(issue.path),
+  hint: issue.hint.replaceAll(/`(\w+)`/g, (quoted, name: string) =>
+    NAMES.has(name) ? `\`${toSnakeCase(name)}\`` : quoted,
+  ),
+});

@@ -3,16 +3,16 @@ import middie8 from "@fastify/middie8";
 import express from "express";
 import fastify from "fastify";
 import fastify4 from "fastify4";
-import { describe, expect, it } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { describe, expect, it, vi } from "vitest";
+import { type AccessRequest, createResourceServer, type ScopeMappings } from "scopegate";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
-import { toPattern } from "../../src/adapters/fastify/pattern.ts";
+import { toPattern, toWrittenPattern } from "../../src/adapters/fastify/pattern.ts";
 import { isPattern, parsePattern } from "../../src/policy/parse-pattern.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();
-const serverFor = (scopeMappings: ScopeMappings) =>
-  createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem], scopeMappings });
+const options = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+const serverFor = (scopeMappings: ScopeMappings) => createResourceServer({ ...options, scopeMappings });
 const bearer = async (scopes: readonly string[]) => ({
   authorization: `Bearer ${await issuer.token({ scopes })}`,
 });
@@ -96,6 +96,21 @@ describe.each([
     expect(await statusOf("/files/readme", [])).toBe(403);
     expect(await statusOf("/files/README", ["files:read"])).toBe(400);
     expect(await statusOf("/files/a/b", ["files:read"])).toBe(403);
+  });
+
+  it("reports the matched route in the spelling of the table", async () => {
+    const onDecision = vi.fn();
+    const server = createResourceServer({
+      ...options,
+      onDecision,
+      scopeMappings: { "* /{*path}": "public" },
+    });
+    const app = create();
+    app.register(protect(server));
+    for (const url of ["/agents/:agent_id", "/assets/*", "/in/:path/*"]) app.get(url, () => "ran");
+    for (const url of ["/agents/web", "/assets/a/b", "/in/a/b"]) await app.inject(url);
+    const patterns = onDecision.mock.calls.map(([, request]) => (request as AccessRequest).matchedPattern);
+    expect(patterns).toEqual(["/agents/:agent_id", "/assets/*path", '/in/:path/*"*"']);
   });
 
   it("requires the rule of the path and the rule of the route", async () => {
@@ -242,6 +257,19 @@ describe("toPattern", () => {
     ["/a(b)", "/a\\(b\\)"],
   ])("writes the Fastify route %s as %s", (route, pattern) => {
     expect(toPattern(route)).toBe(pattern);
+    expect(isPattern(parsePattern(pattern))).toBe(true);
+  });
+});
+
+describe("toWrittenPattern", () => {
+  it.each([
+    ["/agents/:agent_id/runs", "/agents/:agent_id/runs"],
+    ["/files/*", "/files/*path"],
+    ["/:path/*", '/:path/*"*"'],
+    ["/:agent-id", "/:agent-id"],
+    ["/posts/:id?", "/posts{/:id}"],
+  ])("writes the Fastify route %s in the spelling of the table: %s", (route, pattern) => {
+    expect(toWrittenPattern(route)).toBe(pattern);
     expect(isPattern(parsePattern(pattern))).toBe(true);
   });
 });

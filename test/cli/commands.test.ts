@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createResourceServer, decisionLog, parseConfiguration } from "scopegate";
 import { commands } from "../../src/cli/commands/index.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { setOf } from "../support/remote-keys.ts";
 import { renderHelp } from "../../src/cli/run.ts";
 import { appOf, fileOf, folder, scopegate, useFolder } from "./support.ts";
 
@@ -282,6 +283,17 @@ describe("scopegate explain", () => {
     [{ exp: 1 }, "refused: token_rejected (expired)", "found      exp: 1 (1970-01-01T00:00:01.000Z), iat: "],
     [{ exp: 1 }, "refused: token_rejected (expired)", "claims     aud exp"],
     [
+      { exp: 1 },
+      "refused: token_rejected (expired)",
+      `because    now: ${new Date().toISOString().slice(0, 11)}`,
+    ],
+    [{ exp: 1 }, "refused: token_rejected (expired)", "Z, tolerance: 0 s\n"],
+    [
+      { cnf: { jkt: "canary-value" } },
+      "refused: token_rejected (claims)",
+      "because    the claim cnf binds the token to a key of its client",
+    ],
+    [
       { scopes: undefined },
       "refused: token_rejected (claims)",
       "because    the claim scopes is missing or has a wrong value",
@@ -309,6 +321,30 @@ describe("scopegate explain", () => {
       expect(out + notes).not.toContain(input.slice(0, 20));
     },
   );
+
+  it("shows the kid of a token that no key verifies, and the known ones", async () => {
+    const other = createIssuer({ kid: "2025" });
+    const input = await other.token({ scopes: ["agents:read"], aud: "agents-prod" });
+    const config = fileOf({
+      service_id: "agents-prod",
+      keys: { jwks: setOf(createIssuer({ kid: "2026" })) },
+    });
+    const { code, out } = await scopegate(["explain", "GET", "/agents", "--config", config, "--token", "-"], {
+      input,
+    });
+    expect(code).toBe(1);
+    expect(out).toContain("token_rejected (key)");
+    expect(out).toContain("because    expected kid: 2026\n");
+    expect(out).toContain('found      kid: "2025", alg: "RS256"\n');
+  });
+
+  it("names the keys that are missing as the configuration file does", async () => {
+    const args = ["explain", "GET", "/agents", "--token", "-", "--config"];
+    const { code, notes } = await scopegate([...args, fileOf({ service_id: "agents-prod" })]);
+    expect(code).toBe(2);
+    expect(notes).toContain("verification_keys: is missing.");
+    expect(notes).toContain("as `verification_keys` or `keys`.");
+  });
 
   it("accepts a good token of the configuration or of the application", async () => {
     const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });
@@ -384,6 +420,8 @@ describe("scopegate audit", () => {
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
+    const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
+    expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect((await scopegate(["audit"])).notes).toContain("write --app ./app.js");
     expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
     expect((await scopegate(["audit", "--app", "absent.ts"])).notes).toContain("node --import tsx");

@@ -37,6 +37,30 @@ function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptio
 const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer.token({ ...claims })}`;
 
 describe("a record", () => {
+  it.each([
+    ["/agents//web", undefined, "request_ambiguous", "The target can be read in more than one way."],
+    [
+      "/agents/web",
+      "Bearer one two",
+      "credential_malformed",
+      "The bearer token has a character that RFC 6750 does not allow.",
+    ],
+  ])(
+    "contains the cause of the 400 for %s %s, if it contains the path",
+    async (path, credential, reason, cause) => {
+      expect(await start({ include: ["path"] }).ask(path, credential)).toMatchObject({ reason, cause });
+      expect(await start().ask(path, credential)).not.toHaveProperty("cause");
+    },
+  );
+
+  it("contains no cause of a rejected token or of a failed revocation check", async () => {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- JavaScript can do this
+    const isRevoked = () => Promise.reject("canary");
+    const { ask } = start({ include: ["path"] }, { isRevoked });
+    for (const claims of [{ scopes: [] }, { scopes: { not: "scopes" } }])
+      expect(await ask("/agents/web", await bearer(claims))).not.toHaveProperty("cause");
+  });
+
   it("contains the facts of a refusal, with the scopes as the table has them", async () => {
     const { ask } = start();
     const record = await ask(

@@ -76,7 +76,7 @@ describe("a server that writes its decisions", () => {
     await app.close();
     await log.close();
     expect(lines.map((line) => JSON.parse(line) as object)).toMatchObject(
-      expected.map((one) => ({ ...one, matched: true })),
+      expected.map((one) => ({ ...one, matched: true, pattern: "/agents/:agent_id" })),
     );
   });
 });

@@ -1,7 +1,6 @@
 import { type ListedRoute } from "../../audit/coverage.ts";
-import { unquote } from "../../policy/render-pattern.ts";
 import { describeUnguarded, listRoutes, type Registration } from "../route-list.ts";
-import { toPattern } from "./pattern.ts";
+import { toWrittenPattern } from "./pattern.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */
 export interface FastifyRoutesInstance {
@@ -94,6 +93,3 @@ function lineOf(instance: object): readonly object[] {
   const above = Object.getPrototypeOf(instance) as object | null;
   return above === null || above === Object.prototype ? [instance] : [instance, ...lineOf(above)];
 }
-
-/** In the syntax of the table, where the parameter `*` of Fastify's wildcard needs a name. */
-export const toWrittenPattern = (url: string): string => unquote(toPattern(url).replace(/\*"\*"$/, "*path"));

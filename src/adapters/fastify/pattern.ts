@@ -1,4 +1,4 @@
-import { literalPattern, quoteName } from "../../policy/render-pattern.ts";
+import { literalPattern, quoteName, unquote } from "../../policy/render-pattern.ts";
 
 /**
  * Converts a Fastify route (find-my-way's syntax) to a pattern in path-to-regexp's syntax that matches at
@@ -17,12 +17,18 @@ export function toPattern(url: string): string {
     .join("");
 }
 
+/** In the spelling of the table: a wildcard is named `path`, unless a parameter has this name. */
+export function toWrittenPattern(url: string): string {
+  const pattern = toPattern(url);
+  return unquote(pattern.includes(':"path"') ? pattern : pattern.replace(/\*"\*"$/, "*path"));
+}
+
 const patterns = new Map<string, string>();
 
 /** Returns the pattern of a route. An application has few, so they are cached. */
 export function patternOf(url: string): string {
   let pattern = patterns.get(url);
-  if (pattern === undefined) patterns.set(url, (pattern = toPattern(url)));
+  if (pattern === undefined) patterns.set(url, (pattern = toWrittenPattern(url)));
   return pattern;
 }
 

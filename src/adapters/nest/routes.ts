@@ -2,7 +2,7 @@
 import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { type ListedRoute } from "../../audit/coverage.ts";
 import { type ResourceServer } from "../../resource-server.ts";
-import { toWrittenPattern } from "../fastify/list-routes.ts";
+import { toWrittenPattern } from "../fastify/pattern.ts";
 import { listRoutes, type Registration, writeOut } from "../route-list.ts";
 
 /** The adapter of the platform that an application runs on. */

@@ -44,7 +44,10 @@ export const explain: Command = {
       "GET /Agents/web --route /agents/:agent_id --scope agents:web:read",
       "A path in another spelling, as a framework with this route reads it.",
     ],
-    ['MCP "tools/call search" --arg agent_id=web --scope agents:web:run', "An operation of an MCP server."],
+    [
+      'MCP "tools/call search" --config scopegate.json --arg agent_id=web --scope agents:web:run',
+      "An operation of an MCP server. The default table has no rules for operations.",
+    ],
   ],
   async run(given) {
     const isToken = given.has("token");
@@ -107,17 +110,23 @@ function describeAnswer(server: ResourceServer, decision: Decision, token: strin
   const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
   const because = isRejected
     ? [
-        decision.claim === undefined ? [] : `the claim ${decision.claim} is missing or has a wrong value`,
+        decision.claim === undefined ? [] : describeClaim(decision.claim),
         describeExpected(decision, issuersOf(server)),
       ].flat(2)
     : [];
   return { status, detail: body.detail, because, found: describeFound(decision.rejection, token) };
 }
 
+const describeClaim = (claim: string): string =>
+  claim === "cnf"
+    ? "the claim cnf binds the token to a key of its client (DPoP or mutual TLS), which is not supported"
+    : `the claim ${claim} is missing or has a wrong value`;
+
 /** The values that a rejection is about: the segment and the names. Other values may be personal. */
 const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: string[]]>> = {
   algorithm: [0, "alg"],
-  key: [0, "kid"],
+  key: [0, "kid", "alg"],
+  signature: [0, "kid", "alg"],
   type: [0, "typ"],
   issuer: [1, "iss"],
   audience: [1, "aud"],
