@@ -178,7 +178,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   keys: 1645,
   mcp: 921,
   openapi: 545,
-  options: 1266,
+  options: 1274,
   otel: 140,
   page: 491,
   policy: 2067,
