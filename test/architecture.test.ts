@@ -172,7 +172,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/trpc": 230,
   "api-keys": 550,
   audit: 840,
-  cli: 1792,
+  cli: 1793,
   "decision-log": 420,
   introspection: 615,
   keys: 1645,
