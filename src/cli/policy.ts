@@ -19,7 +19,7 @@ export interface Policy {
 }
 
 /** The options that decide by scopes. */
-export const BY_SCOPES =
+const BY_SCOPES =
   /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|enforcement)$/;
 
 /** Options with which no token is valid. The keys are never fetched. */

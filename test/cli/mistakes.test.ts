@@ -91,6 +91,11 @@ describe("scopegate lint", () => {
     expect(await lint({ "GET /a": ["a:b"] })).toBe("The configuration has no mistakes.\n");
   });
 
+  it("warns of tokens in a configuration of rules only, as openapi import writes it", async () => {
+    const imported = { default_scope_mappings: {}, scope_mappings: { "GET /a": ["a:b"] } };
+    expect(await lint(imported)).toContain("warning a token without `exp` never expires");
+  });
+
   it("keeps a route key as it is written, and shows where it belongs", async () => {
     const out = await lint({ "GET /a": ["a:b"], service_id: "s" });
     expect(out).toContain("error GET /a: received unknown option `GET /a`.");

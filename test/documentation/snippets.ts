@@ -1,6 +1,6 @@
 /** The code blocks of pages and of comments in `src`, each as a file of its own. */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Block, pages, ROOT } from "./markdown.ts";
 
 /** The files that the programs of the pages serve. */
@@ -57,10 +57,19 @@ export function roleOf({ code }: Snippet): Role {
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
+/** In an application of Next.js, `@/lib/server` is the block of the same page that exports the server. */
+function resolveServer({ code, block }: Snippet): string {
+  const server = snippets.find(
+    (one) => one.block?.page === block?.page && /^export const server = /m.test(one.code),
+  );
+  return code.replace('"@/lib/server"', `"./${basename(server?.file ?? "")}"`);
+}
+
 export function writeSnippets(): void {
   mkdirSync(FOLDER, { recursive: true });
   // A snippet must be a module even if it imports nothing.
-  for (const { file, code } of [...snippets, ...examples]) writeFileSync(file, `${code}\nexport {};\n`);
+  for (const snippet of [...snippets, ...examples])
+    writeFileSync(snippet.file, `${resolveServer(snippet)}\nexport {};\n`);
   for (const [name, text] of Object.entries(SERVED)) {
     mkdirSync(dirname(join(FOLDER, name)), { recursive: true });
     writeFileSync(join(FOLDER, name), text);

@@ -18,11 +18,15 @@ const issuer = createIssuer();
 const token = (...scopes: readonly string[]): Promise<string> =>
   issuer.token({ scopes, exp: Math.floor(Date.now() / 1_000) + 300 });
 
-const recipeOf = (section: string): string =>
-  pageOf("docs/guides/nextjs.md").blocks.find((one) => one.section === section && one.language === "ts")
-    ?.code ?? "";
-const route = recipeOf("Protect a route handler");
-const proxy = recipeOf("Guard all routes and pages");
+const recipeOf = (part: string): string => {
+  const found = pageOf("docs/guides/nextjs.md").blocks.find(({ code }) => code.includes(part));
+  if (!found) throw new Error(`docs/guides/nextjs.md has no block with ${part}`);
+  return found.code;
+};
+const server = recipeOf("export const server =");
+const route = recipeOf("export const GET =");
+const proxy = recipeOf("export async function proxy");
+const config = recipeOf("redirects:");
 
 /** As JavaScript: Next.js would install its compiler for a file of TypeScript. */
 function write(path: string, code: string): void {
@@ -50,7 +54,15 @@ beforeAll(() => {
   for (const name of ["next", "react", "react-dom"])
     symlinkSync(join(MODULES, name), join(project, "node_modules", name));
   writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
+  // The alias `@/` of `create-next-app`.
+  writeFileSync(
+    join(project, "jsconfig.json"),
+    JSON.stringify({ compilerOptions: { paths: { "@/*": ["./*"] } } }),
+  );
+  write("lib/server.js", server);
+  write("next.config.js", config);
   write("app/api/agents/[agent_id]/route.js", route);
+  write("app/api/[name]/route.js", 'export const GET = () => Response.json({ status: "open" });');
   write("app/api/health/route.js", 'export const GET = () => Response.json({ status: "ok" });');
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
@@ -90,5 +102,10 @@ describe.skipIf(!existsSync(join(MODULES, "next"))).each([
     expect((await get("/api/health")).status).toBe(200);
     expect((await get("/elsewhere")).status).toBe(withProxy ? 403 : 404);
     expect((await get("/API/health")).status).toBe(withProxy ? 400 : 404);
+  });
+
+  it("runs no handler for a path that Next.js changes before it calls the proxy", async () => {
+    const { status, headers } = await get("/api/health.rsc");
+    expect({ status, location: headers["location"] }).toEqual({ status: 307, location: "/api/health" });
   });
 });

@@ -7,7 +7,7 @@ import { type ResourceServerOptions } from "../../options/options.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { type TrustedIssuer } from "../../options/trusted-issuer.ts";
 import { type Command } from "../command.ts";
-import { BY_SCOPES, readOptions, withoutKeys } from "../policy.ts";
+import { readOptions, withoutKeys } from "../policy.ts";
 
 export const lint: Command = {
   name: "lint",
@@ -36,7 +36,8 @@ function check(file: string): Checked {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
     warnings.push(...WARNINGS.filter(([isFound]) => isFound(options)).map(([, text]) => text));
-    if (Object.keys(options).some((name) => !BY_SCOPES.test(name)))
+    // The options for tokens may be elsewhere if the file has the scope mappings alone.
+    if (Object.keys(options).some((name) => name !== "scopeMappings"))
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
     // Found even if a key file is absent.
     const table = attempt(() => resolveOptions(withoutKeys(options)));

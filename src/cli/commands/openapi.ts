@@ -26,7 +26,7 @@ export const openapi: Command = {
       "check api.yaml --app ./app.js",
       "Whether every operation has a rule that requires what the document says.",
     ],
-    ["import api.yaml > scopegate.json", "A configuration with one rule for each operation."],
+    ["import api.yaml > imported.json", "A configuration with one rule for each operation."],
   ],
   async run(given) {
     const [action = "", file = ""] = given.words;

@@ -203,7 +203,7 @@ describe("the program", () => {
     }
   });
 
-  it("passes the workflow of docs/ci for a reviewed policy, and fails it for an opened route", () => {
+  it("passes the workflow of docs/ci for a reviewed policy, and fails it for an opened route and a weak setting", () => {
     const service = join(project, "service");
     mkdirSync(service);
     const write = (name: string, content: unknown) =>
@@ -225,7 +225,7 @@ describe("the program", () => {
     const checks = jobs.policy.steps.filter(({ name, run }) => name !== undefined && run !== undefined);
     const codes = () => checks.map(({ run = "" }) => shell(run).status);
 
-    const config = { verify_audience: false, default_scope_mappings: {} };
+    const config = { service_id: "agents-prod", required_claims: ["exp"], default_scope_mappings: {} };
     const rules = { "GET /agents": ["agents:read"], "GET /agents/:agent_id": ["agents:<agent_id>:read"] };
     write("package.json", { type: "module" });
     write(
@@ -251,10 +251,14 @@ describe("the program", () => {
       git -c user.name=test -c user.email=test@example.com commit -qm "Add the policy"
       git update-ref refs/remotes/origin/main HEAD`);
     expect(prepared.stderr).toBe("");
-    expect(checks.length).toBe(4);
-    expect(codes()).toEqual([0, 0, 0, 0]);
+    expect(checks.length).toBe(5);
+    expect(codes()).toEqual([0, 0, 0, 0, 0]);
     write("scopegate.json", { ...config, scope_mappings: { ...rules, "GET /agents": "public" } });
-    expect(codes()).toEqual([0, 1, 1, 1]);
+    expect(codes()).toEqual([0, 0, 1, 1, 1]);
+    write("scopegate.json", { ...config, required_claims: [], scope_mappings: rules });
+    expect(codes()).toEqual([1, 0, 0, 0, 1]);
+    write("scopegate.json", { ...config, implied_scopes: { "a:b": ["agents:read"] }, scope_mappings: rules });
+    expect(codes()).toEqual([0, 0, 0, 0, 1]);
   });
 
   it("compares files and snapshots with exit codes for a pipeline", () => {
