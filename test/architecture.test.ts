@@ -172,7 +172,7 @@ const MAX_LINES: Readonly<Record<string, number>> = {
   "adapters/trpc": 230,
   "api-keys": 550,
   audit: 858,
-  cli: 1807,
+  cli: 1808,
   "decision-log": 425,
   introspection: 615,
   keys: 1645,

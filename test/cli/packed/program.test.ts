@@ -151,7 +151,9 @@ describe("the program", () => {
   it("signs a token that a configuration accepts, and shows it nowhere else", () => {
     const canary = "canary-5e0a";
     const { out, notes, code } = scopegate(["token", "--scope", "agents:read", "--claim", `note=${canary}`]);
-    expect({ code, notes }).toEqual({ code: 0, notes: "" });
+    const created =
+      "scopegate: created scopegate-development-key.pem. It is for development only: do not commit it.\n";
+    expect({ code, notes }).toEqual({ code: 0, notes: created });
     expect(statSync(join(project, "scopegate-development-key.pem")).mode & 0o777).toBe(0o600);
     writeFileSync(join(project, "development.jwks.json"), scopegate(["token", "--jwks"]).out);
     const trusting = { keys: { jwks_file: "development.jwks.json" }, verify_audience: false };
