@@ -1,9 +1,9 @@
 /** The operations of an MCP server against the rules of the table. */
 import { type CompiledTable } from "../policy/compile-rules.ts";
 import { suggest } from "../errors.ts";
-import { findOperationMistake, methodOf } from "../policy/operation.ts";
+import { findOperationMistake, methodOf, templatesOf } from "../policy/operation.ts";
 import { type UnmappedRoutes } from "../policy/policy.ts";
-import { type Rule } from "../policy/rule.ts";
+import { type CompiledRule } from "../policy/rule.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { type ListedRoute } from "./coverage.ts";
 import { unreached, unreadable } from "./findings.ts";
@@ -30,7 +30,7 @@ export function auditOperations(
     const compiled = table.find(operation.pattern);
     if (compiled) {
       reached.add(compiled);
-      findings.push(...findUnknownArguments(operation, compiled.rule));
+      findings.push(...findUnknownArguments(operation, compiled));
     } else findings.push(unmapped(operation, fate));
     routes.push(Object.freeze({ ...operation, ...(compiled && { rule: compiled.rule }), parts: [] }));
   }
@@ -62,10 +62,12 @@ const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
 });
 
 /** A server ignores an unknown argument, so a caller could send any value of it that its scopes allow. */
-function findUnknownArguments(route: ListedRoute, rule: Rule): readonly AuditFinding[] {
+function findUnknownArguments(
+  route: ListedRoute,
+  { rule, requirement }: CompiledRule,
+): readonly AuditFinding[] {
   const known = route.parameters;
-  const named = JSON.stringify(rule.requirement).matchAll(/<([^<>]+)>/g);
-  return [...new Set([...named].map(([, name = ""]) => name))]
+  return [...new Set(templatesOf(requirement))]
     .filter((name) => known && !known.includes(name))
     .map((name) => ({
       kind: "rule_argument_unknown",

@@ -100,16 +100,21 @@ function mapProperties(
 const ISSUER_PATH = 4;
 
 /** Route keys, roles and scopes are the same in JSON, so that only the names of options are converted. */
-export function toJsonPath(path: Path): Path {
+function toJsonPath(path: Path): Path {
   const named = path[0] === "keys" ? path.length : path[0] === "issuers" ? ISSUER_PATH : 1;
   return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
 }
 
-/** Names options as a file does, in the path and in the hint of an issue. */
+/** Names options as a file does, in the path, the message and the hint of an issue. */
 export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
   ...issue,
   path: toJsonPath(issue.path),
-  hint: issue.hint.replaceAll(/`(\w+)`/g, (quoted, name: string) =>
-    NAMES.has(name) ? `\`${toSnakeCase(name)}\`` : quoted,
-  ),
+  // An unknown option is quoted as the file has it.
+  message: issue.code === "option_unknown" ? issue.message : toJsonText(issue.message),
+  hint: toJsonText(issue.hint),
 });
+
+const toJsonText = (text: string): string =>
+  text.replaceAll(/`(\w+)(?=[`:])/g, (quoted, name: string) =>
+    NAMES.has(name) ? `\`${toSnakeCase(name)}` : quoted,
+  );

@@ -151,7 +151,7 @@ export class OperationRules {
 }
 
 /** Returns the parameters that the scopes of a requirement name. */
-const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
+export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
   "scopes" in requirement
     ? requirement.scopes.flatMap(({ parts }) =>
         parts.flatMap((part) => (typeof part === "string" ? [] : [part.parameter])),

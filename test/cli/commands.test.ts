@@ -2,6 +2,7 @@ import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSy
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, decisionLog, parseConfiguration } from "scopegate";
+import { createApiKey } from "scopegate/api-keys";
 import { commands } from "../../src/cli/commands/index.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { setOf } from "../support/remote-keys.ts";
@@ -360,6 +361,15 @@ describe("scopegate explain", () => {
     expect(unavailable.out).toContain("keys_unavailable");
   });
 
+  it("shows no values of a token that is not a JWT", async () => {
+    const given = { prefix: "acme_pat_", name: "ci", ownerId: "u1", scopes: ["agents:read"] };
+    const { key: input } = createApiKey(given);
+    const args = ["explain", "GET", "/agents", "--token", "-", "--app", appOf("keyed.ts")];
+    const { out } = await scopegate(args, { input });
+    expect(out).toContain("refused: token_rejected (key)");
+    expect(out).not.toContain("found ");
+  });
+
   it("hides a token that was written as an argument", async () => {
     const token = await issuer.token({ scopes: ["agents:read"] });
     for (const args of [
@@ -548,6 +558,9 @@ describe("scopegate lint", () => {
     expect(code).toBe(1);
     expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
     expect(out).toContain("methods are case-sensitive");
+    const open = await scopegate(["lint", fileOf({ ...keyed, service_id: undefined })]);
+    expect(open.out).toContain("is missing, but `verify_audience` needs it");
+    expect(open.out).not.toContain("verifyAudience");
   });
 
   it("warns of what is allowed and rarely right", async () => {

@@ -1,5 +1,5 @@
 import { type Rejection } from "../../errors.ts";
-import { type Decision } from "../../policy/decision.ts";
+import { type Decision, type Refused } from "../../policy/decision.ts";
 import { explainDecision } from "../../policy/explain.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
 import { describeExpected } from "../../refusal-log.ts";
@@ -114,7 +114,7 @@ function describeAnswer(server: ResourceServer, decision: Decision, token: strin
         describeExpected(decision, issuersOf(server)),
       ].flat(2)
     : [];
-  return { status, detail: body.detail, because, found: describeFound(decision.rejection, token) };
+  return { status, detail: body.detail, because, found: describeFound(decision, token) };
 }
 
 const describeClaim = (claim: string): string =>
@@ -134,9 +134,9 @@ const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: st
   not_yet_valid: [1, "nbf", "iat"],
 };
 
-/** Returns what a rejected token has in place of the expected value. Nothing of it is verified. */
-function describeFound(rejection: Rejection | undefined, token: string): string | undefined {
-  const [segment, ...names] = (rejection && REJECTED[rejection]) ?? [];
+/** Returns what a rejected JWT has in place of the expected value. Nothing of it is verified. */
+function describeFound({ rejection, claimed }: Refused, token: string): string | undefined {
+  const [segment, ...names] = (claimed && rejection && REJECTED[rejection]) ?? [];
   if (segment === undefined) return undefined;
   const values = segmentOf(token, segment);
   const found = names.map((name) => `${name}: ${describeValue(name, values[name])}`);

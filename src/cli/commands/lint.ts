@@ -2,7 +2,7 @@ import { findCatchAlls } from "../../audit/catch-all.ts";
 import { reportOnly } from "../../audit/findings.ts";
 import { attempt, ConfigurationError, type ConfigurationIssue } from "../../errors.ts";
 import { isSymmetric } from "../../keys/algorithm.ts";
-import { toJsonPath } from "../../options/configuration.ts";
+import { toJsonIssue } from "../../options/configuration.ts";
 import { type ResourceServerOptions } from "../../options/options.ts";
 import { resolveOptions } from "../../options/resolve.ts";
 import { type TrustedIssuer } from "../../options/trusted-issuer.ts";
@@ -47,7 +47,7 @@ function check(file: string): Checked {
     return { issues: [], warnings };
   } catch (error) {
     if (!(error instanceof ConfigurationError)) throw error;
-    const issues = error.issues.map((issue) => ({ ...issue, path: toJsonPath(issue.path) }));
+    const issues = error.issues.map(toJsonIssue);
     // A pipeline may check a configuration whose key file is somewhere else.
     const isAbsent = ({ code }: ConfigurationIssue) => code === "key_file_unreadable";
     const absent = issues.filter(isAbsent).map((issue) => new ConfigurationError([issue]).message);
