@@ -35,6 +35,8 @@ export type ConfigurationIssueCode =
   | "route_duplicate"
   | "route_ambiguous"
   | "route_unreachable"
+  | "rule_outranked"
+  | "rules_cross"
   | "requirement_invalid"
   | "template_unknown";
 

@@ -1,6 +1,6 @@
 /** The functions that `routesOf` of all frameworks share. */
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
-import { covers } from "../audit/overlap.ts";
+import { covers } from "../policy/overlap.ts";
 import { type PatternSegment } from "../policy/pattern.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
 import { isScopeCheck } from "./roles.ts";

@@ -4,7 +4,7 @@ import { isPattern, parsePattern } from "../policy/parse-pattern.ts";
 import { type UnmappedRoutes } from "../policy/policy.ts";
 import { findMethodMistake } from "../policy/route-key.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
-import { covers } from "./overlap.ts";
+import { covers } from "../policy/overlap.ts";
 import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
 import {
   guardMissing,
@@ -42,7 +42,7 @@ export function auditRoutes(
     else coverages.push(createRouteCoverage(table, route, parsed));
   }
   for (const coverage of coverages) {
-    const weakness = findWeakness(table, coverage, coverages);
+    const weakness = findWeakness(coverage, coverages);
     const { route } = coverage;
     if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
       findings.push(unguarded(route, route.unguarded));

@@ -1,9 +1,9 @@
 /** Which rules of a table decide the requests of one route of an application. */
 import { findRouteRule } from "../policy/find-rules.ts";
 import { identityOf, type Pattern, type PatternSegment } from "../policy/pattern.ts";
-import { type CompiledRule, methodsAsked } from "../policy/rule.ts";
+import { appliesTo, type CompiledRule } from "../policy/rule.ts";
 import { type CompiledTable } from "../policy/compile-rules.ts";
-import { meet } from "./overlap.ts";
+import { commonPatterns } from "../policy/overlap.ts";
 
 /** A route of an application, as its framework registered it. */
 export interface ListedRoute {
@@ -54,17 +54,16 @@ export function createRouteCoverage(
   const rule = covering.includes(undefined) ? undefined : covering[0];
   const touching = table.rules.filter(
     (compiled) =>
-      methods.some((method) => rankOf(compiled, method) >= 0) &&
+      methods.some((method) => appliesTo(compiled.rule, method)) &&
       alternatives.some((alternative) => overlapsWith(compiled, alternative)),
   );
   const deciding = touching.filter((one) =>
     alternativesOf(one).some((own) =>
-      alternatives.some((alternative) => {
-        const common = meet(own, alternative);
-        return (
-          common && methods.some((method) => findRouteRule(table.tree, method, common)?.compiled === one)
-        );
-      }),
+      alternatives.some((alternative) =>
+        commonPatterns(own, alternative).some((common) =>
+          methods.some((method) => findRouteRule(table.tree, method, common)?.compiled === one),
+        ),
+      ),
     ),
   );
   return { route, alternatives, methods, rule, touching, deciding };
@@ -86,12 +85,8 @@ export function haveCommonRoute(some: Alternatives, others: Alternatives): boole
   return others.some((alternative) => identities.has(identityOf(alternative)));
 }
 
-/** Returns the priority of a rule for a method; negative if the rule does not apply to it. */
-export const rankOf = ({ rule }: CompiledRule, method: string): number =>
-  methodsAsked(method).indexOf(rule.method);
-
 const overlapsWith = (compiled: CompiledRule, alternative: readonly PatternSegment[]): boolean =>
-  alternativesOf(compiled).some((own) => meet(own, alternative) !== undefined);
+  alternativesOf(compiled).some((own) => commonPatterns(own, alternative).length > 0);
 
 function methodsOf(method: string, rules: readonly CompiledRule[]): readonly string[] {
   if (method === "*") return [...new Set([...rules.map(({ rule }) => rule.method), "*"])];

@@ -133,14 +133,10 @@ export function weaker(coverage: RouteCoverage, weakness: Weakness): AuditFindin
   };
 }
 
-function hintFor({ kind, rule, stronger: [first] }: Weakness, coverage: RouteCoverage): string {
-  if (kind === "changes") return "Require at least as much for changing it as for reading it.";
-  if (kind === "borrowed" || !first)
-    return `The rule is not written for this route. Add to scopeMappings: ${lineFor(coverage)}`;
-  const { requirement, pattern: closer } = first.rule;
-  const key = JSON.stringify(`${rule.rule.method} ${closer}`);
-  return `A rule with an exact method has priority over \`*\`, even if its path is wider. Add to scopeMappings: ${key}: ${JSON.stringify(requirement)}`;
-}
+const hintFor = ({ kind }: Weakness, coverage: RouteCoverage): string =>
+  kind === "changes"
+    ? "Require at least as much for changing it as for reading it."
+    : `The rule is not written for this route. Add to scopeMappings: ${lineFor(coverage)}`;
 
 /** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
 export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {

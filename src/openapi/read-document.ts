@@ -1,6 +1,6 @@
 import { alternativesOf, createRouteCoverage, type ListedRoute } from "../audit/coverage.ts";
 import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
-import { meet } from "../audit/overlap.ts";
+import { covers } from "../policy/overlap.ts";
 import * as reports from "../audit/report.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
 import { compileRules } from "../policy/compile-rules.ts";
@@ -90,15 +90,8 @@ export function checkDocument(document: object, server: ResourceServer, options?
 /** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
 function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
   if (![method, "*"].includes(compiled.rule.method)) return false;
-  const pairs = alternativesOf(compiled).flatMap((one) =>
-    alternativesOf({ pattern }).map((other) => [one, other, meet(one, other)] as const),
-  );
-  // The common paths are all paths of the rule, but not all paths of the operation.
-  return pairs.some(
-    ([own, other, common]) =>
-      common &&
-      identityOfPath(common) === identityOfPath(own) &&
-      identityOfPath(own) !== identityOfPath(other),
+  return alternativesOf(compiled).some((own) =>
+    alternativesOf({ pattern }).some((other) => covers(other, own) && !covers(own, other)),
   );
 }
 

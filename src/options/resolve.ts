@@ -1,5 +1,6 @@
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
+import { checkOrder } from "../policy/rule-order.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type ChallengeRules } from "../response/refusal.ts";
@@ -69,6 +70,8 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     report,
     settings.enforcement,
   );
+  // A rule with a mistake is not in the table, so the order of the others may not be what it will be.
+  if (scopeRules && !issues.some(isAboutTable)) checkOrder(table, scopeRules, report);
   const resource = when(["resource", "issuer", "issuers", "resourceMetadataUrl"], () =>
     resolveResource(options, table.rules, report),
   );
@@ -102,6 +105,9 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     onDecision: options.onDecision,
   };
 }
+
+const isAboutTable = ({ path: [option] }: ConfigurationIssue): boolean =>
+  option === "defaultScopeMappings" || option === "scopeMappings";
 
 const NOT_PLAIN: ConfigurationIssue = {
   code: "option_invalid",

@@ -10,7 +10,7 @@ import {
   scopesOf,
 } from "./requirement.ts";
 import { parseRouteKey } from "./route-key.ts";
-import { type CompiledRule, type Enforcement, type Rule, type RuleSource } from "./rule.ts";
+import { type CompiledRule, type Enforcement, optionOf, type Rule, type RuleSource } from "./rule.ts";
 import { RuleTree } from "./rule-tree.ts";
 
 /** The rules of a table, and the tree that finds them. */
@@ -23,10 +23,12 @@ export interface CompiledTable {
 }
 
 /** Each route or operation of a table, by its identity; a rule with optional groups has several. */
-type Routes = Map<string, CompiledRule>;
+type Routes = ReadonlyMap<string, CompiledRule>;
 
-/** The option that contains the rule. */
-const OPTIONS = { default: "defaultScopeMappings", custom: "scopeMappings", override: "scopeMappings" };
+interface Compiled {
+  readonly rules: readonly CompiledRule[];
+  readonly routes: Routes;
+}
 
 /**
  * Compiles the default and the custom table into one. A custom rule replaces a default rule for each route
@@ -40,17 +42,24 @@ export function compileRules(
 ): CompiledTable {
   const base = compileTable("default", defaults, report, enforcement);
   const added = compileTable("custom", customs, report, enforcement);
-  const replaced = new Set([...added].filter(([route]) => base.has(route)).map(([, rule]) => rule));
-  const custom = [...new Set(added.values())].map((rule) => (replaced.has(rule) ? asOverride(rule) : rule));
-  const kept = [...new Set(base.values())].flatMap((rule) => without(rule, added));
+  const custom = added.rules.map((rule) =>
+    identitiesOf(rule).some((identity) => base.routes.has(identity)) ? asOverride(rule) : rule,
+  );
+  const kept = base.rules.flatMap((rule) => without(rule, added.routes));
   const rules = [...kept, ...custom];
   return { rules, tree: growTree(rules, report), operations: new OperationRules(rules), enforcement };
 }
 
-function compileTable(source: RuleSource, table: ScopeMappings, report: Report, server: Enforcement): Routes {
-  const routes: Routes = new Map();
+function compileTable(
+  source: RuleSource,
+  table: ScopeMappings,
+  report: Report,
+  server: Enforcement,
+): Compiled {
+  const rules: CompiledRule[] = [];
+  const routes = new Map<string, CompiledRule>();
   for (const [key, written] of Object.entries(table)) {
-    const path = [OPTIONS[source], key];
+    const path = [optionOf(source), key];
     const [requirement, place, wanted] = isReportOnly(written)
       ? [written.report, [...path, "report"], "report" as const]
       : [written, path, server];
@@ -64,22 +73,38 @@ function compileTable(source: RuleSource, table: ScopeMappings, report: Report, 
     const own = { key, method, pattern: pattern.source, requirement: fixed, enforcement, source };
     const rule = { ...describe(own), pattern, requirement: compiled };
     const identities = identitiesOf(rule);
-    const twin = identities.map((identity) => routes.get(identity)).find((known) => known !== undefined);
+    const twins = identities.flatMap((identity) => routes.get(identity) ?? []);
+    const twin = twins.find((known) => !isRepetition(rule, known));
     if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
+    rules.push(rule);
     for (const identity of identities) routes.set(identity, rule);
   }
-  return routes;
+  return { rules, routes };
+}
+
+const isGrouped = ({ pattern }: CompiledRule): boolean => pattern.alternatives.length > 1;
+
+/** `/docs` beside `/docs/{*path}` is a habit of authors. It is harmless if both rules require the same. */
+const isRepetition = (one: CompiledRule, other: CompiledRule): boolean =>
+  (isRootOf(one, other) || isRootOf(other, one)) &&
+  one.rule.enforcement === other.rule.enforcement &&
+  JSON.stringify(one.rule.requirement) === JSON.stringify(other.rule.requirement);
+
+/** Returns whether a pattern is the text of another one before its optional wildcard. */
+function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: CompiledRule): boolean {
+  const [, base] = /^(.*)(?:\/\{|\{\/)\*\w+\}$/.exec(subtree.source) ?? [];
+  return base === root.source.replace(/\/$/, "");
 }
 
 function describeTwins(rule: CompiledRule, twin: CompiledRule): Pick<ConfigurationIssue, "message" | "hint"> {
-  const grouped = [rule, twin].find(({ pattern }) => pattern.alternatives.length > 1);
+  const grouped = [rule, twin].find(isGrouped);
   if (!grouped)
     return {
       message: `is the same route as \`${twin.rule.key}\`.`,
       hint: "Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
     };
   return {
-    message: `has a path in common with \`${twin.rule.key}\`: \`${grouped.rule.key}\` also matches without its optional group.`,
+    message: `is for a route that \`${twin.rule.key}\` is for, too: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash does not make another route.`,
     hint: "Keep one of the two, or write the route without braces, such as `/*path` instead of `/{*path}`.",
   };
 }
@@ -93,7 +118,7 @@ function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
     if (!conflict) continue;
     report({
       code: "route_ambiguous",
-      path: [OPTIONS[source], key],
+      path: [optionOf(source), key],
       message: `spells \`${conflict.written}\`, which another rule spells \`${conflict.earlier}\` at the same place.`,
       hint: `Write \`${conflict.earlier}\` here, or change the other rule: many routers read both as one path.`,
     });

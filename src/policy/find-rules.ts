@@ -1,41 +1,40 @@
 /** Three look-ups in the tree: the rule of a path, the rules of all its readings, the rule of a route. */
 import { type Path } from "../request.ts";
-import { type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { endsAsWritten, type Leaf, type RuleTree, type TreeNode } from "./rule-tree.ts";
+import { coversMixed } from "./overlap.ts";
+import { type PatternSegment } from "./pattern.ts";
+import { endsAsWritten, type Leaf, leafFor, leavesFor, type RuleTree, type TreeNode } from "./rule-tree.ts";
 import { loosen, spellingOf, spellingOfMixed } from "./segment.ts";
 
-/** The narrowest rule for a path, and whether the path spells every static text as the table does. */
+/** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
 export interface PathRule {
   readonly leaf: Leaf | undefined;
+  /** Whether the path spells every static text as the table does. */
+  readonly isSpelled: boolean;
+  /** Whether the path also ends as the pattern is written: with a slash, or without one. */
   readonly isExact: boolean;
 }
 
 interface Walk {
   readonly path: Path;
-  method: string;
-  leaf: Leaf | undefined;
-  isExact: boolean;
+  readonly method: string;
+  isSpelled: boolean;
 }
 
-/** Finds a path's narrowest rule: method before `*`; from the left, static, mixed, parameter, wildcard. */
+/**
+ * Finds the rule of the narrowest path that has a rule for the method: from the left, static, mixed,
+ * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
+ */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
-  const walk: Walk = { path, method, leaf: undefined, isExact: true };
-  for (const asked of tree.methodsFor(method)) {
-    walk.method = asked;
-    walk.leaf = findLeaf(tree.root, 1, walk);
-    if (walk.leaf) break;
-  }
-  return walk;
+  const walk: Walk = { path, method, isSpelled: true };
+  const leaf = findLeaf(tree.root, 1, walk);
+  const { isSpelled } = walk;
+  return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
 }
 
 /** `start` is where a segment begins, or after the end of the path. */
 function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
   const { path } = walk;
-  if (start > path.end) {
-    const leaf = node.leaves.get(walk.method);
-    if (leaf && !endsAsWritten(leaf, path)) walk.isExact = false;
-    return leaf;
-  }
+  if (start > path.end) return leafFor(node, walk.method);
   const end = endOfSegment(path, start);
   return (
     (node.statics.size > 0 || node.mixed.length > 0 ? findByText(node, start, end, walk) : undefined) ??
@@ -50,14 +49,14 @@ function findByText(node: TreeNode, start: number, end: number, walk: Walk): Lea
   const edge = node.statics.get(path.isPlain ? segment : loosen(segment));
   const found = edge && findLeaf(edge.node, end + 1, walk);
   if (found) {
-    if (edge.text !== segment) walk.isExact = false;
+    if (edge.text !== segment) walk.isSpelled = false;
     return found;
   }
   for (const { parts, node: next } of node.mixed) {
     const spelling = spellingOfMixed(segment, parts);
     const leaf = spelling && findLeaf(next, end + 1, walk);
     if (!leaf) continue;
-    if (spelling !== "exact") walk.isExact = false;
+    if (spelling !== "exact") walk.isSpelled = false;
     return leaf;
   }
   return undefined;
@@ -93,17 +92,14 @@ export function collectReadings(tree: RuleTree, method: string, path: Path): Rea
   const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };
   for (const isStrict of [false, true]) {
     found.isStrict = isStrict;
-    for (const asked of tree.methodsFor(method)) {
-      found.method = asked;
-      if (collect(tree.root, 1, found, false)) break;
-    }
+    collect(tree.root, 1, found, false);
   }
   return found;
 }
 
 interface Collected {
   readonly path: Path;
-  method: string;
+  readonly method: string;
   /** Whether the trailing slash counts. */
   isStrict: boolean;
   readonly leaves: Set<Leaf>;
@@ -114,9 +110,11 @@ interface Collected {
 function collect(node: TreeNode, start: number, found: Collected, isDecoded: boolean): boolean {
   const { path } = found;
   if (start > path.end) {
-    const leaf = node.leaves.get(found.method);
     // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
-    if (!leaf || (found.isStrict && !leaf.endsInWildcard && !endsAsWritten(leaf, path))) return false;
+    const leaf = leavesFor(node, found.method).find(
+      (one) => !found.isStrict || one.endsInWildcard || endsAsWritten(one, path),
+    );
+    if (!leaf) return false;
     found.leaves.add(leaf);
     found.isMapped ||= !isDecoded;
     return true;
@@ -147,11 +145,7 @@ export function findRouteRule(
   method: string,
   route: readonly PatternSegment[],
 ): Leaf | undefined {
-  for (const asked of tree.methodsFor(method)) {
-    const leaf = findCovering(tree.root, route, 0, asked);
-    if (leaf) return leaf;
-  }
-  return undefined;
+  return findCovering(tree.root, route, 0, method);
 }
 
 function findCovering(
@@ -161,16 +155,14 @@ function findCovering(
   method: string,
 ): Leaf | undefined {
   const segment = route[index];
-  if (!segment) return node.leaves.get(method);
+  if (!segment) return leafFor(node, method);
   const go = (next: TreeNode | undefined, to = index + 1) => next && findCovering(next, route, to, method);
   const lengths = node.wildcard?.lengths.map((length) => route.length - length) ?? [];
   return (
     (segment.kind === "static" ? go(node.statics.get(loosen(segment.text))?.node) : undefined) ??
     node.mixed
-      .filter(({ identity, parts }) =>
-        segment.kind === "static"
-          ? spellingOfMixed(loosen(segment.text), parts) !== undefined
-          : identity === segmentIdentity(segment),
+      .filter(
+        ({ parts }) => (segment.kind === "static" || segment.kind === "mixed") && coversMixed(parts, segment),
       )
       .map((edge) => go(edge.node))
       .find((leaf) => leaf !== undefined) ??

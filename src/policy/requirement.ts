@@ -53,6 +53,10 @@ export type CompiledRequirement =
 export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
   requirement.kind === "filtered" ? [requirement.scope] : "scopes" in requirement ? requirement.scopes : [];
 
+/** Returns whether a requirement depends on parameters of the request. */
+export const hasTemplates = (requirement: CompiledRequirement): boolean =>
+  scopesOf(requirement).some(({ parts }) => parts.some((part) => typeof part !== "string"));
+
 /** Compiles a requirement, or reports every mistake in it. */
 export function compileRequirement(
   requirement: Requirement,

@@ -2,7 +2,8 @@
 import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { type CompiledRule, methodsAsked, type ParameterReader, type RuleMatch } from "./rule.ts";
+import { hasTemplates } from "./requirement.ts";
+import { type CompiledRule, type ParameterReader, type RuleMatch } from "./rule.ts";
 import { loosen, type SegmentPart } from "./segment.ts";
 
 /** A node of the tree, for one position in a path. */
@@ -36,6 +37,7 @@ export interface Leaf {
   withSlash: boolean;
   withoutSlash: boolean;
   readonly endsInWildcard: boolean;
+  readonly segments: readonly PatternSegment[];
   /** Equal for two patterns that are the same route. */
   readonly identity: string;
   /** The match for all requests, if the rule reads nothing from the path. */
@@ -58,6 +60,19 @@ export const matchOf = (leaf: Leaf, path: Path): LeafMatch => ({
 export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
   hasTrailingSlash(path) ? leaf.withSlash : leaf.withoutSlash;
 
+/**
+ * Returns the rules that end at a node and apply to a method; the first one decides: the exact method before
+ * `*`. Frameworks run the GET handler for HEAD, so GET comes before `*` too.
+ */
+export function leavesFor({ leaves }: TreeNode, method: string): readonly Leaf[] {
+  const methods = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
+  return methods.flatMap((one) => leaves.get(one) ?? []);
+}
+
+/** Returns the rule that ends at a node and decides requests of a method. */
+export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined =>
+  leaves.get(method) ?? (method === "HEAD" ? leaves.get("GET") : undefined) ?? leaves.get("*");
+
 /** Returns the match of an exact path. */
 export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
   leaf.shared ?? [matchOf(leaf, path)];
@@ -70,10 +85,11 @@ export interface SpellingConflict {
 
 export class RuleTree {
   readonly root = createNode();
-  readonly #methods = new Map<string, readonly string[]>();
-  readonly #own = new Set<string>();
 
-  /** Adds one alternative of a rule. If two rules end at the same node, the first one stays. */
+  /**
+   * Adds one alternative of a rule. Two rules that end at one node require the same, and decisions name the
+   * rule that is written for this path alone.
+   */
   add(compiled: CompiledRule, { segments, hasSlash }: Alternative): SpellingConflict | undefined {
     const { method } = compiled.rule;
     let node = this.root;
@@ -83,36 +99,30 @@ export class RuleTree {
       node = step.node;
       conflict ??= step.conflict;
     }
-    const leaf: Leaf = node.leaves.get(method) ?? {
-      compiled,
-      parameters: parameterReaders(segments),
-      withSlash: false,
-      withoutSlash: false,
-      endsInWildcard: segments.at(-1)?.kind === "wildcard",
-      identity: identityOf(segments),
-    };
-    if (leaf.compiled === compiled) leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
-    if (!hasTemplates(leaf.compiled)) leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
+    const known = node.leaves.get(method);
+    const leaf =
+      known && isAtLeastAsNarrow(known.compiled, compiled) ? known : createLeaf(compiled, segments, known);
+    leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
+    if (!hasTemplates(leaf.compiled.requirement))
+      leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
-    this.#own.add(method);
-    this.#methods.clear();
     return conflict;
-  }
-
-  /** Returns the methods whose rules decide a request, in order, as far as the table has rules for them. */
-  methodsFor(method: string): readonly string[] {
-    const known = this.#methods.get(method);
-    if (known) return known;
-    const methods = methodsAsked(method).filter((one) => this.#own.has(one));
-    // Node accepts few methods, but a program may pass any string.
-    if (this.#methods.size < 100) this.#methods.set(method, methods);
-    return methods;
   }
 }
 
-const hasTemplates = ({ requirement }: CompiledRule): boolean =>
-  "scopes" in requirement &&
-  requirement.scopes.some(({ parts }) => parts.some((part) => typeof part !== "string"));
+/** `/docs` is narrower than `/docs/{*path}`. */
+const isAtLeastAsNarrow = ({ pattern: one }: CompiledRule, { pattern: other }: CompiledRule): boolean =>
+  one.alternatives.length <= other.alternatives.length;
+
+const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[], known?: Leaf): Leaf => ({
+  compiled,
+  parameters: parameterReaders(segments),
+  withSlash: known?.withSlash ?? false,
+  withoutSlash: known?.withoutSlash ?? false,
+  endsInWildcard: segments.at(-1)?.kind === "wildcard",
+  segments,
+  identity: identityOf(segments),
+});
 
 const createNode = (): TreeNode => ({
   statics: new Map(),

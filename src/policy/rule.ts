@@ -46,6 +46,13 @@ export interface RuleMatch {
 /** Reads the value of one parameter from the path of a request. */
 export type ParameterReader = (path: Path) => string;
 
-/** Returns the methods whose rules decide a request, in order. Frameworks run the GET handler for HEAD. */
-export const methodsAsked = (method: string): readonly string[] =>
-  method === "HEAD" ? ["HEAD", "GET", "*"] : method === "*" ? ["*"] : [method, "*"];
+/** Returns the option that contains the rules of a source. */
+export const optionOf = (source: RuleSource): "defaultScopeMappings" | "scopeMappings" =>
+  source === "default" ? "defaultScopeMappings" : "scopeMappings";
+
+/**
+ * Returns whether requests of a method can be decided by a rule of another method. Frameworks run the GET
+ * handler for HEAD.
+ */
+export const appliesTo = ({ method: own }: Pick<Rule, "method">, method: string): boolean =>
+  own === method || own === "*" || (own === "GET" && method === "HEAD");

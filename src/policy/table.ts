@@ -1,5 +1,5 @@
 /** Which rules a request must satisfy: the rule of its path, and the rule of the route that runs for it. */
-import { type Path, readPath } from "../request.ts";
+import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
@@ -121,14 +121,18 @@ export class Table {
   }
 
   #forPath(method: string, path: Path): Governing {
-    const { leaf: narrowest, isExact } = findPathRule(this.#tree, method, path);
+    const { leaf: narrowest, isExact, isSpelled } = findPathRule(this.#tree, method, path);
     if (!narrowest) return { kind: "unmapped", matches: NONE, isExact: true, path };
     if (isExact) return { kind: "rules", matches: matchesOf(narrowest, path), isExact, path };
     const { leaves, isMapped } = collectReadings(this.#tree, method, path);
+    // Without a slash of its own, no router reads the path as another one: `/docs` below `/docs/{*path}`.
+    if (isSpelled && leaves.size === 1 && !hasTrailingSlash(path))
+      return { kind: "rules", matches: matchesOf(narrowest, path), isExact: true, path };
     if (!isMapped) return ambiguous("The path matches a rule only after it is decoded.");
     if (leaves.size > MAX_RULES) return ambiguous(`More than ${MAX_RULES} rules may apply to the path.`);
     const matches = [...leaves].map((leaf) => matchOf(leaf, path));
-    if (matches.every(({ compiled }) => isOpen(compiled)))
+    // A slash does not make another route, so a public page is served with and without it.
+    if (!isSpelled && matches.every(({ compiled }) => isOpen(compiled)))
       return ambiguous("The rule needs no token, and the path is not spelled as the table spells it.");
     return { kind: "rules", matches, isExact: false, path };
   }

@@ -15,7 +15,8 @@ export function areSatisfied(
   return matches.every((match) => isMet(match.compiled.requirement, match, granted));
 }
 
-function isMet(
+/** Returns whether granted scopes satisfy one requirement. */
+export function isMet(
   requirement: CompiledRequirement,
   { parameter }: Pick<RuleMatch, "parameter">,
   granted: GrantedScopes,

@@ -460,38 +460,6 @@ describe("a route whose rule requires less than another", () => {
     expect(weakOf({ "PUT /a": less, "GET /a": more }, keys)).toEqual(["warning route_weaker PUT /a"]);
     expect(weakOf({ "PUT /a": more, "GET /a": less }, keys)).toEqual([]);
   });
-
-  it.each([
-    [
-      "GET /admin/users",
-      { "GET /{*path}": "public", "* /admin/*path": ["admin:use"] },
-      '"GET /admin/*path": ["admin:use"]',
-    ],
-    // A rule for a part of the route.
-    [
-      "GET /files/*path",
-      { "GET /files/*path": "public", "* /files/private/*path": ["files:admin"] },
-      '"GET /files/private/*path"',
-    ],
-    // A HEAD request runs the handler of GET.
-    ["GET /a/:id", { "HEAD /a/*path": "public", "GET /a/:id": ["a:b"] }, '"HEAD /a/:id": ["a:b"]'],
-  ] as const)(
-    "causes a warning if an exact method has priority over the `*` of a narrower path: %s",
-    (key, table, line) => {
-      const report = audit(table, [key]);
-      expect(onlyFinding(report, "route_weaker").hint).toContain(line);
-      expect(onlyFinding(report, "route_weaker").rule.key).toBe(Object.keys(table)[0]);
-    },
-  );
-
-  it("causes no warning if the narrower path has a rule with that method, too", () => {
-    const table: ScopeMappings = {
-      "GET /{*path}": "public",
-      "* /a/*path": ["a:b"],
-      "GET /a/*path": "public",
-    };
-    expect(weakOf(table, ["GET /a/:id", "POST /a/:id"])).toEqual([]);
-  });
 });
 
 describe("the text of a report", () => {

@@ -220,7 +220,6 @@ describe.each(applications)("$name", (application) => {
         "GET /items/:id": ["items:<id>:read"],
         "POST /items/:id": ["items:<id>:write"],
         // Looser than the rules that the requests are sent to.
-        "HEAD /items/:id": "public",
         "OPTIONS /items/:id": "public",
         "* /open": "public",
       },

@@ -153,6 +153,43 @@ describe("two keys of one route", () => {
     expect(issue?.hint).toContain("Keep one of the two");
   });
 
+  it.each([
+    ["GET /docs", "GET /docs/{*path}", "public"],
+    ["GET /docs", "GET /docs{/*path}", ["docs:read"]],
+    ["GET /docs/", "GET /docs/{*path}", []],
+    ["GET /", "GET /{*path}", "public"],
+    ["GET /orgs/:org", "GET /orgs/:org{/*path}", ["orgs:<org>:read"]],
+  ] as const)("accepts %s and %s if both require the same", (root, subtree, requirement) => {
+    for (const keys of [
+      [root, subtree],
+      [subtree, root],
+    ]) {
+      const table = Object.fromEntries(keys.map((key) => [key, requirement]));
+      expect(tableIssues(table)).toEqual([]);
+      expect(rulesOf(table).map(({ rule }) => rule.key)).toEqual(keys);
+      expect(rulesOf(table, table).map(({ rule }) => rule.source)).toEqual(["override", "override"]);
+    }
+  });
+
+  it.each([
+    ["GET /docs", "public", "GET /docs/{*path}", []],
+    ["GET /docs", ["a:b"], "GET /docs/{*path}", { report: ["a:b"] }],
+    ["GET /agents", "public", "GET /agents/", "public"],
+    ["GET /docs/{*path}", "public", "GET /docs{/*rest}", "public"],
+  ] as const)("reports %s: %j and %s: %j", (one, first, other, second) => {
+    const [issue, ...others] = tableIssues({ [one]: first, [other]: second });
+    expect([issue?.code, others]).toEqual(["route_duplicate", []]);
+  });
+
+  it("explains how a subtree is for the route of another key, although it is written with a slash", () => {
+    expect(tableIssues({ "GET /docs": "public", "GET /docs/{*path}": [] })).toMatchObject([
+      {
+        message:
+          "is for a route that `GET /docs` is for, too: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash does not make another route.",
+      },
+    ]);
+  });
+
   it("accepts different methods", () => {
     expect(
       tableIssues({ "GET /a": [], "POST /a": ["a:b"], "* /a": "public", "HEAD /a": "optional" }),

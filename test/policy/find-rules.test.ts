@@ -58,17 +58,26 @@ describe("findPathRule", () => {
   });
 
   it.each([
-    ["GET", "GET /*path"],
-    ["HEAD", "GET /*path"],
+    ["GET", "GET /a"],
+    ["HEAD", "GET /a"],
     ["POST", "* /a"],
     ["REPORT", "* /a"],
     ["get", "* /a"],
-  ])("prefers the exact method to `*`, and uses GET for HEAD: %s", (method, key) => {
-    expect(pathRuleOf(["* /a", "GET /*path"], method, "/a")).toEqual([key, "exact"]);
+  ])("prefers at one path the exact method to `*`, and uses GET for HEAD: %s", (method, key) => {
+    expect(pathRuleOf(["* /a", "GET /a"], method, "/a")).toEqual([key, "exact"]);
   });
 
-  it("prefers a rule of HEAD to that of GET", () => {
-    expect(pathRuleOf(["GET /a", "HEAD /*path"], "HEAD", "/a")?.[0]).toBe("HEAD /*path");
+  it.each(["GET", "HEAD", "POST"])("prefers for %s the narrower path to the exact method", (method) => {
+    expect(pathRuleOf(["* /a", `${method} /*path`], method, "/a")).toEqual(["* /a", "exact"]);
+  });
+
+  it("skips a narrower path that has no rule for the method", () => {
+    expect(pathRuleOf(["POST /a", "* /*path"], "GET", "/a")).toEqual(["* /*path", "exact"]);
+  });
+
+  it("prefers a rule of HEAD to that of GET at one path", () => {
+    expect(pathRuleOf(["GET /a", "HEAD /a"], "HEAD", "/a")?.[0]).toBe("HEAD /a");
+    expect(pathRuleOf(["GET /a", "HEAD /*path"], "HEAD", "/a")?.[0]).toBe("GET /a");
     expect(pathRuleOf(["HEAD /a"], "GET", "/a")).toBeUndefined();
   });
 
@@ -169,10 +178,14 @@ describe("collectReadings", () => {
     expect(found.isMapped).toBe(isMapped);
   });
 
-  it("continues with the next method if some reading finds no rule with the first", () => {
+  it("collects the rule of each path that has one for the method, whatever its method is", () => {
     const keys = ["HEAD /a", "GET /a", "* /:id"];
-    expect(readingsOf(keys, "HEAD", "/A").keys).toEqual(["HEAD /a", "GET /a", "* /:id"]);
-    expect(readingsOf(["GET /*path", "* /a"], "GET", "/A/").keys).toEqual(["GET /*path"]);
+    expect(readingsOf(keys, "HEAD", "/A").keys).toEqual(["HEAD /a", "* /:id"]);
+    expect(readingsOf(["GET /*path", "* /a"], "GET", "/A/").keys).toEqual(["* /a", "GET /*path"]);
+  });
+
+  it("continues with the next method of a path if the first one is written with another slash", () => {
+    expect(readingsOf(["GET /a/", "* /a"], "GET", "/a").keys).toEqual(["GET /a/", "* /a"]);
   });
 
   it("matches at least one segment to a wildcard", () => {
@@ -219,11 +232,12 @@ describe("findRouteRule", () => {
     expect(routeRuleOf(keys, "GET", route)).toBeUndefined();
   });
 
-  it("prefers the exact method to `*`, and uses GET for HEAD", () => {
-    const keys = ["* /a", "GET /*path"];
-    expect(routeRuleOf(keys, "HEAD", "/a")).toBe("GET /*path");
+  it("prefers the narrower path, and at one path the exact method to `*`, with GET for HEAD", () => {
+    const keys = ["* /a", "GET /a", "GET /*path"];
+    expect(routeRuleOf(keys, "HEAD", "/a")).toBe("GET /a");
     expect(routeRuleOf(keys, "POST", "/a")).toBe("* /a");
-    expect(routeRuleOf(["GET /a", "HEAD /*path"], "HEAD", "/a")).toBe("HEAD /*path");
+    expect(routeRuleOf(["* /a", "GET /*path"], "GET", "/a")).toBe("* /a");
+    expect(routeRuleOf(["GET /a", "HEAD /*path"], "HEAD", "/a")).toBe("GET /a");
     expect(routeRuleOf(keys, "*", "/a")).toBe("* /a");
   });
 

@@ -34,11 +34,14 @@ describe("RuleTree", () => {
     expect(node?.wildcard?.lengths).toEqual([1, 0]);
   });
 
-  it("keeps the first of two rules that end at the same node", () => {
-    const { tree } = grow("GET /a", "GET /A/");
+  it.each([
+    ["GET /a", "GET /a/{*path}"],
+    ["GET /a/{*path}", "GET /a"],
+  ])("keeps of two rules that end at the same node the one without a group: %s, %s", (...keys) => {
+    const { tree } = grow(...keys);
     const leaf = leafAt(tree.root.statics.get("a")?.node, "GET");
     expect(leaf.compiled.rule.key).toBe("GET /a");
-    expect(leaf).toMatchObject({ withSlash: false, withoutSlash: true });
+    expect(leaf).toMatchObject({ withSlash: true, withoutSlash: true });
   });
 
   it("records whether a pattern is written with a slash or a wildcard at its end", () => {
@@ -80,38 +83,5 @@ describe("RuleTree", () => {
       [mixed?.node, "name"],
     ] as const)
       expect(leafAt(node, "GET").parameters.get(name)?.(pathOf("/"))).toBe("");
-  });
-
-  it.each([
-    ["GET", ["GET", "*"]],
-    ["HEAD", ["HEAD", "GET", "*"]],
-    ["POST", ["*"]],
-    ["*", ["*"]],
-  ])("uses for %s the methods %j of a table", (method, methods) => {
-    const { tree } = grow("GET /a", "HEAD /a", "* /a");
-    expect(tree.methodsFor(method)).toEqual(methods);
-    expect(tree.methodsFor(method)).toBe(tree.methodsFor(method));
-  });
-
-  it("uses no method that has no rule in the table", () => {
-    const { tree } = grow("GET /a");
-    expect(tree.methodsFor("HEAD")).toEqual(["GET"]);
-    expect(tree.methodsFor("POST")).toEqual([]);
-  });
-
-  it("limits the number of remembered methods, which a program may invent", () => {
-    const { tree } = grow("GET /a");
-    for (let index = 0; index < 200; index += 1) tree.methodsFor(`M${index}`);
-    expect(tree.methodsFor("M199")).not.toBe(tree.methodsFor("M199"));
-    expect(tree.methodsFor("M199")).toEqual([]);
-  });
-
-  it("uses a method as soon as the table has a rule for it", () => {
-    const { tree } = grow("GET /a");
-    expect(tree.methodsFor("POST")).toEqual([]);
-    const [rule] = rulesOf({ "POST /a": [] });
-    const [alternative] = rule?.pattern.alternatives ?? [];
-    if (rule && alternative) tree.add(rule, alternative);
-    expect(tree.methodsFor("POST")).toEqual(["POST"]);
   });
 });

@@ -91,12 +91,41 @@ describe("forTarget", () => {
     expect(keyOf(table, "GET", "/ADMIN/users")).toBe("GET /admin/users and * /{*path}");
   });
 
-  it.each(["/OPEN", "/open/", "/Maybe", "/MAYBE/"])(
+  it.each(["/OPEN", "/OPEN/", "/Maybe", "/MAYBE/"])(
     "refuses %s, an inexact path whose rules are all public or optional",
     (target) => {
       expect(causeOf(AGENTS, "GET", target)).toBe(OPEN);
     },
   );
+
+  it.each([
+    ["/open/", "GET /open"],
+    ["/maybe/", "GET /maybe"],
+  ])(
+    "serves %s, which differs from a public or optional route by its slash only, if the route is checked",
+    (target, key) => {
+      expect(keyOf(AGENTS, "GET", target)).toBe(key);
+      expect(AGENTS.forTarget("GET", target, false).kind).toBe("ambiguous");
+    },
+  );
+
+  it.each(["/docs", "/docs/", "/docs/a"])("reads %s as an exact path of a public subtree", (target) => {
+    const table = tableOf({ "GET /docs/{*path}": "public" });
+    for (const isRouteChecked of [true, false])
+      expect(table.forTarget("GET", target, isRouteChecked)).toMatchObject({ kind: "rules", isExact: true });
+  });
+
+  it("requires the rule of the subtree and any other rule that the root of the subtree may have", () => {
+    const table = tableOf({ "GET /docs/{*path}": "public", "GET /:page": ["pages:read"] });
+    expect(keyOf(table, "GET", "/docs")).toBe("GET /docs/{*path} and GET /:page");
+    expect(keyOf(table, "GET", "/docs/")).toBe("GET /docs/{*path}");
+  });
+
+  it("decides the root of a subtree by its own rule if both rules require the same", () => {
+    const table = tableOf({ "GET /docs/{*path}": "public", "GET /docs": "public" });
+    for (const target of ["/docs", "/docs/"]) expect(keyOf(table, "GET", target)).toBe("GET /docs");
+    expect(keyOf(table, "GET", "/docs/a")).toBe("GET /docs/{*path}");
+  });
 
   it("does not refuse an inexact path if one of its rules needs a token", () => {
     const table = tableOf({ "GET /open": "public", "GET /:page": [] });

@@ -60,7 +60,7 @@ const kindsIn = (kinds: Kinds, { ignoresSlash }: Reading): Kinds =>
 const pathIn = (path: string, { ignoresSlash }: Reading): string =>
   ignoresSlash ? path.replace(/(?<=.)\/$/, "") : path;
 
-/** The methods whose rules apply to a request, in order of precedence. */
+/** The methods whose rules apply to a request, in order of precedence at one path. */
 const methodsFor = (method: string): readonly string[] =>
   method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
 
@@ -100,14 +100,17 @@ function narrowestFor(
 ): Entry | undefined {
   const text = pathIn(path, reading);
   const length = text === "/" ? 0 : text.split("/").length - 1;
-  for (const asked of methodsFor(method)) {
-    const [narrowest] = entries
-      .filter((entry) => entry.method === asked && isCandidate(entry))
-      .map((entry) => ({ entry, ranks: ranksOf(kindsIn(entry.kinds, reading), length) }))
-      .sort((a, b) => compareRanks(a.ranks, b.ranks));
-    if (narrowest) return narrowest.entry;
-  }
-  return undefined;
+  const methods = methodsFor(method);
+  const [narrowest] = entries
+    .filter((entry) => methods.includes(entry.method) && isCandidate(entry))
+    .map((entry) => ({
+      entry,
+      // A slash at the end decides whether an entry matches, not how narrow it is.
+      ranks: ranksOf(kindsIn(entry.kinds, LOOSEST), length),
+      methodRank: methods.indexOf(entry.method),
+    }))
+    .sort((a, b) => compareRanks(a.ranks, b.ranks) || a.methodRank - b.methodRank);
+  return narrowest?.entry;
 }
 
 const RANKS: Readonly<Record<Kind, number>> = {

@@ -1,7 +1,7 @@
 /** Requests that show every difference between two tables. */
 import { METHODS } from "node:http";
 import { alternativesOf } from "../../audit/coverage.ts";
-import { meet } from "../../audit/overlap.ts";
+import { commonPatterns } from "../../policy/overlap.ts";
 import { identityOf, partsOf, type PatternSegment } from "../../policy/pattern.ts";
 import { renderPattern } from "../../policy/render-pattern.ts";
 import { type CompiledRule } from "../../policy/rule.ts";
@@ -37,8 +37,7 @@ export function* samplesOf(rules: readonly CompiledRule[]): Iterable<Sample> {
   const patterns = [...new Map(routes.flatMap(alternativesOf).map((one) => [identityOf(one), one])).values()];
   for (const [index, one] of patterns.entries())
     for (const other of patterns.slice(index)) {
-      const common = meet(one, other);
-      if (common) yield* samplesAt(undefined, methods, common, widths);
+      for (const common of commonPatterns(one, other)) yield* samplesAt(undefined, methods, common, widths);
     }
   for (const { rule } of operations)
     yield { label: rule.key, method: rule.method, target: rule.pattern.replace(/ \*$/, " ~") };

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { covers, meet } from "../../src/audit/overlap.ts";
+import { commonPatterns, covers } from "../../src/policy/overlap.ts";
 import { type Pattern, identityOf } from "../../src/policy/pattern.ts";
 import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../support/patterns.ts";
 import { PROPERTY, segmentsIn } from "../support/policy.ts";
@@ -8,7 +8,10 @@ import { isMatch, STRICT } from "../support/reference.ts";
 
 type Segments = Pattern["alternatives"][number]["segments"];
 
-const meetOf = (a: string, b: string): Segments | undefined => meet(segmentsIn(a), segmentsIn(b));
+const commonOf = (a: string, b: string): readonly Segments[] => commonPatterns(segmentsIn(a), segmentsIn(b));
+const identitiesOf = (a: string, b: string): readonly string[] => [
+  ...new Set(commonOf(a, b).map(identityOf)),
+];
 const isCovering = (a: string, b: string): boolean => covers(segmentsIn(a), segmentsIn(b));
 
 /** All short paths of these texts, which reach every branch of the small patterns. */
@@ -22,7 +25,12 @@ const PATHS = Array.from({ length: 5 }, (_, length) =>
   .flat()
   .map(textOf);
 
-describe("meet", () => {
+const PARSED = PATHS.filter((path) => path.split("/").length <= 4).map((path) => ({
+  path,
+  segments: segmentsIn(path),
+}));
+
+describe("commonPatterns", () => {
   it.each([
     ["/", "/", "/"],
     ["/agents", "/agents", "/agents"],
@@ -39,7 +47,7 @@ describe("meet", () => {
     ["/:id.JSON", "/4%2ejson", "/4.json"],
   ])("returns for %s and %s the pattern %s", (a, b, common) => {
     const expected = identityOf(segmentsIn(common));
-    for (const found of [meetOf(a, b), meetOf(b, a)]) expect(found && identityOf(found)).toBe(expected);
+    for (const found of [identitiesOf(a, b), identitiesOf(b, a)]) expect(found).toEqual([expected]);
   });
 
   it.each([
@@ -59,19 +67,28 @@ describe("meet", () => {
     ["/a-:id", "/b-:id"],
     ["/:from-:to", "/ham"],
   ])("returns nothing for %s and %s", (a, b) => {
-    expect(meetOf(a, b)).toBeUndefined();
-    expect(meetOf(b, a)).toBeUndefined();
+    expect(commonOf(a, b)).toEqual([]);
+    expect(commonOf(b, a)).toEqual([]);
   });
 
   it.each([
     ["/:id.json", "/report-:day.json"],
     ["/:from-:to", "/a:x"],
-    ["/*a/x/:b", "/:c/*d/y"],
-    ["/*a/x", "/x/*b"],
-    ["/*path/raw", "/files/*rest"],
-  ])("returns a pattern for %s and %s", (a, b) => {
-    expect(meetOf(a, b)).toBeDefined();
-    expect(meetOf(b, a)).toBeDefined();
+  ])("returns a pattern for the mixed segments of %s and %s", (a, b) => {
+    expect(commonOf(a, b)).toHaveLength(1);
+    expect(commonOf(b, a)).toHaveLength(1);
+  });
+
+  it.each([
+    ["/*a/x/:b", "/:c/*d/y", ["/:c/x/y", "/:c/*d/x/y"]],
+    ["/*a/x", "/x/*b", ["/x/x", "/x/*b/x"]],
+    ["/*path/raw", "/files/*rest", ["/files/raw", "/files/*rest/raw"]],
+    ["/*a/x", "/*b/:c", ["/*a/x"]],
+    ["/*a/x/y", "/*b/z/:c", []],
+  ])("returns for the wildcards of %s and %s the patterns %j", (a, b, patterns) => {
+    const expected = new Set(patterns.map((pattern) => identityOf(segmentsIn(pattern))));
+    expect(new Set(identitiesOf(a, b))).toEqual(expected);
+    expect(new Set(identitiesOf(b, a))).toEqual(expected);
   });
 
   const small = kinds(["a", "b", "suffix", "prefix", "pair", "parameter", "wildcard"], 3);
@@ -82,30 +99,38 @@ describe("meet", () => {
       fc.property(small, small, (a, b) => {
         const isBoth = PATHS.some((path) => isMatch(a, path, STRICT) && isMatch(b, path, STRICT));
         seen[isBoth ? "common" : "none"] += 1;
-        expect(meetOf(sourceOf(a), sourceOf(b)) !== undefined).toBe(isBoth);
-        expect(meetOf(sourceOf(b), sourceOf(a)) !== undefined).toBe(isBoth);
+        expect(commonOf(sourceOf(a), sourceOf(b)).length > 0).toBe(isBoth);
+        expect(commonOf(sourceOf(b), sourceOf(a)).length > 0).toBe(isBoth);
       }),
       { ...PROPERTY, numRuns: 500 },
     );
     expect(Math.min(seen.common, seen.none)).toBeGreaterThan(50);
   });
 
-  it("returns a pattern that both patterns cover, unless both have mixed segments", () => {
+  it("returns patterns that match exactly the paths that both patterns match", () => {
     const simple = kinds(["a", "b", "suffix", "parameter", "wildcard"], 3);
     fc.assert(
       fc.property(simple, simple, (a, b) => {
-        const [one, other] = [segmentsIn(sourceOf(a)), segmentsIn(sourceOf(b))];
-        const common = meet(one, other);
-        if (common) expect([covers(one, common), covers(other, common)]).toEqual([true, true]);
+        const found = commonOf(sourceOf(a), sourceOf(b));
+        for (const common of found)
+          expect([covers(segmentsIn(sourceOf(a)), common), covers(segmentsIn(sourceOf(b)), common)]).toEqual([
+            true,
+            true,
+          ]);
+        for (const { path, segments } of PARSED) {
+          const isBoth = isMatch(a, path, STRICT) && isMatch(b, path, STRICT);
+          const isFound = found.some((common) => covers(common, segments));
+          expect(isFound, path).toBe(isBoth);
+        }
       }),
-      { ...PROPERTY, numRuns: 500 },
+      { ...PROPERTY, numRuns: 200 },
     );
   });
 
   it("handles many parameters in one segment without trying every division", () => {
     const many = (text: string) => `/${Array.from({ length: 20 }, (_, index) => `:"p${index}"`).join(text)}`;
-    expect(meetOf(many("a"), many("b"))).toBeDefined();
-    expect(meetOf(`${many("a")}.x`, `${many("b")}.y`)).toBeUndefined();
+    expect(commonOf(many("a"), many("b"))).toHaveLength(1);
+    expect(commonOf(`${many("a")}.x`, `${many("b")}.y`)).toEqual([]);
   });
 });
 
@@ -114,8 +139,12 @@ describe("covers", () => {
     ["/:id", "/me"],
     ["/:id", "/:name.json"],
     ["/:id.json", "/42.json"],
+    ["/:name.:ext", "/:name.json"],
+    ["/:name.json", "/:first-:last.json"],
     ["/*path", "/a/:b"],
     ["/*path", "/a/*rest"],
+    ["/*path", "/*rest/x"],
+    ["/*path/x", "/:a/b/*rest/x"],
     ["/a/*path/c", "/a/b/*rest/c"],
     ["/Agents/:id", "/agents/:name"],
   ])("returns true for %s and %s", (a, b) => {
@@ -128,6 +157,9 @@ describe("covers", () => {
     ["/a/*rest", "/*path"],
     ["/:id", "/*path"],
     ["/:a/*rest", "/*path"],
+    ["/:name.json", "/:name.:ext"],
+    ["/a.json", "/:name.json"],
+    ["/a-:x", "/:y-b"],
     ["/:id", "/a/b"],
     ["/agents", "/teams"],
   ])("returns false for %s and %s", (a, b) => {

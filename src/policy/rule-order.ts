@@ -1,0 +1,152 @@
+/**
+ * Whether the order of the rules is total: where several rules match a request, the one that decides is the
+ * most specific by its path and by its method, or requires at least what the others require. Otherwise no
+ * order is right: each of them fails open for one of the two rules (docs/decisions/0027-order-of-rules.md).
+ */
+import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { type CompiledTable } from "./compile-rules.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
+import { findRouteRule } from "./find-rules.ts";
+import { implies, type ImplicationRules } from "./implication.ts";
+import { commonPatterns, covers } from "./overlap.ts";
+import { type PatternSegment } from "./pattern.ts";
+import { renderPattern } from "./render-pattern.ts";
+import { describeRequirement } from "./explain.ts";
+import { type CompiledRule, optionOf } from "./rule.ts";
+import { type Leaf, type RuleTree } from "./rule-tree.ts";
+import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
+
+type Segments = readonly PatternSegment[];
+
+/** Two rules that match the same requests of one method. The first one decides them. */
+interface Pair {
+  readonly deciding: Leaf;
+  readonly other: Leaf;
+  readonly method: string;
+  /** The patterns of these requests that no third rule decides. */
+  readonly common: readonly Segments[];
+}
+
+/** A table with more mistakes has one cause. The first ones are enough to find it. */
+const MAX_ISSUES = 20;
+
+/** Reports every pair of rules without a right order. */
+export function checkOrder(
+  { tree, enforcement }: CompiledTable,
+  scopeRules: ScopeRules,
+  report: Report,
+): void {
+  const implication = { scopeRules, isReportOnly: enforcement === "report" };
+  let issues = 0;
+  for (const issue of findMistakes(tree, implication)) {
+    report(issue);
+    issues += 1;
+    if (issues === MAX_ISSUES) return;
+  }
+}
+
+function* findMistakes(tree: RuleTree, implication: ImplicationRules): Iterable<ConfigurationIssue> {
+  const positions = new Map([...leavesInOrder(tree.root)].map((leaf, index) => [leaf, index]));
+  const reported = new Set<string>();
+  for (const [leaf, position] of positions) {
+    const weaker = findWeakerHead(tree, leaf, implication);
+    if (weaker) yield weaker;
+    for (const other of overlappingLeaves(tree.root, leaf.segments)) {
+      // Each pair once, from the rule that comes first. At one path, the exact method comes first.
+      if ((positions.get(other) ?? 0) <= position || other.identity === leaf.identity) continue;
+      const issue = findMistake(tree, leaf, other, implication);
+      const key = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
+      if (!issue || reported.has(key)) continue;
+      reported.add(key);
+      yield issue;
+    }
+  }
+}
+
+function findMistake(
+  tree: RuleTree,
+  deciding: Leaf,
+  other: Leaf,
+  implication: ImplicationRules,
+): ConfigurationIssue | undefined {
+  const method = commonMethod(deciding.compiled, other.compiled);
+  if (method === undefined || deciding.compiled === other.compiled) return undefined;
+  const isInside = covers(other.segments, deciding.segments);
+  if (isInside && rankOf(deciding.compiled, method) <= rankOf(other.compiled, method)) return undefined;
+  const common = commonPatterns(deciding.segments, other.segments).filter((path) => {
+    const decider = findRouteRule(tree, method, path)?.compiled;
+    const isThird = decider && decider !== deciding.compiled && decider !== other.compiled;
+    return !isThird && !implies(deciding, other, path, implication);
+  });
+  if (common.length === 0) return undefined;
+  const pair = { deciding, other, method, common };
+  return isInside ? outranked(pair) : crossing(pair);
+}
+
+/** Frameworks run the handler of GET for HEAD, so a rule for HEAD must not require less than that of GET. */
+function findWeakerHead(
+  tree: RuleTree,
+  head: Leaf,
+  implication: ImplicationRules,
+): ConfigurationIssue | undefined {
+  if (head.compiled.rule.method !== "HEAD") return undefined;
+  const get = findRouteRule(tree, "GET", head.segments);
+  if (!get || implies(head, get, head.segments, implication)) return undefined;
+  return {
+    code: "rule_outranked",
+    path: placeOf(head.compiled),
+    message: `requires less than \`${get.compiled.rule.key}\`, and frameworks run the handler of GET for HEAD.`,
+    hint: "Remove the rule: HEAD uses the rule of GET. Or require at least the same.",
+  };
+}
+
+function outranked(pair: Pair): ConfigurationIssue {
+  const { deciding, other, method, common } = pair;
+  return {
+    code: "rule_outranked",
+    path: placeOf(other.compiled),
+    message: `does not decide ${describePaths(method, common)}: ${describeDeciding(deciding)}, because its path is narrower.`,
+    hint: suggestKeys(pair),
+  };
+}
+
+function crossing(pair: Pair): ConfigurationIssue {
+  const { deciding, other, method, common } = pair;
+  return {
+    code: "rules_cross",
+    path: placeOf(other.compiled),
+    message: `also matches ${describePaths(method, common)}: ${describeDeciding(deciding)}, but neither path contains the other.`,
+    hint: suggestKeys(pair),
+  };
+}
+
+const describeDeciding = ({ compiled: { rule } }: Leaf): string =>
+  `\`${rule.key}\` would decide, and it requires ${describeRequirement(rule.requirement)}`;
+
+const describePaths = (method: string, common: readonly Segments[]): string =>
+  common.map((path) => `\`${keyOf(method, path)}\``).join(" and ");
+
+/** What two mixed segments such as `/a-:x` and `/:y-b` have in common cannot be written as one pattern. */
+function suggestKeys({ deciding, other, method, common }: Pair): string {
+  const isWritable = common.every((path) => [deciding, other].every((leaf) => covers(leaf.segments, path)));
+  return isWritable
+    ? `Add ${describePaths(method, common)} with what these requests require.`
+    : "Change one of the two paths, or let both rules require the same.";
+}
+
+const keyOf = (method: string, segments: Segments): string =>
+  `${method} ${renderPattern({ segments, hasSlash: false })}`;
+
+const placeOf = ({ rule }: CompiledRule): ConfigurationIssue["path"] => [optionOf(rule.source), rule.key];
+
+/** Returns the narrowest method whose requests two rules both match; `undefined` if there is none. */
+function commonMethod({ rule: one }: CompiledRule, { rule: other }: CompiledRule): string | undefined {
+  if (one.method === other.method || other.method === "*") return one.method;
+  if (one.method === "*") return other.method;
+  const methods = [one.method, other.method];
+  return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
+}
+
+/** How specific the method of a rule is for a request: lower is more specific. */
+const rankOf = ({ rule }: CompiledRule, method: string): number =>
+  rule.method === method ? 0 : rule.method === "*" ? 2 : 1;
