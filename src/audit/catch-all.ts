@@ -36,12 +36,12 @@ export function findCatchAlls(
       severity: "error",
       rule,
       message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
-      hint: `${fixOf(rule.method, rules)} If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
+      hint: `${fixOf(rules)} If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
     }));
 }
 
-function fixOf(method: string, rules: readonly CompiledRule[]): string {
-  const key = `${method} /api/{*path}`;
+function fixOf(rules: readonly CompiledRule[]): string {
+  const key = "* /api/{*path}";
   return rules.some((compiled) => compiled.rule.key === key && strengthOf(compiled) >= 2)
     ? `\`${key}\` covers forgotten routes below /api only: move every route that needs a token there.`
     : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(key)}: ["resource:action"].`;

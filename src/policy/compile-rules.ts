@@ -75,7 +75,10 @@ function compileTable(
     const identities = identitiesOf(rule);
     const twins = identities.flatMap((identity) => routes.get(identity) ?? []);
     const twin = twins.find((known) => !isRepetition(rule, known));
-    if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
+    if (twin) {
+      report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
+      continue;
+    }
     rules.push(rule);
     for (const identity of identities) routes.set(identity, rule);
   }

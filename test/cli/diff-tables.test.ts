@@ -150,13 +150,22 @@ const rules = fc
   });
 const withoutTemplate = (needed: Requirement): Requirement =>
   JSON.parse(JSON.stringify(needed).replaceAll("<p>", "1")) as Requirement;
-const options = fc.record({
+const anyOptions = fc.record({
   scopeMappings: rules,
   defaultScopeMappings: fc.constant({}),
   unmappedRoutes: fc.constantFrom("deny" as const, "deny" as const, "authenticated" as const),
   authorization: fc.constantFrom(true, true, true, false),
   adminScope: fc.constantFrom("platform:admin", "platform:admin", "root", null),
   impliedScopes: fc.constantFrom({}, {}, { "a:write": ["a:read"] }, { opaque: ["b:read"], root: ["a:read"] }),
+});
+/** Without tables whose rules have no total order. */
+const options = anyOptions.filter((one) => {
+  try {
+    compare(one, one);
+    return true;
+  } catch {
+    return false;
+  }
 });
 const segment = fc.constantFrom("x", "y", "1", "2", "zz");
 const target = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => `/${parts.join("/")}`);

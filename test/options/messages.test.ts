@@ -114,8 +114,10 @@ describe("the message of a configuration error", () => {
   });
 
   it("explains what an optional group has in common with another rule", () => {
-    const message = messageFor({ scopeMappings: { "GET /": [], "GET /{*path}": [] } });
-    expect(message).toContain("has a path in common with `GET /`: `GET /{*path}` also matches without");
+    const message = messageFor({ scopeMappings: { "GET /": [], "GET /{*path}": "public" } });
+    expect(message).toContain(
+      "is for a route that `GET /` is for, too: `GET /{*path}` also stands for its path without",
+    );
     expect(message).toContain("`/*path` instead of `/{*path}`");
     expect(messageFor({ scopeMappings: { "GET /": [], "GET /*path": [] } })).toBe("");
   });
