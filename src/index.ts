@@ -16,7 +16,7 @@ export { type JwksFileSource } from "./keys/jwks-file.ts";
 export { type KeySource } from "./keys/key-source.ts";
 export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./keys/remote-source.ts";
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
-export { type DecisionEvent, type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+export { type DecisionEvent, type ResourceServerOptions } from "./options/options.ts";
 export { type ResourceOptions } from "./options/resource.ts";
 export { type TrustedIssuer } from "./options/trusted-issuer.ts";
 export { type AuditOptions } from "./audit/catch-all.ts";
@@ -52,7 +52,7 @@ export {
   type RevokedEntry,
 } from "./token/revocation.ts";
 export { type ScopeSource } from "./token/scope-sources.ts";
-export { type AccessRequest } from "./request.ts";
+export { type AccessRequest, type ObservedRequest } from "./request.ts";
 export { createResourceServer, type ResourceServer } from "./resource-server.ts";
 export { type AccessEnd, untilExpiry, type UntilExpiryOptions } from "./until-expiry.ts";
 export { type EndReason, type Revalidation } from "./token/revalidate.ts";

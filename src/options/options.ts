@@ -6,7 +6,7 @@ import { type Decision } from "../policy/decision.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type Enforcement } from "../policy/rule.ts";
 import { type Principal } from "../token/principal.ts";
-import { type AccessRequest } from "../request.ts";
+import { type ObservedRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type GrantsFor } from "../token/grants.ts";
 import { type OpaqueTokens } from "../token/opaque-tokens.ts";
@@ -14,9 +14,6 @@ import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { type ResourceOptions } from "./resource.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
-
-/** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "source">;
 
 /** When a decision was made, how long it took, and for which request of the framework. */
 export interface DecisionEvent {

@@ -58,7 +58,7 @@ function parseOperationKey(
 /** A whole name in one of the notations for a variable: `:id`, `{id}` or `<id>`. */
 const PLACEHOLDER = /^(?::\w+|\{.*\}|<.*>)$/;
 
-/** A part of a URI in one of these notations. Braces and angle brackets are not allowed in URIs (RFC 3986). */
+/** A part of a URI in one of these notations. URIs contain no braces or angle brackets (RFC 3986). */
 const URI_PLACEHOLDER = /[{}<>]|\/:\w/;
 
 /**
