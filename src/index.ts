@@ -51,12 +51,14 @@ export {
   type RevocationTarget,
   type RevokedEntry,
 } from "./token/revocation.ts";
+export { type ClaimValue, type RequiredClaims, type RequiredClaimValues } from "./token/required-claims.ts";
 export { type ScopeSource } from "./token/scope-sources.ts";
 export { type AccessRequest, type ObservedRequest } from "./request.ts";
 export { createResourceServer, type ResourceServer } from "./resource-server.ts";
 export { type AccessEnd, untilExpiry, type UntilExpiryOptions } from "./until-expiry.ts";
 export { type EndReason, type Revalidation } from "./token/revalidate.ts";
 export { type Problem } from "./response/problem.ts";
+export { type RefusalBody, type RefusalBodyFunction } from "./response/refusal-body.ts";
 export { type Refusal } from "./response/refusal.ts";
 export { type Resource } from "./response/resource-metadata.ts";
 export { type Satisfaction, type SatisfiedBy } from "./scopes/scope.ts";
