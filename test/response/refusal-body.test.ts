@@ -89,6 +89,8 @@ describe("refusalBody", () => {
   ])("leaves the standard body if it %s", (_, create, mistake) => {
     const { refusal, standard, warnings } = refusalWith(create);
     expect(refusal).toEqual(standard);
+    const silent = createRefuser({ ...RULES, refusalBody: create as RefusalBodyFunction });
+    expect(silent(UNAUTHENTICATED)).toEqual(standard);
     expect(warnings).toEqual([expect.stringContaining(mistake)]);
     expect(warnings.join("")).not.toContain("canary");
   });
