@@ -16,7 +16,7 @@ export { type JwksFileSource } from "./keys/jwks-file.ts";
 export { type KeySource } from "./keys/key-source.ts";
 export { type DiscoverySource, type JwksUriSource, type RemoteOptions } from "./keys/remote-source.ts";
 export { type JsonWebKey, type JsonWebKeySet, type VerificationKeyInput } from "./keys/verification-key.ts";
-export { type DecisionEvent, type ObservedRequest, type ResourceServerOptions } from "./options/options.ts";
+export { type DecisionEvent, type ResourceServerOptions } from "./options/options.ts";
 export { type ResourceOptions } from "./options/resource.ts";
 export { type TrustedIssuer } from "./options/trusted-issuer.ts";
 export { type AuditOptions } from "./audit/catch-all.ts";
@@ -51,12 +51,14 @@ export {
   type RevocationTarget,
   type RevokedEntry,
 } from "./token/revocation.ts";
+export { type ClaimValue, type RequiredClaims, type RequiredClaimValues } from "./token/required-claims.ts";
 export { type ScopeSource } from "./token/scope-sources.ts";
-export { type AccessRequest } from "./request.ts";
+export { type AccessRequest, type ObservedRequest } from "./request.ts";
 export { createResourceServer, type ResourceServer } from "./resource-server.ts";
 export { type AccessEnd, untilExpiry, type UntilExpiryOptions } from "./until-expiry.ts";
 export { type EndReason, type Revalidation } from "./token/revalidate.ts";
 export { type Problem } from "./response/problem.ts";
+export { type RefusalBody, type RefusalBodyFunction } from "./response/refusal-body.ts";
 export { type Refusal } from "./response/refusal.ts";
 export { type Resource } from "./response/resource-metadata.ts";
 export { type Satisfaction, type SatisfiedBy } from "./scopes/scope.ts";

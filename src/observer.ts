@@ -1,11 +1,12 @@
 /** Reports decisions to `onDecision`, to a channel, and to the log for development. */
-import { type DecisionEvent, type ObservedRequest } from "./options/options.ts";
+import { type DecisionEvent } from "./options/options.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
 import { type Decision, refusalIn } from "./policy/decision.ts";
 import { createRefusalLog } from "./refusal-log.ts";
-import { type AccessRequest, withoutCredentials } from "./request.ts";
+import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
 import { DECISION_CHANNEL, publish } from "./runtime/channels.ts";
 import { notify } from "./runtime/notify.ts";
+import { withoutTokens } from "./runtime/printable.ts";
 
 /** What the channel `scopegate:decision` of `node:diagnostics_channel` publishes. */
 export interface DecisionMessage {
@@ -55,8 +56,9 @@ export class Observer {
     return decision;
   }
 
-  #report(decision: Decision, given: AccessRequest): void {
+  #report(made: Decision, given: AccessRequest): void {
     const { onDecision } = this.#rules;
+    const decision = withoutSentTokens(made);
     const [request, event] = [withoutCredentials(given), this.#describe(given)];
     if (onDecision) notify(onDecision, decision, request, event);
     if (DECISION_CHANNEL.hasSubscribers)
@@ -69,4 +71,27 @@ export class Observer {
     // Not enumerable: the request of a framework holds the token, and programs log whole objects.
     return Object.defineProperty(event, "source", { value: request.source });
   }
+}
+
+/**
+ * Returns the decision for hooks: the same object, unless a client sent a token where a scope of the table
+ * has a parameter, or in the name of an operation that a sentence quotes.
+ */
+function withoutSentTokens<Made extends Decision>(decision: Made): Made {
+  const cause = "cause" in decision && typeof decision.cause === "string" ? decision.cause : "";
+  const texts = [cause, ...decision.required];
+  if (texts.every((text) => withoutTokens(text) === text)) return decision;
+  return Object.freeze({
+    ...decision,
+    required: Object.freeze(decision.required.map(withoutTokens)),
+    missing: Object.freeze(decision.missing.map(withoutTokens)),
+    satisfied: Object.freeze(
+      decision.satisfied.map((satisfaction) => ({
+        ...satisfaction,
+        required: withoutTokens(satisfaction.required),
+      })),
+    ),
+    ...(cause !== "" && { cause: withoutTokens(cause) }),
+    ...("reported" in decision && { reported: withoutSentTokens(decision.reported) }),
+  });
 }

@@ -34,6 +34,7 @@ type Asked =
   | "revocation"
   | "opaqueTokens"
   | "opaqueContext"
+  | "opaqueRequirements"
   | "grantsFor"
   | "grantsMaxAgeSeconds"
   | "onDecision";

@@ -1,6 +1,6 @@
 /** One request as strings, and how its path is read. */
 import { attempt } from "./errors.ts";
-import { printable } from "./runtime/printable.ts";
+import { printable, withoutTokens } from "./runtime/printable.ts";
 
 /** The method of operations in keys, rules and decisions: `MCP tools/call search`. No HTTP method has it. */
 export const OPERATION_METHOD = "MCP";
@@ -105,14 +105,34 @@ export function originForm(target: string): string | undefined {
   return `${path.startsWith("/") ? "" : "/"}${path.replaceAll("'", "%27")}${target.slice(whole.length)}`;
 }
 
-/** Returns the request for hooks, without credentials, query and user information. */
-export function withoutCredentials(
-  request: AccessRequest,
-): Omit<AccessRequest, "authorization" | "cookie" | "source"> {
+/** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
+export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "source">;
+
+/**
+ * Returns the request for hooks, channels and logs: without credentials, query and user information, and with
+ * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
+ */
+export function withoutCredentials(request: AccessRequest): ObservedRequest {
   const { authorization, cookie, source, ...observed } = request;
   const target = originForm(request.target) ?? (request.method === OPERATION_METHOD ? request.target : "");
-  return { ...observed, target: printable(pathOf(target).replace(/#.*/s, "")) };
+  const { params, operations } = observed;
+  return {
+    ...observed,
+    target: withoutTokens(printable(pathOf(target).replace(/#.*/s, ""))),
+    ...(params && { params: withoutTokensIn(params) }),
+    ...(operations && { operations: operations.map(withoutTokens) }),
+  };
 }
+
+type Params = NonNullable<AccessRequest["params"]>;
+
+const withoutTokensIn = (params: Params): Params =>
+  Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      typeof value === "string" ? withoutTokens(value) : value?.map(withoutTokens),
+    ]),
+  );
 
 /** Returns an own property of a request, because a polluted prototype must not add a credential. */
 export const ownProperty = <Name extends keyof AccessRequest>(

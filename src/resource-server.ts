@@ -17,7 +17,7 @@ import { type RouteTable } from "./policy/rule.ts";
 import { type AccessRequest } from "./request.ts";
 import { createRefuser, type Refusal } from "./response/refusal.ts";
 import { type Resource } from "./response/resource-metadata.ts";
-import { createWarning } from "./runtime/warn-once.ts";
+import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
 import { type Principal, principalWeight } from "./token/principal.ts";
@@ -61,7 +61,7 @@ export interface ResourceServer {
    */
   audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
-   * Returns the response for a refusal: status, headers and the JSON body. It is shared: do not change it.
+   * Returns the response for a refusal: status, headers and the body. It is shared: do not change it.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
    */
   refuse(refused: Refused): Refusal;
@@ -178,7 +178,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
     audit: (routes, accepted) => auditRoutes(resolved, routes, policy.unmapped, accepted),
-    refuse: createRefuser(resolved.challenge),
+    refuse: createRefuser(resolved.challenge, createFirstWarning()),
     async ready() {
       await Promise.all([verifiers.ready(), revocation?.ready()]);
     },

@@ -285,8 +285,8 @@ describe("check", () => {
     ["scopes", { scopes: 5 }, {}],
     ["scopes", { scopes: undefined }, {}],
     ["realm_access.roles", { realm_access: {} }, { scopesClaim: ["realm_access", "roles"] }],
-    ["sub", { sub: 5 }, {}],
-    ["uid", { uid: 5 }, { userIdClaim: "uid" }],
+    ["sub", { sub: 5.5 }, {}],
+    ["uid", { uid: 5.5 }, { userIdClaim: "uid" }],
     ["session_id", { session_id: null }, {}],
     ["iss", { iss: 5 }, {}],
     ["jti", { jti: [] }, {}],
@@ -996,7 +996,7 @@ describe("refuse", () => {
       expect(decision).toMatchObject({ reason: "token_rejected", rejection });
       expect(refusal).toMatchObject({ status: 401, body: { status: 401, code: "token_rejected" } });
       expect(refusal.headers["WWW-Authenticate"]).toBe(
-        `${challengeOf("invalid_token", refusal.body.detail)}, ${metadata}`,
+        `${challengeOf("invalid_token", refusal.problem.detail)}, ${metadata}`,
       );
       expect(Object.keys(refusal.body).sort()).toEqual(["code", "detail", "status", "title", "type"]);
       expect(JSON.stringify(refusal)).not.toContain("canary");
@@ -1016,7 +1016,7 @@ describe("refuse", () => {
     const { refusal } = await refusalOf(route, request);
     expect(refusal).toMatchObject({ status: 400, body: { status: 400, code } });
     expect(refusal.headers["WWW-Authenticate"]).toBe(
-      `${challengeOf("invalid_request", refusal.body.detail)}, ${metadata}`,
+      `${challengeOf("invalid_request", refusal.problem.detail)}, ${metadata}`,
     );
     expect(JSON.stringify(refusal)).not.toContain("canary");
   });
@@ -1033,7 +1033,7 @@ describe("refuse", () => {
       },
     });
     expect(refusal.headers["WWW-Authenticate"]).toBe(
-      `${challengeOf("insufficient_scope", refusal.body.detail)}, scope="items:write audit:write", ${metadata}`,
+      `${challengeOf("insufficient_scope", refusal.problem.detail)}, scope="items:write audit:write", ${metadata}`,
     );
     expect(JSON.stringify(refusal)).not.toContain("canary");
   });

@@ -127,6 +127,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
   return {
     tokenKind: "api_key",
     scopesClaim: "scopes",
+    claimNames: ["sub", "jti", "iat", "exp", "scopes", "name"],
     matches: (token) => token.startsWith(prefix),
     verify(key, { now }) {
       const id = idOf(key, prefix);

@@ -1,4 +1,5 @@
 /** Stores of API keys in memory and in Redis. */
+import { attempt } from "../errors.ts";
 import { commandsOf, type RedisClient } from "../redis/client.ts";
 import { type Pending } from "../runtime/pending.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
@@ -103,10 +104,9 @@ export function redisApiKeys(
   const send = commandsOf(client);
   // Uses are in a hash of their own, so that saving one cannot overwrite a revocation.
   const [all, uses] = [`${prefix}records`, `${prefix}uses`];
-  const parse = (json: unknown) => JSON.parse(String(json)) as ApiKeyRecord;
   const find = async (id: string): Promise<ApiKeyRecord | undefined> => {
     const json = await send("HGET", all, id);
-    return json === null ? undefined : parse(json);
+    return json === null ? undefined : parseRecord(json);
   };
   return {
     find,
@@ -114,7 +114,7 @@ export function redisApiKeys(
       if (Number(await send("HSETNX", all, record.id, JSON.stringify(record))) !== 1) throw duplicate(record);
     },
     async list() {
-      const records = ((await send("HVALS", all)) as readonly unknown[]).map(parse);
+      const records = ((await send("HVALS", all)) as readonly unknown[]).map(parseRecord);
       if (records.length === 0) return [];
       const times = (await send("HMGET", uses, ...records.map(({ id }) => id))) as readonly unknown[];
       return records.map((record, index) => {
@@ -131,4 +131,11 @@ export function redisApiKeys(
       await send("HSET", uses, id, String(at));
     },
   };
+}
+
+/** @throws TypeError that quotes nothing: the message of a syntax error would show a part of the hash */
+function parseRecord(json: unknown): ApiKeyRecord {
+  const record = attempt(() => JSON.parse(String(json)) as ApiKeyRecord | null);
+  if (typeof record === "object" && record !== null) return record;
+  throw new TypeError("Redis has a record of an API key that is not a JSON object.");
 }

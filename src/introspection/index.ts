@@ -52,6 +52,7 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   return {
     tokenKind: "introspected",
     scopesClaim: settings.scopesClaim ?? "scope",
+    issuer,
     // Requires `true`, because a promise would match every token.
     matches: (token) => (matches(token) as unknown) === true,
     verify(token, context) {

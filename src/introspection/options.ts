@@ -33,7 +33,10 @@ export interface IntrospectionOptions {
   readonly prefix?: string | readonly string[];
   /** Instead of `prefix`: returns `true` for the tokens to look up at the endpoint. */
   readonly matches?: (token: string) => boolean;
-  /** The expected `iss` of the answer, exact; required with `keys`. Default: any. */
+  /**
+   * The expected `iss` of the answer, exact; required with `keys`. Default: if the answer has an `iss`, an
+   * issuer of the server, or any if the server names none.
+   */
   readonly issuer?: string;
   /** The expected `aud` of the answer, or an array of accepted ones. Default: the audience of the server. */
   readonly audience?: string | readonly string[];
@@ -111,7 +114,12 @@ export function resolveOptions(options: IntrospectionOptions) {
   if (prefix !== undefined && matches)
     report({ code, path: ["matches"], message: "cannot be combined with `prefix`.", hint: "Remove one." });
   if (source && issuer === undefined)
-    report({ code, path: ["issuer"], message: "is missing, but `keys` requires it.", hint: ISSUER });
+    report({
+      code: "option_missing",
+      path: ["issuer"],
+      message: "is missing, but `keys` requires it.",
+      hint: ISSUER,
+    });
   const authenticate = createAuthentication(client, url);
   if (!authenticate) report(KEY_UNUSABLE);
   const algorithms = resolveAlgorithms(options, [], report);

@@ -40,13 +40,17 @@ function importOnce(key: KeyObject): VerificationKey["material"] {
 }
 
 /**
- * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain or in base64.
- * Anyone who knows the public key could sign tokens with such a secret (RFC 8725 section 2.1).
+ * Returns whether the bytes of a secret are an asymmetric key: PEM, DER, JWK or SSH, plain, in base64 or in
+ * hexadecimal (`30:82:...`, `0x3082...`). Anyone who knows the public key could sign tokens with such a
+ * secret (RFC 8725 section 2.1).
  */
-const isPublicKey = (secret: Buffer): boolean =>
-  [secret, Buffer.from(secret.toString("latin1"), "base64")].some(
+function isPublicKey(secret: Buffer): boolean {
+  const text = secret.toString("latin1");
+  const digits = text.replace(/^\s*0x|[\s:]/gi, "");
+  return [secret, Buffer.from(text, "base64"), Buffer.from(digits, "hex")].some(
     (bytes) => /-----BEGIN |"kty"\s*:|^\s*(?:ssh-|ecdsa-)/.test(bytes.toString("latin1")) || isDer(bytes),
   );
+}
 
 const isDer = (bytes: Buffer): boolean =>
   attempt(() => new X509Certificate(bytes)) !== undefined ||

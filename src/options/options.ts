@@ -6,17 +6,15 @@ import { type Decision } from "../policy/decision.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type Enforcement } from "../policy/rule.ts";
 import { type Principal } from "../token/principal.ts";
-import { type AccessRequest } from "../request.ts";
+import { type ObservedRequest } from "../request.ts";
 import { type TokenSource } from "../token/credential.ts";
 import { type GrantsFor } from "../token/grants.ts";
 import { type OpaqueTokens } from "../token/opaque-tokens.ts";
 import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
+import { type RefusalBodyFunction } from "../response/refusal-body.ts";
 import { type ResourceOptions } from "./resource.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
-
-/** The request a hook receives: without credentials, and without the query, where clients may send tokens. */
-export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "source">;
 
 /** When a decision was made, how long it took, and for which request of the framework. */
 export interface DecisionEvent {
@@ -65,8 +63,12 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly scopeMappings?: ScopeMappings;
   /** The default table; `{}` for none. Default: the exported `defaultScopeMappings`. */
   readonly defaultScopeMappings?: ScopeMappings;
-  /** Routes without a rule: `"deny"` refuses, `"authenticated"` requires a valid token. Default: `"deny"`. */
-  readonly unmappedRoutes?: "deny" | "authenticated";
+  /**
+   * Routes without a rule: `"deny"` refuses with 403, `"not_found"` with 404, with or without a token, and
+   * `"authenticated"` requires a valid token. MCP operations without a rule are always refused with 403,
+   * because a 404 would end the session of the client. Default: `"deny"`.
+   */
+  readonly unmappedRoutes?: "deny" | "not_found" | "authenticated";
   /**
    * `"report"`: requests with a valid token pass if they lack only scopes or a rule, and their decisions are
    * `reported`. A missing or bad token is refused all the same. For introducing scopes in a running service.
@@ -123,6 +125,13 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly onDecision?: (decision: Decision, request: ObservedRequest, event: DecisionEvent) => void;
   /** Called when keys load, change or fail; delays no request. Default: failures become process warnings. */
   readonly onKeyEvent?: (event: KeyEvent) => void;
+  /**
+   * Creates the body of each refusal. The status, the challenge and all other headers stay. If the function
+   * throws, or returns anything but `{ contentType, body }`, the standard body is sent, and there is one
+   * process warning for the server. It also receives what only your log should show, such as
+   * `decision.cause`. Default: the problem as `application/problem+json`.
+   */
+  readonly refusalBody?: RefusalBodyFunction;
   /** The `realm` of challenges (RFC 9110 section 11.5). Default: none. */
   readonly realm?: string;
   /**

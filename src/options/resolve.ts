@@ -3,18 +3,19 @@ import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
-import { type ChallengeRules } from "../response/refusal.ts";
+import { type RefusalRules } from "../response/refusal.ts";
 import { type Resource } from "../response/resource-metadata.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { resolveScopeRules } from "../scopes/scope-rules.ts";
 import { type CredentialRules } from "../token/credential.ts";
 import { type GrantsFor } from "../token/grants.ts";
-import { type OpaqueContext, type OpaqueTokens } from "../token/opaque-tokens.ts";
+import { type OpaqueContext, type OpaqueRequirements, type OpaqueTokens } from "../token/opaque-tokens.ts";
 import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
 import { audienceOf } from "./resolve-token.ts";
 import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
+import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
 import { resolveResource } from "./resolve-resource.ts";
 import { checkShape } from "./schema.ts";
 import { OPTION_NAMES } from "./shape.ts";
@@ -27,13 +28,14 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly now: () => number;
   readonly scopeRules: ScopeRules;
   readonly authorization: boolean;
-  readonly unmappedRoutes: "deny" | "authenticated";
-  readonly challenge: ChallengeRules;
+  readonly unmappedRoutes: NonNullable<ResourceServerOptions["unmappedRoutes"]>;
+  readonly challenge: RefusalRules;
   readonly resource: Resource | undefined;
   readonly isRevoked: ResourceServerOptions["isRevoked"];
   readonly revocation: RevocationStore | undefined;
   readonly opaqueTokens: readonly OpaqueTokens[];
   readonly opaqueContext: OpaqueContext;
+  readonly opaqueRequirements: OpaqueRequirements;
   readonly grantsFor: GrantsFor | undefined;
   readonly grantsMaxAgeSeconds: number;
   readonly onDecision: ResourceServerOptions["onDecision"];
@@ -75,7 +77,14 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   const resource = when(["resource", "issuer", "issuers", "resourceMetadataUrl"], () =>
     resolveResource(options, table.rules, report),
   );
-  if (issues.length > 0 || !scopeRules) throw new ConfigurationError(issues);
+  const opaqueRequirements = when(
+    ["opaqueTokens", "issuer", "issuers", "requiredClaims", "maxTokenAgeSeconds"],
+    () =>
+      issues.some(({ path }) => path[0] === "issuers")
+        ? undefined
+        : resolveOpaqueRequirements(options, report),
+  );
+  if (issues.length > 0 || !scopeRules || !opaqueRequirements) throw new ConfigurationError(issues);
 
   const now = options.now ?? Date.now;
   const { clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
@@ -94,12 +103,15 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
     challenge: {
       realm: options.realm,
       resourceMetadataUrl: resource?.metadataUrl ?? options.resourceMetadataUrl,
+      unmappedStatus: settings.unmappedRoutes === "not_found" ? 404 : 403,
+      refusalBody: options.refusalBody,
     },
     resource,
     isRevoked: options.isRevoked,
     revocation: options.revocation,
     opaqueTokens: [...(options.opaqueTokens ?? [])],
     opaqueContext: { now, audience: audienceOf(options), clockToleranceSeconds, userIdClaim, sessionIdClaim },
+    opaqueRequirements,
     grantsFor: options.grantsFor,
     grantsMaxAgeSeconds: settings.grantsMaxAgeSeconds,
     onDecision: options.onDecision,

@@ -60,6 +60,17 @@ const scopeSource = {
 };
 const SCOPE_SOURCES = "Write an array of at least one { claim, required, map }.";
 
+const REQUIRED_CLAIMS =
+  'Write an array of claim names, or an object from claim names to values: { token_use: "access" }. A value is a string, a number or a boolean, or an array of at least one.';
+const claimValue = z.union([values.text(REQUIRED_CLAIMS), z.number(), z.boolean()]);
+const claimValues = values.table(
+  z.union([claimValue, values.nonEmptyArray(claimValue, REQUIRED_CLAIMS)]),
+  REQUIRED_CLAIMS,
+);
+const requiredClaims = z.union([z.array(z.union([values.text(REQUIRED_CLAIMS), claimValues])), claimValues], {
+  error: REQUIRED_CLAIMS,
+});
+
 /** The options of a server that each issuer can override. */
 const tokens = {
   audience: z.union([values.text(AUDIENCE), values.nonEmptyArray(values.text(AUDIENCE), AUDIENCE)], {
@@ -70,7 +81,7 @@ const tokens = {
   scopeSources: values.nonEmptyArray(z.strictObject(scopeSource, { error: SCOPE_SOURCES }), SCOPE_SOURCES),
   userIdClaim: values.claim,
   sessionIdClaim: values.claim,
-  requiredClaims: values.texts("Write an array of claim names."),
+  requiredClaims,
   tokenTypes: values.nonEmptyArray(
     z.nullable(values.text('Write `typ` values such as "JWT", or null for none.')),
     "Write an array of at least one `typ`.",
@@ -117,7 +128,9 @@ const jsonOptions = {
   authorization: values.flag,
   scopeMappings,
   defaultScopeMappings: scopeMappings,
-  unmappedRoutes: z.enum(["deny", "authenticated"], { error: 'Write "deny" or "authenticated".' }),
+  unmappedRoutes: z.enum(["deny", "not_found", "authenticated"], {
+    error: 'Write "deny", "not_found" or "authenticated".',
+  }),
   enforcement: z.enum(["enforce", "report"], { error: 'Write "enforce" or "report".' }),
   adminScope: z.nullable(values.text("Write a scope, or null for none.")),
   impliedScopes: values.table(
@@ -152,6 +165,7 @@ const shape = {
   grantsFor: values.callback(
     "Write a function that takes { userId, issuer } and returns a promise of an array of scopes.",
   ),
+  refusalBody: values.callback("Write a function that returns { contentType, body }."),
   isRevoked: values.callback(
     "Write a function that takes the principal and returns a boolean or a promise of one.",
   ),

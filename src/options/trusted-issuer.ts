@@ -1,6 +1,7 @@
 import { type Algorithm } from "../keys/algorithm.ts";
 import { type KeySource } from "../keys/key-source.ts";
 import { type ClaimPath } from "../token/claim-path.ts";
+import { type RequiredClaims } from "../token/required-claims.ts";
 import { type ScopeSource } from "../token/scope-sources.ts";
 
 /**
@@ -31,12 +32,20 @@ export interface TrustedIssuer {
    * scopes of all of them. Cannot be combined with `scopesClaim`. Default: the claim of `scopesClaim`.
    */
   readonly scopeSources?: readonly ScopeSource[];
-  /** The claim for `principal.userId`. Default: `"sub"`. */
+  /**
+   * The claim for `principal.userId`: a string, or an integer from -(2^53 - 1) to 2^53 - 1, which becomes its
+   * decimal string. A token with any other value is rejected. Default: `"sub"`.
+   */
   readonly userIdClaim?: ClaimPath;
-  /** The claim for `principal.sessionId`. Default: `"session_id"`. */
+  /** The claim for `principal.sessionId`, with the same values as `userIdClaim`. Default: `"session_id"`. */
   readonly sessionIdClaim?: ClaimPath;
-  /** The claims that a token must contain in addition to the scopes, such as `["exp"]`. Default: `[]`. */
-  readonly requiredClaims?: readonly string[];
+  /**
+   * The claims that a token must contain in addition to the scopes: names (`["exp"]`), an object from a name
+   * to the value, or to an array of accepted values (`{ token_use: "access" }`), or an array of both. Values
+   * are compared exactly, so that a claim with an array never has one. Holds for JWTs, introspected tokens
+   * and API keys. Default: `[]`.
+   */
+  readonly requiredClaims?: RequiredClaims;
   /**
    * The accepted `typ` header values, case-insensitive; `null` accepts a missing `typ`.
    * Default: `["JWT", "at+jwt", "application/at+jwt", null]`.
@@ -44,7 +53,10 @@ export interface TrustedIssuer {
   readonly tokenTypes?: readonly (string | null)[];
   /** The tolerated clock difference for `exp`, `nbf` and `iat`, in seconds. Default: `0`. */
   readonly clockToleranceSeconds?: number;
-  /** The maximum age of a token since its `iat`, in seconds. Default: no limit. */
+  /**
+   * The maximum age of a token since its `iat`, in seconds. Holds for introspected tokens too, and cannot be
+   * combined with API keys. Default: no limit.
+   */
   readonly maxTokenAgeSeconds?: number;
 }
 

@@ -9,9 +9,10 @@ const ENDS: Readonly<Record<string, number>> = {
   credential_missing: 2,
 };
 
-export function stepsOf({ decision }: Explanation) {
+/** `unmappedStatus` is the status of a refusal because no rule matches. */
+export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 403) {
   const { rules, satisfied, missing, principal } = decision;
-  const problem = decision.allowed ? undefined : createProblem(decision);
+  const problem = decision.allowed ? undefined : createProblem(decision, unmappedStatus);
   const end = problem ? (ENDS[problem.code] ?? 3) : 4;
   const reported = decision.allowed ? decision.reported : undefined;
   const allowed = reported ? `allowed, reported: ${reported.reason}` : "allowed";

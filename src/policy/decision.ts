@@ -51,6 +51,8 @@ export interface Refused extends DecisionFacts {
   readonly allowed: false;
   /** Why; it decides the status of the response. */
   readonly reason: RefusalReason;
+  /** `true` if an operation of MCP, not a path, has no rule. */
+  readonly isOperation?: true;
   /** What was wrong with the token, when the reason is `token_rejected`. */
   readonly rejection?: Rejection;
   /** The missing or wrong claim, when the rejection is `claims`. For logs; never part of the response. */

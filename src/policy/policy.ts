@@ -13,7 +13,7 @@ import { type Governing, Table } from "./table.ts";
 export interface PolicyRules extends CompiledTable {
   readonly scopeRules: ScopeRules;
   readonly authorization: boolean;
-  readonly unmappedRoutes: "deny" | "authenticated";
+  readonly unmappedRoutes: "deny" | "not_found" | "authenticated";
 }
 
 /** Whether a request without a rule is refused, or passes with a valid token, reported or not. */
@@ -30,7 +30,7 @@ export class Policy {
   constructor(rules: PolicyRules) {
     this.rules = rules;
     this.table = new Table(rules);
-    const isDenied = rules.authorization && rules.unmappedRoutes === "deny";
+    const isDenied = rules.authorization && rules.unmappedRoutes !== "authenticated";
     this.unmapped = !isDenied ? "open" : rules.enforcement === "report" ? "reported" : "refused";
   }
 
@@ -49,7 +49,8 @@ export class Policy {
   refuseByTable(governing: Governing): Refused | undefined {
     if (governing.kind === "ambiguous")
       return refuse("request_ambiguous", undefined, { cause: governing.cause });
-    return governing.kind === "unmapped" && this.needsRule ? refuse("route_unmapped") : undefined;
+    if (governing.kind !== "unmapped" || !this.needsRule) return undefined;
+    return refuse("route_unmapped", undefined, governing.isOperation ? { isOperation: true } : {});
   }
 
   /** Returns whether a path without a rule is refused. */

@@ -48,11 +48,32 @@ function parseOperationKey(
   report: Report,
 ): RouteKey | undefined {
   const source = key.slice(OPERATION_METHOD.length + 1);
-  const mistake = findOperationMistake(source) ?? findSpelling(source);
+  const mistake = findOperationMistake(source) ?? findPlaceholder(source) ?? findSpelling(source);
   const parameters = hasArguments(source) ? "any" : new Set<string>();
   if (!mistake) return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
   report({ code: "route_key_invalid", path, ...mistake });
   return undefined;
+}
+
+/** A whole name in one of the notations for a variable: `:id`, `{id}` or `<id>`. */
+const PLACEHOLDER = /^(?::\w+|\{.*\}|<.*>)$/;
+
+/** A part of a URI in one of these notations. URIs contain no braces or angle brackets (RFC 3986). */
+const URI_PLACEHOLDER = /[{}<>]|\/:\w/;
+
+/**
+ * Finds a variable, which operations do not have. The key would match only its own text, so that the rule of
+ * every name would decide what the key seems to guard. The name of a completion is the template itself.
+ */
+function findPlaceholder(source: string): ReturnType<typeof findOperationMistake> {
+  const method = methodOf(source);
+  const name = source.slice(method.length + 1);
+  const pattern = method.startsWith("resources/") ? URI_PLACEHOLDER : PLACEHOLDER;
+  if (method === "completion/complete" || !pattern.test(name)) return undefined;
+  return {
+    message: `${JSON.stringify(name)} contains a variable, but the names of operations are compared exactly.`,
+    hint: `Write \`${OPERATION_METHOD} ${method} *\` for every name, and check \`principal.has(...)\` in the handler, or write one key for each name.`,
+  };
 }
 
 /** A URI in another spelling would be a second key for the same resource. */

@@ -18,6 +18,8 @@ export type Governing =
       /** Whether every router reads the path as a path of the same rule. */
       readonly isExact: boolean;
       readonly path: Path;
+      /** Whether an operation of MCP has no rule. */
+      readonly isOperation?: true;
     }
   | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
 
@@ -78,15 +80,15 @@ export class Table {
   forCalls(found: Governing, calls: readonly Operation[]): Governing {
     if (found.kind === "ambiguous" || calls.length === 0) return found;
     const matches = [...found.matches];
-    let { kind } = found;
+    let isUnmapped = false;
     for (const call of calls) {
       const match = this.#operations.match(call);
       if (match && "unusable" in match)
         return ambiguous(`A scope needs the argument \`${match.unusable}\` as a non-empty string.`);
       if (match) matches.push(match);
-      else kind = "unmapped";
+      else isUnmapped = true;
     }
-    return { ...found, kind, matches };
+    return isUnmapped ? { ...found, kind: "unmapped", matches, isOperation: true } : { ...found, matches };
   }
 
   /** Returns the rules of one operation, for a program that has no HTTP request. */

@@ -50,15 +50,17 @@ export function describeRefusal({ reason, rejection }: Refused): string {
   return (rejection && REJECTIONS[rejection]) ?? ANSWERS[reason][2];
 }
 
-export function createProblem(refused: Refused): Problem {
-  const [status, title] = ANSWERS[refused.reason];
-  const isScopes = refused.reason === "scope_insufficient";
+const NOT_FOUND = { title: "Not Found", status: 404, detail: "There is no such operation." } as const;
+
+/** Creates the body of a refusal. `unmappedStatus` is the status for a route without a rule. */
+export function createProblem(refused: Refused, unmappedStatus: 403 | 404 = 403): Problem {
+  const { reason, required, missing, isOperation } = refused;
+  const [status, title] = ANSWERS[reason];
+  const isHidden = reason === "route_unmapped" && unmappedStatus === 404 && !isOperation;
   return {
     type: "about:blank",
-    title,
-    status,
-    detail: describeRefusal(refused),
-    code: refused.reason,
-    ...(isScopes && { required_scopes: refused.required, missing_scopes: refused.missing }),
+    ...(isHidden ? NOT_FOUND : { title, status, detail: describeRefusal(refused) }),
+    code: reason,
+    ...(reason === "scope_insufficient" && { required_scopes: required, missing_scopes: missing }),
   };
 }

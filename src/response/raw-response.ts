@@ -13,9 +13,9 @@ export interface RawResponse {
 /** The response after an error. It shows nothing about the error. */
 export const FAULT: RawResponse = { status: 500, title: "Internal Server Error", headers: {}, content: "" };
 
-export const toRawResponse = ({ status, headers, body }: Refusal): RawResponse => ({
+export const toRawResponse = ({ status, headers, body, problem }: Refusal): RawResponse => ({
   status,
-  title: body.title,
+  title: problem.title,
   headers,
   content: renderBody(body),
 });

@@ -1,6 +1,7 @@
 import { type Refused } from "../policy/decision.ts";
 import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
+import { createBody, type RefusalBodyFunction } from "./refusal-body.ts";
 
 /** An HTTP response that an adapter sends instead of a handler. */
 export interface Answer {
@@ -12,12 +13,14 @@ export interface Answer {
 
 /** The HTTP response for a refusal. */
 export interface Refusal extends Answer {
-  /** 400, 401, 403 or 503. */
+  /** 400, 401, 403, 404 or 503. */
   readonly status: number;
   /** All headers of the response. Add `WWW-Authenticate` to an existing one; replace the others. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Send it as JSON. */
-  readonly body: Problem;
+  /** The problem, or the text that `refusalBody` created. Send an object as JSON, and a string as it is. */
+  readonly body: Problem | string;
+  /** The problem in any case, for channels that have no HTTP response. */
+  readonly problem: Problem;
 }
 
 /** The parameters that every challenge of a server has. */
@@ -26,24 +29,51 @@ export interface ChallengeRules {
   readonly resourceMetadataUrl: string | undefined;
 }
 
+/** How the refusals of a server look. */
+export interface RefusalRules extends ChallengeRules {
+  /** The status for a route without a rule. */
+  readonly unmappedStatus?: 403 | 404;
+  readonly refusalBody?: RefusalBodyFunction | undefined;
+}
+
 /** Used when the decision does not say when to try again, for example because `isRevoked` failed. */
 const RETRY_AFTER_SECONDS = 5;
 
-/** Creates the function that returns responses. Most are created once, so that invalid tokens cost little. */
-export function createRefuser(rules: ChallengeRules): (refused: Refused) => Refusal {
+/**
+ * Creates the function that returns responses. The standard ones are created once, so that invalid tokens
+ * cost little. `warn` receives each mistake of `refusalBody`.
+ */
+export function createRefuser(
+  rules: RefusalRules,
+  warn: (message: string) => void = () => undefined,
+): (refused: Refused) => Refusal {
+  const { refusalBody } = rules;
   const cache = new Map<string, Refusal>();
-  return (refused) => {
-    if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
-    const { reason, retryAfterSeconds } = refused;
+  const standardRefusal = (refused: Refused): Refusal => {
+    const { reason, rejection, isOperation, retryAfterSeconds } = refused;
     if (reason === "scope_insufficient" || retryAfterSeconds !== undefined)
       return createRefusal(refused, rules);
-    const name = `${reason} ${refused.rejection ?? ""}`;
+    const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""}`;
     const known = cache.get(name);
     if (known) return known;
-    const { status, headers, body } = createRefusal(refused, rules);
-    const refusal = Object.freeze({ status, headers: Object.freeze(headers), body: Object.freeze(body) });
+    const { status, headers, problem } = createRefusal(refused, rules);
+    Object.freeze(problem);
+    const refusal = Object.freeze({ status, headers: Object.freeze(headers), body: problem, problem });
     cache.set(name, refusal);
     return refusal;
+  };
+  return (refused) => {
+    if (typeof (refused as Partial<Refused>).reason !== "string") throw notRefused(refused);
+    const refusal = standardRefusal(refused);
+    if (!refusalBody) return refusal;
+    // Frozen, so that the function cannot change the standard body of later refusals.
+    const created = createBody(refusalBody, Object.freeze(refusal.problem), refused);
+    if (created.kind === "mistake") {
+      warn(created.message);
+      return refusal;
+    }
+    const { contentType, content } = created;
+    return { ...refusal, headers: { ...refusal.headers, "Content-Type": contentType }, body: content };
   };
 }
 
@@ -55,11 +85,11 @@ const notRefused = (given: object): TypeError =>
       : "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
   );
 
-export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal {
-  const body = createProblem(refused);
+export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
+  const problem = createProblem(refused, rules.unmappedStatus);
   const challenge = createChallenge(refused, rules);
   return {
-    status: body.status,
+    status: problem.status,
     headers: {
       "Content-Type": "application/problem+json",
       // A shared cache must not send the refusal of one caller to another.
@@ -69,12 +99,17 @@ export function createRefusal(refused: Refused, rules: ChallengeRules): Refusal 
         "Retry-After": String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
       }),
     },
-    body,
+    body: problem,
+    problem,
   };
 }
 
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
-function createChallenge(refused: Refused, rules: ChallengeRules): Challenge | undefined {
+function createChallenge(
+  refused: Refused,
+  { realm, resourceMetadataUrl }: ChallengeRules,
+): Challenge | undefined {
+  const rules = { realm, resourceMetadataUrl };
   const errorDescription = describeRefusal(refused);
   switch (refused.reason) {
     case "credential_missing":

@@ -37,3 +37,8 @@ export function settle<Refusal extends object>(
 /** Frameworks ignore a thrown value that is not an error, and continue. */
 const toError = (fault: unknown): Error =>
   fault instanceof Error ? fault : new Error("The request could not be decided.", { cause: fault });
+
+/** Handles a promise that nobody waits for: an unhandled rejection would end the process. */
+export function ignoreRejection(value: unknown): void {
+  Promise.resolve(value).catch(() => undefined);
+}

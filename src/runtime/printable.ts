@@ -1,9 +1,14 @@
-/** Replaces tokens, which a client may send in a path, percent-encoded or not, or in a claim. */
+/** Replaces tokens and API keys, which a client may send in a path, percent-encoded or not, or in a claim. */
 export const withoutTokens = (text: string): string =>
   text.replace(/[\w.~%-]{20,}/g, (word) => (TOKEN.test(decode(decode(decode(word)))) ? "[token]" : word));
 
-/** A part that begins with the base64url of `{"`, as each part of a JWT does, or three long parts. */
-const TOKEN = /(?:^|[^\w-])eyJ|^[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}$/;
+/**
+ * The base64url of `{"`, with which each JSON part of a JWT begins, at the start of a part or before further
+ * base64url; or three long parts; or a prefix and the random characters of an API key, which may be cut.
+ * Fewer characters would also match digests in base64url. Each alternative is anchored or has a fixed length,
+ * so that the search is linear.
+ */
+const TOKEN = /(?:^|[^\w-])eyJ|eyJ[\w-]{12}|^[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}$|[0-9A-Za-z]_[0-9A-Za-z]{48}/;
 
 const decode = (word: string): string =>
   word.replace(/%([0-7][\da-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));

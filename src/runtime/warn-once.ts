@@ -7,3 +7,12 @@ export function createWarning(message: string): () => void {
     process.emitWarning(message, "ScopegateWarning");
   };
 }
+
+/** Creates a function that emits the message of its first call as a process warning. */
+export function createFirstWarning(): (message: string) => void {
+  let warn: (() => void) | undefined;
+  return (message) => {
+    warn ??= createWarning(message);
+    warn();
+  };
+}

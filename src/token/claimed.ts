@@ -1,9 +1,9 @@
-import { printable } from "../runtime/printable.ts";
+import { printable, withoutTokens } from "../runtime/printable.ts";
 import { readJsonSegment } from "./jwt-parts.ts";
 
 /**
  * What a rejected token claims. Nothing is verified: anyone can write such a token. Each value is cut to 200
- * characters, and control characters are replaced by `?`.
+ * characters. Control characters are replaced by `?`, and tokens by `[token]`.
  */
 export interface ClaimedToken {
   /** The `alg` of the header. */
@@ -27,7 +27,7 @@ export function readClaimed(token: string): ClaimedToken | undefined {
   if (found.length === 0) return undefined;
   return Object.freeze(
     Object.fromEntries(
-      found.map(([name, value]) => [name, printable((value as string).slice(0, MAX_LENGTH))]),
+      found.map(([name, value]) => [name, withoutTokens(printable((value as string).slice(0, MAX_LENGTH)))]),
     ),
   );
 }

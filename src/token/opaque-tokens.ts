@@ -1,11 +1,13 @@
 /** Tokens that are not JWTs, such as API keys: how they are recognized, and how they become a principal. */
 import { type Rejection } from "../errors.ts";
+import { readClock } from "../runtime/clock.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimPath } from "./claim-path.ts";
 import { type Identified, reject, unavailable } from "./identified.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
+import { findUnmetRequirement, type TokenRequirements } from "./required-claims.ts";
 
 /** The result for one opaque token. */
 export type OpaqueVerification =
@@ -48,6 +50,10 @@ export interface OpaqueTokens {
   readonly tokenKind: TokenKind;
   /** The claim with the scopes. */
   readonly scopesClaim: ClaimPath;
+  /** The only `iss` that it accepts. Absent: if a token has an `iss`, the server must accept this issuer. */
+  readonly issuer?: string | undefined;
+  /** The names of all claims that its tokens can have. Absent: any. */
+  readonly claimNames?: readonly string[] | undefined;
   /** Returns whether a token is of this kind, by its characters. The first matching kind verifies it. */
   matches(token: string): boolean;
   /** Verifies a token. If it is rejected, no other kind is tried. */
@@ -60,12 +66,16 @@ export interface OpaqueTokens {
 export function createOpaqueIdentifier({
   opaqueTokens,
   opaqueContext,
+  opaqueRequirements,
   scopeRules,
   maxTokenBytes,
 }: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
   const known = opaqueTokens.map((kind) => ({
     kind,
-    read: createReader(principalRulesOf(kind, opaqueContext, scopeRules)),
+    read: createReader(
+      principalRulesOf(kind, opaqueContext, scopeRules),
+      createCheck(kind, opaqueRequirements, opaqueContext),
+    ),
   }));
   if (known.length === 0) return undefined;
   return (token) => {
@@ -79,11 +89,47 @@ export function createOpaqueIdentifier({
 export interface OpaqueRules {
   readonly opaqueTokens: readonly OpaqueTokens[];
   readonly opaqueContext: OpaqueContext;
+  readonly opaqueRequirements: OpaqueRequirements;
   readonly scopeRules: ScopeRules;
   readonly maxTokenBytes: number;
 }
 
+/** What tokens that are not JWTs must satisfy. */
+export interface OpaqueRequirements {
+  /** The requirements of the server. */
+  readonly shared: TokenRequirements;
+  /** The requirements of each issuer that the server accepts. Empty: any issuer, with those of the server. */
+  readonly byIssuer: ReadonlyMap<string, TokenRequirements>;
+}
+
+/** Returns what the tokens of an issuer must satisfy. */
+export const requirementsOf = (
+  { shared, byIssuer }: OpaqueRequirements,
+  issuer: string | undefined,
+): TokenRequirements => (issuer === undefined ? undefined : byIssuer.get(issuer)) ?? shared;
+
 type Reader = (found: OpaqueVerification) => Identified;
+
+/** Returns the refusal of a token that does not satisfy what every token must satisfy. */
+type Check = (
+  claims: Readonly<Record<string, unknown>>,
+  issuer: string | undefined,
+) => Identified | undefined;
+
+/** Creates the check for one kind. It runs for each request, because tokens become too old. */
+function createCheck(
+  { issuer: ownIssuer }: OpaqueTokens,
+  requirements: OpaqueRequirements,
+  { now, clockToleranceSeconds }: OpaqueContext,
+): Check {
+  return (claims, issuer) => {
+    const isForeign = ownIssuer === undefined && issuer !== undefined && requirements.byIssuer.size > 0;
+    if (isForeign && !requirements.byIssuer.has(issuer)) return reject("issuer");
+    const times = { now: readClock(now).getTime() / 1000, tolerance: clockToleranceSeconds };
+    const unmet = findUnmetRequirement(claims, requirementsOf(requirements, issuer), times);
+    return unmet && reject(unmet.rejection, unmet.claim);
+  };
+}
 
 function identify(verify: () => Pending<OpaqueVerification>, read: Reader): Pending<Identified> {
   try {
@@ -96,18 +142,19 @@ function identify(verify: () => Pending<OpaqueVerification>, read: Reader): Pend
 }
 
 /** Creates one principal for each answer. Each server has its own: their scope hierarchies may differ. */
-function createReader(rules: PrincipalRules): Reader {
+function createReader(rules: PrincipalRules, check: Check): Reader {
   const principals = new WeakMap<object, Principal>();
   return (found) => {
     if (found.kind === "unavailable") return unavailable(found.cause, found.retryAfterSeconds);
     if (found.kind === "rejected") return reject(found.rejection, found.claim, found.cause);
     const known = principals.get(found.claims);
-    if (known) return { kind: "identified", principal: known };
+    if (known) return check(known.claims, known.issuer) ?? { kind: "identified", principal: known };
     // A copy, because `readPrincipal` changes it, and the answer may be frozen.
     const read = readPrincipal({ ...found.claims }, rules);
     if (read.kind === "invalid") return reject("claims", read.claim, read.cause);
-    principals.set(found.claims, read.principal);
-    return { kind: "identified", principal: read.principal };
+    const { principal } = read;
+    principals.set(found.claims, principal);
+    return check(principal.claims, principal.issuer) ?? { kind: "identified", principal };
   };
 }
 

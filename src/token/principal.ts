@@ -20,9 +20,9 @@ export interface PrincipalRules {
 
 /** The caller of a request, read from the claims of a verified token (RFC 7519 section 4). Deeply frozen. */
 export interface Principal {
-  /** The `sub` claim, or the claim of the option `userIdClaim`. */
+  /** The `sub` claim, or the claim of the option `userIdClaim`; an integer as its decimal string. */
   readonly userId?: string;
-  /** The `session_id` claim, or the claim of the option `sessionIdClaim`. */
+  /** The `session_id` claim, or the claim of the option `sessionIdClaim`; an integer as a string too. */
   readonly sessionId?: string;
   /** The scopes that the token grants, and those of `grantsFor`. Use `has` to check what they cover. */
   readonly scopes: readonly string[];
@@ -57,8 +57,8 @@ export type ReadPrincipal =
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
   const read = readScopes(claims, rules.scopeSources);
   const audience = readAudience(claimAt(claims, "aud"));
-  const userId = claimAt(claims, rules.userIdClaim);
-  const sessionId = claimAt(claims, rules.sessionIdClaim);
+  const userId = asId(claimAt(claims, rules.userIdClaim));
+  const sessionId = asId(claimAt(claims, rules.sessionIdClaim));
   const issuer = claimAt(claims, "iss");
   const tokenId = claimAt(claims, "jti");
   const expiresAt = claimAt(claims, "exp");
@@ -163,6 +163,12 @@ function readAudience(value: unknown): readonly string[] | undefined {
 let lastAudience: readonly string[] = NO_AUDIENCE;
 const asList = (audience: string): readonly string[] =>
   lastAudience[0] === audience ? lastAudience : Object.freeze([audience]);
+
+/**
+ * Returns a safe integer as its decimal string, and any other value unchanged. A larger number has already
+ * lost digits when it was parsed, so that two users would have one id.
+ */
+const asId = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value);
 
 const isOptionalString = (value: unknown): value is string | undefined =>
   value === undefined || typeof value === "string";

@@ -2,9 +2,10 @@
 import { readClock } from "../runtime/clock.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type IssuerConfiguration } from "./issuers.ts";
+import { type OpaqueRules, requirementsOf } from "./opaque-tokens.ts";
 import { type Principal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
-import { endOf } from "./verifier.ts";
+import { endOf, type TokenRules } from "./verifier.ts";
 
 /** Why access ends: the token expired, was revoked, or it is not known whether it was revoked. */
 export type EndReason = "expired" | "revoked" | "unavailable";
@@ -29,22 +30,19 @@ const EXPIRED = Object.freeze({ valid: false, reason: "expired" } as const);
 /** The longest wait for a check, far below the limit of timers. The time limit of `isRevoked` is shorter. */
 const MAX_WAIT_MS = 60_000;
 
+interface RevalidationRules
+  extends RevocationRules, Pick<OpaqueRules, "opaqueContext" | "opaqueRequirements"> {
+  readonly now: () => number;
+}
+
 /** Checks expiry and revocation. Reads the clock again after a revocation check, which may take seconds. */
 export async function revalidate(
   principal: Principal,
   issuers: readonly IssuerConfiguration[],
-  rules: RevocationRules & { readonly now: () => number },
+  rules: RevalidationRules,
 ): Promise<Revalidation> {
-  const [only] = issuers;
-  const issuer =
-    issuers.length === 1 || principal.tokenKind
-      ? only
-      : issuers.find(({ token }) => token.issuer === principal.issuer);
-  if (!issuer) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
-  const { clockToleranceSeconds, maxTokenAgeSeconds } = issuer.token;
-  // Without an end, an API key is valid until it is revoked.
-  const maxAgeSeconds = principal.tokenKind === "api_key" ? undefined : maxTokenAgeSeconds;
-  const endsAt = endOf(principal.claims, maxAgeSeconds) + clockToleranceSeconds * 1000;
+  const { clockToleranceSeconds, maxTokenAgeSeconds } = timeRulesOf(principal, issuers, rules);
+  const endsAt = endOf(principal.claims, maxTokenAgeSeconds) + clockToleranceSeconds * 1000;
   const leftMs = (): number => endsAt - readClock(rules.now).getTime();
   const waitMs = Math.min(leftMs(), MAX_WAIT_MS);
   if (waitMs <= 0) return EXPIRED;
@@ -59,4 +57,19 @@ export async function revalidate(
   }
   const expiresInMs = leftMs();
   return expiresInMs > 0 ? { valid: true, expiresInMs } : EXPIRED;
+}
+
+function timeRulesOf(
+  { tokenKind, issuer }: Principal,
+  issuers: readonly IssuerConfiguration[],
+  { opaqueContext, opaqueRequirements }: RevalidationRules,
+): Pick<TokenRules, "clockToleranceSeconds" | "maxTokenAgeSeconds"> {
+  if (tokenKind) {
+    const { maxTokenAgeSeconds } = requirementsOf(opaqueRequirements, issuer);
+    return { clockToleranceSeconds: opaqueContext.clockToleranceSeconds, maxTokenAgeSeconds };
+  }
+  const [only] = issuers;
+  const found = issuers.length === 1 ? only : issuers.find(({ token }) => token.issuer === issuer);
+  if (!found) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
+  return found.token;
 }

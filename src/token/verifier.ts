@@ -17,6 +17,7 @@ import {
   type VerificationKey,
 } from "../keys/verification-key.ts";
 import { type JwtParts } from "./jwt-parts.ts";
+import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
 
 /** The checks that a token must pass. */
 export interface TokenRules {
@@ -24,7 +25,7 @@ export interface TokenRules {
   readonly issuer: string | undefined;
   /** The accepted `aud` values; `undefined` if the audience is not verified. */
   readonly audience: readonly string[] | undefined;
-  readonly requiredClaims: readonly string[];
+  readonly requiredClaims: RequiredClaims;
   /** The accepted `typ` values; `null` accepts a missing `typ`. */
   readonly tokenTypes: readonly (string | null)[];
   readonly clockToleranceSeconds: number;
@@ -66,9 +67,10 @@ export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 /** Creates the verifier for one issuer. jose checks the signature and registered claims (RFC 7515, 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
   const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
+  const requiredClaims = compileRequiredClaims(rules.requiredClaims);
   const options: JWTVerifyOptions = {
     algorithms: [...rules.algorithms],
-    requiredClaims: [...rules.requiredClaims],
+    requiredClaims: requiredClaims.map(({ name }) => name),
     clockTolerance: rules.clockToleranceSeconds,
     ...(rules.issuer !== undefined && { issuer: rules.issuer }),
     ...(rules.audience && { audience: [...rules.audience] }),
@@ -113,6 +115,9 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, optionsNow);
         if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
+        // jose checks that they are present, not which values they have.
+        const claim = findUnmetClaim(payload, requiredClaims);
+        if (claim !== undefined) return { kind: "rejected", rejection: "claims", claim };
         return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
         rejected = toRejected(error);

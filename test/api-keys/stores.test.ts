@@ -13,6 +13,7 @@ import {
 import { lstatSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, it } from "vitest";
 import {
@@ -323,12 +324,26 @@ describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
     expect((await clients.ioredis.keys(`${own}*`)).every((key) => key.startsWith(own))).toBe(true);
   });
 
-  it("throws for a record that is not JSON", async () => {
+  it.each([
+    ["is cut", (json: string) => json.slice(0, -20)],
+    ["has a character too many", (json: string) => json.replace(',"name"', ',,"name"')],
+    ["is a string", (json: string) => JSON.stringify(json)],
+    ["is null", () => "null"],
+  ])("refuses with 503 and quotes nothing, if a record %s", async (_, corrupt) => {
     const own = newPrefix();
-    await clients.ioredis.hset(`${own}records`, "000000000001", "{");
-    await expect(redisApiKeys(clients.redis, { prefix: own }).find("000000000001")).rejects.toThrow(
-      SyntaxError,
-    );
+    const { key, record } = make();
+    await clients.ioredis.hset(`${own}records`, record.id, corrupt(JSON.stringify(record)));
+    const store = redisApiKeys(clients.redis, { prefix: own });
+    const server = createServer({ opaqueTokens: [apiKeys({ prefix: "acme_pat_", find: store.find })] });
+    const authorization = `Bearer ${key}`;
+    const decision = await server.check({ method: "GET", target: "/agents", authorization });
+    const cause = new TypeError("Redis has a record of an API key that is not a JSON object.");
+    expect(decision).toMatchObject({ reason: "keys_unavailable", cause });
+    for (const run of [() => store.find(record.id), () => store.list(), () => store.revoke(record.id)])
+      await expect(run()).rejects.toEqual(cause);
+    const shown = inspect(decision, { depth: 9 });
+    for (let start = 0; start + 5 <= record.hash.length; start += 1)
+      expect(shown).not.toContain(record.hash.slice(start, start + 5));
   });
 
   it("throws while Redis cannot be reached, and refuses anything but a client", async () => {

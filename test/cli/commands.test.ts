@@ -300,7 +300,7 @@ describe("scopegate explain", () => {
       "because    the claim scopes is missing or has a wrong value",
     ],
     [
-      { sub: 5 },
+      { sub: 5.5 },
       "refused: token_rejected (claims)",
       "because    the claim sub is missing or has a wrong value",
     ],

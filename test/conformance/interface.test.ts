@@ -64,12 +64,17 @@ describe.each(Object.keys(FRAMEWORKS) as Framework[])("the interface in %s", (fr
         user_id: "u-1",
       });
       expect((await call("/agents", { scopes: ALL, sub: undefined })).status).toBe(200);
-      expect((await call("/agents", { scopes: ALL, sub: 7 })).status).toBe(401);
+      // An integer is read as its decimal string, as many issuers have numeric ids.
+      expect((await call("/sessions", { scopes: ALL, sub: 7 }, session)).body).toMatchObject({
+        user_id: "7",
+      });
+      expect((await call("/agents", { scopes: ALL, sub: 7.5 })).status).toBe(401);
     });
 
     it("reads the optional string session_id", async () => {
       expect((await call("/agents", { scopes: ALL, session_id: "s-1" })).status).toBe(200);
-      expect((await call("/agents", { scopes: ALL, session_id: 7 })).status).toBe(401);
+      expect((await call("/agents", { scopes: ALL, session_id: 7 })).status).toBe(200);
+      expect((await call("/agents", { scopes: ALL, session_id: 7.5 })).status).toBe(401);
     });
 
     it("requires aud to equal the service id", async () => {

@@ -162,7 +162,7 @@ describe("docs/reference/errors.md", () => {
     for (const reason of REASONS) {
       for (const rejection of reason === "token_rejected" ? REJECTIONS : [undefined]) {
         const name = rejection === undefined ? "" : listed.includes(rejection) ? rejection : "every other";
-        const { status, body, headers } = server.refuse(refused(reason, rejection));
+        const { status, problem: body, headers } = server.refuse(refused(reason, rejection));
         const row = rowFor(reason, name) ?? [];
         expect(row.slice(2, 4), `${reason} ${name}`).toEqual([String(status), body.detail]);
         const challenge = headers["WWW-Authenticate"];

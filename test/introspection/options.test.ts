@@ -65,3 +65,8 @@ it("reports options that are undefined", () => {
 it("accepts http on this machine", () => {
   expect(introspection({ url: "http://localhost/i", client: CLIENT }).tokenKind).toBe("introspected");
 });
+
+it("reports a missing issuer as option_missing", () => {
+  const { issues } = thrownBy(() => introspection({ url: URL, client: CLIENT, keys }));
+  expect(issues).toMatchObject([{ code: "option_missing", path: ["issuer"] }]);
+});

@@ -58,10 +58,10 @@ const verdicts: readonly (readonly [Settings, Partial<ResourceServerOptions>, Cl
     "claims",
     "accepted",
   ],
-  [{ userIdClaim: "uid" }, {}, { uid: 7 }, "claims", "accepted"],
-  [{ userIdClaim: "uid" }, {}, { sub: 7 }, "accepted", "claims"],
-  [{ sessionIdClaim: "sid" }, { sessionIdClaim: "session" }, { sid: 7 }, "claims", "accepted"],
-  [{ sessionIdClaim: "sid" }, { sessionIdClaim: "session" }, { session: 7 }, "accepted", "claims"],
+  [{ userIdClaim: "uid" }, {}, { uid: 7.5 }, "claims", "accepted"],
+  [{ userIdClaim: "uid" }, {}, { sub: 7.5 }, "accepted", "claims"],
+  [{ sessionIdClaim: "sid" }, { sessionIdClaim: "session" }, { sid: 7.5 }, "claims", "accepted"],
+  [{ sessionIdClaim: "sid" }, { sessionIdClaim: "session" }, { session: 7.5 }, "accepted", "claims"],
 ];
 
 /** The same for the `typ` of the header; `null` means no `typ`. */

@@ -3,6 +3,7 @@ import {
   createSecretKey,
   generateKeyPairSync,
   type KeyObject,
+  randomBytes,
   webcrypto,
 } from "node:crypto";
 import { SignJWT } from "jose";
@@ -29,6 +30,7 @@ function mistakeIn(key: unknown, options: object = {}): { readonly code: string;
 
 const pem = issuer.publicPem;
 const pkcs1 = issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString();
+const der = issuer.publicKey.export({ type: "spki", format: "der" }).toString("hex");
 
 describe("a key as a string", () => {
   it.each([
@@ -270,6 +272,11 @@ describe("an HMAC secret", () => {
     expect(mistakeIn(jwk, { algorithm: "HS256" })).toMatchObject({ code: "key_weak" });
   });
 
+  it("accepts a random secret in hexadecimal", () => {
+    const secret = randomBytes(64).toString("hex");
+    expect(() => createServer({ algorithm: "HS512", verificationKeys: [secret] })).not.toThrow();
+  });
+
   it("requires the length of the longest allowed hash", () => {
     const options = { algorithms: ["HS256", "HS512"] };
     expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");
@@ -297,6 +304,15 @@ describe("an HMAC secret", () => {
       "a PKCS#1 DER in a JWK",
       { kty: "oct", k: encode(issuer.publicKey.export({ type: "pkcs1", format: "der" })) },
     ],
+    ["a DER in hexadecimal", der],
+    ["a DER in upper-case hexadecimal with line breaks", der.toUpperCase().replace(/.{64}/g, "$&\n")],
+    ["a DER in hexadecimal with colons", der.replace(/..(?=.)/g, "$&:")],
+    ["a DER in hexadecimal with 0x", `0x${der}`],
+    [
+      "a PKCS#1 DER in hexadecimal",
+      issuer.publicKey.export({ type: "pkcs1", format: "der" }).toString("hex"),
+    ],
+    ["a PEM in hexadecimal", Buffer.from(pem).toString("hex")],
     ["an SSH key", `ssh-rsa ${"A".repeat(64)} user@host`],
     ["a public KeyObject", issuer.publicKey],
     ["a public JWK", { ...issuer.publicJwk, alg: undefined }],

@@ -162,7 +162,7 @@ describe("toSecurity", () => {
     const server = serverOf(TABLE);
     const decision = await server.check({ method: "GET", target: "/me" });
     if (decision.allowed) throw new Error("allowed");
-    const { body } = server.refuse(decision);
+    const { problem: body } = server.refuse(decision);
     const { components } = toSecurity(documentOf(OPERATIONS), server) as unknown as {
       readonly components: { readonly schemas: Record<string, { required: string[]; properties: object }> };
     };

@@ -87,6 +87,19 @@ describe("parseConfiguration", () => {
     ]);
   });
 
+  it("keeps the names of claims and their values", () => {
+    const required = { token_use: "access", tenantId: ["a", "b"] };
+    expect(parseConfiguration({ required_claims: required, unmapped_routes: "not_found" })).toEqual({
+      requiredClaims: required,
+      unmappedRoutes: "not_found",
+    });
+    const list = ["exp", { token_use: "access" }];
+    expect(parseConfiguration({ required_claims: list })).toEqual({ requiredClaims: list });
+    expect(issuesOf({ required_claims: { token_use: null } })).toMatchObject([
+      { code: "option_invalid", path: ["required_claims"] },
+    ]);
+  });
+
   it("supports every option that JSON can represent", () => {
     const functions = [
       "isRevoked",
@@ -95,6 +108,7 @@ describe("parseConfiguration", () => {
       "grantsFor",
       "onDecision",
       "onKeyEvent",
+      "refusalBody",
       "now",
     ];
     const known = names.map(([, option]) => option);

@@ -1,9 +1,10 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPrincipal, type Principal } from "../../src/token/principal.ts";
 import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
 import { isHousekeeping, isNamed, isOperation, OperationRules } from "../../src/policy/operation.ts";
 import { decideByRules } from "../../src/policy/decision.ts";
-import { keysOf, rulesOf, tableIssues, tableOf } from "../support/policy.ts";
+import { keysOf, PROPERTY, rulesOf, tableIssues, tableOf } from "../support/policy.ts";
 
 const TABLE = tableOf({
   "* /mcp": [],
@@ -76,6 +77,61 @@ describe("the key of an operation", () => {
     ["MCP tools/call a\nb", '"a\\nb" is not a name.'],
   ])("rejects %j, and explains the mistake", (key, message) => {
     expect(tableIssues({ [key]: [] })).toMatchObject([{ message }]);
+  });
+
+  it.each([
+    "resources/read payroll://{month}",
+    "resources/read docs://a/{name}/b",
+    "resources/read docs://a{?page}",
+    "resources/subscribe docs://<id>",
+    "resources/unsubscribe docs://reports/:id",
+    "tools/call {name}",
+    "tools/call :name",
+    "prompts/get <name>",
+  ])("rejects a variable, which would match only its own text: %s", (text) => {
+    const [issue, ...others] = tableIssues({ [`MCP ${text}`]: [] });
+    expect(others).toEqual([]);
+    expect(issue).toMatchObject({ code: "route_key_invalid", path: ["scopeMappings", `MCP ${text}`] });
+    expect(issue?.message).toContain("contains a variable");
+    expect(issue?.hint).toContain(`Write \`MCP ${text.split(" ", 1)[0]} *\``);
+  });
+
+  it("accepts a template as the name of a completion, because clients send it", () => {
+    const table = tableOf({
+      "MCP completion/complete payroll://{month}": ["payroll:read"],
+      "MCP completion/complete *": [],
+    });
+    expect(
+      keysOf(table.forOperation({ text: "completion/complete payroll://{month}", parameters: {} })),
+    ).toEqual(["MCP completion/complete payroll://{month}"]);
+  });
+
+  it.each([
+    "resources/read docs://reports/a:b",
+    "resources/read docs://reports/%7Bmonth%7D",
+    "tools/call a{b}c",
+    "tools/call a:b",
+  ])("accepts %s, and decides by it", (text) => {
+    const table = tableOf({ [`MCP ${text}`]: ["own:scope"], [`MCP ${text.split(" ", 1)[0]} *`]: [] });
+    expect(keysOf(table.forOperation({ text, parameters: {} }))).toEqual([`MCP ${text}`]);
+  });
+
+  it("takes effect if it is accepted: the operation of this name is decided by it", () => {
+    const names = fc.oneof(
+      fc.string({ unit: "grapheme" }),
+      fc.stringMatching(/^[a-zA-Z]{1,5}:\/{0,2}[\w%{}<>:/?#.@*-]{0,12}$/),
+      fc.webUrl({ withQueryParameters: true, withFragments: true }),
+    );
+    const methods = fc.constantFrom("tools/call", "prompts/get", "resources/read", "completion/complete");
+    fc.assert(
+      fc.property(methods, names, (method, name) => {
+        const key = `MCP ${method} ${name}`;
+        if (tableIssues({ [key]: ["own:scope"] }).length > 0) return;
+        const table = tableOf({ [key]: ["own:scope"], [`MCP ${method} *`]: [] });
+        expect(keysOf(table.forOperation({ text: `${method} ${name}`, parameters: {} }))).toEqual([key]);
+      }),
+      { ...PROPERTY, numRuns: 2_000 },
+    );
   });
 
   it.each([

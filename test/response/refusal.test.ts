@@ -34,10 +34,11 @@ describe("createRefusal", () => {
   it.each(table)(
     "answers $refused.reason with status $status and error $error",
     ({ refused, status, error, scope }) => {
-      const { headers, body, ...refusal } = createRefusal(refused, SILENT);
+      const { headers, body, problem, ...refusal } = createRefusal(refused, SILENT);
       expect(refusal).toEqual({ status });
+      expect(body).toBe(problem);
       expect(headers["WWW-Authenticate"]).toBe(
-        `Bearer error="${error}", error_description="${body.detail}"` +
+        `Bearer error="${error}", error_description="${problem.detail}"` +
           (scope === undefined ? "" : `, scope="${scope}"`),
       );
     },

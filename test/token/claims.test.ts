@@ -90,7 +90,7 @@ describe("the scopes claim", () => {
 });
 
 describe.each(["sub", "session_id", "iss", "jti"])("the claim %s", (name) => {
-  it.each<readonly [unknown]>([[5], [null], [true], [["a"]], [{ id: "a" }]])(
+  it.each<readonly [unknown]>([[5.5], [null], [true], [["a"]], [{ id: "a" }]])(
     "rejects %j, which is not a string",
     async (value) => {
       expect(await verdictOn({ [name]: value })).toBe("claims");
@@ -177,8 +177,27 @@ describe("the principal of a token", () => {
     const claims = { sub: "client-1", session_id: "ignored", user: { id: "user-7" }, sid: "session-9" };
     expect(await principalOf(claims, options)).toMatchObject({ userId: "user-7", sessionId: "session-9" });
     expect(await principalOf({}, options)).not.toHaveProperty("userId");
-    expect(await verdictOn({ user: { id: 7 } }, options)).toBe("claims");
+    expect(await verdictOn({ user: { id: true } }, options)).toBe("claims");
     expect(await verdictOn({ sid: [] }, options)).toBe("claims");
+  });
+
+  it("reads ids that are safe integers as their decimal strings", async () => {
+    const options = { userIdClaim: ["user", "id"], sessionIdClaim: "sid" };
+    expect(await principalOf({ user: { id: 7 }, sid: 0 }, options)).toMatchObject({
+      userId: "7",
+      sessionId: "0",
+      claims: { user: { id: 7 }, sid: 0 },
+    });
+    expect(await principalOf({ sub: -3, session_id: Number.MAX_SAFE_INTEGER })).toMatchObject({
+      userId: "-3",
+      sessionId: "9007199254740991",
+    });
+    expect((await principalOf({ sub: -0 })).userId).toBe("0");
+  });
+
+  it.each([2 ** 53, -(2 ** 53), 1.5, 1e21, null, [7], { id: 7 }])("rejects a user id of %j", async (id) => {
+    expect(await verdictOn({ sub: id })).toBe("claims");
+    expect(await verdictOn({ session_id: id })).toBe("claims");
   });
 
   it("freezes the principal deeply, claims included", async () => {

@@ -130,8 +130,8 @@ describe("an opaque token", () => {
 
   it.each([
     [{ scopes: 5 }, "scopes"],
-    [{ sub: 5 }, "sub"],
-    [{ session_id: 5 }, "session_id"],
+    [{ sub: 5.5 }, "sub"],
+    [{ session_id: true }, "session_id"],
     [{ exp: "tomorrow" }, "exp"],
     [{ cnf: { jkt: "x" } }, "cnf"],
   ])("causes a refusal for the invalid claims %j", async (claims, claim) => {

@@ -127,7 +127,7 @@ describe("readPrincipal", () => {
   });
 
   it.each(["sub", "session_id", "iss", "jti"])("rejects a %s that is not a string", (name) => {
-    for (const value of [null, 7, true, ["user-1"], { id: "user-1" }]) {
+    for (const value of [null, 7.5, true, ["user-1"], { id: "user-1" }]) {
       expect(wrongClaim({ scopes: [], [name]: value }), JSON.stringify(value)).toBe(name);
     }
   });

@@ -166,8 +166,8 @@ async function decide(server: ResourceServer, target: string, token: string): Pr
     const decision = await server.check({ method: "GET", target, authorization: authorizationOf(token) });
     // No token is read for a public rule.
     if (decision.allowed) return { principal: decision.principal ?? (await server.authenticate(token)) };
-    const { status, body } = server.refuse(decision);
-    return { code: 4000 + status, reason: body.code };
+    const { status, problem } = server.refuse(decision);
+    return { code: 4000 + status, reason: problem.code };
   } catch (error) {
     const { code = "" } = error as { readonly code?: string };
     const status = CODES[code];

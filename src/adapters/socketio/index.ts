@@ -102,7 +102,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
     const sent = session.isOpen && typeof token === "string" ? authorizationOf(token) : [];
     const authorization = [session.request.authorization ?? [], sent].flat(2);
     const decision = await server.check({ ...session.request, target, authorization });
-    if (!decision.allowed) return toError(server.refuse(decision).body);
+    if (!decision.allowed) return toError(server.refuse(decision).problem);
     const { principal } = decision;
     if (session.isOpen) session.owner ??= principal;
     if (!isSameCaller(session.owner, principal))

@@ -114,12 +114,13 @@ const CODES: Readonly<Record<number, string>> = {
   400: "BAD_REQUEST",
   401: "UNAUTHORIZED",
   403: "FORBIDDEN",
+  404: "NOT_FOUND",
   503: "SERVICE_UNAVAILABLE",
 };
 
 /** tRPC accepts any error with this name as its own, so its class need not be imported. */
-const toTrpcError = ({ status, body }: Refusal): Error =>
-  Object.assign(new Error(body.detail), { name: "TRPCError", code: CODES[status] });
+const toTrpcError = ({ status, problem }: Refusal): Error =>
+  Object.assign(new Error(problem.detail), { name: "TRPCError", code: CODES[status] });
 
 const NO_CALLS =
   'tRPC did not report which procedures it runs, so no rule can be checked. protect of "scopegate/trpc" is for HTTP with @trpc/server 11: it cannot protect calls over WebSockets.';

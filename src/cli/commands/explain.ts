@@ -106,7 +106,7 @@ export const explain: Command = {
 /** Returns the response to a refusal, and what was wrong with a rejected token. */
 function describeAnswer(server: ResourceServer, decision: Decision, token: string) {
   if (decision.allowed) return undefined;
-  const { status, body } = server.refuse(decision);
+  const { status, problem } = server.refuse(decision);
   const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
   const because = isRejected
     ? [
@@ -114,7 +114,7 @@ function describeAnswer(server: ResourceServer, decision: Decision, token: strin
         describeExpected(decision, issuersOf(server)),
       ].flat(2)
     : [];
-  return { status, detail: body.detail, because, found: describeFound(decision, token) };
+  return { status, detail: problem.detail, because, found: describeFound(decision, token) };
 }
 
 const describeClaim = (claim: string): string =>

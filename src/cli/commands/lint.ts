@@ -8,6 +8,7 @@ import { resolveOptions } from "../../options/resolve.ts";
 import { type TrustedIssuer } from "../../options/trusted-issuer.ts";
 import { type Command } from "../command.ts";
 import { readOptions, withoutKeys } from "../policy.ts";
+import { compileRequiredClaims } from "../../token/required-claims.ts";
 
 export const lint: Command = {
   name: "lint",
@@ -61,14 +62,15 @@ type Warning = readonly [isFound: (options: ResourceServerOptions) => boolean, t
 const WARNINGS: readonly Warning[] = [
   [({ authorization }) => authorization === false, "authorization is false: no scope is checked. Remove it."],
   [
-    ({ unmappedRoutes = "deny" }) => unmappedRoutes !== "deny",
+    ({ unmappedRoutes }) => unmappedRoutes === "authenticated",
     "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
   ],
 ];
 const TOKEN_WARNINGS: readonly Warning[] = [
   [
     ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
-      maxTokenAgeSeconds === undefined && !requiredClaims.includes("exp"),
+      maxTokenAgeSeconds === undefined &&
+      !compileRequiredClaims(requiredClaims).some(({ name }) => name === "exp"),
     'a token without `exp` never expires. Write "required_claims": ["exp"].',
   ],
   [

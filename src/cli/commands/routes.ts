@@ -19,7 +19,9 @@ export const routes: Command = {
       describeRequirement(requirement),
       enforcement === "report" ? `${source}, report-only` : source,
     ]);
-    const others = pipelineOf(server).policy.needsRule ? "refused" : "a valid token";
+    const { needsRule, rules } = pipelineOf(server).policy;
+    const refused = rules.unmappedRoutes === "not_found" ? "refused with 404" : "refused";
+    const others = needsRule ? refused : "a valid token";
     rows.push(["every other route", others, "unmapped_routes"]);
     return { data: { rules: server.routes, others }, text: renderColumns(rows) };
   },

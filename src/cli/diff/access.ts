@@ -26,7 +26,7 @@ export interface Access {
 export function accessTo(table: ResolvedOptions, method: string, target: string): Access {
   const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
   const match = findMatch(table, method, target);
-  const needsRule = authorization && unmappedRoutes === "deny" && enforcement === "enforce";
+  const needsRule = authorization && unmappedRoutes !== "authenticated" && enforcement === "enforce";
   if (!match) return { to: needsRule ? "nobody" : "token", clauses: [], scopeRules };
   const { rule, requirement } = match.compiled;
   const { kind } = requirement;

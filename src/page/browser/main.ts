@@ -14,7 +14,8 @@ function explain(): void {
   const { scopes } = readEntered();
   const query = { method: find("method").value, path: find("path").value };
   const explanation = policy.explain({ ...query, ...(scopes && { scopes }) });
-  const steps = stepsOf(explanation).map(({ name, state, lines }) => {
+  const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
+  const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));
     return make("li", state, make("b", "", name), make("i", "", state), ...texts);
   });
@@ -60,7 +61,7 @@ document.querySelector("h1")?.append(escapeHidden(data.title));
 find("summary").textContent = `${data.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
 const notes = [
   ...(data.authorization ? [] : ["Scopes are not checked: authorization is off."]),
-  ...(data.unmappedRoutes === "deny" ? [] : ["Without a rule, a valid token is enough."]),
+  ...(data.unmappedRoutes !== "authenticated" ? [] : ["Without a rule, a valid token is enough."]),
   ...(data.enforcement === "enforce" ? [] : ["Missing scopes and missing rules are only reported."]),
   ...data.implied.map(([scope, implied]) => `${scope} implies ${implied.join(", ")}.`),
 ];

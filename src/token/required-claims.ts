@@ -1,0 +1,63 @@
+/** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
+import { type Rejection } from "../errors.ts";
+import { claimAt } from "./claim-path.ts";
+
+/** A value that a claim can be required to have. It is compared exactly, with its type. */
+export type ClaimValue = string | number | boolean;
+
+/** The required value of each claim, or several accepted ones: `{ token_use: "access" }`. */
+export type RequiredClaimValues = Readonly<Record<string, ClaimValue | readonly ClaimValue[]>>;
+
+/** Names of claims, objects from names to values, or one such object. */
+export type RequiredClaims = readonly (string | RequiredClaimValues)[] | RequiredClaimValues;
+
+/** One claim that a token must have; without `values`, with any value. */
+export interface RequiredClaim {
+  readonly name: string;
+  readonly values: readonly ClaimValue[] | undefined;
+}
+
+/** Copies the option, because the caller may change its arrays later. */
+export function compileRequiredClaims(option: RequiredClaims): readonly RequiredClaim[] {
+  const entries = Array.isArray(option) ? (option as readonly (string | RequiredClaimValues)[]) : [option];
+  return entries.flatMap((entry): readonly RequiredClaim[] =>
+    typeof entry === "string"
+      ? [{ name: entry, values: undefined }]
+      : Object.entries(entry as RequiredClaimValues).map(([name, value]) => ({
+          name,
+          values: [value].flat(),
+        })),
+  );
+}
+
+type Claims = Readonly<Record<string, unknown>>;
+
+/** Returns the name of the first required claim that is missing or has another value. */
+export function findUnmetClaim(claims: Claims, required: readonly RequiredClaim[]): string | undefined {
+  const isUnmet = ({ name, values }: RequiredClaim): boolean => {
+    const value = claimAt(claims, name);
+    return values ? !values.includes(value as ClaimValue) : value === undefined;
+  };
+  return required.find(isUnmet)?.name;
+}
+
+/** What the server, or the issuer of a token, requires of a token that is not a JWT. */
+export interface TokenRequirements {
+  readonly requiredClaims: readonly RequiredClaim[];
+  readonly maxTokenAgeSeconds: number | undefined;
+}
+
+/** Returns why a token that is not a JWT does not satisfy the requirements. Times are in seconds. */
+export function findUnmetRequirement(
+  claims: Claims,
+  { requiredClaims, maxTokenAgeSeconds }: TokenRequirements,
+  { now, tolerance }: { readonly now: number; readonly tolerance: number },
+): { readonly rejection: Rejection; readonly claim?: string } | undefined {
+  const claim = findUnmetClaim(claims, requiredClaims);
+  if (claim !== undefined) return { rejection: "claims", claim };
+  if (maxTokenAgeSeconds === undefined) return undefined;
+  const iat = claimAt(claims, "iat");
+  if (typeof iat !== "number") return { rejection: "claims", claim: "iat" };
+  if (iat > now + tolerance) return { rejection: "not_yet_valid" };
+  return now - tolerance - iat > maxTokenAgeSeconds ? { rejection: "expired" } : undefined;
+}
