@@ -85,6 +85,7 @@ export interface SpellingConflict {
 
 export class RuleTree {
   readonly root = createNode();
+  readonly #methods = new Set<string>();
 
   /**
    * Adds one alternative of a rule. Two rules that end at one node require the same, and decisions name the
@@ -106,7 +107,16 @@ export class RuleTree {
     if (!hasTemplates(leaf.compiled.requirement))
       leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
+    this.#methods.add(method);
     return conflict;
+  }
+
+  /**
+   * Returns the method, or `*` if the table has no rule for it and so decides it like every other: clients may
+   * invent methods, and what is remembered for each must stay small.
+   */
+  ruledMethod(method: string): string {
+    return method === "HEAD" || this.#methods.has(method) ? method : "*";
   }
 }
 

@@ -9,7 +9,7 @@ export interface Challenge {
   readonly resourceMetadataUrl?: string | undefined;
 }
 
-/** Clients and proxies reject responses with large headers: Node.js with more than 16 KB, nginx with more than 4 KB. */
+/** Many clients and proxies reject responses with more than 4 or 16 KB of headers. */
 const MAX_SCOPE_BYTES = 1_024;
 
 /** Added to a header of other middleware, which may offer other schemes (RFC 9110 section 11.6.1). */
@@ -29,8 +29,8 @@ export function renderChallenge(challenge: Challenge): string {
 }
 
 /**
- * Returns the value of `scope`; `undefined` without scopes, and if it would be too long for a header. A part of
- * the scopes would make clients request a token that is refused again. The body lists all of them.
+ * Returns the value of `scope`; `undefined` without scopes, and if it would be too long for a header. With
+ * some of the scopes, clients would request a token that is refused again. The body lists all of them.
  */
 function renderScopes(scopes: readonly string[]): string | undefined {
   const scope = scopes.filter(isScopeToken).join(" ");

@@ -5,13 +5,14 @@
  * `bench/hostile.ts` measures the rest.
  */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { collectReadings, findPathRule } from "../../src/policy/find-rules.ts";
+import { comparable, ComparablePath } from "../../src/policy/route-fit.ts";
 import { spellingOfMixed } from "../../src/policy/segment.ts";
 import { type Path } from "../../src/request.ts";
 import { counting } from "../support/counting.ts";
 import { kinds, kindsTable, sourceOf, textOf } from "../support/patterns.ts";
-import { compiledOf, getTable, segmentsIn, tableIssues } from "../support/policy.ts";
+import { compiledOf, getTable, pathOf, segmentsIn, tableIssues } from "../support/policy.ts";
 
 /** Each path of one to six segments in turn ends with the last of them: some ends cost more than others. */
 const LENGTHS = [60, 120, 240, 480, 960];
@@ -96,5 +97,20 @@ describe("a hostile mixed segment", () => {
     expect(spellingOfMixed(`${"-".repeat(100_000)}.json`, segment.parts)).toBe("exact");
     // A backtracking matcher would need 10^20 steps for four parameters.
     expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+describe("a path that is compared with many routes", () => {
+  it("is put into one letter case once", () => {
+      let count = 0;
+    vi.spyOn(String.prototype, "toUpperCase").mockImplementation(function (this: string) {
+      if (this.length > 1_000) count += 1;
+      return this.toLocaleUpperCase("en");
+    });
+    const path = new ComparablePath(pathOf(`/a/${"B".repeat(5_000)}`));
+    for (let index = 0; index < 200; index += 1)
+      expect(path.fitOf(comparable(segmentsIn(`/a/b${index}`)))).toBeUndefined();
+    vi.restoreAllMocks();
+    expect(count).toBe(1);
   });
 });
