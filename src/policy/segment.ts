@@ -32,8 +32,10 @@ export class Spelled {
   #case: string | undefined;
   #decoded: string | undefined;
 
-  constructor(text: string) {
+  /** With `isPlain`, a string that has only one spelling: neither upper-case letters nor percent-encoding. */
+  constructor(text: string, isPlain = false) {
     this.exact = text;
+    if (isPlain) this.#case = this.#decoded = text;
   }
 
   /** In one letter case. */
@@ -56,9 +58,15 @@ export const spellParts = (parts: readonly SegmentPart[]): SpelledParts =>
 /** Returns how a segment spells the strings of a pattern; `undefined` without a match. Takes linear time. */
 export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | undefined {
   if (matches(segment, parts, "exact")) return "exact";
-  if (matches(segment, parts, "case")) return "case";
-  return matches(segment, parts, "decoded") ? "decoded" : undefined;
+  if (differ(segment, parts, "exact", "case") && matches(segment, parts, "case")) return "case";
+  return differ(segment, parts, "case", "decoded") && matches(segment, parts, "decoded")
+    ? "decoded"
+    : undefined;
 }
+
+/** Returns whether two spellings of the strings are different, so that comparing the second is of use. */
+const differ = (segment: Spelled, parts: SpelledParts, one: Spelling, other: Spelling): boolean =>
+  segment[one] !== segment[other] || parts.some((part) => part && part[one] !== part[other]);
 
 /** Like `compareParts`, for strings that are compared only once. */
 export const spellingOfMixed = (segment: string, parts: readonly SegmentPart[]): Spelling | undefined =>

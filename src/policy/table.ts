@@ -2,7 +2,7 @@
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
-import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
+import { collectReadings, findPathRule, findRouteRule, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf } from "./pattern.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
@@ -24,9 +24,6 @@ export type Governing =
 
 const NONE: readonly [] = [];
 const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
-
-/** A path whose spelling reaches more rules is an attack. */
-const MAX_RULES = 8;
 
 /**
  * How much is remembered of the patterns of routes. A framework has a few thousand at most. A program may
