@@ -1,6 +1,11 @@
 /** Requests that try to make the guard slow: very long credentials and paths, in unusual forms. */
 import { createHmac, randomBytes } from "node:crypto";
-import { type AccessRequest, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import {
+  type AccessRequest,
+  type ResourceServer,
+  type ResourceServerOptions,
+  type ScopeMappings,
+} from "scopegate";
 import { createResourceServer } from "./built.ts";
 
 const secret = randomBytes(32).toString("hex");
@@ -21,6 +26,12 @@ function create(more: Partial<ResourceServerOptions> = {}): ResourceServer {
     ...more,
   });
 }
+
+/** A server whose table has only these rules. */
+export const createServerWith = (
+  scopeMappings: ScopeMappings,
+  more: Partial<ResourceServerOptions> = {},
+): ResourceServer => create({ defaultScopeMappings: {}, scopeMappings, ...more });
 
 type Request = AccessRequest;
 

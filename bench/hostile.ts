@@ -3,9 +3,10 @@
  * is not measured. Paths of growing lengths show whether the time is linear.
  */
 import { type AccessRequest, type ResourceServer } from "scopegate";
-import { type Benchmark, type Budget, createBudget, type Row } from "./benchmark.ts";
+import { type Benchmark, type BenchmarkResult, type Budget, createBudget, type Row } from "./benchmark.ts";
 import { awaited, compare, type Rounds, toRows } from "./compare.ts";
 import { adversarial, paths, realistic, tokens, withPath } from "./hostile-requests.ts";
+import { SHAPES } from "./hostile-shapes.ts";
 
 const LENGTHS = [4_000, 16_000, 64_000] as const;
 const TOKEN_LIMIT_US = 1_000;
@@ -20,6 +21,13 @@ const TABLES = [
     route: { matchedPattern: "/:tenant/*rest" },
   },
 ];
+
+const SHAPE_BYTES = [1_000, 2_000, 4_000, 8_000] as const;
+/** The CPU time of a request of 8 kB without a valid token, and how it may grow from 4 kB. */
+const SHAPE_LIMIT_US = 300;
+const GROWTH_LIMIT = 3;
+/** The growth of shorter times says nothing: most of them is the same for each request. */
+const GROWTH_FROM_US = 20;
 
 const QUICK: Rounds = { count: 5, us: 4_000, warmUpUs: 30_000 };
 const THOROUGH: Rounds = { count: 11, us: 20_000, warmUpUs: 100_000 };
@@ -49,9 +57,43 @@ export const hostile: Benchmark = {
       rows.push(...own);
       budgets.push(worstOf(own, /^4 kB/, `a path of 4 kB, ${table}, the worst`, limitUs));
     }
-    return { rows, budgets };
+    const shaped = await measureShapes(rounds);
+    return { rows: [...rows, ...shaped.rows], budgets: [...budgets, ...shaped.budgets] };
   },
 };
+
+/** Measures requests without a valid token in four lengths: the time must be short, and linear in the bytes. */
+async function measureShapes(rounds: Rounds): Promise<BenchmarkResult> {
+  const rows: Row[] = [];
+  const longest: { readonly name: string; readonly us: number; readonly growth: number }[] = [];
+  for (const { name, server, request } of SHAPES) {
+    const requests = SHAPE_BYTES.map((bytes) => [`${bytes / 1000} kB`, request(bytes)] as const);
+    const said = await outcome(server, request(8_000));
+    const own = await measure(`no token, ${name}`, requests, server, rounds, said);
+    const valueAt = (label: string) => own.find((row) => row.name === label)?.value ?? Number.NaN;
+    const us = valueAt("8 kB");
+    longest.push({ name, us, growth: us < GROWTH_FROM_US ? 1 : us / valueAt("4 kB") });
+    rows.push(...own);
+  }
+  const [slowest] = longest.toSorted((a, b) => b.us - a.us);
+  const [steepest] = longest.toSorted((a, b) => b.growth - a.growth);
+  return {
+    rows,
+    budgets: [
+      createBudget(
+        `no token, 8 kB, the worst: ${slowest?.name ?? ""}`,
+        slowest?.us ?? 0,
+        SHAPE_LIMIT_US,
+        "us",
+      ),
+      createBudget(
+        `no token, 8 kB against 4 kB: ${steepest?.name ?? ""}`,
+        steepest?.growth ?? 0,
+        GROWTH_LIMIT,
+      ),
+    ],
+  };
+}
 
 async function measure(
   group: string,

@@ -2,6 +2,7 @@
 import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
 import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../pipeline.ts";
+import { type RoutePattern } from "../policy/table.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
@@ -94,7 +95,7 @@ export const guardedApplications = (raw: object): readonly (object | undefined)[
 /** A route that is about to run, and the request as it is now. */
 export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
   /** How the route is written; `undefined` if it no longer matches the request, which is then refused. */
-  readonly patterns: readonly string[] | undefined;
+  readonly patterns: readonly RoutePattern[] | undefined;
 }
 
 /**

@@ -2,8 +2,16 @@
 import { type Path } from "../request.ts";
 import { coversMixed } from "./overlap.ts";
 import { type PatternSegment } from "./pattern.ts";
-import { endsAsWritten, type Leaf, leafFor, leavesFor, type RuleTree, type TreeNode } from "./rule-tree.ts";
-import { loosen, spellingOf, spellingOfMixed } from "./segment.ts";
+import {
+  endsAsWritten,
+  type Leaf,
+  leafFor,
+  leavesFor,
+  mixedFor,
+  type RuleTree,
+  type TreeNode,
+} from "./rule-tree.ts";
+import { compareParts, loosen, Spelled, spellingOf } from "./segment.ts";
 
 /** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
 export interface PathRule {
@@ -16,6 +24,8 @@ export interface PathRule {
 
 interface Walk {
   readonly path: Path;
+  /** The segments that were read before, by where they begin. */
+  readonly spelled: Map<number, Spelled>;
   readonly method: string;
   isSpelled: boolean;
 }
@@ -25,7 +35,7 @@ interface Walk {
  * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
  */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
-  const walk: Walk = { path, method, isSpelled: true };
+  const walk: Walk = { path, method, isSpelled: true, spelled: new Map() };
   const leaf = findLeaf(tree.root, 1, walk);
   const { isSpelled } = walk;
   return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
@@ -44,16 +54,15 @@ function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
 }
 
 function findByText(node: TreeNode, start: number, end: number, walk: Walk): Leaf | undefined {
-  const { path } = walk;
-  const segment = path.text.slice(start, end);
-  const edge = node.statics.get(path.isPlain ? segment : loosen(segment));
+  const segment = spellAt(walk, start, end);
+  const edge = node.statics.get(segment.decoded);
   const found = edge && findLeaf(edge.node, end + 1, walk);
   if (found) {
-    if (edge.text !== segment) walk.isSpelled = false;
+    if (edge.text !== segment.exact) walk.isSpelled = false;
     return found;
   }
-  for (const { parts, node: next } of node.mixed) {
-    const spelling = spellingOfMixed(segment, parts);
+  for (const { texts, node: next } of mixedFor(node, segment)) {
+    const spelling = compareParts(segment, texts);
     const leaf = spelling && findLeaf(next, end + 1, walk);
     if (!leaf) continue;
     if (spelling !== "exact") walk.isSpelled = false;
@@ -77,7 +86,10 @@ function findBehindWildcard(
   return undefined;
 }
 
-/** The rules that some reading of a path reaches. */
+/** A path whose spelling reaches more rules is an attack. */
+export const MAX_RULES = 8;
+
+/** The rules that some reading of a path reaches; at most one more than `MAX_RULES`. */
 export interface Readings {
   readonly leaves: ReadonlySet<Leaf>;
   /** Whether a reading reaches a rule without decoding the spelling of a static text. */
@@ -89,7 +101,14 @@ export interface Readings {
  * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const found: Collected = { path, method, isStrict: false, leaves: new Set(), isMapped: false };
+  const found: Collected = {
+    path,
+    method,
+    spelled: new Map(),
+    isStrict: false,
+    leaves: new Set(),
+    isMapped: false,
+  };
   for (const isStrict of [false, true]) {
     found.isStrict = isStrict;
     collect(tree.root, 1, found, false);
@@ -99,12 +118,16 @@ export function collectReadings(tree: RuleTree, method: string, path: Path): Rea
 
 interface Collected {
   readonly path: Path;
+  readonly spelled: Map<number, Spelled>;
   readonly method: string;
   /** Whether the trailing slash counts. */
   isStrict: boolean;
   readonly leaves: Set<Leaf>;
   isMapped: boolean;
 }
+
+/** The request is refused, so that counting the rest of the rules would only take time. */
+const isFull = ({ leaves }: Collected): boolean => leaves.size > MAX_RULES;
 
 /** Returns whether every reading finds a rule here, so that none continues to a wider rule. */
 function collect(node: TreeNode, start: number, found: Collected, isDecoded: boolean): boolean {
@@ -120,16 +143,19 @@ function collect(node: TreeNode, start: number, found: Collected, isDecoded: boo
     return true;
   }
   const end = endOfSegment(path, start);
-  const segment = path.text.slice(start, end);
-  const edge = node.statics.get(loosen(segment));
+  const segment = spellAt(found, start, end);
+  const edge = node.statics.get(segment.decoded);
   const steps = [
-    ...(edge ? [{ node: edge.node, spelling: spellingOf(segment, edge.text) }] : []),
-    ...node.mixed.map((mixed) => ({ node: mixed.node, spelling: spellingOfMixed(segment, mixed.parts) })),
+    ...(edge ? [{ node: edge.node, spelling: spellingOf(segment.exact, edge.text) }] : []),
+    ...mixedFor(node, segment).map(({ node: next, texts }) => ({
+      node: next,
+      spelling: compareParts(segment, texts),
+    })),
   ];
   for (const { node: next, spelling } of steps) {
     if (!spelling) continue;
     const isSure = collect(next, end + 1, found, isDecoded || spelling === "decoded");
-    if (isSure && spelling === "exact") return true;
+    if ((isSure && spelling === "exact") || isFull(found)) return true;
   }
   if (node.parameter && collect(node.parameter, end + 1, found, isDecoded)) return true;
   const { node: next, lengths = [] } = node.wildcard ?? {};
@@ -171,6 +197,15 @@ function findCovering(
       .map((end) => (end > index ? go(node.wildcard?.node, end) : undefined))
       .find((leaf) => leaf !== undefined)
   );
+}
+
+/** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
+function spellAt({ path, spelled }: Pick<Walk, "path" | "spelled">, start: number, end: number): Spelled {
+  const known = spelled.get(start);
+  if (known) return known;
+  const segment = new Spelled(path.text.slice(start, end), path.isPlain);
+  spelled.set(start, segment);
+  return segment;
 }
 
 function endOfSegment({ text, end }: Path, start: number): number {

@@ -4,13 +4,16 @@ import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { hasTemplates } from "./requirement.ts";
 import { type CompiledRule, type ParameterReader, type RuleMatch } from "./rule.ts";
-import { loosen, type SegmentPart } from "./segment.ts";
+import { MixedEdges } from "./mixed-edges.ts";
+import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts } from "./segment.ts";
 
 /** A node of the tree, for one position in a path. */
 export interface TreeNode {
   readonly statics: Map<string, { readonly text: string; readonly node: TreeNode }>;
   /** Segments that mix text and parameters, those with more text first. */
   readonly mixed: MixedEdge[];
+  /** An index of `mixed`; `undefined` until it is first needed, and after a change. */
+  mixedIndex: MixedEdges<MixedEdge> | undefined;
   parameter: TreeNode | undefined;
   wildcard: WildcardEdge | undefined;
   /** The rules of patterns that end here, by method. */
@@ -20,6 +23,7 @@ export interface TreeNode {
 interface MixedEdge {
   readonly identity: string;
   readonly parts: readonly SegmentPart[];
+  readonly texts: SpelledParts;
   readonly node: TreeNode;
 }
 
@@ -73,6 +77,12 @@ export function leavesFor({ leaves }: TreeNode, method: string): readonly Leaf[]
 export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined =>
   leaves.get(method) ?? (method === "HEAD" ? leaves.get("GET") : undefined) ?? leaves.get("*");
 
+/** Returns the mixed segments of a node that a segment of a path may match, the narrowest first. */
+export function mixedFor(node: TreeNode, segment: Spelled): readonly MixedEdge[] {
+  if (node.mixed.length < 2) return node.mixed;
+  return (node.mixedIndex ??= new MixedEdges(node.mixed)).candidates(segment);
+}
+
 /** Returns the match of an exact path. */
 export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
   leaf.shared ?? [matchOf(leaf, path)];
@@ -85,6 +95,7 @@ export interface SpellingConflict {
 
 export class RuleTree {
   readonly root = createNode();
+  readonly #methods = new Set<string>();
 
   /**
    * Adds one alternative of a rule. Two rules that end at one node require the same, and decisions name the
@@ -106,7 +117,16 @@ export class RuleTree {
     if (!hasTemplates(leaf.compiled.requirement))
       leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
+    this.#methods.add(method);
     return conflict;
+  }
+
+  /**
+   * Returns the method, or `*` if the table has no rule for it, and so decides it like any other. Clients may
+   * invent methods, and none of these must be remembered.
+   */
+  ruledMethod(method: string): string {
+    return method === "HEAD" || this.#methods.has(method) ? method : "*";
   }
 }
 
@@ -127,6 +147,7 @@ const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[],
 const createNode = (): TreeNode => ({
   statics: new Map(),
   mixed: [],
+  mixedIndex: undefined,
   parameter: undefined,
   wildcard: undefined,
   leaves: new Map(),
@@ -148,9 +169,15 @@ function descend(
     case "mixed": {
       const identity = segmentIdentity(segment);
       const known = node.mixed.find((edge) => edge.identity === identity);
-      const edge = known ?? { identity, parts: segment.parts, node: createNode() };
+      const edge = known ?? {
+        identity,
+        parts: segment.parts,
+        texts: spellParts(segment.parts),
+        node: createNode(),
+      };
       if (!known) {
         node.mixed.push(edge);
+        node.mixedIndex = undefined;
         node.mixed.sort((a, b) => narrowerFirst(a.identity, b.identity));
       }
       const [written, earlier] = [writeParts(segment.parts), writeParts(edge.parts)];

@@ -2,10 +2,11 @@
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
-import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
+import { collectReadings, findPathRule, findRouteRule, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
-import { identityOf, type PatternSegment } from "./pattern.ts";
-import { parseRoutePattern, readAt } from "./route-fit.ts";
+import { identityOf } from "./pattern.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
+import { comparable, ComparablePath, type ComparableRoute, parseRoutePattern } from "./route-fit.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
@@ -26,26 +27,47 @@ export type Governing =
 const NONE: readonly [] = [];
 const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
 
-/** A path whose spelling reaches more rules is an attack. */
-const MAX_RULES = 8;
+/**
+ * How much is remembered of the patterns of routes. A framework has a few thousand at most. A program may
+ * also build patterns from requests, and these must not fill the memory.
+ */
+const MAX_PATTERNS = 10_000;
+const MAX_PATTERN_BYTES = 512 * 1024;
 
-/** A framework has few patterns; a program that creates new ones must not fill the memory. */
-const MAX_ROUTES = 10_000;
+/** Estimates of what a pattern takes beside its text, and each of its segments. */
+const PATTERN_BYTES = 200;
+const SEGMENT_BYTES = 60;
 
-/** One alternative of a route, with the narrowest rule that covers all of it. */
-interface CoveredAlternative {
-  readonly segments: readonly PatternSegment[];
+/** How a route that is about to run is written. */
+export type RoutePattern = string | MountedPattern;
+
+/** A pattern below a mount that is known only as the request spells it. */
+export interface MountedPattern {
+  /** The beginning of the path, from its first slash on, without a slash at the end. */
+  readonly mount: string;
+  /** The pattern of the route below the mount. */
+  readonly pattern: string;
+}
+
+/** One alternative of a pattern. */
+interface RouteAlternative extends ComparableRoute {
+  /** The narrowest rule that covers all of it, by method; `undefined` if no rule does. */
+  readonly covering: Map<string, Leaf | undefined>;
+  readonly identity: string;
+}
+
+/** A route of which a request is one, with the narrowest rule that covers it. */
+interface FittingRoute {
   readonly leaf: Leaf | undefined;
-  /** Whether rule and route have the same pattern: an exact path of the rule fits the route too. */
-  readonly isOwn: boolean;
+  /** The path, as read by a router that matches it to the route. */
+  readonly read: Path;
 }
 
 export class Table {
   readonly #tree: RuleTree;
   readonly #operations: OperationRules;
-  readonly #routes = new Map<string, Map<string, readonly CoveredAlternative[]>>();
+  readonly #patterns = new BoundedMap<string, readonly RouteAlternative[]>(MAX_PATTERNS, MAX_PATTERN_BYTES);
   readonly #batchPrefixes = new Set<string>();
-  #routeCount = 0;
 
   constructor({ tree, operations }: Pick<CompiledTable, "tree" | "operations">) {
     this.#tree = tree;
@@ -140,20 +162,28 @@ export class Table {
   }
 
   /** Adds the rules of a route, which has one pattern per mount, to `found`, the rules of the path. */
-  forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
+  forRoute(found: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
     if (!patterns) return ambiguous("The route does not match the request any more.");
-    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0] ?? "")) return found;
+    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0])) return found;
     const { path, matches, isExact } = found;
-    const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
-    const readable = routes.flat();
-    const fitting = readable.flatMap(({ segments, leaf }) => {
-      const read = readAt(segments, path);
-      return read ? [{ leaf, read }] : [];
-    });
-    if (readable.length > 0 && fitting.length === 0)
+    const compared = new ComparablePath(path);
+    const fitting: FittingRoute[] = [];
+    let hasUnreadable = false;
+    let hasReadable = false;
+    for (const pattern of patterns) {
+      const alternatives = this.#alternatives(typeof pattern === "string" ? pattern : pattern.pattern);
+      if (alternatives.length === 0) hasUnreadable = true;
+      else hasReadable = true;
+      const mount = typeof pattern === "string" ? "" : pattern.mount;
+      for (const alternative of alternatives) {
+        const fit = this.#fit(alternative, mount, compared, method);
+        if (fit) fitting.push(fit);
+      }
+    }
+    if (hasReadable && fitting.length === 0)
       return ambiguous("The path does not fit the route that the router chose.");
-    const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
+    const isUncovered = hasUnreadable || fitting.some(({ leaf }) => !leaf);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
@@ -171,28 +201,55 @@ export class Table {
   }
 
   /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
-  #isRouteOf(found: Governing, method: string, pattern: string): boolean {
-    const [route, other] = this.#alternatives(method, pattern);
-    if (found.kind !== "rules" || !found.isExact || !route || other) return false;
-    return route.isOwn && route.leaf === found.matches[0]?.leaf;
+  #isRouteOf(found: Governing, method: string, pattern: RoutePattern | undefined): boolean {
+    if (found.kind !== "rules" || !found.isExact || typeof pattern !== "string") return false;
+    const [route, other] = this.#alternatives(pattern);
+    const leaf = route && this.#coveringOf(route, method);
+    if (!leaf || other) return false;
+    // An exact path of the rule fits the route too, because both have the same pattern.
+    return leaf.identity === route.identity && leaf === found.matches[0]?.leaf;
   }
 
-  /** Returns the alternatives of a route; empty for an unreadable pattern, such as a regular expression. */
-  #alternatives(method: string, pattern: string): readonly CoveredAlternative[] {
-    const known = this.#routes.get(pattern)?.get(method);
-    if (known) return known;
-    if (this.#routeCount >= MAX_ROUTES) {
-      this.#routes.clear();
-      this.#routeCount = 0;
+  /** Returns the rule that covers an alternative below a mount; `undefined` if the path does not fit it. */
+  #fit(
+    alternative: RouteAlternative,
+    mount: string,
+    compared: ComparablePath,
+    method: string,
+  ): FittingRoute | undefined {
+    const above = compared.segmentsBelow(mount);
+    const read = above && compared.readAt(alternative, above.length);
+    if (!read) return undefined;
+    if (mount === "") return { leaf: this.#coveringOf(alternative, method), read };
+    // What a request says is never compiled to a pattern or remembered: it is compared as it is.
+    return { leaf: findRouteRule(this.#tree, method, [...above, ...alternative.segments]), read };
+  }
+
+  #coveringOf({ covering, segments }: RouteAlternative, method: string): Leaf | undefined {
+    // A client may invent methods, but only those of the table have rules of their own.
+    const asked = this.#tree.ruledMethod(method);
+    let leaf = covering.get(asked);
+    if (leaf === undefined && !covering.has(asked)) {
+      leaf = findRouteRule(this.#tree, asked, segments);
+      covering.set(asked, leaf);
     }
-    const parsed = parseRoutePattern(pattern);
-    const alternatives = (parsed?.alternatives ?? []).map(({ segments }): CoveredAlternative => {
-      const leaf = findRouteRule(this.#tree, method, segments);
-      return { segments, leaf, isOwn: leaf?.identity === identityOf(segments) };
-    });
-    const byMethod = this.#routes.get(pattern) ?? new Map<string, readonly CoveredAlternative[]>();
-    this.#routes.set(pattern, byMethod.set(method, alternatives));
-    this.#routeCount += 1;
+    return leaf;
+  }
+
+  /** Returns the alternatives of a pattern; empty for an unreadable one, such as a regular expression. */
+  #alternatives(pattern: string): readonly RouteAlternative[] {
+    const known = this.#patterns.get(pattern);
+    if (known) return known;
+    const alternatives = (parseRoutePattern(pattern)?.alternatives ?? []).map(
+      ({ segments }): RouteAlternative => ({
+        ...comparable(segments),
+        covering: new Map(),
+        identity: identityOf(segments),
+      }),
+    );
+    const segments = alternatives.reduce((count, one) => count + one.segments.length, 0);
+    const own = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segments;
+    this.#patterns.set(pattern, alternatives, { own });
     return alternatives;
   }
 }

@@ -84,4 +84,11 @@ describe("RuleTree", () => {
     ] as const)
       expect(leafAt(node, "GET").parameters.get(name)?.(pathOf("/"))).toBe("");
   });
+
+  it("treats all methods without rules alike, so that invented ones are not remembered", () => {
+    const { tree } = grow("GET /a", "* /b");
+    expect(tree.ruledMethod("M1")).toBe("*");
+    expect(tree.ruledMethod("GET")).toBe("GET");
+    expect(tree.ruledMethod("HEAD")).toBe("HEAD");
+  });
 });

@@ -84,6 +84,14 @@ describe("renderChallenge", () => {
     },
   );
 
+  it("leaves out scopes of more than 1,024 bytes, and keeps the other parameters", () => {
+    const scopesOf = (bytes: number) => [`a:${"b".repeat(511)}`, "c".repeat(bytes - 514)];
+    expect(renderChallenge({ scopes: scopesOf(1_024) })).toBe(`Bearer scope="${scopesOf(1_024).join(" ")}"`);
+    expect(renderChallenge({ scopes: scopesOf(1_025), error: "insufficient_scope" })).toBe(
+      'Bearer error="insufficient_scope"',
+    );
+  });
+
   it("renders parameters that can be parsed back", () => {
     const challenges = fc.record({
       realm: printableText,

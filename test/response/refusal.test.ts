@@ -105,6 +105,15 @@ describe("createRefusal", () => {
     expect(body).toMatchObject({ status, code: refused.reason });
   });
 
+  it("lists scopes that are too long for the challenge in the body", () => {
+    const required = Array.from({ length: 200 }, (_, index) => `agents:${index}:run`);
+    const { headers, body } = createRefusal({ ...lacking, required, missing: required }, SILENT);
+    expect(headers["WWW-Authenticate"]).toBe(
+      `Bearer error="insufficient_scope", error_description="${body.detail}"`,
+    );
+    expect(body).toMatchObject({ required_scopes: required, missing_scopes: required });
+  });
+
   it("removes a line break of the path from the scopes of the header", () => {
     const refused: Refused = { ...lacking, required: ["agents:a\r\nSet-Cookie: b:read", "custom:write"] };
     expect(createRefusal(refused, SILENT).headers["WWW-Authenticate"]).toMatch(/, scope="custom:write"$/);

@@ -5,13 +5,16 @@
  * `bench/hostile.ts` measures the rest.
  */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { readBatch } from "../../src/policy/batch.ts";
 import { collectReadings, findPathRule } from "../../src/policy/find-rules.ts";
-import { spellingOfMixed } from "../../src/policy/segment.ts";
+import { comparable, ComparablePath } from "../../src/policy/route-fit.ts";
+import { mixedFor } from "../../src/policy/rule-tree.ts";
+import { compareParts, Spelled, spellingOfMixed } from "../../src/policy/segment.ts";
 import { type Path } from "../../src/request.ts";
 import { counting } from "../support/counting.ts";
 import { kinds, kindsTable, sourceOf, textOf } from "../support/patterns.ts";
-import { compiledOf, getTable, segmentsIn, tableIssues } from "../support/policy.ts";
+import { compiledOf, getTable, pathOf, segmentsIn, tableIssues, tableOf } from "../support/policy.ts";
 
 /** Each path of one to six segments in turn ends with the last of them: some ends cost more than others. */
 const LENGTHS = [60, 120, 240, 480, 960];
@@ -96,5 +99,69 @@ describe("a hostile mixed segment", () => {
     expect(spellingOfMixed(`${"-".repeat(100_000)}.json`, segment.parts)).toBe("exact");
     // A backtracking matcher would need 10^20 steps for four parameters.
     expect(performance.now() - started).toBeLessThan(2_000);
+  });
+});
+
+describe("a path that is compared with many routes", () => {
+  it("is put into one letter case once", () => {
+    let count = 0;
+    vi.spyOn(String.prototype, "toUpperCase").mockImplementation(function (this: string) {
+      if (this.length > 1_000) count += 1;
+      return this.toLocaleUpperCase("en");
+    });
+    const path = new ComparablePath(pathOf(`/a/${"B".repeat(5_000)}`));
+    for (let index = 0; index < 200; index += 1)
+      expect(path.fitOf(comparable(segmentsIn(`/a/b${index}`)))).toBeUndefined();
+    vi.restoreAllMocks();
+    expect(count).toBe(1);
+  });
+});
+
+describe("a table with hundreds of rules that mix text and parameters at one place", () => {
+  const suffixes = treeOf(...Array.from({ length: 200 }, (_, index) => `/:id.type${index}`));
+  const prefixes = treeOf(...Array.from({ length: 200 }, (_, index) => `/v${index}-:id`));
+  it.each([
+    ["suffixes", suffixes, `/${"a".repeat(500)}.type7`],
+    ["suffixes", suffixes, `/${"A".repeat(500)}.type`],
+    ["suffixes", suffixes, `/${"%41".repeat(500)}%2etype7`],
+    ["prefixes", prefixes, `/V7-${"a".repeat(500)}`],
+    ["prefixes", prefixes, `/v7${"a".repeat(500)}`],
+  ])("compares a segment with few of the %s: %s", (_, { root }, target) => {
+    const segment = new Spelled(target.slice(1));
+    const candidates = mixedFor(root, segment);
+    expect(candidates.length).toBeLessThanOrEqual(1);
+    const matching = root.mixed.filter(({ texts }) => compareParts(segment, texts) !== undefined);
+    expect(candidates).toEqual(expect.arrayContaining(matching));
+  });
+});
+
+describe("a path with hundreds of readings", () => {
+  it("is refused after nine rules", () => {
+    const sources = Array.from({ length: 256 }, (_, index) =>
+      Array.from({ length: 8 }, (_bit, bit) => ((index >> bit) & 1 ? `/:p${bit}` : `/s${bit}`)).join(""),
+    );
+    const path = Array.from({ length: 8 }, (_, bit) => `/S${bit}`).join("");
+    expect(collectReadings(treeOf(...sources), "GET", pathOf(path)).leaves.size).toBe(9);
+  });
+});
+
+describe("a batch", () => {
+  const table = tableOf({ "GET /trpc/:procedure": [], "GET /*path": [] });
+  /** How many characters a search for rules copies from the paths that it looks up. */
+  function lookedUp(target: string): number {
+    const path = pathOf(target);
+    const batch = readBatch(target, path, new Set());
+    const paths = [...(batch?.paths ?? []), ...(batch?.wider ?? [])];
+    return paths.reduce((sum, one) => sum + (one === path ? 0 : (one?.text.length ?? 0)), 0);
+  }
+
+  it("looks up paths of at most 24,576 characters, whatever its names and its parent", () => {
+    const names = (count: number) => Array.from({ length: count }, (_, index) => index.toString(36));
+    for (const count of [2, 10, 60, 99, 150, 999])
+      for (const parent of ["/trpc", "/a".repeat(20), "/a".repeat(2_000), `/${"a".repeat(5_000)}`]) {
+        const target = `${parent}/${names(count).join(",")}?batch=1`;
+        expect(lookedUp(target), target.slice(0, 40)).toBeLessThanOrEqual(24_576);
+        expect(table.forTarget("GET", target, true).kind).not.toBe("unmapped");
+      }
   });
 });

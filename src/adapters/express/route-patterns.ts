@@ -1,8 +1,13 @@
 /** The whole patterns of a route, from the root of the application, for one request. */
-import { type PatternSegment } from "../../policy/pattern.ts";
 import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
-import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
-import { type Path, readPath } from "../../request.ts";
+import {
+  comparable,
+  ComparablePath,
+  type ComparableRoute,
+  parseRoutePattern,
+} from "../../policy/route-fit.ts";
+import { type RoutePattern } from "../../policy/table.ts";
+import { readPath } from "../../request.ts";
 import { guardedApplications } from "../guard.ts";
 import { readProperty } from "../node-request.ts";
 import { EXPRESSION, literalPattern, renderPattern } from "../../policy/render-pattern.ts";
@@ -13,52 +18,65 @@ import { countLayers, type ExpressApplication, type ExpressRoute, toPatterns, vi
  * Returns the patterns of a route for this request: with each mount that Express reports and that matches the
  * request, and with the mount as the request spells it.
  */
-export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly string[] {
-  const own = ownPatterns(route);
-  const matched = own.length === 1 ? own : firstFitting(own, readPath(readProperty(request, "url")));
+export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly RoutePattern[] {
+  const own = readRoute(route);
+  const matched = own.paths.length === 1 ? own.paths : firstFitting(own, readProperty(request, "url"));
   const baseUrl = readProperty(request, "baseUrl");
   if (!baseUrl) return matched;
   const mounts = mountsAt(request, route, baseUrl);
-  return mounts.flatMap((mount) =>
+  const reported = mounts.flatMap((mount) =>
     matched.map((pattern) => (pattern === "/" ? mount || "/" : mount + pattern)),
   );
+  if (mounts.includes(literalPattern(baseUrl))) return reported;
+  return [...reported, ...matched.map((pattern) => ({ mount: baseUrl, pattern }))];
 }
 
-const ownPatternsOf = new WeakMap<ExpressRoute, readonly string[]>();
+/** The paths that a route is written with, and the alternatives of each; none for an unreadable path. */
+interface OwnPaths {
+  readonly paths: readonly string[];
+  readonly alternatives: readonly (readonly ComparableRoute[])[];
+}
 
-function ownPatterns(route: ExpressRoute): readonly string[] {
-  const known = ownPatternsOf.get(route);
+const ownPathsOf = new WeakMap<ExpressRoute, OwnPaths>();
+
+function readRoute(route: ExpressRoute): OwnPaths {
+  const known = ownPathsOf.get(route);
   if (known) return known;
-  const patterns = (toPatterns(route.path) ?? [EXPRESSION]).map((pattern) => pattern || "/");
-  ownPatternsOf.set(route, patterns);
-  return patterns;
+  const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((pattern) => pattern || "/");
+  const alternatives = paths.map((pattern) => {
+    const parsed = parsePattern(pattern);
+    return isPattern(parsed) ? parsed.alternatives.map(({ segments }) => comparable(segments)) : [];
+  });
+  const own = { paths, alternatives };
+  ownPathsOf.set(route, own);
+  return own;
 }
 
 /** Returns the paths up to the first one that every router matches: Express uses the first match. */
-function firstFitting(patterns: readonly string[], path: Path | undefined): readonly string[] {
-  const first = patterns.findIndex((pattern) => {
-    const parsed = parsePattern(pattern);
-    if (!path || !isPattern(parsed)) return false;
-    return parsed.alternatives.some(({ segments }) => fitOf(segments, path) === "exact");
-  });
-  return first < 0 ? patterns : patterns.slice(0, first + 1);
+function firstFitting({ paths, alternatives }: OwnPaths, url: string): readonly string[] {
+  const path = readPath(url);
+  if (!path) return paths;
+  const compared = new ComparablePath(path);
+  const first = alternatives.findIndex((own) => own.some((one) => compared.fitOf(one) === "exact"));
+  return first < 0 ? paths : paths.slice(0, first + 1);
 }
 
-/** Returns the mounts that Express reports and that match this request, and the mount as requested. */
+/** Returns the mounts that Express reports and that match this request. */
 function mountsAt(request: ExpressRequest, route: ExpressRoute, baseUrl: string): readonly string[] {
   const path = readPath(baseUrl);
+  const compared = path && new ComparablePath(path);
   // A guard may run in an application around `request.app`.
   const apps = new Set([readProperty(request, "app"), ...guardedApplications(request)]);
   const reported = [...apps].flatMap((app) =>
-    app && path ? readMounts(app, route).filter(({ segments }) => fitOf(segments, path)) : [],
+    app && compared ? readMounts(app, route).filter(({ route: mount }) => compared.fitOf(mount)) : [],
   );
   if (reported.length === 0) warnOfMounts(readProperty(request, "app") ?? route);
-  return [...new Set([...reported.map(({ source }) => source), literalPattern(baseUrl)])];
+  return [...new Set(reported.map(({ source }) => source))];
 }
 
 interface Mount {
   readonly source: string;
-  readonly segments: readonly PatternSegment[];
+  readonly route: ComparableRoute;
 }
 
 /** The mounts above the routes of an application. Valid while the number of its layers stays the same. */
@@ -92,7 +110,7 @@ function findMounts(app: ExpressApplication): Tree["mounts"] {
     const alternatives = own.flatMap((source) => parseRoutePattern(source || "/")?.alternatives ?? []);
     const read = alternatives.map((alternative) => ({
       source: renderPattern(alternative).replace(/\/$/, ""),
-      segments: alternative.segments,
+      route: comparable(alternative.segments),
     }));
     if (route) mounts.set(route, [...(mounts.get(route) ?? []), ...read]);
   }

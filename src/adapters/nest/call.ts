@@ -4,7 +4,6 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { chain } from "../../runtime/pending.ts";
-import { literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import { type ExpressRoute } from "../express/router.ts";
@@ -54,7 +53,7 @@ export function readCall(context: ExecutionContext): Call {
 /** In Express, GraphQL also answers every path below its own, even if that path has another rule. */
 function mountOf(request: ExpressRequest): RunningRoute | undefined {
   if (!request.baseUrl) return undefined;
-  const patterns = [literalPattern(request.baseUrl)];
+  const patterns = [{ mount: request.baseUrl, pattern: "/" }];
   return { method: readMethod(request), target: readTarget(request), patterns };
 }
 

@@ -1,0 +1,157 @@
+/**
+ * Requests without a token, of 1 to 8 kB, that aim at one part of the look-up each: the names of a batch, the readings of a
+ * path, rules with text beside a parameter, and everything else in a request that a client chooses.
+ */
+import { type AccessRequest, type ResourceServer, type ScopeMappings } from "scopegate";
+import { createServerWith, realistic } from "./hostile-requests.ts";
+
+/** One kind of request, for a length in bytes. */
+export interface Shape {
+  readonly name: string;
+  readonly server: ResourceServer;
+  readonly request: (bytes: number) => AccessRequest;
+}
+
+const count = (length: number): readonly number[] => Array.from({ length }, (_, index) => index);
+
+/** A table with this many rules that mix text and parameters at the same place. */
+const mixed = (rules: number, key: (index: number) => string): ResourceServer =>
+  createServerWith(Object.fromEntries(count(rules).map((index) => [`GET ${key(index)}`, ["a:read"]])));
+const suffixes = mixed(200, (index) => `/files/:id.type${index}`);
+const prefixes = mixed(200, (index) => `/v${index}-:id/:name`);
+const between = mixed(4, (index) => `/:from-${index}-:to`);
+
+/** Each of eight segments is text in one half of the rules and a parameter in the other: 256 rules. */
+const binary = createServerWith(
+  Object.fromEntries(
+    count(256).map((index): [string, ScopeMappings[string]] => {
+      const segments = count(8).map((bit) => ((index >> bit) & 1 ? `:p${bit}` : `s${bit}`));
+      return [`GET /${segments.join("/")}`, ["a:read"]];
+    }),
+  ),
+);
+const procedures = createServerWith({
+  "GET /trpc/:procedure": [],
+  "GET /:a/:b": ["b:read"],
+  "GET /api/trpc/:procedure": ["procedures:<procedure>:call"],
+  "GET /{*path}": ["all:read"],
+  "GET /x/*path/raw": ["raw:read"],
+});
+
+const get = (target: string): AccessRequest => ({ method: "GET", target });
+/** Different names of `size` characters, divided by commas, up to a length. */
+const names = (bytes: number, size: number): string =>
+  count(Math.floor(bytes / (size + 1)))
+    .map((index) => index.toString(36).padStart(size, "0"))
+    .join(",");
+const fill = (part: string, bytes: number): string =>
+  part.repeat(Math.ceil(bytes / part.length)).slice(0, bytes);
+
+const SERVERS = { realistic, procedures, suffixes } as const;
+
+const batches: readonly (readonly [string, (bytes: number) => string])[] = [
+  ["two thirds parent, one third names", (n) => `/${fill("a", (n * 2) / 3)}/${names(n / 3, 2)}?batch=1`],
+  ["names only", (n) => `/trpc/${names(n - 20, 3)}?batch=1`],
+  ["names in capital letters", (n) => `/trpc/${names(n - 20, 3).toUpperCase()}?batch=1`],
+  ["as many names as are allowed", (n) => `/trpc/${names(Math.min(n / 2, 390), 3)}?batch=1`],
+  ["a long parent and 90 names", (n) => `/${fill("A", n / 2)}/${names(Math.min(n / 2, 270), 2)}?batch=1`],
+  ["a deep parent", (n) => `${fill("/a", n - 30)}/x,y,z?batch=1`],
+  ["a deep parent in capital letters", (n) => `${fill("/A", n - 30)}/x,y?batch=1`],
+  ["ten segments and names", (n) => `/${fill("b/", 20)}${names(n - 40, 6)}?batch=1`],
+  ["commas", (n) => `/trpc/${fill(",", n - 20)}?batch=1`],
+  ["encoded commas", (n) => `/trpc/${fill("a%252525252c", n - 20)}a?batch=1`],
+  ["one name, repeated", (n) => `/trpc/${fill("list,", n - 20)}list?batch=1`],
+  ["encoded names", (n) => `/trpc/${fill("%61%62,", n - 20)}x?batch=1`],
+];
+
+const paths: readonly (readonly [string, (bytes: number) => string])[] = [
+  ["a comma list without batch=1", (n) => `/files/${fill("a,", n)}`],
+  ["capital letters", (n) => fill("/S", n)],
+  ["encoded letters", (n) => `/files/${fill("%41", n - 10)}`],
+  ["a long segment", (n) => `/files/${fill("a", n - 10)}`],
+  ["absolute form", (n) => `http://host/${fill("/a", n - 20).slice(1)}`],
+  ["absolute form, apostrophes", (n) => `http://host/${fill("'", n / 3)}`],
+  ["a long query", (n) => `/files/a?${fill("a=b&", n)}`],
+  ["a long query, with batch", (n) => `/files/a,b?${fill("batch=%31&", n)}`],
+  ["dots and hyphens", (n) => `/files/${fill(".type-1", n)}`],
+];
+
+const shapesOf = (
+  own: readonly (readonly [string, (bytes: number) => string])[],
+  kind: string,
+): readonly Shape[] =>
+  Object.entries(SERVERS).flatMap(([table, server]) =>
+    own.map(([name, make]) => ({ name: `${kind}, ${table}: ${name}`, server, request: (n) => get(make(n)) })),
+  );
+
+/** Paths for the tables with text beside parameters, and for the table with 256 readings. */
+const aimed: readonly (readonly [string, ResourceServer, (bytes: number) => string])[] = [
+  ["200 suffixes: no match", suffixes, (n) => `/files/${fill("A", n - 10)}`],
+  ["200 suffixes: almost", suffixes, (n) => `/files/${fill("a", n - 20)}.type`],
+  ["200 suffixes: encoded", suffixes, (n) => `/files/${fill("%41", n - 20)}%2etype7`],
+  ["200 prefixes: no match", prefixes, (n) => `/v${fill("1", n - 10)}/A`],
+  ["200 prefixes: match, in capital letters", prefixes, (n) => `/V7-${fill("A", n - 10)}/A`],
+  ["4 texts between parameters: almost", between, (n) => `/${fill("A-4", n - 10)}`],
+  ["4 texts between parameters: hyphens", between, (n) => `/${fill("-", n - 10)}`],
+  [
+    "256 readings",
+    binary,
+    (n) =>
+      `/${count(8)
+        .map((bit) => `S${bit}${fill("x", 0)}`)
+        .join("/")}?${fill("q", n)}`,
+  ],
+  [
+    "256 readings, nearly",
+    binary,
+    (n) =>
+      `/${count(7)
+        .map((bit) => `S${bit}`)
+        .join("/")}/${fill("X", n)}`,
+  ],
+  [
+    "256 readings, encoded",
+    binary,
+    (n) =>
+      `/${count(8)
+        .map((bit) => `%53${bit}`)
+        .join("/")}?${fill("q", n)}`,
+  ],
+];
+
+const cookies = createServerWith(
+  { "GET /a": [] },
+  { tokenSources: [{ cookie: "t" }, { header: "authorization" }] },
+);
+const HEADERS: readonly Shape[] = [
+  {
+    name: "many cookies",
+    server: cookies,
+    request: (n) => ({ ...get("/a"), cookie: fill("tt=1; ", n) }),
+  },
+  {
+    name: "many cookies of the same name",
+    server: cookies,
+    request: (n) => ({ ...get("/a"), cookie: fill("t=1; ", n) }),
+  },
+  {
+    name: "many Authorization headers",
+    server: realistic,
+    request: (n) => ({ ...get("/agents"), authorization: Array.from({ length: n / 20 }, () => "Bearer a") }),
+  },
+  {
+    name: "an invalid token",
+    server: realistic,
+    request: (n) => ({
+      ...get("/agents"),
+      authorization: `Bearer ${fill("a", n / 2)}.${fill("b", n / 2)}.c`,
+    }),
+  },
+];
+
+export const SHAPES: readonly Shape[] = [
+  ...shapesOf(batches, "batch"),
+  ...shapesOf(paths, "path"),
+  ...aimed.map(([name, server, make]) => ({ name, server, request: (n: number) => get(make(n)) })),
+  ...HEADERS,
+];

@@ -1,0 +1,88 @@
+/** What clients send is not remembered: the memory of a process does not grow with invented requests. */
+import { createServer } from "node:http";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import express5 from "express";
+import express4 from "express4";
+import { afterAll, describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { protect } from "scopegate/express";
+import { createIssuer } from "../support/issuer.ts";
+import { ask, listen } from "../support/http.ts";
+
+setFlagsFromString("--expose-gc");
+const collectGarbage = runInNewContext("gc") as () => void;
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
+/** The bytes that many calls leave behind, after a few calls that fill caches of code. */
+async function leftBy(calls: number, call: (index: number) => unknown): Promise<number> {
+  for (let index = 0; index < 20; index += 1) await call(-1 - index);
+  const before = heapBytes();
+  for (let index = 0; index < calls; index += 1) await call(index);
+  return heapBytes() - before;
+}
+
+const MB = 1024 * 1024;
+const LIMIT = 5 * MB;
+
+const { publicPem } = createIssuer();
+const createServerFor = () =>
+  createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [publicPem],
+    defaultScopeMappings: {},
+    scopeMappings: { "GET /:team/status": "public", "POST /:team/status": [] },
+  });
+
+/** As a string from a socket: strings that are joined in JavaScript share their parts. */
+const received = (text: string): string => Buffer.from(text).toString();
+
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close();
+});
+
+describe.each([
+  ["Express 5", express5],
+  ["Express 4", express4 as unknown as typeof express5],
+])("a router of %s below a parameter", (_, express) => {
+  it("does not remember the paths of requests", async () => {
+    const app = express();
+    const router = express.Router();
+    router.get("/status", (_request, response) => void response.send("up"));
+    app.use(protect(createServerFor())).use("/:team", router);
+    const { port, close } = await listen(createServer(app));
+    closing.push(close);
+    const name = "x".repeat(7_900);
+    const left = await leftBy(700, async (index) => {
+      expect((await ask(port, { path: `/${index}${name}/status` })).status).toBe(200);
+    });
+    expect(left).toBeLessThan(LIMIT);
+  });
+});
+
+describe("a resource server", () => {
+  it("remembers at most 1 MB of the routes that a program builds from requests", async () => {
+    const server = createServerFor();
+    const name = "/x".repeat(400);
+    const left = await leftBy(1_000, (index) => {
+      const target = received(`/${index}${name}`);
+      return server.check({ method: "GET", target, matchedPattern: target });
+    });
+    expect(left).toBeLessThan(LIMIT);
+  });
+
+  it("does not remember methods that clients invent", async () => {
+    const server = createServerFor();
+    const name = "X".repeat(4_000);
+    const left = await leftBy(4_000, (index) => {
+      const method = received(`M${index}${name}`);
+      return server.check({ method, target: "/a/status", matchedPattern: "/:team/status" });
+    });
+    expect(left).toBeLessThan(LIMIT);
+  });
+});
