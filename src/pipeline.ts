@@ -3,7 +3,7 @@ import { type Observer } from "./observer.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
-import { type Governing, type Table } from "./policy/table.ts";
+import { type Governing, type RoutePattern, type Table } from "./policy/table.ts";
 import { areSatisfied } from "./policy/weigh.ts";
 import { type AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
@@ -70,7 +70,7 @@ export class Pipeline {
   decideRoute(
     verdict: Verdict,
     { method, target }: Pick<AccessRequest, "method" | "target">,
-    patterns: readonly string[] | undefined,
+    patterns: readonly RoutePattern[] | undefined,
   ): PendingVerdict {
     const isSame = verdict.request.method === method && verdict.request.target === target;
     const found = isSame ? verdict.governing : this.table.forTarget(method, target, true);

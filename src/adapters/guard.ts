@@ -2,6 +2,7 @@
 import { type Decision, type Refused } from "../policy/decision.ts";
 import { compileScopeList } from "../scopes/required-scope.ts";
 import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../pipeline.ts";
+import { type RoutePattern } from "../policy/table.ts";
 import { type AccessRequest } from "../request.ts";
 import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
@@ -15,8 +16,6 @@ interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard received first: later code may replace them in the request. */
   readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
-  /** The application that the guard runs in, for adapters that look up the routes of a request. */
-  readonly application: object | undefined;
   verdict: Verdict | undefined;
 }
 
@@ -57,11 +56,10 @@ export function judge(
   raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
-  application?: object,
 ): PendingVerdict {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
-  if (!guarded) all.push((guarded = { server, credentials: request, application, verdict: undefined }));
+  if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after an error does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
@@ -87,14 +85,10 @@ export function shareVerdicts(from: object, to: object): void {
 /** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
 
-/** Returns the applications that the guards of a request run in. */
-export const guardedApplications = (raw: object): readonly (object | undefined)[] =>
-  (Kept.of(raw) ?? []).map(({ application }) => application);
-
 /** A route that is about to run, and the request as it is now. */
 export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
   /** How the route is written; `undefined` if it no longer matches the request, which is then refused. */
-  readonly patterns: readonly string[] | undefined;
+  readonly patterns: readonly RoutePattern[] | undefined;
 }
 
 /**

@@ -154,7 +154,7 @@ export function findRouteRule(
   return undefined;
 }
 
-function findCovering(
+export function findCovering(
   node: TreeNode,
   route: readonly PatternSegment[],
   index: number,

@@ -2,6 +2,7 @@
 import { type Path, readPath } from "../request.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
+import { findMountedRules } from "./find-mounted-rules.ts";
 import { collectReadings, findPathRule, findRouteRule } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf, type PatternSegment } from "./pattern.ts";
@@ -29,6 +30,28 @@ const MAX_RULES = 8;
 
 /** A framework has few patterns; a program that creates new ones must not fill the memory. */
 const MAX_ROUTES = 10_000;
+
+/** How a route that is about to run is written. */
+export type RoutePattern = string | MountedPattern;
+
+/** A pattern below a mount that is known only as the request spells it. */
+export interface MountedPattern {
+  /** The beginning of the path, from its first slash on, without a slash at the end. */
+  readonly mount: string;
+  /** The pattern of the route below the mount. */
+  readonly pattern: string;
+  /**
+   * Whether the application writes the mount in the same way. If not, it may have any pattern that matches
+   * the request, and every rule that may cover the route must be satisfied.
+   */
+  readonly isAsWritten: boolean;
+}
+
+/** The rules that may be the narrowest one that covers a route; more than one only below an unknown mount. */
+interface CoveredRoute {
+  readonly segments: readonly PatternSegment[];
+  readonly leaves: readonly Leaf[];
+}
 
 /** One alternative of a route, with the narrowest rule that covers all of it. */
 interface CoveredAlternative {
@@ -134,30 +157,31 @@ export class Table {
   }
 
   /** Adds the rules of a route, which has one pattern per mount, to `found`, the rules of the path. */
-  forRoute(found: Governing, method: string, patterns: readonly string[] | undefined): Governing {
+  forRoute(found: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
     if (found.kind === "ambiguous") return found;
     if (!patterns) return ambiguous("The route does not match the request any more.");
-    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0] ?? "")) return found;
+    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0])) return found;
     const { path, matches, isExact } = found;
-    const routes = patterns.map((pattern) => this.#alternatives(method, pattern));
+    const routes = patterns.map((pattern) => this.#coveredRoutes(method, pattern));
     const readable = routes.flat();
-    const fitting = readable.flatMap(({ segments, leaf }) => {
+    const fitting = readable.flatMap(({ segments, leaves }) => {
       const read = readAt(segments, path);
-      return read ? [{ leaf, read }] : [];
+      return read ? [{ leaves, read }] : [];
     });
     if (readable.length > 0 && fitting.length === 0)
       return ambiguous("The path does not fit the route that the router chose.");
-    const isUncovered = fitting.some(({ leaf }) => !leaf) || routes.some((one) => one.length === 0);
+    const isUncovered =
+      fitting.some(({ leaves }) => leaves.length === 0) || routes.some((one) => one.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
-    for (const { leaf, read } of fitting) {
-      if (!leaf) continue;
+    for (const { leaves, read } of fitting) {
+      if (leaves.length === 0) continue;
       // With an empty last segment, the path may reach a narrower rule than that of the route.
       const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
-      for (const one of [leaf, ...readings])
-        if (!matches.some(({ compiled }) => compiled === one.compiled))
-          added.set(one.compiled, matchOf(one, read));
+      for (const leaf of [...leaves, ...readings])
+        if (!matches.some(({ compiled }) => compiled === leaf.compiled))
+          added.set(leaf.compiled, matchOf(leaf, read));
     }
     if (added.size === 0) return found;
     const kind = matches.length > 0 ? found.kind : "rules";
@@ -165,10 +189,29 @@ export class Table {
   }
 
   /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
-  #isRouteOf(found: Governing, method: string, pattern: string): boolean {
+  #isRouteOf(found: Governing, method: string, pattern: RoutePattern | undefined): boolean {
+    if (found.kind !== "rules" || !found.isExact || typeof pattern !== "string") return false;
     const [route, other] = this.#alternatives(method, pattern);
-    if (found.kind !== "rules" || !found.isExact || !route || other) return false;
+    if (!route || other) return false;
     return route.isOwn && route.leaf === found.matches[0]?.leaf;
+  }
+
+  /** Remembers nothing about a mount, because the client spells it. */
+  #coveredRoutes(method: string, written: RoutePattern): readonly CoveredRoute[] {
+    const { mount, pattern, isAsWritten } =
+      typeof written === "string" ? { mount: "", pattern: written, isAsWritten: true } : written;
+    const alternatives = this.#alternatives(method, pattern);
+    if (mount === "")
+      return alternatives.map(({ segments, leaf }) => ({ segments, leaves: leaf ? [leaf] : [] }));
+    const texts = mount.slice(1).split("/");
+    const above = texts.map((text): PatternSegment => ({ kind: "static", text }));
+    return alternatives.map((alternative) => {
+      const segments = [...above, ...alternative.segments];
+      if (!isAsWritten)
+        return { segments, leaves: findMountedRules(this.#tree, method, segments, above.length) };
+      const leaf = findRouteRule(this.#tree, method, segments);
+      return { segments, leaves: leaf ? [leaf] : [] };
+    });
   }
 
   /** Returns the alternatives of a route; empty for an unreadable pattern, such as a regular expression. */

@@ -4,7 +4,7 @@
  */
 import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, type RunningRoute } from "../guard.ts";
-import { EXPRESSION, literalPattern } from "../../policy/render-pattern.ts";
+import { EXPRESSION } from "../../policy/render-pattern.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
 const watched = new WeakSet<object>();
@@ -67,7 +67,8 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
   // If the method has changed since the route was matched, the route does not match the request.
-  const pattern = prefix === "" ? patternOf(layer) : literalPattern(prefix) + patternOf(layer);
+  const own = patternOf(layer);
+  const pattern = prefix === "" ? own : { mount: prefix, pattern: own, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return { method, target, patterns };
 }

@@ -4,8 +4,8 @@ import { type AccessRequest } from "../../request.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { chain } from "../../runtime/pending.ts";
-import { literalPattern } from "../../policy/render-pattern.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
+import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import { type ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
@@ -54,7 +54,7 @@ export function readCall(context: ExecutionContext): Call {
 /** In Express, GraphQL also answers every path below its own, even if that path has another rule. */
 function mountOf(request: ExpressRequest): RunningRoute | undefined {
   if (!request.baseUrl) return undefined;
-  const patterns = [literalPattern(request.baseUrl)];
+  const patterns = withMounts(request, ["/"]);
   return { method: readMethod(request), target: readTarget(request), patterns };
 }
 
@@ -70,8 +70,7 @@ export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolea
 export function decide(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
-  const refusal =
-    verdict || !seen ? undefined : guard(server, raw, seen, true, Reflect.get(raw, "app") as object);
+  const refusal = verdict || !seen ? undefined : guard(server, raw, seen, true);
   return chain(refusal, (known) => known ?? (running && guardRoute(raw, () => running)), undefined);
 }
 
