@@ -69,14 +69,17 @@ export const mountPathsOf = (app: ExpressApplication): readonly string[] | undef
   toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
 /** Reads where an application is mounted, from the root. For several mounts, Express stores the last one. */
-export function readMounts(app: ExpressApplication): readonly string[] | undefined {
+function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const parent = parentOf(app);
   return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
 }
 
 /** Visits everything in an application, and in the routers and applications that its routers show. */
-export const visit = (app: ExpressApplication): Iterable<Visited> =>
-  visitRouter(app, app, readMounts(app), []);
+export const visit = (app: ExpressApplication): Iterable<Visited> => visitAt(app, readMounts(app));
+
+/** As `visit`, for an application that may be mounted at several places. */
+export const visitAt = (app: ExpressApplication, mounts: readonly string[] | undefined): Iterable<Visited> =>
+  visitRouter(app, app, mounts, []);
 
 function* visitRouter(
   app: ExpressApplication,
@@ -138,8 +141,9 @@ export function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): r
 /** What Express 4 compiles a parameter of a whole segment to; until 4.19 with a slash in front. */
 const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/g;
 
-/** An expression that Express 4 compiled from segments that are all static text or `:`, for a parameter. */
-const COMPILED = /^\^?((?:\\\/(?::|(?:[\w~%!&',;=@-]|\\[.-])+))*)\\\/\?\(\?=\\\/\|\$\)$/;
+/** An expression that Express 4 compiled from static text and parameters; `:` is a parameter. */
+const COMPILED =
+  /^\^?((?:\\\/(?::(?:(?:[~%!&',;=@-]|\\[.-])(?:[\w~%!&',;=@-]|\\[.-])*)?|(?:[\w~%!&',;=@-]|\\[.-])+))*)\\\/\?\(\?=\\\/\|\$\)$/;
 
 function joinAll(
   heads: readonly string[] | undefined,
