@@ -8,7 +8,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { chain, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
-import { assertRequestOf, type Framework } from "./misuse.ts";
+import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
@@ -135,7 +135,12 @@ export function guardOperations(
   return chain(chain(decided, keepVerdict, guarded), refusalOf, server);
 }
 
-const keepVerdict = (verdict: Verdict, guarded: Guarded): Verdict => (guarded.verdict = verdict);
+function keepVerdict(verdict: Verdict, guarded: Guarded): Verdict {
+  const { isAllowed, governing, request } = verdict;
+  if (request.method === "OPTIONS" && !isAllowed && governing.kind === "unmapped") warnOfPreflight(request);
+  guarded.verdict = verdict;
+  return verdict;
+}
 
 /**
  * Returns the response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision
