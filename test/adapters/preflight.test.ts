@@ -57,7 +57,8 @@ it("warns once of a preflight without a rule in Express", async () => {
 
 it("warns once of a preflight without a rule in Koa", async () => {
   const { protect } = await import("scopegate/koa");
-  await preflight(new Koa().use(protect(server)).callback());
+  const handle = new Koa().use(protect(server)).callback();
+  await preflight((...given: Parameters<typeof handle>) => void handle(...given));
   expectOneWarning();
 });
 
