@@ -8,7 +8,7 @@ import { type ResourceServer } from "../resource-server.ts";
 import { type Refusal } from "../response/refusal.ts";
 import { chain, type Pending } from "../runtime/pending.ts";
 import { type Principal } from "../token/principal.ts";
-import { assertRequestOf, type Framework } from "./misuse.ts";
+import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
@@ -16,8 +16,6 @@ interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard received first: later code may replace them in the request. */
   readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
-  /** The application that the guard runs in, for adapters that look up the routes of a request. */
-  readonly application: object | undefined;
   verdict: Verdict | undefined;
 }
 
@@ -58,11 +56,10 @@ export function judge(
   raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
-  application?: object,
 ): PendingVerdict {
   const all = Kept.of(raw) ?? Kept.add(raw);
   let guarded = all.find((one) => one.server === server);
-  if (!guarded) all.push((guarded = { server, credentials: request, application, verdict: undefined }));
+  if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after an error does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
@@ -87,10 +84,6 @@ export function shareVerdicts(from: object, to: object): void {
 
 /** Returns an object for adapters' notes: each new property of Express's request costs V8 a hidden class. */
 export const notesOf = (raw: object): object | undefined => Kept.find(raw);
-
-/** Returns the applications that the guards of a request run in. */
-export const guardedApplications = (raw: object): readonly (object | undefined)[] =>
-  (Kept.of(raw) ?? []).map(({ application }) => application);
 
 /** A route that is about to run, and the request as it is now. */
 export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
@@ -142,7 +135,12 @@ export function guardOperations(
   return chain(chain(decided, keepVerdict, guarded), refusalOf, server);
 }
 
-const keepVerdict = (verdict: Verdict, guarded: Guarded): Verdict => (guarded.verdict = verdict);
+function keepVerdict(verdict: Verdict, guarded: Guarded): Verdict {
+  const { isAllowed, governing, request } = verdict;
+  if (request.method === "OPTIONS" && !isAllowed && governing.kind === "unmapped") warnOfPreflight(request);
+  guarded.verdict = verdict;
+  return verdict;
+}
 
 /**
  * Returns the response of a refusal; `undefined` if the request is allowed. `refuse` throws if the decision

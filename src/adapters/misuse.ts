@@ -3,6 +3,7 @@ import { suggest } from "../errors.ts";
 import { createWarning } from "../runtime/warn-once.ts";
 import { hasPipeline } from "../pipeline.ts";
 import { type ResourceServer } from "../resource-server.ts";
+import { type AccessRequest } from "../request.ts";
 import { type NodeRequest } from "./node-request.ts";
 
 const FRAMEWORKS = {
@@ -121,3 +122,19 @@ export function createBodyWarning(): (raw: NodeRequest) => void {
     if (headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0) warn();
   };
 }
+
+/** Warns once per process of a CORS preflight that has no rule: browsers can then call no route. */
+export function warnOfPreflight({ source }: Pick<AccessRequest, "source">): void {
+  if (["origin", "access-control-request-method"].every((name) => hasField(source, name))) warnOfCors();
+}
+
+/** `source` is a request of Node.js, of the Fetch standard or of a framework, or a context of Koa or Hono. */
+function hasField(source: unknown, name: string): boolean {
+  const { headers, req } = Object(source) as { readonly headers?: object; readonly req?: { raw?: Request } };
+  const fields = headers ?? req?.raw?.headers ?? {};
+  return fields instanceof Headers ? fields.has(name) : Object.hasOwn(fields, name);
+}
+
+const warnOfCors = createWarning(
+  "protect refused a CORS preflight, because CORS middleware is missing or runs after it: browsers cannot call the application. Register CORS middleware in front of protect. In NestJS, replace `cors: true` with app.enableCors() in front of app.use(protect(server)).",
+);

@@ -174,7 +174,7 @@ export function findRouteRule(
   return findCovering(tree.root, route, 0, method);
 }
 
-function findCovering(
+export function findCovering(
   node: TreeNode,
   route: readonly PatternSegment[],
   index: number,

@@ -2,6 +2,7 @@
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
+import { findMountedRules } from "./find-mounted-rules.ts";
 import { collectReadings, findPathRule, findRouteRule, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf } from "./pattern.ts";
@@ -47,6 +48,11 @@ export interface MountedPattern {
   readonly mount: string;
   /** The pattern of the route below the mount. */
   readonly pattern: string;
+  /**
+   * Whether the application writes the mount in the same way. If not, it may have any pattern that matches
+   * the request, and every rule that may cover the route must be satisfied.
+   */
+  readonly isAsWritten: boolean;
 }
 
 /** One alternative of a pattern. */
@@ -56,9 +62,10 @@ interface RouteAlternative extends ComparableRoute {
   readonly identity: string;
 }
 
-/** A route of which a request is one, with the narrowest rule that covers it. */
+/** A route that a request belongs to. */
 interface FittingRoute {
-  readonly leaf: Leaf | undefined;
+  /** The narrowest rule that covers it; below an unknown mount, every rule that may be the narrowest. */
+  readonly leaves: readonly Leaf[];
   /** The path, as read by a router that matches it to the route. */
   readonly read: Path;
 }
@@ -172,28 +179,28 @@ export class Table {
     let hasUnreadable = false;
     let hasReadable = false;
     for (const pattern of patterns) {
-      const alternatives = this.#alternatives(typeof pattern === "string" ? pattern : pattern.pattern);
+      const mounted = typeof pattern === "string" ? { mount: "", pattern, isAsWritten: true } : pattern;
+      const alternatives = this.#alternatives(mounted.pattern);
       if (alternatives.length === 0) hasUnreadable = true;
       else hasReadable = true;
-      const mount = typeof pattern === "string" ? "" : pattern.mount;
       for (const alternative of alternatives) {
-        const fit = this.#fit(alternative, mount, compared, method);
+        const fit = this.#fit(alternative, mounted, compared, method);
         if (fit) fitting.push(fit);
       }
     }
     if (hasReadable && fitting.length === 0)
       return ambiguous("The path does not fit the route that the router chose.");
-    const isUncovered = hasUnreadable || fitting.some(({ leaf }) => !leaf);
+    const isUncovered = hasUnreadable || fitting.some(({ leaves }) => leaves.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
     const added = new Map<CompiledRule, LeafMatch>();
-    for (const { leaf, read } of fitting) {
-      if (!leaf) continue;
+    for (const { leaves, read } of fitting) {
+      if (leaves.length === 0) continue;
       // With an empty last segment, the path may reach a narrower rule than that of the route.
       const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
-      for (const one of [leaf, ...readings])
-        if (!matches.some(({ compiled }) => compiled === one.compiled))
-          added.set(one.compiled, matchOf(one, read));
+      for (const leaf of [...leaves, ...readings])
+        if (!matches.some(({ compiled }) => compiled === leaf.compiled))
+          added.set(leaf.compiled, matchOf(leaf, read));
     }
     if (added.size === 0) return found;
     const kind = matches.length > 0 ? found.kind : "rules";
@@ -210,19 +217,22 @@ export class Table {
     return leaf.identity === route.identity && leaf === found.matches[0]?.leaf;
   }
 
-  /** Returns the rule that covers an alternative below a mount; `undefined` if the path does not fit it. */
+  /** Returns the rules that cover an alternative below a mount; `undefined` if the path does not fit it. */
   #fit(
     alternative: RouteAlternative,
-    mount: string,
+    { mount, isAsWritten }: Omit<MountedPattern, "pattern">,
     compared: ComparablePath,
     method: string,
   ): FittingRoute | undefined {
     const above = compared.segmentsBelow(mount);
     const read = above && compared.readAt(alternative, above.length);
     if (!read) return undefined;
-    if (mount === "") return { leaf: this.#coveringOf(alternative, method), read };
+    const toFit = (leaf: Leaf | undefined): FittingRoute => ({ leaves: leaf ? [leaf] : [], read });
+    if (mount === "") return toFit(this.#coveringOf(alternative, method));
     // What a request says is never compiled to a pattern or remembered: it is compared as it is.
-    return { leaf: findRouteRule(this.#tree, method, [...above, ...alternative.segments]), read };
+    const segments = [...above, ...alternative.segments];
+    if (isAsWritten) return toFit(findRouteRule(this.#tree, method, segments));
+    return { leaves: findMountedRules(this.#tree, method, segments, above.length), read };
   }
 
   #coveringOf({ covering, segments }: RouteAlternative, method: string): Leaf | undefined {

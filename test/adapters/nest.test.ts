@@ -308,6 +308,30 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     );
   });
 
+  it("marks a route that a module registers at the HTTP adapter, because no guard runs for it", async () => {
+    const server = createServer({ scopeMappings: { "GET /agents": ["agents:read"], "GET /metrics": [] } });
+    const root = createModule({ imports: [ScopegateModule.forRoot(server)] });
+    const metrics = (_request: unknown, response: { send(body: string): void }) => {
+      response.send("open");
+    };
+    let app: INestApplication | undefined = undefined as INestApplication | undefined;
+    Object.defineProperty(root.prototype, "onModuleInit", {
+      value: () => {
+        app?.getHttpAdapter().get("/metrics", metrics as never);
+      },
+    });
+    app = await createApplication(platform, root);
+    const running = await listenOn(app);
+    open.push(running);
+    expect((await ask(running.port, { path: "/metrics" })).status).toBe(200);
+    expect(server.audit(routesOf(app)).findings).toContainEqual(
+      expect.objectContaining({
+        kind: "route_unguarded",
+        message: "`GET /metrics` is registered at the HTTP adapter: NestJS runs no guard for it.",
+      }),
+    );
+  });
+
   it("does not list routes of an application without the module", async () => {
     const app = await createApplication(platform, createModule({}));
     expect(() => routesOf(app)).toThrow("import ScopegateModule");

@@ -4,12 +4,14 @@ import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
 import fastify4 from "fastify4";
+import { type Context, Hono, type Next } from "hono";
 import Koa3 from "koa";
 import Koa2 from "koa2";
 import { describe, expect, it } from "vitest";
 import { createResourceServer, type ListedRoute } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
+import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import { listen, ask } from "../support/http.ts";
 import { createServer } from "node:http";
@@ -50,6 +52,24 @@ describe.each([
         message: "`GET /agents` is registered before protect: its handler runs without any check.",
       }),
     ]);
+  });
+
+  it("marks routes in front of protect in an application that a router mounts", () => {
+    const inner = express().get("/", handler);
+    const outer = express().use("/:team", inner).get("/late", handler);
+    const router = express.Router().use("/x", outer);
+    const app = express().use(router).use(protect()).use("/y", express.Router().get("/", handler));
+    expect(() => forExpress.routesOf(app)).toThrow(
+      "cannot look into the application that is mounted at /x/:team",
+    );
+    expect(unguardedOf(forExpress.routesOf(app, inner))).toEqual(["GET /x/:team", "GET /x/late"]);
+  });
+
+  it("refuses an application that is mounted twice, where a router mounts the one around it", () => {
+    const inner = express().get("/", handler);
+    const router = express.Router().use("/x", express().use("/:team", inner));
+    const app = express().use(router).use(protect()).use("/y", inner);
+    expect(() => forExpress.routesOf(app, inner)).toThrow("pass it as well");
   });
 
   it("marks no route of a router alone, because the application around it is not known", () => {
@@ -365,5 +385,27 @@ describe.each([
     expect([...routes].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
     expect(findingsOf(routes).map(({ severity }) => severity)).not.toContain("note");
     expect(findingsOf(routes)).toHaveLength(1);
+  });
+});
+
+describe("routesOf for Hono", () => {
+  const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
+
+  it("marks a handler in front of protect that a later handler of the same path follows", async () => {
+    const app = new Hono();
+    app.get("/report", open);
+    app.use(forHono.protect(server));
+    app.get("/report", (context) => context.text("guarded"));
+    expect((await app.request("/report")).status).toBe(200);
+    expect(unguardedOf(forHono.routesOf(app))).toEqual(["GET /report"]);
+    expect(findingsOf(forHono.routesOf(app))).toHaveLength(1);
+  });
+
+  it("marks no handler that calls the next one in the same registration", () => {
+    const app = new Hono();
+    app.get("/early", open, forHono.protect(server), (context) => context.text("guarded"));
+    app.use(forHono.protect(server));
+    app.get("/report", open, (context) => context.text("guarded"));
+    expect(unguardedOf(forHono.routesOf(app))).toEqual([]);
   });
 });

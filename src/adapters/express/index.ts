@@ -58,7 +58,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     settle(
       () => {
         const seen = toAccessRequest(request, request, readMethod(request), readTarget(request));
-        return guard(server, request, seen, true, readProperty(request, "app"));
+        return guard(server, request, seen, true);
       },
       (refusal) => send(response, refusal),
       next,

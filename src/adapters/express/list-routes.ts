@@ -18,6 +18,7 @@ import {
   parentOf,
   toPatterns,
   visit,
+  visitAt,
   type Visited,
 } from "./router.ts";
 
@@ -56,10 +57,15 @@ export function routesOf(
     throw new TypeError("routesOf takes Express applications: write routesOf(app).");
   const known = new Set([...named].flatMap(lineOf));
   const roots = [...known].filter((one) => !parentOf(one));
-  return listRoutes(roots.flatMap((root) => [...registrationsOf(root, named, known)]));
+  // An application in a router has no parent, but it is part of another tree.
+  const inside = new Set(
+    roots.flatMap((root) => [...visit(root)].map(({ handle }) => handle).filter((handle) => handle !== root)),
+  );
+  const outermost = roots.filter((root) => !inside.has(root));
+  return listRoutes(outermost.flatMap((root) => [...registrationsOf(root, named, known)]));
 }
 
-type Applications = ReadonlySet<ExpressApplication>;
+type Applications = Set<ExpressApplication>;
 
 /** Returns an application and those around it. */
 function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
@@ -69,10 +75,10 @@ function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
 
 /** Lists the routes of the named applications in one tree. `known` includes the applications around them. */
 function* registrationsOf(root: ExpressApplication, named: Applications, known: Applications) {
-  const order = [...visitAll(root, named, new Set(known))];
+  const order = [...visitAll(visit(root), named, new Set(known))];
   const guards = order.map(guardedPaths);
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
-    if (!route || (known.has(app) && !named.has(app))) continue;
+    if (!route || !named.has(app)) continue;
     for (const pattern of mounts.flatMap((mount) => patternsOf(route, mount))) {
       // What runs before a single router is unknown.
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
@@ -86,21 +92,24 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
 
 /** Lists all handlers in the order of a request. `left` holds the known applications not yet reached. */
 function* visitAll(
-  app: ExpressApplication,
+  tree: Iterable<Visited>,
   named: Applications,
   left: Set<ExpressApplication>,
 ): Iterable<Visited> {
-  for (const visited of visit(app)) {
+  for (const visited of tree) {
     yield visited;
-    if (!visited.isHiddenApplication) continue;
-    const inside = [...left].find((one) => parentOf(one) === visited.app && isMountedAt(one, visited));
-    if (named.has(visited.app) && !(inside && named.has(inside)))
+    const { app, handle, mounts, isHiddenApplication } = visited;
+    // Whoever names an application means those that its routers show as well.
+    if (isApplication(handle) && named.has(app)) named.add(handle);
+    if (!isHiddenApplication) continue;
+    const inside = [...left].find((one) => parentOf(one) === app && isMountedAt(one, visited));
+    if (named.has(app) && !(inside && named.has(inside)))
       throw new TypeError(
-        `routesOf cannot look into the application that is mounted at ${visited.mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
+        `routesOf cannot look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
       );
     if (!inside) continue;
     left.delete(inside);
-    yield* visitAll(inside, named, left);
+    yield* visitAll(visitAt(inside, mounts), named, left);
   }
 }
 

@@ -7,6 +7,7 @@ import { watchProperty } from "../../runtime/watch-property.ts";
 import { guardRoute, notesOf, type RunningRoute } from "../guard.ts";
 import { send } from "../node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
+import { watchLayers } from "./mounts.ts";
 import { patternsAt } from "./route-patterns.ts";
 import { type ExpressHandler, type ExpressRoute, isApplication, isRoute, visit } from "./router.ts";
 
@@ -29,9 +30,10 @@ export function watchRoutes(request: object & { readonly app?: object }): void {
   if (assigned !== undefined) Reflect.set(request, "route", assigned);
 }
 
-/** An application of another copy of Express gives a request another prototype. */
+/** An application of another copy of Express has other layers, and gives a request another prototype. */
 function watchApplications({ app }: { readonly app?: object }): void {
-  for (const { handle } of app ? visit(app) : []) {
+  for (const { layer, handle } of app ? visit(app) : []) {
+    watchLayers(layer);
     const { request } = Object(handle) as { readonly request?: object };
     const holder = isApplication(handle) && request && findHolder(Object.create(request) as object);
     if (holder && !watched.has(holder)) watch(holder);
@@ -55,7 +57,11 @@ function findHolder(request: object): object {
 function watch(holder: { readonly route?: unknown }): void {
   watched.add(holder);
   const putChecks = (_: object, route: unknown): void => {
-    if (isRoute(route)) for (const layer of route.stack) putCheck(layer, route);
+    if (!isRoute(route)) return;
+    for (const layer of route.stack) {
+      watchLayers(layer);
+      putCheck(layer, route);
+    }
   };
   watchProperty(holder, "route", putChecks, notesOf);
 }

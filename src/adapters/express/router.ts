@@ -21,6 +21,7 @@ export type ExpressApplication = object;
 export interface Visited {
   /** The application whose tree it is in. */
   readonly app: ExpressApplication;
+  readonly layer: object;
   readonly handle: unknown;
   readonly route?: ExpressRoute | undefined;
   /** Patterns of the mounts above a route, or of the path of middleware; absent if Express stores none. */
@@ -29,7 +30,8 @@ export interface Visited {
   readonly isHiddenApplication: boolean;
 }
 
-interface ExpressLayer {
+/** One entry of a router. */
+export interface ExpressLayer {
   readonly name: string;
   readonly handle: unknown;
   readonly route?: ExpressRoute;
@@ -67,14 +69,17 @@ export const mountPathsOf = (app: ExpressApplication): readonly string[] | undef
   toPatterns((app as { readonly mountpath?: unknown }).mountpath);
 
 /** Reads where an application is mounted, from the root. For several mounts, Express stores the last one. */
-export function readMounts(app: ExpressApplication): readonly string[] | undefined {
+function readMounts(app: ExpressApplication): readonly string[] | undefined {
   const parent = parentOf(app);
   return parent ? joinAll(readMounts(parent), mountPathsOf(app)) : [""];
 }
 
 /** Visits everything in an application, and in the routers and applications that its routers show. */
-export const visit = (app: ExpressApplication): Iterable<Visited> =>
-  visitRouter(app, app, readMounts(app), []);
+export const visit = (app: ExpressApplication): Iterable<Visited> => visitAt(app, readMounts(app));
+
+/** As `visit`, for an application that may be mounted at several places. */
+export const visitAt = (app: ExpressApplication, mounts: readonly string[] | undefined): Iterable<Visited> =>
+  visitRouter(app, app, mounts, []);
 
 function* visitRouter(
   app: ExpressApplication,
@@ -88,16 +93,9 @@ function* visitRouter(
     const { handle, route } = layer;
     const own = route ? mounts : joinAll(mounts, mountsOf(layer));
     const isHiddenApplication = layer.name === "mounted_app";
-    yield { app, handle, route, mounts: own, isHiddenApplication };
+    yield { app, layer, handle, route, mounts: own, isHiddenApplication };
     if (!route) yield* visitRouter(isApplication(handle) ? handle : app, handle, own, [...above, router]);
   }
-}
-
-/** Returns the number of layers of an application, to notice changes. */
-export function countLayers(app: unknown, above: readonly unknown[] = []): number {
-  const router = routerOf(app);
-  if (!router || above.includes(router)) return 0;
-  return router.stack.reduce((count, { handle }) => count + 1 + countLayers(handle, [...above, router]), 0);
 }
 
 /** Adds middleware to an application, in front of everything that was added before. */
@@ -127,27 +125,25 @@ export function toPatterns(path: unknown): readonly string[] | undefined {
 }
 
 /** Returns the patterns of a mount; `undefined` if the router does not store them, as Express 5.0 to 5.2. */
-function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
+export function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): readonly string[] | undefined {
   if (rawPath !== undefined) return toPatterns(rawPath);
   if (slash ?? regexp?.fast_slash) return [""];
   if (!regexp) return undefined;
-  const named = keys.reduce(
-    (source, { name }) => source.replace(PARAMETER, () => `/:${name}`),
-    regexp.source,
-  );
-  const mounts = named.split("|^").map(readExpression);
+  const names = keys.map(({ name }) => name).values();
+  const mounts = regexp.source
+    .replaceAll(PARAMETER, String.raw`\/:`)
+    .split("|^")
+    .map((source) => COMPILED.exec(source)?.[1]?.replaceAll(/\\([/.-])/g, "$1"))
+    .map((path) => path?.replaceAll("/:", () => `/:${names.next().value ?? ""}`));
   return mounts.every((mount) => mount !== undefined) ? mounts : undefined;
 }
 
-/** The regular expression of Express 4 for a whole-segment parameter; until 4.19 with a slash in front. */
-const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/;
+/** What Express 4 compiles a parameter of a whole segment to; until 4.19 with a slash in front. */
+const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/g;
 
-/** Reads the pattern that Express 4 compiled, if all its segments are static text or parameters. */
-function readExpression(source: string): string | undefined {
-  const path = /^\^?(.*)\\\/\?\(\?=\\\/\|\$\)$/.exec(source)?.[1];
-  const pattern = path?.replaceAll(/\\([/.-])/g, "$1");
-  return pattern !== undefined && /^[\w\-.~%!$&',;=@/:]*$/.test(pattern) ? pattern : undefined;
-}
+/** An expression that Express 4 compiled from static text and parameters; `:` is a parameter. */
+const COMPILED =
+  /^\^?((?:\\\/(?::(?:(?:[~%!&',;=@-]|\\[.-])(?:[\w~%!&',;=@-]|\\[.-])*)?|(?:[\w~%!&',;=@-]|\\[.-])+))*)\\\/\?\(\?=\\\/\|\$\)$/;
 
 function joinAll(
   heads: readonly string[] | undefined,

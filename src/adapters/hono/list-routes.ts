@@ -29,7 +29,10 @@ export function routesOf(app: { readonly routes: readonly HonoRoute[] }): readon
   const registrations = all.flatMap((route, index) => {
     const { method, path, basePath, handler } = route;
     const same = all.filter((one) => one.method === method && one.path === path);
-    const isPassing = isGuard(handler) || (handler.length > 1 && same.at(-1) !== route);
+    const last = all.lastIndexOf(same.at(-1) ?? route);
+    // Behind a guard of other routes, the last handler does not show that this one runs behind the guard too.
+    const isInFront = all.slice(index, last).some((one) => isGuard(one.handler) && !same.includes(one));
+    const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
     if (!isRoute(route) || isPassing) return [];
     const guards = all.map((one) => {
       if (!isGuard(one.handler) || !["ALL", method].includes(one.method)) return [];

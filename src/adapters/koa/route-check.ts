@@ -67,7 +67,8 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
   // If the method has changed since the route was matched, the route does not match the request.
-  const pattern = prefix === "" ? patternOf(layer) : { mount: prefix, pattern: patternOf(layer) };
+  const own = patternOf(layer);
+  const pattern = prefix === "" ? own : { mount: prefix, pattern: own, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return { method, target, patterns };
 }

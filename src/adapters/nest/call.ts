@@ -5,6 +5,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { chain } from "../../runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
+import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import { type ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
@@ -53,15 +54,14 @@ export function readCall(context: ExecutionContext): Call {
 /** In Express, GraphQL also answers every path below its own, even if that path has another rule. */
 function mountOf(request: ExpressRequest): RunningRoute | undefined {
   if (!request.baseUrl) return undefined;
-  const patterns = [{ mount: request.baseUrl, pattern: "/" }];
+  const patterns = withMounts(request, ["/"]);
   return { method: readMethod(request), target: readTarget(request), patterns };
 }
 
 /** Throws for a resolver. Does not throw for a handler: exception filters would write a second response. */
 export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolean> {
   // With a message: without one, NestJS would show the name of the exception.
-  if (!answer)
-    throw new HttpException({ ...refusal.problem, message: refusal.problem.detail }, refusal.status);
+  if (!answer) throw new HttpException({ ...refusal.body, message: refusal.body.detail }, refusal.status);
   answer(refusal);
   return new Promise<boolean>(() => undefined);
 }
@@ -70,8 +70,7 @@ export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolea
 export function decide(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
-  const refusal =
-    verdict || !seen ? undefined : guard(server, raw, seen, true, Reflect.get(raw, "app") as object);
+  const refusal = verdict || !seen ? undefined : guard(server, raw, seen, true);
   return chain(refusal, (known) => known ?? (running && guardRoute(raw, () => running)), undefined);
 }
 

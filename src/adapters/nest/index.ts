@@ -3,7 +3,7 @@ import { type ResourceServer } from "../../resource-server.ts";
 import { type Refusal } from "../../response/refusal.ts";
 import { chain } from "../../runtime/pending.ts";
 import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guardedApplications } from "../guard.ts";
+import { createScopeCheck, findPrincipal, notesOf } from "../guard.ts";
 import { assertResourceServer } from "../misuse.ts";
 import { decide, readCall, refuse } from "./call.ts";
 import { type Adapter, finishRoutes, isPublic, noteRoutes, PUBLIC } from "./routes.ts";
@@ -59,7 +59,7 @@ export const Public = (): MethodDecorator => nest.SetMetadata(PUBLIC, true);
 export const CurrentPrincipal: () => ParameterDecorator = nest.createParamDecorator(
   (_: unknown, context: nest.ExecutionContext) => {
     const { raw } = readCall(context);
-    if (guardedApplications(raw).length > 0) return principalOf(raw);
+    if (notesOf(raw)) return principalOf(raw);
     throw new Error(`@CurrentPrincipal() needs a guard in front of its handler. ${UNGUARDED}`);
   },
 );

@@ -14,6 +14,14 @@ export const PUBLIC = "scopegate:public";
 const metadata = Reflect as unknown as { getMetadata(key: string, of: object): unknown };
 export const isPublic = (handler: object): boolean => metadata.getMetadata(PUBLIC, handler) === true;
 
+/** NestJS copies the metadata of a controller's method to the handler that it registers. */
+const isController = (handler: object): boolean => metadata.getMetadata("path", handler) !== undefined;
+
+const UNGUARDED = Object.freeze({
+  message: "is registered at the HTTP adapter: NestJS runs no guard for it.",
+  hint: "Move it to a controller.",
+});
+
 const notes = new WeakMap<Adapter, (Registration & { readonly isPublic: boolean })[]>();
 const wrappers = new WeakSet<object>();
 
@@ -32,7 +40,12 @@ export function noteRoutes(adapter: Adapter): void {
       const [path, handler] = given;
       if (typeof path === "string" && typeof handler === "function")
         for (const pattern of writeOut(isFastify ? toWrittenPattern(path) : path || "/"))
-          noted.push({ methods, pattern, isPublic: isPublic(handler) });
+          noted.push({
+            methods,
+            pattern,
+            isPublic: isPublic(handler),
+            unguarded: isController(handler) ? undefined : UNGUARDED,
+          });
       return Reflect.apply(register, adapter, given) as unknown;
     };
     Reflect.set(adapter, name, wrapper);
@@ -55,7 +68,8 @@ export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
 
 /**
  * Lists the routes of the controllers for `server.audit`, with global prefix and version. Call it after
- * `app.init()`. It does not list routes that are registered directly at Express or Fastify.
+ * `app.init()`. Routes that a module registers at the HTTP adapter are marked as unguarded. It does not list
+ * routes that are registered directly at Express or Fastify.
  * @throws Error if the application does not import `ScopegateModule`, or is not initialized
  */
 export function routesOf(app: Pick<INestApplication, "getHttpAdapter">): readonly ListedRoute[] {

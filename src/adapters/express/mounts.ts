@@ -1,0 +1,131 @@
+/**
+ * The mounts that a request has passed. Every layer of Express, in whatever router or application it is, is
+ * called by a method of its prototype. This method records the layer for each request that a guard has seen.
+ */
+import { type RoutePattern } from "../../policy/table.ts";
+import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
+import { type PatternSegment } from "../../policy/pattern.ts";
+import { renderPattern } from "../../policy/render-pattern.ts";
+import { readPath } from "../../request.ts";
+import { createWarning } from "../../runtime/warn-once.ts";
+import { notesOf } from "../guard.ts";
+import { readProperty } from "../node-request.ts";
+import { type ExpressRequest } from "./request.ts";
+import { type ExpressLayer, mountsOf } from "./router.ts";
+
+/** A layer with a path that a request has reached, and the prefix that was removed when it was called. */
+interface PassedLayer {
+  readonly layer: ExpressLayer;
+  readonly baseUrl: string | undefined;
+}
+
+const PASSED = Symbol("mounts");
+
+interface Notes {
+  [PASSED]?: PassedLayer[] | undefined;
+}
+
+/** The methods that call a handler, in Express 5 and in Express 4, and which argument is the request. */
+const CALLS = { handleRequest: 0, handle_request: 0, handleError: 1, handle_error: 1 } as const;
+
+const watched = new WeakSet<object>();
+
+/** Records all layers of the same copy of Express from now on. */
+export function watchLayers(layer: object): void {
+  const prototype = Object.getPrototypeOf(layer) as object;
+  if (watched.has(prototype)) return;
+  watched.add(prototype);
+  for (const [name, position] of Object.entries(CALLS)) {
+    const call: unknown = Reflect.get(prototype, name);
+    if (typeof call !== "function") continue;
+    // Where it cannot be replaced, all mounts stay unknown.
+    Reflect.set(prototype, name, function (this: ExpressLayer, ...given: readonly unknown[]): unknown {
+      recordLayer(this, given[position] as ExpressRequest);
+      return Reflect.apply(call, this, given) as unknown;
+    });
+  }
+}
+
+/** A layer without a path, a route and the handlers of a route mount nothing. */
+function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
+  if ((layer.slash ?? layer.regexp?.fast_slash) || layer.route || "method" in layer) return;
+  const notes: Notes | undefined = notesOf(request);
+  if (notes) (notes[PASSED] ??= []).push({ layer, baseUrl: readProperty(request, "baseUrl") });
+}
+
+/**
+ * Returns the patterns of a route from the root of the application on. `own` are those below the mounts that
+ * the request has passed. What is above the guard, or has no readable pattern, is left as it was requested.
+ */
+export function withMounts(request: ExpressRequest, own: readonly string[]): readonly RoutePattern[] {
+  let mount = readProperty(request, "baseUrl") ?? "";
+  let patterns = own.map((pattern) => (pattern === "/" ? "" : pattern));
+  const passed = (notesOf(request) as Notes | undefined)?.[PASSED] ?? [];
+  for (const { layer, baseUrl } of passed.toReversed()) {
+    // A layer that the request has left: the last layer that has this prefix is the one around the route.
+    if (mount === "" || baseUrl !== mount) continue;
+    const read = readMount(layer, mount);
+    if (!read) break;
+    mount = mount.slice(0, read.start);
+    patterns = read.sources.flatMap((source) => patterns.map((below) => source + below));
+  }
+  if (mount === "") return patterns.map((pattern) => pattern || "/");
+  warnOfMount();
+  return patterns.map((pattern) => ({ mount, pattern: pattern || "/", isAsWritten: false }));
+}
+
+/** One alternative of the path of a layer. */
+interface Alternative {
+  readonly source: string;
+  readonly segments: readonly PatternSegment[];
+}
+
+const alternativesOf = new WeakMap<ExpressLayer, readonly Alternative[]>();
+
+/** Returns the alternatives of the path of a layer; none if they cannot be read. */
+function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
+  const known = alternativesOf.get(layer);
+  if (known) return known;
+  // An optional group before a route would leave a double slash, so each alternative is rendered.
+  const alternatives = (mountsOf(layer) ?? []).flatMap((source) =>
+    (parseRoutePattern(source || "/")?.alternatives ?? []).map((alternative) => ({
+      source: renderPattern(alternative).replace(/\/$/, ""),
+      segments: alternative.segments,
+    })),
+  );
+  alternativesOf.set(layer, alternatives);
+  return alternatives;
+}
+
+/**
+ * Returns how the end of a mount is written, and where it starts; `undefined` if that is not certain: it may
+ * have matched a regular expression, a wildcard, or alternatives of several lengths.
+ */
+function readMount(
+  layer: ExpressLayer,
+  mount: string,
+): { readonly start: number; readonly sources: readonly string[] } | undefined {
+  const fitting = readAlternatives(layer).flatMap(({ source, segments }) => {
+    const start = startOfLast(segments.length, mount);
+    const path = readPath(mount.slice(start) || "/");
+    return path && fitOf(segments, path) ? [{ source, segments, start }] : [];
+  });
+  const [first] = fitting;
+  const isCertain = fitting.every(
+    ({ segments, start }) => start === first?.start && segments.every(({ kind }) => kind !== "wildcard"),
+  );
+  return first && isCertain
+    ? { start: first.start, sources: fitting.map(({ source }) => source) }
+    : undefined;
+}
+
+/** Returns where the last `count` segments of a path begin; 0 if it does not have more. */
+function startOfLast(count: number, path: string): number {
+  let start = path.length;
+  for (let left = count; left > 0 && start > 0; left -= 1) start = path.lastIndexOf("/", start - 1);
+  return start;
+}
+
+const warnOfMount = createWarning(
+  "A route runs below a mount whose pattern is not known, so a request must satisfy the rule of every pattern that the mount may have. To avoid this, use protect in the outermost application, mount routers at paths without regular expressions and wildcards, and replace Express 5.0 to 5.2 with Express 5.3 or later.",
+);
