@@ -3,7 +3,8 @@ import { createHmac } from "node:crypto";
 import { createServer, type RequestListener } from "node:http";
 import { createRequire } from "node:module";
 import { getRequestListener } from "@hono/node-server";
-import Router, { type RouterMiddleware } from "@koa/router";
+import type Router from "@koa/router";
+import { type RouterMiddleware } from "@koa/router";
 import { H3 } from "h3";
 import { Hono } from "hono";
 import { cache } from "hono/cache";
@@ -25,6 +26,9 @@ import { RawClient } from "../routing/raw-client.ts";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
+/** With the types of the current version, so that both can be built by the same code. */
+const OldHono: typeof Hono = Hono48 as never;
+const oldCache: typeof cache = cache48 as never;
 const Router14 = createRequire(import.meta.url)("@koa/router14") as typeof Router;
 
 const issuer = createIssuer();
@@ -97,7 +101,7 @@ const ADMIN_TABLE: ScopeMappings = {
   "GET /{*path}": "public",
 };
 
-describe("Hono before 4.9.6, which reads the path at the wrong place (CVE-2025-58362)", () => {
+describe("Hono before 4.9.6, which reads the path at the wrong place", () => {
   const createApp = (ran: string[], isGuarded: boolean): Hono48 => {
     const app = new Hono48();
     if (isGuarded)
@@ -120,7 +124,7 @@ describe("Hono before 4.9.6, which reads the path at the wrong place (CVE-2025-5
 
 describe("Hono's mount, which removes the prefix from the encoded path (CVE-2026-47676)", () => {
   it.each([
-    ["4.8.0", Hono48 as unknown as typeof Hono],
+    ["4.8.0", OldHono],
     ["the current version", Hono],
   ])("runs no handler without its rule, for encoded prefixes in %s", async (_, Version) => {
     const ran: string[] = [];
@@ -128,9 +132,10 @@ describe("Hono's mount, which removes the prefix from the encoded path (CVE-2026
     inner.get("/admin", (context) => context.text(String(ran.push("admin"))));
     const app = new Version();
     app.use(forHono.protect(createGuarded({ "GET /api/admin": ["admin:read"], "GET /{*path}": "public" })));
+
     // eslint-disable-next-line @typescript-eslint/no-deprecated -- the attack is on this method
     app.mount("/api", inner.fetch);
-    expect(await findReached(await openFetch(app.fetch), ADMIN, ran)).toEqual([]);
+    expect(await findReached(await openFetch((request) => app.fetch(request)), ADMIN, ran)).toEqual([]);
   });
 });
 
@@ -143,14 +148,13 @@ describe("@koa/router 14.0.0, whose routers lose middleware if the prefix has a 
     ["`.prefix()`", (handle) => withRoutes(new Router14(), handle).prefix("/teams/:team")],
     [
       "a nested router",
-      (handle) =>
-        new Router14({ prefix: "/teams/:team" }).use(withRoutes(new Router14(), handle).routes()) as Router,
+      (handle) => new Router14({ prefix: "/teams/:team" }).use(withRoutes(new Router14(), handle).routes()),
     ],
     [
       "a nested router with middleware",
       (handle) => {
         const inner = withRoutes(new Router14({ prefix: "/:team" }), handle);
-        return new Router14({ prefix: "/teams" }).use((_, next) => next()).use(inner.routes()) as Router;
+        return new Router14({ prefix: "/teams" }).use((_, next) => next()).use(inner.routes());
       },
     ],
   ];
@@ -192,11 +196,11 @@ describe("h3, encoded slashes and letters (CVE-2026-33131)", () => {
     });
     app.get("/api/admin", () => String(ran.push("admin")));
     app.get("/api/admin/**", () => String(ran.push("admin/**")));
-    expect(await findReached(await openFetch(app.fetch), ADMIN, ran)).toEqual([]);
+    expect(await findReached(await openFetch((request) => app.fetch(request)), ADMIN, ran)).toEqual([]);
   });
 });
 
-describe("http-proxy-middleware (CVE-2025-32996, CVE-2025-32997)", () => {
+describe("http-proxy-middleware, which passes on what its filter matches", () => {
   async function openProxy(isUpgradeGuarded: boolean) {
     const reached: string[] = [];
     const backend = createServer((request, response) => {
@@ -259,7 +263,7 @@ describe("a response cache before protect (GHSA-p77w-8qqv-26rm)", () => {
     vi.stubGlobal("caches", { open: () => Promise.resolve(store) });
   }
   const versions = [
-    ["4.8.0", Hono48 as unknown as typeof Hono, cache48 as unknown as typeof cache],
+    ["4.8.0", OldHono, oldCache],
     ["the current version", Hono, cache],
   ] as const;
 
@@ -332,7 +336,7 @@ describe("Socket.IO, malformed handshakes (CVE-2022-21676, CVE-2022-2421)", () =
   });
 });
 
-describe("tokens with JSON that is nested as deep as their size permits (CVE-2025-53864)", () => {
+describe("tokens with JSON that is nested as deep as their size permits", () => {
   const secret = "0123456789abcdef0123456789abcdef";
   const server = createResourceServer({
     serviceId: "agents-prod",

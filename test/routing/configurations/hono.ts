@@ -132,7 +132,7 @@ const setups: readonly HonoSetup[] = [
     },
   })),
   // The oldest version that is accepted. It reads the path of some URLs in another way than its successors
-  // (CVE-2025-58362), and removes the prefix of a mounted application from the path before it is decoded.
+  //, and removes the prefix of a mounted application from the path before it is decoded.
   { name: "4.8.0", create: () => new Hono48() as unknown as Hono, build: standard },
   {
     name: "4.8.0, mounted application that runs the narrowest route",
