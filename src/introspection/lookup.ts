@@ -58,7 +58,7 @@ export class Lookup {
     const pending = this.#pending.get(digest);
     if (pending) return pending;
     if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.found;
-    // Without this limit, invented tokens cause as many requests to the issuer as clients send to this server.
+    // Without this limit, invented tokens cause as many requests to the issuer as clients send here.
     // The result is not remembered, because it says nothing about the token.
     if (this.#pending.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
     const asked = this.#ask(token, digest, now);
