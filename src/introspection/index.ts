@@ -35,7 +35,13 @@ export { type IntrospectionCache, type IntrospectionOptions } from "./options.ts
  * ```
  */
 export function introspection(options: IntrospectionOptions): OpaqueTokens {
-  const settings = { timeoutMs: 3_000, fetch: defaultFetch, ...resolveOptions(options) };
+  const settings = {
+    timeoutMs: 3_000,
+    maxConcurrentRequests: 100,
+    fetch: defaultFetch,
+    ...resolveOptions(options),
+  };
+  const { url, maxConcurrentRequests } = settings;
   const { client, issuer, keys, algorithms, prefix, matches = matcherOf(prefix) } = settings;
   const cache = { maxEntries: 10_000, maxAgeSeconds: 60, negativeSeconds: 5, ...settings.cache };
   const own = settings.audience === undefined ? undefined : [settings.audience].flat();
@@ -45,7 +51,13 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
     const signed = { algorithms, issuer, audience: [client.id, ...(audience ?? [])], now, ...SIGNED_ANSWER };
     const verify = keys && createTokenVerifier(signed, keys);
     const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
-    return new Lookup({ ...cache, now, ask: (token, digest) => ask(token, digest, rules) });
+    return new Lookup({
+      ...cache,
+      maxConcurrentRequests,
+      url,
+      now,
+      ask: (token, digest) => ask(token, digest, rules),
+    });
   };
   // One for each server, because each has its own audience and clock.
   const lookups = new WeakMap<OpaqueContext, Lookup>();

@@ -12,6 +12,10 @@ interface LookupRules {
   readonly maxEntries: number;
   readonly maxAgeSeconds: number;
   readonly negativeSeconds: number;
+  /** How many tokens may be looked up at the same time. */
+  readonly maxConcurrentRequests: number;
+  /** The endpoint, for messages. */
+  readonly url: string;
   readonly now: () => number;
   /** Asks the endpoint. Rejects if the endpoint does not say whether the token is active. */
   readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
@@ -54,6 +58,9 @@ export class Lookup {
     const pending = this.#pending.get(digest);
     if (pending) return pending;
     if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.found;
+    // Without this limit, invented tokens cause as many requests to the issuer as clients send here.
+    // The result is not remembered, because it says nothing about the token.
+    if (this.#pending.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
     const asked = this.#ask(token, digest, now);
     this.#pending.set(digest, asked);
     return asked;
@@ -78,6 +85,12 @@ export class Lookup {
     } finally {
       this.#pending.delete(digest);
     }
+  }
+
+  #tooMany(): OpaqueVerification {
+    const { url, maxConcurrentRequests: limit } = this.#rules;
+    const cause = new EndpointError(url, `is not asked: ${String(limit)} requests are in flight already.`);
+    return { kind: "unavailable", cause, retryAfterSeconds: 1 };
   }
 
   #remember(digest: string, found: OpaqueVerification, until: number): Known {

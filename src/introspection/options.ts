@@ -48,6 +48,11 @@ export interface IntrospectionOptions {
   readonly cache?: IntrospectionCache;
   /** How long to wait for the endpoint, in milliseconds, at most 5,000. Default: `3_000`. */
   readonly timeoutMs?: number;
+  /**
+   * How many requests to the endpoint may be in flight at the same time, from 1 to 10,000, for each server. A
+   * further token that is not remembered gets 503 with `Retry-After: 1`. Default: `100`.
+   */
+  readonly maxConcurrentRequests?: number;
   /** Requires a signed answer (RFC 9701), and verifies it with these keys. */
   readonly keys?: KeySource;
   /** The accepted algorithms of signed answers. Default: `["RS256"]`. */
@@ -90,6 +95,7 @@ const optional = {
   scopesClaim: values.claim,
   cache: z.strictObject(exactOptional(cache)),
   timeoutMs: values.integerFrom(1, 5_000, "Write milliseconds from 1 to 5000."),
+  maxConcurrentRequests: values.integerFrom(1, 10_000, "Write a whole number from 1 to 10000."),
   keys,
   algorithms: values.nonEmptyArray(values.algorithm, "Write an array of at least one algorithm."),
   fetch: values.callback("Write a function that works like `fetch`."),

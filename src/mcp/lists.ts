@@ -46,9 +46,10 @@ export function filterLists(text: string, isCallable: (operation: string) => boo
     const value = JSON.parse(json) as Message | readonly Message[];
     return JSON.stringify(Array.isArray(value) ? value.map(filter) : filter(value as Message));
   };
-  // Without the flag `m`: JSON may contain U+2028, which does not end a line of an event.
+  // Without the flag `m`: JSON may contain U+2028, which does not end a line of an event. Clients ignore a
+  // byte order mark before the first event, so a list behind it must be filtered too.
   const editEvents = () =>
-    text.replace(/(?<=^|[\r\n])data: ?([^\r\n]*)/g, (_, data: string) => `data: ${edit(data)}`);
+    text.replace(/(?<=^\uFEFF?|[\r\n])data: ?([^\r\n]*)/g, (_, data: string) => `data: ${edit(data)}`);
   if (/^\s*[{[]/.test(text)) return attempt(() => edit(text)) ?? "";
   return /^\s*(?:event|data|id|retry|):/.test(text) ? (attempt(editEvents) ?? "") : "";
 }

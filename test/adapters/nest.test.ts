@@ -491,3 +491,57 @@ describe("a handler that no HTTP request reaches", () => {
 it("returns a caller only for the requests of Express and Fastify", () => {
   expect(() => principalOf({})).toThrow('principalOf of "scopegate/nest" takes the request of NestJS');
 });
+
+describe.each(PLATFORMS)("@RequireScopes and inheritance on %s", (platform) => {
+  const server = createServer({ scopeMappings: { "GET /{*path}": [] } });
+
+  class Base {
+    @Get("inherited")
+    @RequireScopes("base:read")
+    inherited() {
+      return { ran: "inherited" };
+    }
+
+    @Get("overridden")
+    @RequireScopes("base:read")
+    overridden() {
+      return { ran: "overridden" };
+    }
+  }
+
+  it("keeps the scopes of a method of the base class", async () => {
+    @Controller()
+    class Derived extends Base {}
+    const { call } = await start(platform, { controllers: [Derived], server });
+    expect((await call("/inherited", [])).status).toBe(403);
+    expect((await call("/inherited", ["base:read"])).status).toBe(200);
+  });
+
+  it("keeps the scopes of a base class and of a mixin, in addition to those of the subclass", async () => {
+    const mixin = () => {
+      @RequireScopes("mixin:read")
+      class Mixed extends Base {}
+      return Mixed;
+    };
+    @Controller()
+    @RequireScopes("derived:read")
+    class Derived extends mixin() {}
+    const { call } = await start(platform, { controllers: [Derived], server });
+    expect((await call("/inherited", ["base:read", "derived:read"])).status).toBe(403);
+    expect((await call("/inherited", ["base:read", "mixin:read"])).status).toBe(403);
+    expect((await call("/inherited", ["base:read", "mixin:read", "derived:read"])).status).toBe(200);
+  });
+
+  it("requires only the rule of an overriding method without the decorator, as documented", async () => {
+    @Controller()
+    class Derived extends Base {
+      @Get("overridden")
+      override overridden() {
+        return { ran: "derived" };
+      }
+    }
+    const { call } = await start(platform, { controllers: [Derived], server });
+    expect((await call("/overridden")).status).toBe(401);
+    expect((await call("/overridden", [])).status).toBe(200);
+  });
+});

@@ -596,6 +596,21 @@ describe("scopegate lint", () => {
     expect(several.out).toContain("https://a.example: a token without `exp`");
   });
 
+  it("warns if tokens of every issuer that shares the keys of `jwks_uri` are accepted", async () => {
+    const shared = {
+      service_id: "a",
+      required_claims: ["exp"],
+      keys: { jwks_uri: "https://login.example/common/keys" },
+    };
+    const warning = "warning the issuer of a token is not checked";
+    expect((await scopegate(["lint", fileOf(shared)])).out).toContain(warning);
+    const one = await scopegate(["lint", fileOf({ ...shared, issuer: "https://login.example/tenant" })]);
+    expect(one.out).not.toContain(warning);
+    const { keys, ...rest } = shared;
+    const entry = { issuer: "https://login.example/tenant", keys, algorithms: ["RS256"] };
+    expect((await scopegate(["lint", fileOf({ ...rest, issuers: [entry] })])).out).not.toContain(warning);
+  });
+
   it("accepts a good configuration, scope mappings alone, and an absent key file", async () => {
     const good = { ...keyed, required_claims: ["exp"] };
     expect((await scopegate(["lint", fileOf(good)])).out).toBe("The configuration has no mistakes.\n");

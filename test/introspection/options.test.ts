@@ -42,6 +42,7 @@ it.each<readonly [string, object, RegExp]>([
   ["an empty array of audiences", { audience: [] }, /^audience: .* Write the expected `aud`/],
   ["prefix and matches", { prefix: "t_", matches: () => true }, /^matches: cannot be combined with `prefix`/],
   ["a timeout that is too long", { timeoutMs: 5001 }, /^timeoutMs: .* Write milliseconds from 1 to 5000/],
+  ["a limit of no requests", { maxConcurrentRequests: 0 }, /^maxConcurrentRequests: .* 1 to 10000/],
   ["a negative age", { cache: { maxAgeSeconds: -1 } }, /^cache\.maxAgeSeconds: .* 0 to 3600/],
   ["a limit that is undefined", { cache: { maxEntries: undefined } }, /^cache\.maxEntries: .* whole number/],
   ["keys without issuer", { keys }, /^issuer: is missing, but `keys` requires it/],

@@ -78,6 +78,11 @@ const TOKEN_WARNINGS: readonly Warning[] = [
     "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
   ],
   [
+    // The same keys often sign the tokens of other tenants, as those of `common` in Microsoft Entra do.
+    ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
+    'the issuer of a token is not checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
+  ],
+  [
     ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
     "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
   ],

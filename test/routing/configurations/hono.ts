@@ -7,6 +7,7 @@ import { PatternRouter } from "hono/router/pattern-router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
+import { Hono as Hono48 } from "hono48";
 import { type Configuration } from "../configuration.ts";
 import { type StandardRoute } from "../routes.ts";
 import { type Target } from "../targets.ts";
@@ -130,6 +131,20 @@ const setups: readonly HonoSetup[] = [
       app.all("/api/*", mount(inner.fetch));
     },
   })),
+  // The oldest version that is accepted. It reads the path of some URLs in another way than its successors
+  //, and removes the prefix of a mounted application from the path before it is decoded.
+  { name: "4.8.0", create: () => new Hono48() as unknown as Hono, build: standard },
+  {
+    name: "4.8.0, mounted application that runs the narrowest route",
+    prefix: "/api",
+    create: () => new Hono48() as unknown as Hono,
+    build: (app, kit) => {
+      const inner = new Hono48();
+      addStandardRoutes(inner as unknown as Hono, kit, narrowestFirst);
+      app.use(kit.guard.hono());
+      (app as unknown as Hono48).mount("/api", inner.fetch);
+    },
+  },
   {
     name: "getPath with the host",
     prefix: "/service.example",

@@ -1,4 +1,5 @@
 import { createServer } from "node:http";
+import { createRequire } from "node:module";
 import Router, { type RouterMiddleware } from "@koa/router";
 import Koa3, { type Middleware } from "koa";
 import Koa2 from "koa2";
@@ -37,14 +38,18 @@ export const forEachKoa = (setup: KoaSetup): readonly Configuration[] => [
 export function createStandardRouter(
   { handler }: KoaKit,
   options: ConstructorParameters<typeof Router>[0] = {},
+  Version = Router,
 ): Router {
-  const router = new Router(options);
+  const router = new Version(options);
   for (const route of STANDARD_ROUTES) {
     const method = route.method.toLowerCase() as "get" | "post" | "delete" | "all";
     router[method](route.path, handler(nameOf(route)));
   }
   return router;
 }
+
+/** Version 14.0.0, whose routers lose middleware if their prefix has a parameter (CVE-2026-9495). */
+export const Router14 = createRequire(import.meta.url)("@koa/router14") as typeof Router;
 
 export const routesOf = (router: Router): Middleware => router.routes() as Middleware;
 

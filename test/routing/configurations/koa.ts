@@ -1,7 +1,7 @@
 import Router from "@koa/router";
 import mount from "koa-mount";
 import { type Configuration } from "../configuration.ts";
-import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
+import { createStandardRouter, forEachKoa, type KoaSetup, Router14, routesOf } from "./koa-application.ts";
 
 const setups: readonly KoaSetup[] = [
   {
@@ -35,6 +35,15 @@ const setups: readonly KoaSetup[] = [
     build: (app, kit) => {
       const outer = new Router({ prefix: "/outer" });
       outer.use("/inner", createStandardRouter(kit).routes());
+      app.use(kit.guard.koa()).use(routesOf(outer));
+    },
+  },
+  {
+    name: "nested router of @koa/router 14.0.0",
+    prefix: "/outer/inner",
+    build: (app, kit) => {
+      const outer = new Router14({ prefix: "/outer" });
+      outer.use("/inner", createStandardRouter(kit, {}, Router14).routes());
       app.use(kit.guard.koa()).use(routesOf(outer));
     },
   },

@@ -1,0 +1,100 @@
+/** A flood of invented opaque tokens must not become a flood of requests to their issuer. */
+import { describe, expect, it } from "vitest";
+import { type IntrospectionFetch } from "scopegate/introspection";
+import { active, type Asking, startAsking, TOKEN } from "./support.ts";
+
+/** A `fetch` whose calls wait until the test answers them. */
+function createHeldFetch() {
+  const waiting: (() => void)[] = [];
+  let inFlight = 0;
+  let most = 0;
+  let total = 0;
+  let isHolding = true;
+  const fetch: IntrospectionFetch = async (_url, { body }) => {
+    inFlight += 1;
+    total += 1;
+    most = Math.max(most, inFlight);
+    if (isHolding) await new Promise<void>((resolve) => waiting.push(resolve));
+    inFlight -= 1;
+    const isKnown = new URLSearchParams(body).get("token") === TOKEN;
+    return Response.json(isKnown ? active() : { active: false });
+  };
+  return {
+    fetch,
+    most: () => most,
+    total: () => total,
+    hold: () => void (isHolding = true),
+    release: () => {
+      isHolding = false;
+      for (const resolve of waiting.splice(0)) resolve();
+    },
+  };
+}
+
+const countOf = (verdicts: readonly string[], verdict: string): number =>
+  verdicts.filter((one) => one === verdict).length;
+
+const sendInvented = (asking: Asking, count: number): Promise<string>[] =>
+  Array.from({ length: count }, (_, index) => asking.verdict(`invented-${String(index)}`));
+
+describe("introspection, in a flood of invented tokens", () => {
+  it("keeps at most 100 requests in flight, and refuses the other tokens with 503", async () => {
+    const held = createHeldFetch();
+    const asking = await startAsking({ fetch: held.fetch });
+    const verdicts = sendInvented(asking, 10_000);
+    await expect.poll(held.total).toBe(100);
+    held.release();
+    const all = await Promise.all(verdicts);
+    expect(held.most()).toBe(100);
+    expect(held.total()).toBe(100);
+    expect(countOf(all, "503")).toBe(9_900);
+    expect(countOf(all, "401 revoked")).toBe(100);
+  });
+
+  it("keeps as many requests in flight as `maxConcurrentRequests` says", async () => {
+    const held = createHeldFetch();
+    const asking = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 3 });
+    const verdicts = sendInvented(asking, 50);
+    await expect.poll(held.total).toBe(3);
+    held.release();
+    expect(countOf(await Promise.all(verdicts), "503")).toBe(47);
+  });
+
+  it("returns 503 with Retry-After 1 and a cause that quotes no token", async () => {
+    const held = createHeldFetch();
+    const { check, server, endpoint } = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 1 });
+    const first = check("invented-1");
+    await expect.poll(held.total).toBe(1);
+    const decision = await check("invented-2");
+    held.release();
+    await first;
+    if (decision.allowed) throw new Error("It was allowed.");
+    expect(server.refuse(decision)).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
+    expect((decision.cause as Error).message).toBe(
+      `${endpoint.url} is not asked: 1 requests are in flight already.`,
+    );
+  });
+
+  it("accepts remembered tokens during the flood, and asks about new ones after it", async () => {
+    const held = createHeldFetch();
+    const { verdict } = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 1 });
+    held.release();
+    expect(await verdict()).toBe("200");
+    held.hold();
+    const invented = verdict("invented");
+    await expect.poll(held.total).toBe(2);
+    expect([await verdict("another"), await verdict()]).toEqual(["503", "200"]);
+    held.release();
+    expect([await invented, await verdict("another")]).toEqual(["401 revoked", "401 revoked"]);
+  });
+
+  it("asks once about one token that arrives many times at once", async () => {
+    const held = createHeldFetch();
+    const { verdict } = await startAsking({ fetch: held.fetch, maxConcurrentRequests: 1 });
+    const verdicts = Array.from({ length: 500 }, () => verdict());
+    await expect.poll(held.total).toBe(1);
+    held.release();
+    expect(countOf(await Promise.all(verdicts), "200")).toBe(500);
+    expect(held.total()).toBe(1);
+  });
+});
