@@ -40,6 +40,37 @@ export default defineConfig(
     },
   },
   {
+    // Node.js 20 can stop forever when it exports a key as JWK that it generated as an object.
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          paths: [
+            {
+              name: "node:crypto",
+              importNames: ["generateKeyPair", "generateKeyPairSync"],
+              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+            },
+            {
+              name: "jose",
+              importNames: ["generateKeyPair"],
+              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Each generates with `privateKeyEncoding`.
+    files: [
+      "src/testing/test-key.ts",
+      "examples/*/{authorization-server,development-issuer}.ts",
+      "bench/tokens.ts",
+    ],
+    rules: { "no-restricted-imports": "off" },
+  },
+  {
     files: ["examples/starters/nestjs/*.ts"],
     rules: { "@typescript-eslint/no-extraneous-class": ["error", { allowWithDecorator: true }] },
   },
