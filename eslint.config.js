@@ -71,6 +71,20 @@ export default defineConfig(
     rules: { "no-restricted-imports": "off" },
   },
   {
+    // A child process that hangs must fail its test, instead of stopping the suite.
+    files: ["test/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "CallExpression[callee.name=/^(spawn|spawnSync|fork|exec|execSync|execFile|execFileSync|execute)$/]:not(:has(Identifier[name=/^(LONG_)?CHILD_LIMIT$/]))",
+          message: "Pass CHILD_LIMIT or LONG_CHILD_LIMIT of test/support/child-limit.ts.",
+        },
+      ],
+    },
+  },
+  {
     files: ["examples/starters/nestjs/*.ts"],
     rules: { "@typescript-eslint/no-extraneous-class": ["error", { allowWithDecorator: true }] },
   },

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { manifest, type Packed } from "../packed.ts";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
@@ -66,7 +67,11 @@ export function install(folder: string, packages: readonly string[]): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true }));
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
-  const { status, stdout, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync("npm", args, {
+    ...LONG_CHILD_LIMIT,
+    cwd: folder,
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(stderr);
   return stdout + stderr;
 }
@@ -106,6 +111,7 @@ export function createProject(
 export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
   const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
+    ...LONG_CHILD_LIMIT,
     cwd: folder,
     encoding: "utf8",
   });
@@ -127,5 +133,5 @@ export function bundle(root: string, file: string, outfile: string, format: "esm
     `--outfile=${outfile}`,
     "--log-level=error",
   ];
-  execFileSync(join(root, "node_modules/.bin/esbuild"), [file, ...options, ...external]);
+  execFileSync(join(root, "node_modules/.bin/esbuild"), [file, ...options, ...external], LONG_CHILD_LIMIT);
 }
