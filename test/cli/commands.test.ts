@@ -724,8 +724,44 @@ describe("scopegate openapi", () => {
     expect((await scopegate(["openapi", "wrte", yaml])).notes).toContain(
       "openapi takes write, check or import",
     );
-    expect((await scopegate(["openapi", "import", yaml])).code).toBe(2);
+    const strict = ["openapi", "import", yaml, "--missing-security", "error"];
+    expect(await scopegate(strict)).toMatchObject({
+      code: 2,
+      notes: expect.stringContaining("has no `security`") as string,
+    });
+    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain('Write "authenticated"');
     expect((await scopegate(["openapi", "check", fileOf("{}")])).code).toBe(2);
+  });
+
+  it("imports the clear rules of a document, requires a token for the others, and lists them", async () => {
+    const get = (more: object) => ({ get: { responses: {}, ...more } });
+    const document = {
+      ...api(),
+      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      paths: {
+        "/a": get({}),
+        "/b": get({ security: [{ key: [] }] }),
+        "/c?d": get({ security: [] }),
+        "/e": get({ security: [{ bearer: ["e:read"] }] }),
+      },
+    };
+    const file = fileOf(JSON.stringify(document), "unclear.json");
+    const imported = await scopegate(["openapi", "import", file]);
+    expect(imported.code).toBe(0);
+    expect(JSON.parse(imported.out)).toEqual({
+      default_scope_mappings: {},
+      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"] },
+    });
+    expect(imported.notes).toContain("Check the rules of 3 operations");
+    expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
+    expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
+    const table = fileOf(imported.out, "imported.json");
+    const checked = await scopegate(["openapi", "check", file, "--config", table]);
+    // What no rule can express, and what has no rule, are errors of both commands.
+    expect(checked.out).not.toContain("security_missing");
+
+    const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
+    expect(JSON.parse(opened.out)).toHaveProperty(["scope_mappings", "GET /a"], "public");
   });
 });
 
