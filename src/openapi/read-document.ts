@@ -38,10 +38,11 @@ export type DocumentReport = reports.AuditReport<DocumentFinding>;
 
 /**
  * Compares an OpenAPI document with the table of a server. Errors: as in an audit, an operation without a
- * rule or with an unreadable path; an operation whose `security` differs from its rule (`security_differs`), or
- * whose rule differs from `missingSecurity` (`security_missing`). Warning: rules that decide some paths of an
- * operation that has another rule (`security_partial`). Note: other rules with paths that no operation describes
- * (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of `requireScopes`.
+ * rule or with an unreadable path; an operation whose `security` differs from its rule (`security_differs`),
+ * or whose rule differs from `missingSecurity` (`security_missing`). Warning: rules that decide some paths
+ * of an operation that has another rule (`security_partial`). Note: other rules with paths that no operation
+ * describes (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of
+ * `requireScopes`.
  *
  * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
  */
@@ -131,27 +132,28 @@ const describe = (entry: Entry): string =>
 export interface FromDocumentOptions extends DocumentOptions {
   /**
    * Receives each operation whose requirement is unclear: without `security` (unless `missingSecurity` is
-   * `"public"`), with a `security` that no rule can express, or with a path that cannot be read. The first two
-   * then need a valid token, the last has no rule. Default: none, and those that have no clear rule are errors.
+   * `"public"`), with a `security` that no rule can express, or with a path that cannot be read. The first
+   * two then need a valid token, the last has no rule. Default: none, and those that have no clear rule are
+   * errors.
    */
   readonly onUnclear?: (issue: ConfigurationIssue) => void;
 }
 
 /**
  * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
- * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`. An operation without
- * `security` needs a valid token, unless `missingSecurity` says otherwise.
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`. An operation
+ * without `security` needs a valid token, unless `missingSecurity` says otherwise.
  *
- * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and every path
- *   that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every operation without
- *   `security`; and every mistake in the table
+ * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and
+ *   every path that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every
+ *   operation without `security`; and every mistake in the table
  */
 export function fromDocument(document: object, options: FromDocumentOptions = {}): ScopeMappings {
   const source = requireDocument(document);
   const missing = readMissing(options);
   const schemes = readSchemes(source);
   const issues: ConfigurationIssue[] = [];
-  const { onUnclear = (issue) => issues.push(issue) } = options;
+  const onUnclear: Report = options.onUnclear ?? ((issue) => issues.push(issue));
   const table = new Map<string, Entry>();
   for (const operation of listOperations(source, onUnclear, options)) {
     const { method, pattern, place, security } = operation;

@@ -70,8 +70,8 @@ function generatePrivateKey(algorithm: Algorithm): KeyObject {
 
 /**
  * Generates a private key. It is encoded and imported again, because Node.js 20 can stop forever on a
- * `KeyObject` that it generated itself: exporting a JWK locks the key while it allocates memory, and if garbage
- * collection then frees the job that generated the key, its destructor waits for the same lock.
+ * `KeyObject` that it generated itself: exporting a JWK locks the key while it allocates memory, and if
+ * garbage collection then frees the job that generated the key, its destructor waits for the same lock.
  */
 export function generateKey(type: string, options: object = {}): KeyObject {
   const { privateKey } = generateKeyPairSync(type as "rsa", {

@@ -83,9 +83,22 @@ export const installStrangers = (folder: string, { tarball }: Packed): string =>
     ...Object.entries(COMPILERS).map(([name, version]) => `typescript-${name}@npm:typescript@${version}`),
   ]);
 
-/** The oldest version of a framework that the peer dependencies allow. */
-export const oldestOf = (name: string): string =>
-  manifest.peerDependencies[name]?.split(" ")[0]?.slice(1) ?? "";
+/**
+ * The oldest supported version of each framework. The peer dependencies allow every version, because an adapter
+ * that is not used must not keep npm from installing the package.
+ */
+const OLDEST: Readonly<Record<string, string>> = {
+  "@nestjs/common": "11.0.0",
+  "@opentelemetry/api": "1.9.0",
+  "@trpc/server": "11.0.0",
+  express: "4.17.0",
+  fastify: "4.10.0",
+  hono: "4.8.0",
+  koa: "2.13.0",
+  "socket.io": "4.6.0",
+};
+
+export const oldestOf = (name: string): string => OLDEST[name] ?? "";
 
 /** The frameworks of the service. */
 export const OLDEST_FRAMEWORKS = ["express", "fastify", "koa"].map((name) => `${name}@${oldestOf(name)}`);
