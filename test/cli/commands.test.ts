@@ -211,6 +211,16 @@ describe("scopegate explain", () => {
     expect((await scopegate(args)).out).toContain("--scope needs a value");
   });
 
+  it("says what --route would change", async () => {
+    const args = ["explain", "GET", "/Agents", "--scope", "agents:read"];
+    const spelled = await scopegate(args);
+    expect(spelled.out).toContain("With --route PATTERN, the rule of the route");
+    expect((await scopegate([...args, "--route", "/agents"])).out).not.toContain("--route");
+    const exact = ["explain", "GET", "/agents", "--scope", "agents:read"];
+    expect((await scopegate(exact)).out).not.toContain("--route");
+    expect((await scopegate(exact, { isTerminal: true })).notes).toContain("Without --route: only the path");
+  });
+
   it("explains operations of MCP servers with their arguments", async () => {
     const config = fileOf({ "MCP tools/call search": ["agents:<agent_id>:run"] });
     const args = ["explain", "MCP", "tools/call search", "--config", config, "--arg", "agent_id=web"];
@@ -430,6 +440,13 @@ describe("scopegate audit", () => {
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
+    const failing = `throw new Error("no database", { cause: new TypeError("bad port") });`;
+    const notes = await notesOf(failing, "failing.mjs");
+    expect(notes).toContain("cannot be loaded: no database");
+    expect(notes).toMatch(/^Error: no database\n +at .*failing\.mjs/m);
+    expect(notes).toMatch(/^Caused by: TypeError: bad port\n +at .*failing\.mjs/m);
+    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
+    expect(await notesOf(circle)).toContain("Caused by: Error: round");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect((await scopegate(["audit"])).notes).toContain("write --app ./app.js");
