@@ -40,6 +40,51 @@ export default defineConfig(
     },
   },
   {
+    // Node.js 20 can stop forever when it exports a key as JWK that it generated as an object.
+    rules: {
+      "no-restricted-imports": [
+        "error",
+        {
+          paths: [
+            {
+              name: "node:crypto",
+              importNames: ["generateKeyPair", "generateKeyPairSync"],
+              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+            },
+            {
+              name: "jose",
+              importNames: ["generateKeyPair"],
+              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+            },
+          ],
+        },
+      ],
+    },
+  },
+  {
+    // Each generates with `privateKeyEncoding`.
+    files: [
+      "src/testing/test-key.ts",
+      "examples/*/{authorization-server,development-issuer}.ts",
+      "bench/tokens.ts",
+    ],
+    rules: { "no-restricted-imports": "off" },
+  },
+  {
+    // A child process that hangs must fail its test, instead of stopping the suite.
+    files: ["test/**/*.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector:
+            "CallExpression[callee.name=/^(spawn|spawnSync|fork|exec|execSync|execFile|execFileSync|execute)$/]:not(:has(Identifier[name=/^(LONG_)?CHILD_LIMIT$/]))",
+          message: "Pass CHILD_LIMIT or LONG_CHILD_LIMIT of test/support/child-limit.ts.",
+        },
+      ],
+    },
+  },
+  {
     files: ["examples/starters/nestjs/*.ts"],
     rules: { "@typescript-eslint/no-extraneous-class": ["error", { allowWithDecorator: true }] },
   },

@@ -1,8 +1,11 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { Retries } from "./test/support/retries.ts";
 import { vitePage } from "./scripts/page-script.ts";
 
 const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.meta.url));
+
+const { CI, RETRIED_TESTS } = process.env;
 
 export default defineConfig({
   plugins: [vitePage],
@@ -37,9 +40,13 @@ export default defineConfig({
     // The default is one worker fewer than cores, which is a single worker on a machine with two cores.
     maxWorkers: "100%",
     // Child processes start slowly on a busy machine.
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     // Real sockets and child processes may starve on a machine that is busy. On a quiet one, no test needs this.
-    retry: process.env["CI"] === undefined ? 0 : 2,
+    // `.ci/run` prints every test that did.
+    retry: CI === undefined ? 0 : 2,
+    reporters: ["default", ...(RETRIED_TESTS === undefined ? [] : [new Retries(RETRIED_TESTS)])],
+    // A spy that a failed try leaves behind would remember its calls, and fail all other tries.
+    restoreMocks: true,
     hookTimeout: 60_000,
     coverage: {
       provider: "v8",

@@ -1,6 +1,8 @@
 /** Keys and tokens of all benchmarks. A token has twelve claims and eight scopes, and 946 bytes with RS256. */
 import {
   createHmac,
+  createPrivateKey,
+  createPublicKey,
   generateKeyPairSync,
   type JsonWebKey,
   type KeyObject,
@@ -52,11 +54,17 @@ export function createSigner(algorithm: Algorithm, typ = "at+jwt"): Signer {
   };
 }
 
+/** Imports keys from PEM: Node.js 20 can stop forever when it exports a key as JWK that it generated itself. */
 function createKeys(algorithm: "RS256" | "ES256" | "EdDSA") {
-  if (algorithm === "RS256") return generateKeyPairSync("rsa", { modulusLength: 2048 });
-  return algorithm === "ES256"
-    ? generateKeyPairSync("ec", { namedCurve: "P-256" })
-    : generateKeyPairSync("ed25519");
+  const type = { RS256: "rsa", ES256: "ec", EdDSA: "ed25519" }[algorithm];
+  // Each type of key ignores the options of the others.
+  const pair = generateKeyPairSync(type as "rsa", {
+    modulusLength: 2048,
+    ...{ namedCurve: "P-256" },
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  return { publicKey: createPublicKey(pair.publicKey), privateKey: createPrivateKey(pair.privateKey) };
 }
 
 /** The claims of one caller. */

@@ -11,6 +11,7 @@ import { ask, listen } from "./support/http.ts";
 import { createIssuer } from "./support/issuer.ts";
 import { createRemote, setOf } from "./support/remote-keys.ts";
 import { createServer, issuer } from "./support/resource-servers.ts";
+import { CHILD_LIMIT } from "./support/child-limit.ts";
 
 const bearer = async (...scopes: readonly string[]) => `Bearer ${await issuer.token({ scopes })}`;
 const agents = (authorization?: string) => ({ method: "GET", target: "/agents?key=canary", authorization });
@@ -192,5 +193,8 @@ describe("a channel", () => {
 /** Runs a program in a process of its own, where nobody else subscribes, and returns the JSON that it prints. */
 function runProgram(code: string): Readonly<Record<string, unknown>> {
   const args = ["--import", "tsx", "--input-type=module", "-e", code];
-  return JSON.parse(execFileSync(process.execPath, args, { encoding: "utf8" })) as Record<string, unknown>;
+  return JSON.parse(execFileSync(process.execPath, args, { ...CHILD_LIMIT, encoding: "utf8" })) as Record<
+    string,
+    unknown
+  >;
 }

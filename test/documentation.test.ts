@@ -29,6 +29,7 @@ import {
 } from "./documentation/snippets.ts";
 import { folder, scopegate, useFolder } from "./cli/support.ts";
 import { createIssuer } from "./support/issuer.ts";
+import { CHILD_LIMIT } from "./support/child-limit.ts";
 
 const PRELOAD = fileURLToPath(new URL("support/report-port.ts", import.meta.url));
 const QUICK_START = "README.md";
@@ -237,6 +238,7 @@ describe("the first screen of README.md", () => {
     const place = mkdtempSync(join(FOLDER, "quick-start-"));
     writeFileSync(join(place, "server.mjs"), server?.code ?? "");
     const child = fork("server.mjs", {
+      ...CHILD_LIMIT,
       cwd: place,
       execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
       env: {
@@ -374,7 +376,7 @@ describe("a documented program", () => {
   it.each(withRole("test").filter(({ code }) => code.includes('"node:test"')))(
     "passes as a test: $name",
     async ({ file }) => {
-      const child = fork(file, { execArgv: ["--import", "tsx"], silent: true });
+      const child = fork(file, { ...CHILD_LIMIT, execArgv: ["--import", "tsx"], silent: true });
       const [exitCode] = (await once(child, "close")) as [number | null];
       expect(exitCode).toBe(0);
     },

@@ -52,8 +52,12 @@ function openPrivateKey(folder: string): KeyObject {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "private.pem");
   const draft = join(folder, `${randomUUID()}.pem`);
-  const { privateKey } = generateKeyPairSync("rsa", { modulusLength: 2048 });
-  writeFileSync(draft, privateKey.export({ type: "pkcs8", format: "pem" }), { mode: 0o600 });
+  const { privateKey } = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  writeFileSync(draft, privateKey, { mode: 0o600 });
   try {
     linkSync(draft, file);
   } catch (error) {

@@ -2,11 +2,12 @@
  * A small authorization server to try the example with: metadata (RFC 8414), keys, and access tokens for two
  * clients (client credentials, RFC 9068). Its key pair is only in memory.
  */
+import { createPrivateKey, createPublicKey, generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { exportJWK, generateKeyPair, SignJWT } from "jose";
+import { SignJWT } from "jose";
 
 /** The clients, with the scopes that each may have. */
 export const CLIENTS = {
@@ -25,8 +26,15 @@ export interface AuthorizationServer {
 }
 
 export async function openAuthorizationServer(): Promise<AuthorizationServer> {
-  const { privateKey, publicKey } = await generateKeyPair("RS256");
-  const jwks = { keys: [{ ...(await exportJWK(publicKey)), alg: "RS256", use: "sig" }] };
+  // Imported from PEM: Node.js 20 can stop forever when it exports a key as JWK that it generated itself.
+  const pair = generateKeyPairSync("rsa", {
+    modulusLength: 2048,
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  const privateKey = createPrivateKey(pair.privateKey);
+  const jwk = createPublicKey(pair.publicKey).export({ format: "jwk" });
+  const jwks = { keys: [{ ...jwk, alg: "RS256", use: "sig" }] };
 
   const token: AuthorizationServer["token"] = (client, resource, scopes) =>
     new SignJWT({ client_id: client, scope: grantedOf(client, scopes).join(" ") })

@@ -50,6 +50,12 @@ class Kept {
 /** The response of a refusal, or `undefined` for an allowed request. */
 export type PendingRefusal = Pending<Refusal | undefined>;
 
+/** Stores a verdict as if a guard had reached it. Only the test kit uses it. */
+export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verdict): void {
+  const all = Kept.of(raw) ?? Kept.add(raw);
+  all.splice(0, all.length, { server, credentials: {}, application: undefined, verdict });
+}
+
 /** Decides a request, and stores the verdict in `raw`. */
 export function judge(
   server: ResourceServer,

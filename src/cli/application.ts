@@ -57,9 +57,16 @@ export async function loadApplication(
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
-      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hintFor(error, file)}`,
+      `${quote(file)} cannot be loaded: ${error instanceof Error ? error.message : "it failed."}${hintFor(error, file)}${renderStacks(error)}`,
     );
   }
+}
+
+/** Renders the stack of an error, and of its causes: the message alone does not say where a module failed. */
+export function renderStacks(error: unknown, depth = 0): string {
+  if (!(error instanceof Error) || depth === 5) return "";
+  const stack = `\n${depth > 0 ? "Caused by: " : ""}${error.stack ?? String(error)}`;
+  return stack + renderStacks(error.cause, depth + 1);
 }
 
 function hintFor(error: unknown, file: string): string {

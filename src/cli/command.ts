@@ -31,6 +31,8 @@ export interface Result {
   readonly text: string;
   /** Whether `text` is a file, to be printed as it is. Default: `false`. */
   readonly isFile?: boolean;
+  /** What must be checked in the result: written to the standard error. */
+  readonly warning?: string;
   /** Shown at a terminal only. */
   readonly note?: string;
 }

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The program `scopegate`. It ends with its command, even if an application is listening. */
 import { printable } from "../runtime/printable.ts";
+import { renderStacks } from "./application.ts";
 import { run } from "./run.ts";
 
 const { stdout, stderr, stdin } = process;
@@ -36,8 +37,9 @@ process.on("exit", () => {
 const fail = (error: unknown): void => {
   isFinished = true;
   const message = error instanceof Error ? error.message : "unknown";
+  const stacks = renderStacks(error).split("\n").map(printable).join("\n");
   stderr.write(
-    `scopegate: The application failed: ${printable(message)}. Export it without starting it.\n`,
+    `scopegate: The application failed: ${printable(message)}. Export it without starting it.${stacks}\n`,
     end,
   );
 };

@@ -10,8 +10,9 @@ import { commands } from "./commands/index.ts";
 export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
   const isJson = args.includes("--json");
   try {
-    const { text, data, isFile, isFinding = false, note } = await findResult(args, io);
+    const { text, data, isFile, isFinding = false, warning, note } = await findResult(args, io);
     io.write(isJson ? renderJson(data) : isFile ? text : `${clean(text)}\n`);
+    if (warning !== undefined) io.note(`${clean(warning)}\n`);
     if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
     return isFinding ? 1 : 0;
   } catch (error) {

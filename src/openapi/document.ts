@@ -13,6 +13,11 @@ export interface DocumentOptions {
    * Default: the path of `servers`, with the default values of their variables.
    */
   readonly basePath?: string;
+  /**
+   * What an operation requires without `security`, in itself and in the document: a valid token, nothing, or
+   * `"error"` if it must be written. Default: `"authenticated"`.
+   */
+  readonly missingSecurity?: "authenticated" | "public" | "error";
 }
 
 /** Finds a nested property. Inherited properties do not count. */
@@ -35,6 +40,15 @@ export function requireDocument(document: unknown): OpenApiDocument {
     ? "Convert it to OpenAPI 3.0 or 3.1 first."
     : 'Pass an object with `openapi: "3.1.0"` and `paths`; parseDocument reads one from JSON or YAML.';
   throw new ConfigurationError([issueAt(["document"], "is not a document of OpenAPI 3.0 or 3.1.", hint)]);
+}
+
+const MISSING = { authenticated: [], public: "public", error: undefined } as const;
+
+/** Returns what an operation without `security` requires; `undefined` if it must be written. */
+export function readMissing({ missingSecurity = "authenticated" }: DocumentOptions = {}) {
+  if (Object.hasOwn(MISSING, missingSecurity)) return MISSING[missingSecurity];
+  const hint = 'Write "authenticated", "public" or "error".';
+  throw new ConfigurationError([issueAt(["missingSecurity"], "is not known.", hint)]);
 }
 
 /** Resolves a reference within the document; `undefined` for any other, and for a circle. */

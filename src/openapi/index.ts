@@ -1,4 +1,10 @@
 export { type DocumentOptions, type OpenApiDocument } from "./document.ts";
-export { checkDocument, type DocumentFinding, type DocumentReport, fromDocument } from "./read-document.ts";
+export {
+  checkDocument,
+  type DocumentFinding,
+  type DocumentReport,
+  fromDocument,
+  type FromDocumentOptions,
+} from "./read-document.ts";
 export { parseDocument, renderDocument } from "./text.ts";
 export { toSecurity } from "./to-security.ts";

@@ -15,6 +15,7 @@ import {
   issueAt,
   listOperations,
   type Operation,
+  readMissing,
   requireDocument,
 } from "./document.ts";
 import { type Entry, FORM, identityOf, matchOf, policyOf, readSchemes, readSecurity } from "./security.ts";
@@ -27,21 +28,27 @@ export type DocumentFinding =
       readonly route: ListedRoute;
       readonly rule: Rule;
     })
-  | (reports.AuditRemark & { readonly kind: "rules_undocumented"; readonly rules: readonly Rule[] });
+  | (reports.AuditRemark & {
+      readonly kind: "rules_undocumented" | "security_partial";
+      readonly rules: readonly Rule[];
+    });
 
 /** Whether a document says what the table requires: as an audit, with operations as routes. */
 export type DocumentReport = reports.AuditReport<DocumentFinding>;
 
 /**
  * Compares an OpenAPI document with the table of a server. Errors: as in an audit, an operation without a
- * rule or with an unreadable path; an operation without `security` (`security_missing`), or whose `security`
- * differs from its rule (`security_differs`). Note: rules with paths that no operation describes
- * (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of `requireScopes`.
+ * rule or with an unreadable path; an operation whose `security` differs from its rule (`security_differs`),
+ * or whose rule differs from `missingSecurity` (`security_missing`). Warning: rules that decide some paths
+ * of an operation that has another rule (`security_partial`). Note: other rules with paths that no operation
+ * describes (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of
+ * `requireScopes`.
  *
  * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
  */
 export function checkDocument(document: object, server: ResourceServer, options?: DocumentOptions) {
   const source = requireDocument(document);
+  const missing = readMissing(options);
   const policy = policyOf(server);
   const schemes = readSchemes(source);
   const findings: DocumentFinding[] = [];
@@ -59,29 +66,33 @@ export function checkDocument(document: object, server: ResourceServer, options?
       findings.push(unmapped(coverage, policy.unmapped, false));
       return route;
     }
-    const said = readSecurity(operation, schemes);
+    const isMissing = security === undefined;
+    const said = isMissing ? missing : readSecurity(operation, schemes);
     const says =
       said === undefined ? "has a `security` that no rule can express" : `requires ${describe(said)}`;
-    const message = `\`${method} ${path}\` ${security === undefined ? "has no `security`" : says}. Its rule \`${rule.key}\` requires ${describe(entry)}.`;
-    const hint = said === undefined ? FORM : "Write the document again with toSecurity, or change the rule.";
-    const kind = security === undefined ? "security_missing" : "security_differs";
+    const message = `\`${method} ${path}\` ${isMissing ? "has no `security`" : says}. Its rule \`${rule.key}\` requires ${describe(entry)}.`;
+    const hint =
+      said === undefined && !isMissing
+        ? FORM
+        : "Write the document again with toSecurity, or change the rule.";
+    const kind = isMissing ? "security_missing" : "security_differs";
     if (said === undefined || identityOf(said) !== identityOf(entry))
       findings.push({ kind, severity: "error", route, rule, message, hint });
     return Object.freeze({ ...route, rule });
   });
   const used = new Set(routes.map(({ rule }) => rule));
   const undocumented = policy.rules.rules.filter((one) => !isDocumented(one, used));
-  const rules = undocumented.map(({ rule }) => rule);
   const mapped = operations.filter((_, index) => routes[index]?.rule);
-  const narrower = undocumented.filter((one) => mapped.some((operation) => decidesPartOf(one, operation)));
-  const hidden = narrower.map(({ rule }) => rule);
+  const isPart = (compiled: CompiledRule) => mapped.some((operation) => decidesPartOf(compiled, operation));
+  const partial = undocumented.filter(isPart).map(({ rule }) => rule);
+  const rules = undocumented.filter((compiled) => !isPart(compiled)).map(({ rule }) => rule);
   const message = `no operation describes all paths of ${reports.renderRules(rules)}.`;
   const hint = "Add the operations. OpenAPI cannot express wildcards, optional groups and other methods.";
   if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
-  if (hidden.length > 0)
+  if (partial.length > 0)
     findings.push({
-      ...{ kind: "rules_undocumented", severity: "warning", rules: hidden, hint },
-      message: `${reports.renderRules(hidden)} decide some paths of operations that document another rule.`,
+      ...{ kind: "security_partial", severity: "warning", rules: partial, hint },
+      message: `${reports.renderRules(partial)} decide some paths of operations that document another rule.`,
     });
   if (rules.length > 0) findings.push({ kind: "rules_undocumented", severity: "note", rules, message, hint });
   return reports.createAuditReport(routes, findings, "operation");
@@ -110,26 +121,47 @@ const describe = (entry: Entry): string =>
     ? `${describeRequirement(entry.report)} (only reported)`
     : describeRequirement(entry);
 
+/** The options of `fromDocument`. */
+export interface FromDocumentOptions extends DocumentOptions {
+  /**
+   * Receives each operation whose requirement is unclear: without `security` (unless `missingSecurity` is
+   * `"public"`), with a `security` that no rule can express, or with a path that cannot be read. The first
+   * two then need a valid token, the last has no rule. Default: none, and those that have no clear rule are
+   * errors.
+   */
+  readonly onUnclear?: (issue: ConfigurationIssue) => void;
+}
+
 /**
  * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
- * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`.
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`. An operation
+ * without `security` needs a valid token, unless `missingSecurity` says otherwise.
  *
- * @throws ConfigurationError that lists every operation without `security`, or with one that no rule can
- *   express, every path that cannot be read, and every mistake in the table
+ * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and
+ *   every path that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every
+ *   operation without `security`; and every mistake in the table
  */
-export function fromDocument(document: object, options?: DocumentOptions): ScopeMappings {
+export function fromDocument(document: object, options: FromDocumentOptions = {}): ScopeMappings {
   const source = requireDocument(document);
+  const missing = readMissing(options);
   const schemes = readSchemes(source);
   const issues: ConfigurationIssue[] = [];
+  const onUnclear: Report = options.onUnclear ?? ((issue) => issues.push(issue));
   const table = new Map<string, Entry>();
-  for (const operation of listOperations(source, (issue) => issues.push(issue), options)) {
+  for (const operation of listOperations(source, onUnclear, options)) {
     const { method, pattern, place, security } = operation;
     const key = `${method} ${pattern.source}`;
-    const said = security === undefined ? undefined : readSecurity(operation, schemes);
     if (table.has(key)) issues.push(issueAt(place, `repeats \`${key}\`.`, "Keep one of the two."));
-    const found = security === undefined ? "no `security`." : "a `security` that no rule can express.";
-    if (said === undefined) issues.push(issueAt(place, `has ${found}`, FORM));
-    else table.set(key, said);
+    if (security === undefined) {
+      const issue = issueAt(place, "has no `security`.", FORM);
+      if (missing === undefined) issues.push(issue);
+      else if (missing !== "public") options.onUnclear?.(issue);
+      table.set(key, missing ?? []);
+      continue;
+    }
+    const said = readSecurity(operation, schemes);
+    if (said === undefined) onUnclear(issueAt(place, "has a `security` that no rule can express.", FORM));
+    table.set(key, said ?? []);
   }
   const mappings = Object.freeze(Object.fromEntries(table)) as ScopeMappings;
   compileRules({}, mappings, (issue) => issues.push(issue));

@@ -38,8 +38,8 @@ export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
 export const identityOf = (entry: Entry): string =>
   JSON.stringify(entry, (_, part: unknown) => (Array.isArray(part) ? [...new Set(part)].sort() : part));
 
-/** Reads what a document requires: without `security`, nothing. `undefined` if no rule can express it. */
-export function readSecurity({ security = [], value }: Operation, schemes: Schemes): Entry | undefined {
+/** Reads what the `security` of an operation requires; `undefined` if no rule can express it. */
+export function readSecurity({ security, value }: Operation, schemes: Schemes): Entry | undefined {
   const written = own(value, REQUIREMENT) as Requirement | undefined;
   const isKnown = written === undefined || isConfirmed(written, security, schemes);
   const said = isKnown ? (written ?? toRequirement(security, schemes)) : undefined;

@@ -18,3 +18,4 @@ export {
 } from "./test-issuer.ts";
 export { type SigningKey, type TestKey } from "./test-key.ts";
 export { type TestTokenOptions } from "./token-options.ts";
+export { withPrincipal } from "./with-principal.ts";

@@ -61,11 +61,25 @@ function pairOf(algorithm: Algorithm, given: SigningKey = generatePrivateKey(alg
 }
 
 function generatePrivateKey(algorithm: Algorithm): KeyObject {
-  if (algorithm.startsWith("Ed")) return generateKeyPairSync("ed25519").privateKey;
-  const curve = { ES256: "P-256", ES384: "P-384", ES512: "P-521" }[algorithm as "ES256"];
+  if (algorithm.startsWith("Ed")) return generateKey("ed25519");
+  const namedCurve = { ES256: "P-256", ES384: "P-384", ES512: "P-521" }[algorithm as "ES256"];
   return algorithm.startsWith("ES")
-    ? generateKeyPairSync("ec", { namedCurve: curve }).privateKey
-    : generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+    ? generateKey("ec", { namedCurve })
+    : generateKey("rsa", { modulusLength: 2048 });
+}
+
+/**
+ * Generates a private key. It is encoded and imported again, because Node.js 20 can stop forever on a
+ * `KeyObject` that it generated itself: exporting a JWK locks the key while it allocates memory, and if
+ * garbage collection then frees the job that generated the key, its destructor waits for the same lock.
+ */
+export function generateKey(type: string, options: object = {}): KeyObject {
+  const { privateKey } = generateKeyPairSync(type as "rsa", {
+    ...(options as { readonly modulusLength: number }),
+    publicKeyEncoding: { type: "spki", format: "pem" },
+    privateKeyEncoding: { type: "pkcs8", format: "pem" },
+  });
+  return createPrivateKey(privateKey);
 }
 
 const unusable = (message: string, hint: string) =>

@@ -211,6 +211,16 @@ describe("scopegate explain", () => {
     expect((await scopegate(args)).out).toContain("--scope needs a value");
   });
 
+  it("says what --route would change", async () => {
+    const args = ["explain", "GET", "/Agents", "--scope", "agents:read"];
+    const spelled = await scopegate(args);
+    expect(spelled.out).toContain("With --route PATTERN, the rule of the route");
+    expect((await scopegate([...args, "--route", "/agents"])).out).not.toContain("--route");
+    const exact = ["explain", "GET", "/agents", "--scope", "agents:read"];
+    expect((await scopegate(exact)).out).not.toContain("--route");
+    expect((await scopegate(exact, { isTerminal: true })).notes).toContain("Without --route: only the path");
+  });
+
   it("explains operations of MCP servers with their arguments", async () => {
     const config = fileOf({ "MCP tools/call search": ["agents:<agent_id>:run"] });
     const args = ["explain", "MCP", "tools/call search", "--config", config, "--arg", "agent_id=web"];
@@ -430,6 +440,13 @@ describe("scopegate audit", () => {
     expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
     expect(await notesOf("nonsense(")).toContain("cannot be loaded");
     expect(await notesOf("throw null")).toContain("cannot be loaded");
+    const failing = `throw new Error("no database", { cause: new TypeError("bad port") });`;
+    const notes = await notesOf(failing, "failing.mjs");
+    expect(notes).toContain("cannot be loaded: no database");
+    expect(notes).toMatch(/^Error: no database\n +at .*failing\.mjs/m);
+    expect(notes).toMatch(/^Caused by: TypeError: bad port\n +at .*failing\.mjs/m);
+    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
+    expect(await notesOf(circle)).toContain("Caused by: Error: round");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
     expect((await scopegate(["audit"])).notes).toContain("write --app ./app.js");
@@ -739,8 +756,44 @@ describe("scopegate openapi", () => {
     expect((await scopegate(["openapi", "wrte", yaml])).notes).toContain(
       "openapi takes write, check or import",
     );
-    expect((await scopegate(["openapi", "import", yaml])).code).toBe(2);
+    const strict = ["openapi", "import", yaml, "--missing-security", "error"];
+    expect(await scopegate(strict)).toMatchObject({
+      code: 2,
+      notes: expect.stringContaining("has no `security`") as string,
+    });
+    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain('Write "authenticated"');
     expect((await scopegate(["openapi", "check", fileOf("{}")])).code).toBe(2);
+  });
+
+  it("imports the clear rules of a document, requires a token for the others, and lists them", async () => {
+    const get = (more: object) => ({ get: { responses: {}, ...more } });
+    const document = {
+      ...api(),
+      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      paths: {
+        "/a": get({}),
+        "/b": get({ security: [{ key: [] }] }),
+        "/c?d": get({ security: [] }),
+        "/e": get({ security: [{ bearer: ["e:read"] }] }),
+      },
+    };
+    const file = fileOf(JSON.stringify(document), "unclear.json");
+    const imported = await scopegate(["openapi", "import", file]);
+    expect(imported.code).toBe(0);
+    expect(JSON.parse(imported.out)).toEqual({
+      default_scope_mappings: {},
+      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"] },
+    });
+    expect(imported.notes).toContain("Check the rules of 3 operations");
+    expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
+    expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
+    const table = fileOf(imported.out, "imported.json");
+    const checked = await scopegate(["openapi", "check", file, "--config", table]);
+    // What no rule can express, and what has no rule, are errors of both commands.
+    expect(checked.out).not.toContain("security_missing");
+
+    const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
+    expect(JSON.parse(opened.out)).toHaveProperty(["scope_mappings", "GET /a"], "public");
   });
 });
 

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MAIN = fileURLToPath(new URL("../../examples/knowledge-service/main.ts", import.meta.url));
 const REPORTER = fileURLToPath(new URL("heap-reporter.ts", import.meta.url));
@@ -16,6 +17,7 @@ export interface Member {
 /** Starts a process of the example with a configuration and a store. */
 export async function startMember(config: string, store: string): Promise<Member> {
   const child: ChildProcess = fork(MAIN, ["express", "--config", config, "--port", "0", "--store", store], {
+    ...LONG_CHILD_LIMIT,
     execArgv: ["--expose-gc", "--import", "tsx", "--import", REPORTER],
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   });

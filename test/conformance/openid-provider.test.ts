@@ -67,7 +67,7 @@ describe.each([...applications, nodeApplication])(
       advance(cooldownMs);
 
       const added = `key of ${application.name}`;
-      await provider.publish(added);
+      provider.publish(added);
       const before = readingsOf(provider);
       expect(await verdict(older)).toBe(200);
       expect(readingsOf(provider)).toEqual(before);

@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const cwd = fileURLToPath(new URL("../..", import.meta.url));
 const argumentsOf = (program: string, ...args: readonly string[]): string[] => [
@@ -18,7 +19,7 @@ describe.concurrent("npm run demo:mcp", () => {
   it.each(["express", "fastify", "hono"])(
     "receives every expected result in %s and exits with 0",
     async (host) => {
-      const { stdout } = await execute(process.execPath, argumentsOf("demo", host), { cwd });
+      const { stdout } = await execute(process.execPath, argumentsOf("demo", host), { ...CHILD_LIMIT, cwd });
       expect(stdout).toContain("10. ");
       expect(stdout).toContain("All results are as expected.");
       expect(stdout).not.toMatch(/ey[\w-]+\.ey[\w-]+\./);
@@ -26,14 +27,17 @@ describe.concurrent("npm run demo:mcp", () => {
   );
 
   it("prints its usage for an unknown host", async () => {
-    const run = execute(process.execPath, argumentsOf("demo", "flask"), { cwd });
+    const run = execute(process.execPath, argumentsOf("demo", "flask"), { ...CHILD_LIMIT, cwd });
     await expect(run).rejects.toMatchObject({ code: 1, stderr: expect.stringContaining("Usage:") as string });
   });
 });
 
 describe("npm run start:mcp", () => {
   it("prints tokens that its tools accept, logs each decision and stops cleanly", async () => {
-    const program = spawn(process.execPath, argumentsOf("main", "hono", "--port", "0"), { cwd });
+    const program = spawn(process.execPath, argumentsOf("main", "hono", "--port", "0"), {
+      ...CHILD_LIMIT,
+      cwd,
+    });
     let printed = "";
     program.stdout.on("data", (chunk: Buffer) => (printed += chunk.toString()));
     const until = async (pattern: RegExp): Promise<string> => {

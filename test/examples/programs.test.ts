@@ -10,6 +10,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 import { REDIS_URL } from "../support/redis.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
@@ -19,6 +20,7 @@ type Program = ChildProcessByStdio<null, Readable, Readable>;
 
 const run = (program: string, ...args: readonly string[]): Program =>
   spawn(process.execPath, ["--import", "tsx", `examples/knowledge-service/${program}.ts`, ...args], {
+    ...CHILD_LIMIT,
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
   });

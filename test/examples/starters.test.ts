@@ -13,6 +13,7 @@ import { send } from "../documentation/serve.ts";
 import { requestsOf } from "../documentation/shell.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const STARTERS = join(ROOT, "examples/starters");
@@ -78,6 +79,7 @@ function writeConfig({ name, path }: Starter): string {
 async function withStarter(starter: Starter, use: (origin: string) => Promise<void>): Promise<void> {
   const { name, file } = starter;
   const child = fork(file, {
+    ...CHILD_LIMIT,
     cwd: join(STARTERS, name),
     execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
     env: {

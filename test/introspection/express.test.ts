@@ -8,10 +8,12 @@ import * as behave from "../support/behaviours.ts";
 import { ask, listen } from "../support/http.ts";
 import { active, CANARY, startAsking, TOKEN } from "./support.ts";
 
+const TIMEOUT_MS = 1_500;
+
 async function startApplication() {
   const logged: unknown[] = [];
   const onDecision = (...values: unknown[]) => void logged.push(values);
-  const asking = await startAsking({ timeoutMs: 1_500 }, { server: { onDecision } });
+  const asking = await startAsking({ timeoutMs: TIMEOUT_MS }, { server: { onDecision } });
   const app = express();
   app.use(protect(asking.server));
   app.get("/agents", (request, response) => void response.json({ user: principalOf(request)?.userId }));
@@ -48,16 +50,23 @@ it("returns 200, 401, 403 and 503 with their headers", async () => {
 });
 
 it("keeps the token and the secret out of decisions, warnings and responses", async () => {
-  const { endpoint, logged, get, pass } = await startApplication();
+  // Time passes only when a test says so: on a busy machine, a request may take longer than the limit.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+  onTestFinished(() => {
+    vi.useRealTimers();
+    warn.mockRestore();
+  });
+  const { endpoint, logged, get, pass } = await startApplication();
   const echo: behave.Behaviour = (request, response) =>
     behave.json({ error: TOKEN, error_description: request.headers }, { status: 400 })(request, response);
+  const timeout: behave.Behaviour = () => void vi.advanceTimersByTime(TIMEOUT_MS);
   const behaviours = [
     behave.json({ active: false }),
     behave.json(active({ exp: 1 })),
     behave.status(401),
     behave.text(TOKEN),
-    behave.never(),
+    timeout,
     behave.reset(),
     behave.redirect(`/?token=${TOKEN}`),
     echo,
@@ -73,6 +82,6 @@ it("keeps the token and the secret out of decisions, warnings and responses", as
   expect(endpoint.received).toHaveLength(behaviours.length);
   expect(logged).toHaveLength(behaviours.length);
   expect(inspect(logged, { depth: 8 })).not.toContain(CANARY);
-  expect(warn).not.toHaveBeenCalled();
-  warn.mockRestore();
+  // Other tests of this process may cause warnings, too.
+  expect(inspect(warn.mock.calls)).not.toContain(CANARY);
 });

@@ -1,13 +1,14 @@
 /** Wrong options throw at construction. The error shows the fix, and no secret. */
-import { generateKeyPairSync } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { expect, it } from "vitest";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { thrownBy } from "../support/resource-servers.ts";
 import { CANARY, CLIENT } from "./support.ts";
 
 const URL = "https://login.example/introspect";
-const ec = generateKeyPairSync("ec", { namedCurve: "P-256" });
-const weak = generateKeyPairSync("rsa", { modulusLength: 1024 });
+const privateKey = generateKey("ec", { namedCurve: "P-256" });
+const weak = generateKey("rsa", { modulusLength: 1024 });
 
 const withKey = (privateKey: unknown, algorithm = "ES256") => ({
   client: { id: "a", privateKey, algorithm },
@@ -24,13 +25,13 @@ it.each<readonly [string, object, RegExp]>([
   ["no secret", { client: { id: "a", secret: undefined } }, CLIENT_HINT],
   ["an empty secret", { client: { id: "a", secret: "" } }, CLIENT_HINT],
   ["an unknown method", { client: { ...CLIENT, method: "client_secret_jwt" } }, CLIENT_HINT],
-  ["a secret and a key", { client: { ...CLIENT, ...withKey(ec.privateKey).client } }, CLIENT_HINT],
-  ["a key without its algorithm", withKey(ec.privateKey, ""), CLIENT_HINT],
-  ["a key for another algorithm", withKey(ec.privateKey, "RS256"), KEY_HINT],
-  ["an algorithm with a secret", withKey(ec.privateKey, "HS256"), KEY_HINT],
-  ["a public key", withKey(ec.publicKey), KEY_HINT],
-  ["a public JWK", withKey(ec.publicKey.export({ format: "jwk" })), KEY_HINT],
-  ["a weak key", withKey(weak.privateKey, "RS256"), KEY_HINT],
+  ["a secret and a key", { client: { ...CLIENT, ...withKey(privateKey).client } }, CLIENT_HINT],
+  ["a key without its algorithm", withKey(privateKey, ""), CLIENT_HINT],
+  ["a key for another algorithm", withKey(privateKey, "RS256"), KEY_HINT],
+  ["an algorithm with a secret", withKey(privateKey, "HS256"), KEY_HINT],
+  ["a public key", withKey(createPublicKey(privateKey)), KEY_HINT],
+  ["a public JWK", withKey(createPublicKey(privateKey).export({ format: "jwk" })), KEY_HINT],
+  ["a weak key", withKey(weak, "RS256"), KEY_HINT],
   ["a string that is not a PEM", withKey(CANARY), KEY_HINT],
   ["an option that is misspelled", { prefx: "t_" }, /^prefx: is not an option\. Did you mean `prefix`\?/],
   ["a misspelled property", { cache: { maxEntires: 1 } }, /^cache\.maxEntires: is not an option/],

@@ -1,12 +1,13 @@
 /** A real OpenID Provider that issues opaque access tokens, and introspects them for other clients. */
 import { createServer } from "node:http";
-import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { type JWK } from "jose";
 import type * as oidc from "oidc-provider";
 // @ts-expect-error Only the main module has types, and it logs a warning on Node.js 20.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 // @ts-expect-error Only the main module has types.
 import UntypedAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
 import { type IntrospectionClient } from "scopegate/introspection";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { listen } from "../support/http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
@@ -41,13 +42,13 @@ const register = (client_id: string, method: string, more: object): oidc.ClientM
     ...more,
   }) as oidc.ClientMetadata;
 
-async function createKey(kid: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  return { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
+function createKey(kid: string): JWK {
+  const privateKey = generateKey("rsa", { modulusLength: 2048 });
+  return { ...(privateKey.export({ format: "jwk" }) as JWK), kid, alg: "RS256", use: "sig" };
 }
 
 export async function openOpaqueProvider(): Promise<OpaqueProvider> {
-  const [signing, clientKey] = [await createKey("provider"), await createKey("client")];
+  const [signing, clientKey] = [createKey("provider"), createKey("client")];
   const { kty, n, e, kid, alg, use } = clientKey;
   const publicKey = { kty, n, e, kid, alg, use };
   const basic = { id: "agents basic", secret: "a:b%c d+e/=" };

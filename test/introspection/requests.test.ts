@@ -1,13 +1,14 @@
 /** What is sent to the endpoint, and for which tokens. */
-import { createPublicKey, generateKeyPairSync } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
 import { type IntrospectionClient } from "scopegate/introspection";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { json } from "../support/behaviours.ts";
 import { issuer, NOW } from "../support/resource-servers.ts";
 import { active, CLIENT, startAsking, TOKEN } from "./support.ts";
 
-const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+const privateKey = generateKey("ec", { namedCurve: "P-256" });
 
 async function requestOf(client: IntrospectionClient) {
   const { endpoint, verdict } = await startAsking({ client });

@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Behaviour, behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createRemote, setOf } from "../support/remote-keys.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const first = createIssuer({ kid: "first" });
@@ -25,7 +26,7 @@ async function run(code: string, keys: object = {}): Promise<string> {
     ${code}`;
   const options = ["--import", "tsx", "--input-type", "module", "--eval", program];
   let output = "";
-  const child = execFile(process.execPath, options, { cwd: ROOT, timeout: 25_000 });
+  const child = execFile(process.execPath, options, { ...CHILD_LIMIT, cwd: ROOT });
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (text: string) => (output += text));
   const [status, signal] = (await once(child, "close")) as [number | null, string | null];
   return `${output}${status ?? signal}`;

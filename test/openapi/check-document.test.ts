@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type ScopeMappings } from "scopegate";
-import { checkDocument, type DocumentOptions, toSecurity } from "scopegate/openapi";
+import { checkDocument, type DocumentOptions, fromDocument, toSecurity } from "scopegate/openapi";
 import { documentOf, RESPONSES, serverOf } from "./support/documents.ts";
 
 /** `error security_differs` of each finding. */
@@ -49,7 +49,9 @@ describe("checkDocument", () => {
     const document = toSecurity(documentOf(["GET /agents/{id}"]), server);
     const { findings } = checkDocument(document, server);
     const [warning] = findings.filter(({ severity }) => severity === "warning");
-    expect(warning).toMatchObject({ kind: "rules_undocumented", rules: [{ key: "GET /agents/web" }] });
+    expect(warning).toMatchObject({ kind: "security_partial", rules: [{ key: "GET /agents/web" }] });
+    const note = findings.find(({ severity }) => severity === "note");
+    expect(note).toMatchObject({ kind: "rules_undocumented", rules: [{ key: "GET /*rest" }] });
   });
 
   it("reports an operation without a rule, with the line to write", () => {
@@ -77,7 +79,8 @@ error route_unmapped: \`DELETE /agents/:id\` has no rule: every request for it i
     ["optional", secured([{}, { bearer: [] }]), []],
     ["public", secured([]), []],
     ["public", secured([{}]), []],
-    ["public", { responses: RESPONSES }, []],
+    [[], { responses: RESPONSES }, []],
+    ["public", { responses: RESPONSES }, ["error security_missing"]],
     [["a:read"], { responses: RESPONSES }, ["error security_missing"]],
     [["a:read"], secured([]), ["error security_differs"]],
     [["a:read"], secured([{}]), ["error security_differs"]],
@@ -103,6 +106,30 @@ error route_unmapped: \`DELETE /agents/:id\` has no rule: every request for it i
   ] as const)("compares %j with %j", (requirement, operation, findings) => {
     const document = documentOf({ "GET /x": operation }, SCHEMES);
     expect(check(document, { "GET /x": requirement })).toEqual(findings);
+  });
+
+  it.each([
+    ["authenticated", []],
+    ["public", "public"],
+    ["error", undefined],
+  ] as const)("agrees with fromDocument about operations without security: %s", (missingSecurity, rule) => {
+    const document = documentOf(["GET /x"]);
+    const options = { missingSecurity };
+    if (rule === undefined) {
+      expect(() => fromDocument(document, options)).toThrow("has no `security`");
+      for (const table of [[], "public"] as const)
+        expect(check(document, { "GET /x": table }, options)).toEqual(["error security_missing"]);
+      return;
+    }
+    expect(fromDocument(document, options)).toEqual({ "GET /x": rule });
+    expect(check(document, fromDocument(document, options), options)).toEqual([]);
+    expect(check(document, { "GET /x": ["x:read"] }, options)).toEqual(["error security_missing"]);
+  });
+
+  it("rejects an unknown value of missingSecurity", () => {
+    const options = { missingSecurity: "none" } as unknown as DocumentOptions;
+    expect(() => check(documentOf([]), {}, options)).toThrow('Write "authenticated", "public" or "error".');
+    expect(() => fromDocument(documentOf([]), options)).toThrow("missingSecurity: is not known");
   });
 
   const EXTENSION = "x-scopegate-requirement";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { type ConfigurationIssue, createResourceServer, type ScopeMappings } from "scopegate";
 import { checkDocument, fromDocument, parseDocument, renderDocument, toSecurity } from "scopegate/openapi";
 import { PROPERTY, tableIssues } from "../support/policy.ts";
 import { documentOf, RESPONSES, schemaErrorsOf, serverOf, skeletonOf } from "./support/documents.ts";
@@ -81,7 +81,7 @@ describe("fromDocument", () => {
   it("reads no `security` from a polluted prototype", () => {
     Object.defineProperty(Object.prototype, "security", { value: [], configurable: true });
     try {
-      expect(() => read({})).toThrow("security");
+      expect(read({})).toEqual({ "GET /x": [] });
     } finally {
       Reflect.deleteProperty(Object.prototype, "security");
     }
@@ -149,15 +149,44 @@ describe("fromDocument", () => {
       },
       { components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } } },
     );
-    expect(issuesOf(() => fromDocument(document))).toEqual([
+    expect(issuesOf(() => fromDocument(document, { missingSecurity: "error" }))).toEqual([
       ["document/paths//h?i/get", "route_unreachable"],
       ...["a", "b", "c", "d", "e"].map((name) => [`document/paths//${name}/get`, "option_invalid"]),
       ["scopeMappings/GET /f/0", "template_unknown"],
       ["scopeMappings/GET /g/0", "scope_invalid"],
       ["scopeMappings/GET /j/:y", "route_duplicate"],
     ]);
-    expect(() => fromDocument(document)).toThrow(/\ba"\]\.get: has no `security`\. For a public operation/);
+    expect(() => fromDocument(document, { missingSecurity: "error" })).toThrow(
+      /\ba"\]\.get: has no `security`\. For a public operation/,
+    );
     expect(() => fromDocument(document)).toThrow(/\bb"\]\.get: has a `security` that no rule can express\./);
+  });
+
+  it("reports unclear operations to `onUnclear`, which then need a valid token, and keeps the clear ones", () => {
+    const document = documentOf(
+      {
+        "GET /a": {},
+        "GET /b": { security: [{ key: [] }] },
+        "GET /c?d": { security: [] },
+        "GET /e": { security: [{ bearer: ["e:read"] }] },
+        "GET /f": { security: [] },
+      },
+      { components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } } },
+    );
+    const unclear: string[] = [];
+    const onUnclear = ({ path, message }: ConfigurationIssue) => void unclear.push(`${path[2]} ${message}`);
+    const clear = { "GET /b": [], "GET /e": ["e:read"], "GET /f": "public" };
+    expect(fromDocument(document, { onUnclear })).toEqual({ "GET /a": [], ...clear });
+    const others = [
+      expect.stringMatching(/^\/c\?d /) as string,
+      "/b has a `security` that no rule can express.",
+    ];
+    expect(unclear.sort()).toEqual(["/a has no `security`.", ...others.reverse()]);
+
+    unclear.length = 0;
+    const isPublic = fromDocument(document, { onUnclear, missingSecurity: "public" });
+    expect(isPublic).toEqual({ "GET /a": "public", ...clear });
+    expect(unclear.sort()).toEqual(others);
   });
 
   it("rejects two operations with one whole path", () => {

@@ -5,6 +5,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
 import config from "../../tsup.config.ts";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -37,9 +38,14 @@ export const pack = (folder: string): Packed =>
   inject("packed") ?? buildAndPack(folder, ["npx tsup --no-dts", "npx tsx scripts/commonjs.ts"]);
 
 export function buildAndPack(folder: string, commands: readonly string[] = ["npm run build"]): Packed {
-  for (const command of commands) execSync(command, { cwd: ROOT, stdio: "ignore" });
+  for (const command of commands) execSync(command, { ...LONG_CHILD_LIMIT, cwd: ROOT, stdio: "ignore" });
   const args = ["pack", "--json", "--ignore-scripts", "--pack-destination", folder];
-  const out = execFileSync("npm", args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  const out = execFileSync("npm", args, {
+    ...LONG_CHILD_LIMIT,
+    cwd: ROOT,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
   const [{ filename, files, unpackedSize }] = JSON.parse(out) as [
     { filename: string; files: { path: string }[]; unpackedSize: number },
   ];
@@ -57,7 +63,7 @@ export function buildAndPack(folder: string, commands: readonly string[] = ["npm
 export function unpack({ tarball }: Packed, project: string, ...others: readonly string[]): void {
   const folder = join(project, "node_modules/scopegate");
   mkdirSync(folder, { recursive: true });
-  execFileSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components", "1"]);
+  execFileSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components", "1"], LONG_CHILD_LIMIT);
   for (const name of [...Object.keys(manifest.dependencies), ...others]) {
     mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
     symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
@@ -68,6 +74,7 @@ export function unpack({ tarball }: Packed, project: string, ...others: readonly
 export function run(project: string, file: string, code?: string, env: Record<string, string> = {}): string {
   if (code !== undefined) writeFileSync(join(project, file), code);
   const { stdout, stderr } = spawnSync(process.execPath, [file], {
+    ...LONG_CHILD_LIMIT,
     cwd: project,
     encoding: "utf8",
     env: { ...process.env, ...env },

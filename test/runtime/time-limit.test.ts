@@ -11,6 +11,7 @@ import { withinLimit } from "../../src/runtime/time-limit.ts";
 import { type TokenRules } from "../../src/token/verifier.ts";
 import { createVerifier } from "../support/verifier.ts";
 import { createServer, issuer, issuesOf, NOW, verdictOf } from "../support/resource-servers.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
 
 const never = new Promise<never>(() => undefined);
 
@@ -205,7 +206,7 @@ describe.skipIf(process.platform === "win32")("a pipe instead of a key file", ()
   let directory: string;
   const makePipe = (name: string): string => {
     const pipe = join(directory, name);
-    execFileSync("mkfifo", [pipe]);
+    execFileSync("mkfifo", [pipe], CHILD_LIMIT);
     return pipe;
   };
   beforeEach(() => void (directory = mkdtempSync(join(tmpdir(), "pipe-"))));

@@ -11,6 +11,7 @@ import { pack, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { launch, type Started } from "./runtimes.ts";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const project = mkdtempSync(join(tmpdir(), "scopegate-next-"));
@@ -44,7 +45,12 @@ async function start(withProxy: boolean): Promise<Started> {
   const env = { ...process.env, JWT_PUBLIC_KEY: issuer.publicPem, NEXT_TELEMETRY_DISABLED: "1" };
   const next = join(MODULES, "next/dist/bin/next");
   // The other bundler of Next.js follows no links out of the project.
-  execFileSync(process.execPath, [next, "build", "--webpack"], { cwd: project, env, stdio: "pipe" });
+  execFileSync(process.execPath, [next, "build", "--webpack"], {
+    ...LONG_CHILD_LIMIT,
+    cwd: project,
+    env,
+    stdio: "pipe",
+  });
   const args = [next, "start", "-p", "0", "-H", "127.0.0.1"];
   return launch({ file: process.execPath, args, folder: project, env, portAt: 1 });
 }

@@ -6,6 +6,7 @@ import { createInterface } from "node:readline";
 import { type Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 export interface Started {
   readonly port: number;
@@ -68,6 +69,7 @@ const aliases = (project: string): Record<string, string> => ({
 /** Starts a process, and waits for the line with its port. */
 export async function launch({ file, args, folder, env, portAt }: Command): Promise<Started> {
   const child = spawn(file, args, {
+    ...LONG_CHILD_LIMIT,
     cwd: folder,
     env: { ...process.env, ...env },
     stdio: ["ignore", "pipe", "pipe", "pipe"],

@@ -11,6 +11,7 @@ import { pageOf } from "../documentation/markdown.ts";
 import { pack, unpack } from "../package/packed.ts";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
 const PACKAGES = ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vite"];
@@ -68,7 +69,7 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
     }
     vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
     const vite = join(MODULES, "vite/bin/vite.js");
-    execFileSync(process.execPath, [vite, "build"], { cwd: project, stdio: "pipe" });
+    execFileSync(process.execPath, [vite, "build"], { ...LONG_CHILD_LIMIT, cwd: project, stdio: "pipe" });
     const built = (file: string): Promise<unknown> =>
       import(pathToFileURL(join(project, ".svelte-kit/output/server", file)).href);
     const { Server } = (await built("index.js")) as SvelteKit;

@@ -1,5 +1,4 @@
 /** No token, no signature and no key in anything that a log might show. */
-import { generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +10,7 @@ import {
   type ResourceServer,
   type ResourceServerOptions,
 } from "scopegate";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { createSecretKey } from "node:crypto";
@@ -239,7 +239,7 @@ describe("a secret", () => {
     ],
     [
       "a private key of another kind",
-      { algorithm: "ES256", verificationKeys: [generateKeyPairSync("ed25519").privateKey, privateJwk] },
+      { algorithm: "ES256", verificationKeys: [generateKey("ed25519"), privateJwk] },
     ],
     [
       "a broken PEM",

@@ -10,6 +10,7 @@ import { ROOT, sidebarOf } from "../../site/pages.ts";
 import { hasChromium, launch } from "../page/chromium.ts";
 import { ENTRIES } from "../package/packed.ts";
 import { listen } from "../support/http.ts";
+import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 /** As on GitHub Pages, where a site is not at the root of its host. */
 const BASE = "/scopegate/";
@@ -17,6 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), "scopegate-site-"));
 
 beforeAll(() => {
   execFileSync(process.execPath, ["--import", "tsx", "site/build.ts", "--out", folder, "--base", BASE], {
+    ...LONG_CHILD_LIMIT,
     cwd: ROOT,
     stdio: "pipe",
   });

@@ -54,7 +54,7 @@ export class IssuerLife {
   async #rotate(phase: string, aheadMs: number, afterMs: number): Promise<void> {
     const older = this.#signing;
     const kid = `key-${(this.#keys += 1)}`;
-    await this.#provider.publish(kid);
+    this.#provider.publish(kid);
     this.#history.publishedAt.set(kid, Date.now());
     await this.#pass(`${phase}: published`, aheadMs);
     this.#provider.signWith(kid);

@@ -103,7 +103,7 @@ describe("an OpenID Provider with changing keys", () => {
 
   it("publishes a key before signing with it, and the older key until it is withdrawn", async () => {
     const older = await provider.token();
-    await provider.publish("second");
+    provider.publish("second");
     expect(await publishedKids(provider)).toEqual(["first", "second"]);
     expect(decodeProtectedHeader(await provider.token()).kid).toBe("first");
 
@@ -118,7 +118,7 @@ describe("an OpenID Provider with changing keys", () => {
     await expect(verify(provider, newer)).resolves.toBeDefined();
     await expect(verify(provider, older)).rejects.toMatchObject({ code: "ERR_JWKS_NO_MATCHING_KEY" });
 
-    await provider.publish("first");
+    provider.publish("first");
     await expect(verify(provider, older)).resolves.toBeDefined();
   });
 
@@ -135,7 +135,7 @@ describe("an OpenID Provider with changing keys", () => {
     const older = await provider.token();
     await provider.stop();
     await expect(provider.token()).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
-    await provider.publish("second");
+    provider.publish("second");
     await provider.start();
     await provider.start();
     expect(await publishedKids(provider)).toEqual(["first", "second"]);

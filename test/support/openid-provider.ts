@@ -1,20 +1,12 @@
 /** A real OpenID Provider with discovery, key rotation and JWT access tokens (RFC 9068). */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import {
-  decodeJwt,
-  decodeProtectedHeader,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-  type JWTPayload,
-  SignJWT,
-} from "jose";
+import { decodeJwt, decodeProtectedHeader, importJWK, type JWK, type JWTPayload, SignJWT } from "jose";
 import type * as oidc from "oidc-provider";
 // The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { listen } from "./http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
@@ -35,7 +27,7 @@ export interface OpenIdProvider {
   /**
    * Adds a key to the JWK Set, without signing with it. A key that was withdrawn becomes the same key again.
    */
-  readonly publish: (kid: string) => Promise<void>;
+  readonly publish: (kid: string) => void;
   /** Signs new tokens with this published key. The other keys stay published. */
   readonly signWith: (kid: string) => void;
   /** Removes a key from the JWK Set. Throws for the signing key. */
@@ -54,7 +46,7 @@ export interface OpenIdProvider {
 export async function openOpenIdProvider({
   kid = "key-1",
 }: { readonly kid?: string } = {}): Promise<OpenIdProvider> {
-  const keys = new Map<string, JWK>([[kid, await generateKey(kid)]]);
+  const keys = new Map<string, JWK>([[kid, createKey(kid)]]);
   const published = new Set([kid]);
   let signing = kid;
 
@@ -96,8 +88,8 @@ export async function openOpenIdProvider({
         .setProtectedHeader(header)
         .sign(await importJWK(key));
     },
-    publish: async (added) => {
-      if (!keys.has(added)) keys.set(added, await generateKey(added));
+    publish: (added) => {
+      if (!keys.has(added)) keys.set(added, createKey(added));
       published.add(added);
       publishKeys();
     },
@@ -121,9 +113,9 @@ export async function openOpenIdProvider({
   };
 }
 
-async function generateKey(kid: string): Promise<JWK> {
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  return { ...(await exportJWK(privateKey)), kid, alg: "RS256", use: "sig" };
+function createKey(kid: string): JWK {
+  const privateKey = generateKey("rsa", { modulusLength: 2048 });
+  return { ...(privateKey.export({ format: "jwk" }) as JWK), kid, alg: "RS256", use: "sig" };
 }
 
 const CLIENT = { client_id: "agents-client", client_secret: "agents-client-secret" };

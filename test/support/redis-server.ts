@@ -5,8 +5,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { LONG_CHILD_LIMIT } from "./child-limit.ts";
 
-export const HAS_REDIS_SERVER = spawnSync("redis-server", ["--version"]).status === 0;
+export const HAS_REDIS_SERVER = spawnSync("redis-server", ["--version"], LONG_CHILD_LIMIT).status === 0;
 
 if (!HAS_REDIS_SERVER)
   console.log("Skipped: the tests that start and end Redis, because redis-server is not installed.");
@@ -48,7 +49,10 @@ export async function startRedis(primary?: RedisInstance): Promise<RedisInstance
   let child: ChildProcess;
   const start = async () => {
     const args = ["--port", String(port), "--dir", folder, ...settings, ...replicaof];
-    const spawned = spawn("redis-server", args, { stdio: ["ignore", "pipe", "inherit"] });
+    const spawned = spawn("redis-server", args, {
+      ...LONG_CHILD_LIMIT,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
     child = spawned;
     for await (const chunk of spawned.stdout) if (String(chunk).includes("Ready to accept")) break;
   };

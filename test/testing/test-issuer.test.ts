@@ -1,4 +1,4 @@
-import { createPublicKey, generateKeyPairSync } from "node:crypto";
+import { createPublicKey } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { type Algorithm, createResourceServer, type ResourceServerOptions } from "scopegate";
 import {
@@ -9,6 +9,7 @@ import {
   type TestTokenOptions,
 } from "scopegate/testing";
 import { ALGORITHMS, isSymmetric } from "../../src/keys/algorithm.ts";
+import { generateKey } from "../../src/testing/test-key.ts";
 import { thrownBy, verdictOf } from "../support/resource-servers.ts";
 
 const NOW = 1_700_000_000;
@@ -66,7 +67,8 @@ describe("a test issuer", () => {
   });
 
   it("signs with a given key", () => {
-    const { privateKey, publicKey } = generateKeyPairSync("ed25519");
+    const privateKey = generateKey("ed25519");
+    const publicKey = createPublicKey(privateKey);
     const pem = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
     for (const signingKey of [privateKey, pem]) {
       const issuer = createTestIssuer({ algorithm: "EdDSA", signingKey });

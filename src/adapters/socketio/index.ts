@@ -8,6 +8,7 @@ import { assertNoOptions, assertResourceServer } from "../misuse.ts";
 import { toAccessRequest } from "../node-request.ts";
 import { close } from "../node/upgrade-socket.ts";
 import { warn } from "../node/warn.ts";
+import { findPrincipal, rememberPrincipal } from "./principals.ts";
 import {
   type Engine,
   engineOf,
@@ -37,7 +38,6 @@ interface Session {
   owner: Principal | undefined;
 }
 
-const principals = new WeakMap<object, Principal>();
 /**
  * Protects a Socket.IO server, all namespaces and transports: `protect(server)(io)`, directly after `io` was
  * created for an HTTP server. Every request must satisfy the rule of `GET /socket.io` (the `path` of `io`),
@@ -107,7 +107,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
     if (session.isOpen) session.owner ??= principal;
     if (!isSameCaller(session.owner, principal))
       return toError({ status: 403, code: "session_of_another_caller" });
-    if (principal) principals.set(socket, principal);
+    if (principal) rememberPrincipal(socket, principal);
     return undefined;
   }
 
@@ -150,7 +150,7 @@ export function protect(server: ResourceServer, options: SocketIoOptions = {}): 
 export function principalOf(socket: SocketIoSocket): Principal | undefined {
   if (!("nsp" in Object(socket)))
     throw new TypeError("principalOf takes a socket of Socket.IO: write principalOf(socket).");
-  return principals.get(socket);
+  return findPrincipal(socket);
 }
 
 /** If a session has no owner, anyone who knows its id could join a namespace first. */

@@ -99,9 +99,21 @@ export const explain: Command = {
       ...(answer?.found ? [row("found", answer.found)] : []),
       ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
     ].join("\n");
-    return { isFinding: !decision.allowed, data: { ...query, ...toData(decision), ...answer, claims }, text };
+    const isPathOnly = route === undefined && method !== OPERATION_METHOD;
+    return {
+      isFinding: !decision.allowed,
+      data: { ...query, ...toData(decision), ...answer, claims },
+      text:
+        isPathOnly && !decision.allowed && decision.reason === "request_ambiguous"
+          ? `${text}\n${row("route", PATH_ONLY)}`
+          : text,
+      ...(isPathOnly && { note: `Without --route: ${PATH_ONLY}` }),
+    };
   },
 };
+
+const PATH_ONLY =
+  "only the path decides, and a path in another spelling is refused. With --route PATTERN, the rule of the route that the framework matched must be satisfied too, and other spellings of the path are allowed.";
 
 /** Returns the response to a refusal, and what was wrong with a rejected token. */
 function describeAnswer(server: ResourceServer, decision: Decision, token: string) {

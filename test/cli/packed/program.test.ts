@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { commands } from "../../../src/cli/commands/index.ts";
 import { pack, unpack } from "../../package/packed.ts";
+import { CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const project = mkdtempSync(join(tmpdir(), "scopegate-program-"));
 const PROGRAM = join(project, "node_modules/.bin/scopegate");
@@ -15,7 +16,7 @@ const FRAMEWORKS = ["express", "koa", "@koa/router", "fastify", "hono", "@hono/n
 
 beforeAll(() => {
   unpack(pack(project), project, ...FRAMEWORKS);
-  spawnSync("mkdir", ["-p", join(project, "node_modules/.bin")]);
+  mkdirSync(join(project, "node_modules/.bin"), { recursive: true });
   const { bin } = JSON.parse(readFileSync(join(project, "node_modules/scopegate/package.json"), "utf8")) as {
     readonly bin: { readonly scopegate: string };
   };
@@ -27,6 +28,7 @@ afterAll(() => rmSync(project, { recursive: true, force: true }));
 /** Runs the program with its output in pipes. */
 function scopegate(args: readonly string[], input = "", env: Readonly<Record<string, string>> = {}) {
   const { status, stdout, stderr } = spawnSync(PROGRAM, args, {
+    ...CHILD_LIMIT,
     cwd: project,
     encoding: "utf8",
     input,
@@ -197,6 +199,7 @@ describe("the program", () => {
       // One of the examples writes this file.
       writeFileSync(join(project, "scopegate.json"), APPLICATIONS["scopegate.json"] ?? "");
       const ran = spawnSync("sh", ["-c", command], {
+        ...CHILD_LIMIT,
         cwd: project,
         encoding: "utf8",
         env: { ...process.env, PATH },
@@ -220,7 +223,7 @@ describe("the program", () => {
       TARGET: "origin/main",
     };
     const shell = (script: string) =>
-      spawnSync("sh", ["-ec", script], { cwd: service, encoding: "utf8", env });
+      spawnSync("sh", ["-ec", script], { ...CHILD_LIMIT, cwd: service, encoding: "utf8", env });
     const { jobs } = parse(readFileSync("docs/ci/policy.yml", "utf8")) as {
       readonly jobs: { readonly policy: { readonly steps: readonly { name?: string; run?: string }[] } };
     };
@@ -275,6 +278,7 @@ describe("the program", () => {
 
   it.skipIf(process.platform !== "linux")("returns 2 for an output that cannot be written", () => {
     const ran = spawnSync("sh", ["-c", `"${PROGRAM}" routes > /dev/full`], {
+      ...CHILD_LIMIT,
       cwd: project,
       encoding: "utf8",
     });
@@ -287,7 +291,7 @@ describe("the program", () => {
       Array.from({ length: 20_000 }, (_, index) => [`GET /r${index}`, ["a:b"]]),
     );
     writeFileSync(join(project, "large.json"), JSON.stringify(table));
-    const child = spawn(PROGRAM, ["routes", "--config", "large.json"], { cwd: project });
+    const child = spawn(PROGRAM, ["routes", "--config", "large.json"], { ...CHILD_LIMIT, cwd: project });
     child.stdout.destroy();
     let notes = "";
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (notes += chunk));

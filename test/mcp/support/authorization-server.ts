@@ -1,10 +1,11 @@
 /** A real OpenID Provider whose users sign in and consent at once, and a browser for them. */
 import { createServer, type RequestListener } from "node:http";
-import { exportJWK, generateKeyPair, type JWK } from "jose";
+import { type JWK } from "jose";
 import type * as oidc from "oidc-provider";
 // The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
+import { generateKey } from "../../../src/testing/test-key.ts";
 import { listen } from "../../support/http.ts";
 
 const Provider = untyped as typeof oidc.Provider;
@@ -24,8 +25,8 @@ export async function openAuthorizationServer(scopes: readonly string[]): Promis
   const { port, close } = await listen(createServer((request, response) => answer(request, response)));
   const issuer = `http://127.0.0.1:${port}`;
   const requested: string[] = [];
-  const { privateKey } = await generateKeyPair("RS256", { extractable: true });
-  const key = { ...(await exportJWK(privateKey)), alg: "RS256", use: "sig" };
+  const privateKey = generateKey("rsa", { modulusLength: 2048 });
+  const key = { ...(privateKey.export({ format: "jwk" }) as JWK), alg: "RS256", use: "sig" };
   const provider = new Provider(issuer, configure(scopes, key));
   provider.on("authorization.success", ({ oidc: { params } }) => requested.push(String(params?.["scope"])));
   const callback = provider.callback();

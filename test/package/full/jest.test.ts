@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { ENTRIES, pack } from "../packed.ts";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 import { install } from "./strangers.ts";
 
 const root = mkdtempSync(join(tmpdir(), "scopegate-jest-"));
@@ -41,6 +42,7 @@ function jest(name: string, files: Readonly<Record<string, string>>): string {
   }
   const program = join(root, "node_modules/jest/bin/jest.js");
   const { stdout, stderr } = spawnSync(process.execPath, [program, "--ci"], {
+    ...LONG_CHILD_LIMIT,
     cwd: folder,
     encoding: "utf8",
   });

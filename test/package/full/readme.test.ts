@@ -9,13 +9,18 @@ import { pageOf } from "../../documentation/markdown.ts";
 import { send } from "../../documentation/serve.ts";
 import { requestsOf } from "../../documentation/shell.ts";
 import { pack } from "../packed.ts";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const project = mkdtempSync(join(tmpdir(), "scopegate-readme-"));
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
 /** Runs a command of the page, and returns what it printed. */
 function run(command: string): string {
-  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], { cwd: project, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", command], {
+    ...LONG_CHILD_LIMIT,
+    cwd: project,
+    encoding: "utf8",
+  });
   expect(status, `${command}\n${stderr}`).toBe(0);
   return stdout.trim();
 }
@@ -33,6 +38,7 @@ it("installs, starts and answers as README.md shows, for a reader who copies it"
   const report = 'own.on("listening", () => console.log(own.address().port));';
   writeFileSync(join(project, "server.mjs"), `${code}\n${report}`);
   const child = spawn("sh", ["-c", String(start?.code).replace("node server.mjs", "exec node server.mjs")], {
+    ...LONG_CHILD_LIMIT,
     cwd: project,
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -89,7 +89,7 @@ describe("the compiled service", () => {
     expect(code.match(/"configuration_invalid"/g)).toHaveLength(1);
   });
 
-  it(`runs with the oldest frameworks that the peer dependencies allow: ${OLDEST_FRAMEWORKS.join(", ")}`, () => {
+  it(`runs with the oldest frameworks that are supported: ${OLDEST_FRAMEWORKS.join(", ")}`, () => {
     install(folder(), OLDEST_FRAMEWORKS);
     for (const name of OLDEST_FRAMEWORKS) {
       const [framework = "", version] = name.split("@");

@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { manifest, type Packed } from "../packed.ts";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
@@ -66,7 +67,11 @@ export function install(folder: string, packages: readonly string[]): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true }));
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
-  const { status, stdout, stderr } = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync("npm", args, {
+    ...LONG_CHILD_LIMIT,
+    cwd: folder,
+    encoding: "utf8",
+  });
   if (status !== 0) throw new Error(stderr);
   return stdout + stderr;
 }
@@ -78,9 +83,22 @@ export const installStrangers = (folder: string, { tarball }: Packed): string =>
     ...Object.entries(COMPILERS).map(([name, version]) => `typescript-${name}@npm:typescript@${version}`),
   ]);
 
-/** The oldest version of a framework that the peer dependencies allow. */
-export const oldestOf = (name: string): string =>
-  manifest.peerDependencies[name]?.split(" ")[0]?.slice(1) ?? "";
+/**
+ * The oldest supported version of each framework. The peer dependencies allow every version, because an adapter
+ * that is not used must not keep npm from installing the package.
+ */
+const OLDEST: Readonly<Record<string, string>> = {
+  "@nestjs/common": "11.0.0",
+  "@opentelemetry/api": "1.9.0",
+  "@trpc/server": "11.0.0",
+  express: "4.17.0",
+  fastify: "4.10.0",
+  hono: "4.8.0",
+  koa: "2.13.0",
+  "socket.io": "4.6.0",
+};
+
+export const oldestOf = (name: string): string => OLDEST[name] ?? "";
 
 /** The frameworks of the service. */
 export const OLDEST_FRAMEWORKS = ["express", "fastify", "koa"].map((name) => `${name}@${oldestOf(name)}`);
@@ -106,6 +124,7 @@ export function createProject(
 export function compile(root: string, folder: string, compiler: Compiler): readonly string[] {
   const tsc = join(root, `node_modules/typescript-${compiler}/bin/tsc`);
   const { stdout, error } = spawnSync(process.execPath, [tsc, "-p", ".", "--pretty", "false"], {
+    ...LONG_CHILD_LIMIT,
     cwd: folder,
     encoding: "utf8",
   });
@@ -127,5 +146,5 @@ export function bundle(root: string, file: string, outfile: string, format: "esm
     `--outfile=${outfile}`,
     "--log-level=error",
   ];
-  execFileSync(join(root, "node_modules/.bin/esbuild"), [file, ...options, ...external]);
+  execFileSync(join(root, "node_modules/.bin/esbuild"), [file, ...options, ...external], LONG_CHILD_LIMIT);
 }

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack, ROOT } from "../packed.ts";
 import { install } from "./strangers.ts";
 import { type Folder, type Framework, FRAMEWORKS, PINNED, type Wrapper, WRAPPERS } from "./wrappers.ts";
+import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 
 interface Audit {
   readonly ok: boolean;
@@ -55,7 +56,7 @@ if (isOffline) {
 
 function canReachRegistry(): boolean {
   const args = ["view", "express@5.3.0", "version", "--fetch-retries=0", "--fetch-timeout=10000"];
-  return spawnSync("npm", args, { cwd: root }).status === 0;
+  return spawnSync("npm", args, { ...LONG_CHILD_LIMIT, cwd: root }).status === 0;
 }
 
 function installAll(): void {
@@ -80,7 +81,7 @@ function drive(framework: Framework, wrapper: Wrapper, order: "before" | "after"
   const { stdout, stderr } = spawnSync(process.execPath, withWrapper, {
     cwd: join(root, folder),
     encoding: "utf8",
-    timeout: 120_000,
+    ...LONG_CHILD_LIMIT,
   });
   if (stdout === "") throw new Error(stderr);
   return JSON.parse(stdout) as Report;

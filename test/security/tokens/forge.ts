@@ -2,15 +2,9 @@
  * Keys, and functions that build tokens byte by byte, because a signing library would refuse to create most
  * of these.
  */
-import {
-  createHmac,
-  createPublicKey,
-  generateKeyPairSync,
-  type KeyObject,
-  sign,
-  constants,
-} from "node:crypto";
+import { createHmac, createPublicKey, type KeyObject, sign, constants } from "node:crypto";
 import { type ResourceServerOptions } from "scopegate";
+import { generateKey } from "../../../src/testing/test-key.ts";
 
 /** One token, the options of the server that verifies it, and the expected verdict. */
 export interface TokenCase {
@@ -26,14 +20,19 @@ export interface TokenCase {
 /** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;
 
+const pairOf = (type: string, options?: object) => {
+  const privateKey = generateKey(type, options);
+  return { privateKey, publicKey: createPublicKey(privateKey) };
+};
+
 const pairs = {
-  rsa: generateKeyPairSync("rsa", { modulusLength: 2048 }),
-  stranger: generateKeyPairSync("rsa", { modulusLength: 2048 }),
-  p256: generateKeyPairSync("ec", { namedCurve: "P-256" }),
-  p384: generateKeyPairSync("ec", { namedCurve: "P-384" }),
-  p521: generateKeyPairSync("ec", { namedCurve: "P-521" }),
-  k256: generateKeyPairSync("ec", { namedCurve: "secp256k1" }),
-  ed25519: generateKeyPairSync("ed25519"),
+  rsa: pairOf("rsa", { modulusLength: 2048 }),
+  stranger: pairOf("rsa", { modulusLength: 2048 }),
+  p256: pairOf("ec", { namedCurve: "P-256" }),
+  p384: pairOf("ec", { namedCurve: "P-384" }),
+  p521: pairOf("ec", { namedCurve: "P-521" }),
+  k256: pairOf("ec", { namedCurve: "secp256k1" }),
+  ed25519: pairOf("ed25519"),
 };
 
 export type KeyName = keyof typeof pairs;
