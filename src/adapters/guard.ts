@@ -53,7 +53,7 @@ export type PendingRefusal = Pending<Refusal | undefined>;
 /** Stores a verdict as if a guard had reached it. Only the test kit uses it. */
 export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verdict): void {
   const all = Kept.of(raw) ?? Kept.add(raw);
-  all.splice(0, all.length, { server, credentials: {}, application: undefined, verdict });
+  all.splice(0, all.length, { server, credentials: {}, verdict });
 }
 
 /** Decides a request, and stores the verdict in `raw`. */

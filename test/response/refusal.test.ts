@@ -107,11 +107,11 @@ describe("createRefusal", () => {
 
   it("lists scopes that are too long for the challenge in the body", () => {
     const required = Array.from({ length: 200 }, (_, index) => `agents:${index}:run`);
-    const { headers, body } = createRefusal({ ...lacking, required, missing: required }, SILENT);
+    const { headers, problem } = createRefusal({ ...lacking, required, missing: required }, SILENT);
     expect(headers["WWW-Authenticate"]).toBe(
-      `Bearer error="insufficient_scope", error_description="${body.detail}"`,
+      `Bearer error="insufficient_scope", error_description="${problem.detail}"`,
     );
-    expect(body).toMatchObject({ required_scopes: required, missing_scopes: required });
+    expect(problem).toMatchObject({ required_scopes: required, missing_scopes: required });
   });
 
   it("removes a line break of the path from the scopes of the header", () => {

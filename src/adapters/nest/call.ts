@@ -61,7 +61,8 @@ function mountOf(request: ExpressRequest): RunningRoute | undefined {
 /** Throws for a resolver. Does not throw for a handler: exception filters would write a second response. */
 export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolean> {
   // With a message: without one, NestJS would show the name of the exception.
-  if (!answer) throw new HttpException({ ...refusal.body, message: refusal.body.detail }, refusal.status);
+  if (!answer)
+    throw new HttpException({ ...refusal.problem, message: refusal.problem.detail }, refusal.status);
   answer(refusal);
   return new Promise<boolean>(() => undefined);
 }
