@@ -1,5 +1,6 @@
 /** The functions that `routesOf` of all frameworks share. */
 import { type ListedRoute, type UnguardedPlace } from "../audit/coverage.ts";
+import { recordPosition } from "../audit/hidden-routes.ts";
 import { covers } from "../policy/overlap.ts";
 import { type PatternSegment } from "../policy/pattern.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
@@ -11,6 +12,8 @@ export interface Registration {
   readonly methods: readonly string[];
   readonly pattern: string;
   readonly unguarded?: UnguardedPlace | undefined;
+  /** Whether a regular expression lets the route match fewer paths than its pattern. */
+  readonly isPartial?: boolean;
 }
 
 /** The methods that a handler for every method has in each framework, whatever else Node.js receives. */
@@ -20,12 +23,31 @@ export const isEveryMethod = (methods: readonly string[]): boolean =>
   EVERY.every((method) => methods.includes(method));
 
 /** Converts registrations for the audit: `*` for a handler of every method, and no HEAD next to a GET. */
-export function listRoutes(registrations: readonly Registration[]): readonly ListedRoute[] {
-  const routes = registrations.flatMap(({ methods, pattern, unguarded }) =>
-    (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
-      Object.freeze({ method, pattern, ...(unguarded && { unguarded }) }),
-    ),
+export const listRoutes = (registrations: readonly Registration[]): readonly ListedRoute[] =>
+  keepOnce(registrations.flatMap(toRoutes));
+
+/** Like `listRoutes`, for a framework that runs the first route that matches, in the order of registration. */
+export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
+  const partial = new Set<ListedRoute>();
+  const routes = keepOnce(
+    registrations.flatMap((registration) => {
+      const listed = toRoutes(registration);
+      if (registration.isPartial === true) for (const route of listed) partial.add(route);
+      return listed;
+    }),
   );
+  for (const [index, route] of routes.entries())
+    recordPosition(route, { list: routes, index, isPartial: partial.has(route) });
+  return routes;
+}
+
+const toRoutes = ({ methods, pattern, unguarded }: Registration): readonly ListedRoute[] =>
+  (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
+    Object.freeze({ method, pattern, ...(unguarded && { unguarded }) }),
+  );
+
+/** Returns the routes without HEAD next to a GET. */
+function keepOnce(routes: readonly ListedRoute[]): readonly ListedRoute[] {
   const keys = new Set(routes.map((route) => keyOf(route.method, route)));
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
 }

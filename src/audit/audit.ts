@@ -16,6 +16,8 @@ import {
   unreadable,
   weaker,
 } from "./findings.ts";
+import { remarksOn } from "./remarks.ts";
+import { findHidden } from "./hidden-routes.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findWeakness, hasOwnRule } from "./weakness.ts";
@@ -32,8 +34,10 @@ export function auditRoutes(
 ): AuditReport {
   const findings = [...findCatchAlls(table.rules, options), ...reportOnly(table)];
   const coverages: RouteCoverage[] = [];
-  const list = readList(routes);
+  const given = requireIterable(routes);
+  const list = readList(given);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
+  findings.push(...findHidden(given), ...remarksOn(given));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {
@@ -100,13 +104,17 @@ function parseRoute({ method, pattern }: ListedRoute): Pattern | { message: stri
   return isPattern(parsed) ? parsed : { message: `\`${pattern}\` ${parsed.message}`, hint: parsed.hint };
 }
 
-/** Each route once: a trailing slash does not make another route. */
-function readList(routes: unknown): readonly ListedRoute[] {
+function requireIterable(routes: unknown): readonly ListedRoute[] {
   const isIterable = typeof routes === "object" && routes !== null && Symbol.iterator in routes;
   if (!isIterable)
     throw new TypeError("audit takes an array of { method, pattern }: write server.audit(routesOf(app)).");
+  return [...(routes as Iterable<ListedRoute>)];
+}
+
+/** Each route once: a trailing slash does not make another route. */
+function readList(routes: readonly unknown[]): readonly ListedRoute[] {
   const found = new Map<string, ListedRoute>();
-  for (const [index, one] of [...(routes as Iterable<unknown>)].entries()) {
+  for (const [index, one] of routes.entries()) {
     const route = readRoute(one, index);
     const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
     // If a route is registered twice, the unguarded registration counts.

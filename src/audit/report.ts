@@ -23,9 +23,9 @@ export interface AuditRemark {
 /** One thing that an audit found; `kind` is stable. */
 export type AuditFinding = AuditRemark &
   (
-    | { readonly kind: "routes_missing" | "guard_missing" | "operations_missing" }
+    | { readonly kind: "routes_missing" | "guard_missing" | "operations_missing" | "cors_after_guard" }
     | {
-        readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded";
+        readonly kind: "route_unreadable" | "route_unmapped" | "route_unguarded" | "route_hidden";
         readonly route: ListedRoute;
       }
     /** `rules` are those that cover a part of the route. */
@@ -56,9 +56,10 @@ export type AuditFinding = AuditRemark &
  *   does not run in front of (`route_unguarded`), a custom rule that no route reaches (`rule_unreached`), a
  *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
  *   rule for every path (`public_catch_all`).
- * - Warnings: a route whose rule requires less than another one (`route_weaker`), an application in which no
+ * - Warnings: a route whose rule requires less than another one (`route_weaker`), a route that an earlier one
+ *   hides in a framework that runs the first match (`route_hidden`), an application in which no
  *   guard was found (`guard_missing`), rules of MCP operations if no operation is listed
- *   (`operations_missing`), and rules or a server whose scopes are not enforced (`report_only`).
+ *   (`operations_missing`), CORS middleware that runs after `protect` (`cors_after_guard`), and rules or a server whose scopes are not enforced (`report_only`).
  * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
  *   OPTIONS, or for every method in front of other routes.
  *

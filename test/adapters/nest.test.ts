@@ -332,6 +332,45 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     );
   });
 
+  it.runIf(platform === "Express")(
+    "marks a route that the root module registers at Express while it is configured",
+    async () => {
+      const server = createServer({ scopeMappings: { "GET /agents": ["agents:read"], "GET /metrics": [] } });
+      const root = createModule({ imports: [ScopegateModule.forRoot(server)], controllers: [Agents] });
+      let app: INestApplication | undefined = undefined as INestApplication | undefined;
+      Object.defineProperty(root.prototype, "configure", {
+        value: () => {
+          app?.getHttpAdapter().get("/metrics", ((
+            _request: unknown,
+            response: { send(body: string): void },
+          ) => {
+            response.send("open");
+          }) as never);
+        },
+      });
+      app = await createApplication(platform, root);
+      open.push(await listenOn(app));
+      const unguarded = server.audit(routesOf(app)).findings.filter(({ kind }) => kind === "route_unguarded");
+      expect(unguarded.map(({ message }) => message)).toEqual([
+        "`GET /metrics` is registered at the HTTP adapter: NestJS runs no guard for it.",
+      ]);
+    },
+  );
+
+  it.runIf(platform === "Express").each([
+    ["that NestJS adds after protect", true, ["cors_after_guard"]],
+    ["in front of protect", false, []],
+  ])("reports CORS middleware %s: %s", async (_, isLate, kinds) => {
+    const server = createServer();
+    const root = createModule({ imports: [ScopegateModule.forRoot(server)], controllers: [Agents] });
+    const app = await createApplication(platform, root, isLate ? { cors: true } : {});
+    if (!isLate) app.enableCors();
+    app.use(forExpress.protect(server));
+    open.push(await listenOn(app));
+    const findings = server.audit(routesOf(app)).findings.filter(({ kind }) => kind === "cors_after_guard");
+    expect(findings.map(({ kind }) => kind)).toEqual(kinds);
+  });
+
   it("does not list routes of an application without the module", async () => {
     const app = await createApplication(platform, createModule({}));
     expect(() => routesOf(app)).toThrow("import ScopegateModule");

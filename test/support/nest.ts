@@ -86,7 +86,7 @@ export function createModule(metadata: Parameters<typeof Module>[0]): new () => 
 export const createApplication = (
   platform: Platform,
   root: (new () => object) | DynamicModule,
-  options: Pick<NestApplicationOptions, "bodyParser"> = {},
+  options: Pick<NestApplicationOptions, "bodyParser" | "cors"> = {},
   fastifyOptions: object = {},
 ): Promise<INestApplication> => {
   const all: object = { logger: false, abortOnError: false, ...options };

@@ -4,7 +4,7 @@ import {
   describeUnguarded,
   findPlace,
   isEveryMethod,
-  listRoutes,
+  listInOrder,
   type Paths,
   pathsOf,
   writeOut,
@@ -62,7 +62,7 @@ export function routesOf(
     roots.flatMap((root) => [...visit(root)].map(({ handle }) => handle).filter((handle) => handle !== root)),
   );
   const outermost = roots.filter((root) => !inside.has(root));
-  return listRoutes(outermost.flatMap((root) => [...registrationsOf(root, named, known)]));
+  return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, known)]));
 }
 
 type Applications = Set<ExpressApplication>;
@@ -84,8 +84,9 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
       const unguarded = isApplication(root) ? findUnguarded(route, pattern, index, guards) : undefined;
       const methods = methodsOf(route);
       const isUnguarded = (method: string) => unguarded && !holdsGuard(route, method);
-      yield { methods: methods.filter((method) => !isUnguarded(method)), pattern };
-      yield { methods: methods.filter(isUnguarded), pattern, unguarded };
+      const isPartial = String(route.path).includes("(");
+      yield { methods: methods.filter((method) => !isUnguarded(method)), pattern, isPartial };
+      yield { methods: methods.filter(isUnguarded), pattern, unguarded, isPartial };
     }
   }
 }

@@ -1,6 +1,6 @@
 import { type ListedRoute } from "../../audit/coverage.ts";
 import { isGuard } from "../roles.ts";
-import { describeUnguarded, findPlace, listRoutes, type Paths, pathsOf, writeOut } from "../route-list.ts";
+import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf, writeOut } from "../route-list.ts";
 import { toPattern } from "./pattern.ts";
 import { type HonoRoute, isRoute, unwrap } from "./route-check.ts";
 
@@ -49,6 +49,7 @@ export function routesOf(app: { readonly routes: readonly HonoRoute[] }): readon
       return {
         methods: [method === "ALL" ? "*" : method],
         pattern: isReadable ? pattern.replace(/\*"\*"$/, "*path") : `RegExp ${path}`,
+        isPartial: path.includes("{"),
         unguarded:
           place &&
           describeUnguarded(
@@ -58,7 +59,7 @@ export function routesOf(app: { readonly routes: readonly HonoRoute[] }): readon
       };
     });
   });
-  return listRoutes(registrations);
+  return listInOrder(registrations);
 }
 
 /** A path that no request has: such a guard covers no route. */

@@ -2,7 +2,7 @@ import { type ListedRoute } from "../../audit/coverage.ts";
 import { isGuard } from "../roles.ts";
 import {
   describeUnguarded,
-  listRoutes,
+  listInOrder,
   type Registration,
   type UnguardedRoute,
   writeOut,
@@ -58,7 +58,7 @@ export function routesOf(
   const { prefix = "" } = options;
   if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
     throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
-  return listRoutes(readRouters(from).flatMap((used) => registrationsOf(used, prefix.replace(/\/$/, ""))));
+  return listInOrder(readRouters(from).flatMap((used) => registrationsOf(used, prefix.replace(/\/$/, ""))));
 }
 
 /** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
@@ -99,5 +99,5 @@ const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly
     const unguarded = place && describeUnguarded(place, stack);
     const whole = mount !== "" && path === "/" ? mount : `${mount}${String(path)}`;
     const patterns = typeof path === "string" ? writeOut(whole) : [`RegExp ${whole}`];
-    return patterns.map((pattern) => ({ methods, pattern, unguarded }));
+    return patterns.map((pattern) => ({ methods, pattern, unguarded, isPartial: whole.includes("(") }));
   });

@@ -3,7 +3,14 @@ import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { type ListedRoute } from "../../audit/coverage.ts";
 import { type ResourceServer } from "../../resource-server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
-import { listRoutes, type Registration, writeOut } from "../route-list.ts";
+import { attempt } from "../../errors.ts";
+import { addRemark } from "../../audit/remarks.ts";
+import { identityOf } from "../../policy/pattern.ts";
+import { parseRoutePattern } from "../../policy/route-fit.ts";
+import { routesOf as expressRoutesOf } from "../express/list-routes.ts";
+import { type ExpressApplication, visit } from "../express/router.ts";
+import { isGuard } from "../roles.ts";
+import { listInOrder, listRoutes, type Registration, writeOut } from "../route-list.ts";
 
 /** The adapter of the platform that an application runs on. */
 export type Adapter = ReturnType<INestApplication["getHttpAdapter"]>;
@@ -68,14 +75,58 @@ export function finishRoutes(adapter: Adapter, server: ResourceServer): void {
 
 /**
  * Lists the routes of the controllers for `server.audit`, with global prefix and version. Call it after
- * `app.init()`. Routes that a module registers at the HTTP adapter are marked as unguarded. It does not list
- * routes that are registered directly at Express or Fastify.
+ * `app.init()`. Routes that a module registers at the HTTP adapter are marked as unguarded, and so are other
+ * routes of Express. It does not list routes that are registered directly at Fastify.
  * @throws Error if the application does not import `ScopegateModule`, or is not initialized
  */
 export function routesOf(app: Pick<INestApplication, "getHttpAdapter">): readonly ListedRoute[] {
-  const noted = notes.get(app.getHttpAdapter());
-  if (noted) return listRoutes(noted);
-  throw new Error(
-    "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
-  );
+  const adapter = app.getHttpAdapter();
+  const noted = notes.get(adapter);
+  if (!noted)
+    throw new Error(
+      "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
+    );
+  if (adapter.getType() === "fastify") return listRoutes(noted);
+  const express = adapter.getInstance<ExpressApplication>();
+  const routes = listInOrder([...noted, ...findUnnoted(express, noted)]);
+  const [first] = routes;
+  if (first && hasLateCors(express)) addRemark(first, CORS_AFTER_GUARD);
+  return routes;
 }
+
+/** Lists the routes of Express that were not registered while NestJS initialized its modules. */
+function findUnnoted(express: ExpressApplication, noted: readonly Registration[]): readonly Registration[] {
+  const known = new Set(
+    noted.flatMap(({ methods, pattern }) => methods.flatMap((one) => identitiesOf(one, pattern))),
+  );
+  // Express hides applications that are mounted. NestJS runs no guard for them, and their routes stay unlisted.
+  const listed = attempt(() => expressRoutesOf(express)) ?? [];
+  return listed.flatMap(({ method, pattern, unguarded }) => {
+    const isKnown = identitiesOf(method, pattern).every((identity) => known.has(identity));
+    return isKnown || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];
+  });
+}
+
+/** NestJS writes wildcards in the syntax of the version of Express. */
+const identitiesOf = (method: string, pattern: string): readonly string[] =>
+  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => `${method} ${identityOf(segments)}`) ?? [
+    `${method} ${pattern}`,
+  ];
+
+/** With `cors: true`, NestJS adds its middleware in `app.init()`, so after `app.use(protect(server))`. */
+function hasLateCors(express: ExpressApplication): boolean {
+  const handles = [...visit(express)].map(({ handle }) => handle);
+  const guard = handles.findIndex(isGuard);
+  const cors = handles.findIndex(
+    (handle) => (Object(handle) as { readonly name?: unknown }).name === "corsMiddleware",
+  );
+  return guard >= 0 && guard < cors;
+}
+
+const CORS_AFTER_GUARD = {
+  kind: "cors_after_guard",
+  severity: "warning",
+  message:
+    "protect runs before the CORS middleware of NestJS, and refuses every preflight: browsers cannot call the application.",
+  hint: "Call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
+} as const;
