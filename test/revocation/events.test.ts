@@ -1,9 +1,12 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
 import { createReport, type RevocationEvent } from "../../src/revocation/events.ts";
 
 describe("createReport", () => {
-  const warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
-  afterEach(() => warnings.mockClear());
+  let warnings: MockInstance<typeof process.emitWarning>;
+  beforeEach(() => {
+    warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+  });
+  afterEach(() => void warnings.mockRestore());
 
   it.each<readonly [RevocationEvent, string]>([
     [

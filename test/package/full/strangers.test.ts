@@ -79,6 +79,16 @@ describe.each(["5.9", "7.0"] as const)("invalid programs, TypeScript %s", (compi
   });
 });
 
+it("installs beside a version of a framework that it does not support, and that it does not guard", () => {
+  const folder = mkdtempSync(join(root, "peers-"));
+  // install throws for ERESOLVE.
+  install(folder, ["@nestjs/common@10", "reflect-metadata", "rxjs", pack(root).tarball]);
+  const { version } = JSON.parse(
+    readFileSync(join(folder, "node_modules/@nestjs/common/package.json"), "utf8"),
+  ) as { readonly version: string };
+  expect(version).toMatch(/^10\./);
+});
+
 describe("the compiled service", () => {
   const folder = (): string => join(root, "CommonJS-node16-5.9");
 
