@@ -158,7 +158,7 @@ const packageOf = (from: string): string =>
   from.startsWith("node:") ? from : (/^(?:@[^/]+\/)?[^/]+/.exec(from)?.[0] ?? from);
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 12_000;
+const LOADED_LINES = 12_800;
 
 /** Packages that only the applications of an adapter install. */
 const PEERS = ["@nestjs/common", "@opentelemetry/api"];

@@ -26,7 +26,7 @@ export const isEveryMethod = (methods: readonly string[]): boolean =>
 export const listRoutes = (registrations: readonly Registration[]): readonly ListedRoute[] =>
   keepOnce(registrations.flatMap(toRoutes));
 
-/** Like `listRoutes`, for a framework that runs the first route that matches, in the order of registration. */
+/** Like `listRoutes`, for a framework that runs the first route that matches, and for routes in its order. */
 export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
   const partial = new Set<ListedRoute>();
   const routes = keepOnce(

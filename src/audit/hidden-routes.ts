@@ -28,8 +28,8 @@ interface Placed extends Position {
 }
 
 /**
- * Finds each route that an earlier, wider one hides. Not reported are two routes with one pattern, which often
- * continue with `next`, and earlier routes for every method with a wildcard, which are often middleware.
+ * Finds each route that an earlier, wider one hides. Two routes with one pattern are not reported, because the
+ * first often calls `next`. Nor are routes behind one for every method with a wildcard: often, it is middleware.
  */
 export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
   const placed = [...routes].flatMap((route): readonly Placed[] => {

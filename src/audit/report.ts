@@ -57,9 +57,10 @@ export type AuditFinding = AuditRemark &
  *   scope that names an argument that its operation does not have (`rule_argument_unknown`), and a public
  *   rule for every path (`public_catch_all`).
  * - Warnings: a route whose rule requires less than another one (`route_weaker`), a route that an earlier one
- *   hides in a framework that runs the first match (`route_hidden`), an application in which no
- *   guard was found (`guard_missing`), rules of MCP operations if no operation is listed
- *   (`operations_missing`), CORS middleware that runs after `protect` (`cors_after_guard`), and rules or a server whose scopes are not enforced (`report_only`).
+ *   hides in a framework that runs the first match (`route_hidden`), an application in which no guard was
+ *   found (`guard_missing`), CORS middleware that runs after `protect` (`cors_after_guard`), rules of MCP
+ *   operations if no operation is listed (`operations_missing`), and rules or a server whose scopes are not
+ *   enforced (`report_only`).
  * - Notes: a default rule that no route reaches, and routes without a rule that are probably middleware: for
  *   OPTIONS, or for every method in front of other routes.
  *

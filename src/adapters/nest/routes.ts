@@ -99,7 +99,7 @@ function findUnnoted(express: ExpressApplication, noted: readonly Registration[]
   const known = new Set(
     noted.flatMap(({ methods, pattern }) => methods.flatMap((one) => identitiesOf(one, pattern))),
   );
-  // Express hides applications that are mounted. NestJS runs no guard for them, and their routes stay unlisted.
+  // Express hides applications that are mounted. NestJS runs no guard for them; their routes stay unlisted.
   const listed = attempt(() => expressRoutesOf(express)) ?? [];
   return listed.flatMap(({ method, pattern, unguarded }) => {
     const isKnown = identitiesOf(method, pattern).every((identity) => known.has(identity));
