@@ -44,8 +44,8 @@ const names = (bytes: number, size: number): string =>
   count(Math.floor(bytes / (size + 1)))
     .map((index) => index.toString(36).padStart(size, "0"))
     .join(",");
-const fill = (part: string, bytes: number): string =>
-  part.repeat(Math.ceil(bytes / part.length)).slice(0, bytes);
+/** Whole parts only, so that every length is valid. */
+const fill = (part: string, bytes: number): string => part.repeat(Math.floor(bytes / part.length));
 
 const SERVERS = { realistic, procedures, suffixes } as const;
 
@@ -98,7 +98,7 @@ const aimed: readonly (readonly [string, ResourceServer, (bytes: number) => stri
     binary,
     (n) =>
       `/${count(8)
-        .map((bit) => `S${bit}${fill("x", 0)}`)
+        .map((bit) => `S${bit}`)
         .join("/")}?${fill("q", n)}`,
   ],
   [

@@ -32,9 +32,10 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
   const list = text.includes("%") ? text.replace(COMMA, ",") : text;
   if (list.includes(",,")) return REFUSED;
-  const [first = "", ...names] = new Set(list.split(","));
+  const [first = "", ...names] = differentNames(list);
   const parent = first.slice(0, first.lastIndexOf("/"));
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
+  if (!isDeclared && names.length * countSegments(parent) > MAX_PATHS) return REFUSED;
   const shorter = isDeclared ? [] : prefixesOf(parent);
   const characters = names.reduce((sum, name) => sum + name.length + 1, 0);
   const prefixes = [parent, ...shorter];
@@ -43,6 +44,25 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   const own = [first, ...names.map((name) => `${parent}/${name}`)].map(readNamed);
   const wider = shorter.flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)));
   return { paths: isDeclared ? own : [path, ...own], wider: wider.filter((one) => one !== undefined) };
+}
+
+/** Divides a list at its commas, until it has so many different parts that the batch is refused. */
+function differentNames(list: string): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (let start = 0; start <= list.length && names.size <= MAX_PATHS + 1;) {
+    const comma = list.indexOf(",", start);
+    const end = comma < 0 ? list.length : comma;
+    names.add(list.slice(start, end));
+    start = end + 1;
+  }
+  return names;
+}
+
+/** Counts the segments of a path, up to a number for which every batch is refused. */
+function countSegments(path: string): number {
+  let count = 0;
+  for (let at = path.indexOf("/"); at >= 0 && count <= MAX_PATHS; at = path.indexOf("/", at + 1)) count += 1;
+  return count;
 }
 
 /** Reads a path whose last name is not empty: the rule of `/trpc` must not decide a name. */

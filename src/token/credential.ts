@@ -109,13 +109,14 @@ function readCookie(cookie: string | undefined, name: string, maxTokenBytes: num
   if (cookie.length > MAX_COOKIE_BYTES + maxTokenBytes) return TOO_LARGE;
   // Fast path: do not split thousands of other cookies.
   if (!cookie.includes(name)) return MISSING;
-  const values = cookie.split(";").flatMap((pair) => {
+  const values: string[] = [];
+  for (const pair of cookie.split(";")) {
     const separator = pair.indexOf("=");
-    const hasName = separator >= 0 && trimBlanks(pair.slice(0, separator)) === name;
-    return hasName ? [withoutQuotes(trimBlanks(pair.slice(separator + 1)))] : [];
-  });
-  const [token = "", ...others] = values;
-  if (others.length > 0) return SEVERAL_COOKIES;
+    if (separator < 0 || trimBlanks(pair.slice(0, separator)) !== name) continue;
+    values.push(withoutQuotes(trimBlanks(pair.slice(separator + 1))));
+    if (values.length > 1) return SEVERAL_COOKIES;
+  }
+  const [token = ""] = values;
   // Applications clear a cookie by setting it to an empty value.
   if (token === "") return MISSING;
   return token.length > maxTokenBytes ? TOO_LARGE : { kind: "token", token, source: "cookie" };
