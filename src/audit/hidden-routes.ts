@@ -28,8 +28,9 @@ interface Placed extends Position {
 }
 
 /**
- * Finds each route that an earlier, wider one hides. Two routes with one pattern are not reported, because the
- * first often calls `next`. Nor are routes behind one for every method with a wildcard: often, it is middleware.
+ * Finds each route that an earlier, wider one hides. Two routes with one pattern are not reported, because
+ * the first one often calls `next`. Nor are routes behind one for every method with a wildcard, because this
+ * one is often middleware.
  */
 export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
   const placed = [...routes].flatMap((route): readonly Placed[] => {

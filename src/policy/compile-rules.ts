@@ -57,6 +57,8 @@ function compileTable(
   server: Enforcement,
 ): Compiled {
   const rules: CompiledRule[] = [];
+  /** Rules whose only route another rule of the table repeats. */
+  const repeated = new Set<CompiledRule>();
   const routes = new Map<string, CompiledRule>();
   for (const [key, written] of Object.entries(table)) {
     const path = [optionOf(source), key];
@@ -75,14 +77,13 @@ function compileTable(
     const identities = identitiesOf(rule);
     const twins = identities.flatMap((identity) => routes.get(identity) ?? []);
     const twin = twins.find((known) => !isRepetition(rule, known));
-    if (twin) {
-      report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
-      continue;
-    }
+    if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
+    for (const known of twins) if (isRepetition(rule, known)) repeated.add(known);
     rules.push(rule);
     for (const identity of identities) routes.set(identity, rule);
   }
-  return { rules, routes };
+  const decisive = new Set(routes.values());
+  return { rules: rules.filter((rule) => decisive.has(rule) || repeated.has(rule)), routes };
 }
 
 const isGrouped = ({ pattern }: CompiledRule): boolean => pattern.alternatives.length > 1;
