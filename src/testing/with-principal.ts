@@ -67,12 +67,12 @@ function verdictFor(
 ): Verdict & { readonly principal: Principal } {
   const request = { method: "GET", target: "/" };
   const { decision } = server.explain({ method: "GET", path: "/", scopes });
-  const principal: Principal = Object.freeze({
-    ...decision.principal!,
+  const principal = Object.freeze({
+    ...decision.principal,
     userId,
     ...(sessionId !== undefined && { sessionId }),
     claims: Object.freeze({ ...claims }),
-  });
+  }) as Principal;
   // Without a credential, the decision needs no promise.
   const verdict = pipelineOf(server).decide(request, true) as Verdict;
   return { ...verdict, principal, decision: () => Object.freeze({ ...verdict.decision(), principal }) };

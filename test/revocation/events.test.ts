@@ -6,7 +6,7 @@ describe("createReport", () => {
   beforeEach(() => {
     warnings = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
   });
-  afterEach(() => void warnings.mockRestore());
+  afterEach(() => warnings.mockRestore());
 
   it.each<readonly [RevocationEvent, string]>([
     [

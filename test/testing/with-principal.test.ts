@@ -101,8 +101,8 @@ describe("withPrincipal", () => {
   });
 
   it("shows the caller to mayCall of MCP, whose table has no operations", () => {
-    const principal = ofMcp.principalOf(withPrincipal({ authInfo: {} }, CALLER))!;
-    expect(ofMcp.mayCall(principal, "tools/call", "search")).toBe(false);
+    const principal = ofMcp.principalOf(withPrincipal({ authInfo: {} }, CALLER));
+    expect(principal && ofMcp.mayCall(principal, "tools/call", "search")).toBe(false);
   });
 
   it("rejects a target that is not an object, an unknown option, and scopes that grant nothing", () => {
