@@ -4,7 +4,8 @@
  */
 import { type AccessRequest, type ResourceServer } from "scopegate";
 import { type Benchmark, type BenchmarkResult, type Budget, createBudget, type Row } from "./benchmark.ts";
-import { awaited, compare, type Rounds, toRows } from "./compare.ts";
+import { awaited, compare, medianOf, type Rounds, toRows } from "./compare.ts";
+import { expressContestants } from "./hostile-express.ts";
 import { adversarial, paths, realistic, tokens, withPath } from "./hostile-requests.ts";
 import { SHAPES } from "./hostile-shapes.ts";
 
@@ -75,11 +76,20 @@ async function measureShapes(rounds: Rounds): Promise<BenchmarkResult> {
     longest.push({ name, us, growth: us < GROWTH_FROM_US ? 1 : us / valueAt("4 kB") });
     rows.push(...own);
   }
+  const express = await compare(expressContestants(8_000), rounds);
+  rows.push(...toRows("no token, 8 kB, Express", express, express[0]?.name ?? ""));
+  const [without = Number.NaN, guarded = Number.NaN] = express.map(({ samples }) => medianOf(samples));
   const [slowest] = longest.toSorted((a, b) => b.us - a.us);
   const [steepest] = longest.toSorted((a, b) => b.growth - a.growth);
   return {
     rows,
     budgets: [
+      createBudget(
+        "no token, 8 kB, express: an array of 200 paths, added by the guard",
+        guarded - without,
+        SHAPE_LIMIT_US,
+        "us",
+      ),
       createBudget(
         `no token, 8 kB, the worst: ${slowest?.name ?? ""}`,
         slowest?.us ?? 0,

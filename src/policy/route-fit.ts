@@ -43,10 +43,9 @@ export class ComparablePath {
 
   /** Returns whether the path, without its first `skipped` segments, belongs to a route. */
   fitOf(route: ComparableRoute, skipped = 0): Fit {
-    const reading = this.readAt(route, skipped);
-    const isExact =
-      reading === this.path && !hasTrailingSlash(this.path) && this.#compare(route, skipped) === "exact";
-    return reading && (isExact ? "exact" : "loose");
+    const own = this.#compare(route, skipped);
+    if (own) return own === "exact" && hasTrailingSlash(this.path) ? "loose" : own;
+    return this.#withEmptySegment?.fitOf(route, skipped) && "loose";
   }
 
   /**
@@ -80,7 +79,8 @@ export class ComparablePath {
     const count = all - skipped;
     if (wildcard < 0 ? count !== texts.length : count < texts.length) return undefined;
     let fit: Fit = "exact";
-    for (const [index, parts] of texts.entries()) {
+    for (let index = 0; index < texts.length; index += 1) {
+      const parts = texts[index];
       if (!parts) continue;
       const isBehind = wildcard >= 0 && index > wildcard;
       const spelling = compareParts(

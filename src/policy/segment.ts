@@ -77,7 +77,9 @@ function matches(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boo
   const segment = spelled[spelling];
   let from = 0;
   let needed = 0;
-  for (const [index, part] of parts.entries()) {
+  // Counted, because hundreds of patterns may be compared for one request: an iterator takes twice as long.
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index];
     if (!part) {
       needed += 1;
       continue;

@@ -37,11 +37,21 @@ function readRoute(route: ExpressRoute): OwnPaths {
   return own;
 }
 
-/** Returns the paths up to the first one that every router matches: Express uses the first match. */
+/**
+ * Returns the paths that some router matches, up to the first one that every router matches: Express uses the
+ * first match. Unreadable paths may match too. If no path matches, all are returned, and the request is refused.
+ */
 function firstFitting({ paths, alternatives }: OwnPaths, url: string): readonly string[] {
   const path = readPath(url);
   if (!path) return paths;
   const compared = new ComparablePath(path);
-  const first = alternatives.findIndex((own) => own.some((one) => compared.fitOf(one) === "exact"));
-  return first < 0 ? paths : paths.slice(0, first + 1);
+  const matched: string[] = [];
+  let isFitting = false;
+  for (const [index, own] of alternatives.entries()) {
+    const fits = own.map((one) => compared.fitOf(one));
+    if (own.length === 0 || fits.some((fit) => fit !== undefined)) matched.push(paths[index] ?? "");
+    if (fits.some((fit) => fit !== undefined)) isFitting = true;
+    if (fits.includes("exact")) break;
+  }
+  return isFitting ? matched : paths;
 }
