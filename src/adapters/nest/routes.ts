@@ -87,7 +87,7 @@ export function routesOf(app: Pick<INestApplication, "getHttpAdapter">): readonl
       "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
     );
   if (adapter.getType() === "fastify") return listRoutes(noted);
-  const express = adapter.getInstance<ExpressApplication>();
+  const express = adapter.getInstance() as ExpressApplication;
   const routes = listInOrder([...noted, ...findUnnoted(express, noted)]);
   const [first] = routes;
   if (first && hasLateCors(express)) addRemark(first, CORS_AFTER_GUARD);
