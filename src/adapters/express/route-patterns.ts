@@ -39,7 +39,8 @@ function readRoute(route: ExpressRoute): OwnPaths {
 
 /**
  * Returns the paths that some router matches, up to the first one that every router matches: Express uses the
- * first match. Unreadable paths may match too. If no path matches, all are returned, and the request is refused.
+ * first match. Unreadable paths may match too. If no path matches, all are returned, and the request is
+ * refused.
  */
 function firstFitting({ paths, alternatives }: OwnPaths, url: string): readonly string[] {
   const path = readPath(url);
