@@ -38,8 +38,8 @@ function readRoute(route: ExpressRoute): OwnPaths {
 }
 
 /**
- * Returns the paths that some router matches, up to the first one that every router matches: Express uses the
- * first match. Unreadable paths may match too. If no path matches, all are returned, and the request is refused.
+ * Returns the paths that some router matches, up to the first one that every router matches, because Express
+ * uses the first match. Unreadable paths may match too. If no path matches, all are returned.
  */
 function firstFitting({ paths, alternatives }: OwnPaths, url: string): readonly string[] {
   const path = readPath(url);
