@@ -6,28 +6,32 @@ interface Edge {
   readonly texts: SpelledParts;
 }
 
+/** An edge, and its place in the order: the narrowest first. */
+interface RankedEdge<Own extends Edge> {
+  readonly edge: Own;
+  readonly rank: number;
+}
+
 /**
  * An index of mixed segments by the text that they begin with, or else end with. Comparing a segment of a
  * path with each of hundreds of rules would take milliseconds.
  */
 export class MixedEdges<Own extends Edge> {
-  readonly #order: ReadonlyMap<Own, number>;
-  readonly #byStart = new Map<string, Set<Own>>();
-  readonly #byEnd = new Map<string, Set<Own>>();
+  readonly #byStart = new Map<string, Set<RankedEdge<Own>>>();
+  readonly #byEnd = new Map<string, Set<RankedEdge<Own>>>();
   readonly #startLengths: readonly number[];
   readonly #endLengths: readonly number[];
   /** Those that begin and end with a parameter. */
-  readonly #others: readonly Own[];
+  readonly #others: readonly RankedEdge<Own>[];
 
   /** The narrowest first. */
   constructor(edges: readonly Own[]) {
-    this.#order = new Map(edges.map((edge, index) => [edge, index]));
-    const others: Own[] = [];
-    for (const edge of edges) {
+    const others: RankedEdge<Own>[] = [];
+    for (const [rank, edge] of edges.entries()) {
       const [start, end] = [edge.texts[0], edge.texts.at(-1)];
-      if (start) addTo(this.#byStart, start, edge);
-      else if (end) addTo(this.#byEnd, end, edge);
-      else others.push(edge);
+      if (start) addTo(this.#byStart, start, { edge, rank });
+      else if (end) addTo(this.#byEnd, end, { edge, rank });
+      else others.push({ edge, rank });
     }
     this.#others = others;
     this.#startLengths = lengthsOf(this.#byStart);
@@ -40,23 +44,20 @@ export class MixedEdges<Own extends Edge> {
     // A text that is the same in exact spelling is also the same in one letter case.
     this.#collect(segment.case, found);
     if (segment.decoded !== segment.case) this.#collect(segment.decoded, found);
-    const rank = (edge: Own) => this.#order.get(edge) ?? 0;
-    return found.size > this.#others.length
-      ? [...found].sort((one, other) => rank(one) - rank(other))
-      : this.#others;
+    return [...found].sort((one, other) => one.rank - other.rank).map(({ edge }) => edge);
   }
 
-  #collect(text: string, found: Set<Own>): void {
+  #collect(text: string, found: Set<RankedEdge<Own>>): void {
     for (const length of this.#startLengths)
-      for (const edge of this.#byStart.get(text.slice(0, length)) ?? []) found.add(edge);
+      for (const ranked of this.#byStart.get(text.slice(0, length)) ?? []) found.add(ranked);
     for (const length of this.#endLengths)
-      for (const edge of this.#byEnd.get(text.slice(-length)) ?? []) found.add(edge);
+      for (const ranked of this.#byEnd.get(text.slice(-length)) ?? []) found.add(ranked);
   }
 }
 
-function addTo<Own>(index: Map<string, Set<Own>>, text: Spelled, edge: Own): void {
+function addTo<Ranked>(index: Map<string, Set<Ranked>>, text: Spelled, ranked: Ranked): void {
   for (const spelling of [text.case, text.decoded])
-    index.set(spelling, (index.get(spelling) ?? new Set()).add(edge));
+    index.set(spelling, (index.get(spelling) ?? new Set()).add(ranked));
 }
 
 const lengthsOf = (index: ReadonlyMap<string, unknown>): readonly number[] => [

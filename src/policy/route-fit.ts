@@ -94,7 +94,7 @@ export class ComparablePath {
   }
 
   #spell(index: number): Spelled {
-    return (this.#spelled[index] ??= new Spelled(this.#segments[index] ?? ""));
+    return (this.#spelled[index] ??= new Spelled(String(this.#segments[index])));
   }
 }
 

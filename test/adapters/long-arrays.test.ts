@@ -43,3 +43,21 @@ it.each([
   expect(folds()).toBeLessThan(10);
   await close();
 });
+
+it("refuses a path that middleware has rewritten to one that routers read differently", async () => {
+  const server = createResourceServer({
+    serviceId: "agents-prod",
+    verificationKeys: [createIssuer().publicPem],
+    defaultScopeMappings: {},
+    scopeMappings: { "GET /{*path}": "public" },
+  });
+  const app = express5();
+  app.use(protect(server), (request, _response, next) => {
+    request.url = "/pages/a;b";
+    next();
+  });
+  app.get(["/pages/all", "/pages/:name"], (_request, response) => void response.send("ok"));
+  const { port, close } = await listen(createServer(app));
+  expect((await ask(port, { path: "/pages/a" })).status).toBe(400);
+  await close();
+});

@@ -12,46 +12,46 @@ import { type ExpressRoute, toPatterns } from "./router.ts";
 /** Returns the patterns of a route for this request, with the mounts that the request has passed. */
 export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly RoutePattern[] {
   const own = readRoute(route);
-  const matched = own.paths.length === 1 ? own.paths : firstFitting(own, readProperty(request, "url"));
-  return readProperty(request, "baseUrl") ? withMounts(request, matched) : matched;
+  const matched = own.length === 1 ? own : firstFitting(own, readProperty(request, "url"));
+  const patterns = matched.map(({ pattern }) => pattern);
+  return readProperty(request, "baseUrl") ? withMounts(request, patterns) : patterns;
 }
 
-/** The paths that a route is written with, and the alternatives of each; none for an unreadable path. */
-interface OwnPaths {
-  readonly paths: readonly string[];
-  readonly alternatives: readonly (readonly ComparableRoute[])[];
+/** One of the paths that a route is written with. */
+interface OwnPath {
+  readonly pattern: string;
+  /** None for an unreadable path. */
+  readonly alternatives: readonly ComparableRoute[];
 }
 
-const ownPathsOf = new WeakMap<ExpressRoute, OwnPaths>();
+const ownPathsOf = new WeakMap<ExpressRoute, readonly OwnPath[]>();
 
-function readRoute(route: ExpressRoute): OwnPaths {
+function readRoute(route: ExpressRoute): readonly OwnPath[] {
   const known = ownPathsOf.get(route);
   if (known) return known;
-  const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((pattern) => pattern || "/");
-  const alternatives = paths.map((pattern) => {
+  const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((path): OwnPath => {
+    const pattern = path || "/";
     const parsed = parsePattern(pattern);
-    return isPattern(parsed) ? parsed.alternatives.map(({ segments }) => comparable(segments)) : [];
+    const alternatives = isPattern(parsed) ? parsed.alternatives : [];
+    return { pattern, alternatives: alternatives.map(({ segments }) => comparable(segments)) };
   });
-  const own = { paths, alternatives };
-  ownPathsOf.set(route, own);
-  return own;
+  ownPathsOf.set(route, paths);
+  return paths;
 }
 
 /**
- * Returns the paths that some router matches, up to the first one that every router matches: Express uses the
- * first match. Unreadable paths may match too. If no path matches, all are returned, and the request is
- * refused.
+ * Returns the paths that some router matches, up to the first one that every router matches, because Express
+ * uses the first match. Unreadable paths may match too. If no path matches, all are returned.
  */
-function firstFitting({ paths, alternatives }: OwnPaths, url: string): readonly string[] {
+function firstFitting(paths: readonly OwnPath[], url: string): readonly OwnPath[] {
   const path = readPath(url);
-  if (!path) return paths;
-  const compared = new ComparablePath(path);
-  const matched: string[] = [];
+  const compared = path && new ComparablePath(path);
+  const matched: OwnPath[] = [];
   let isFitting = false;
-  for (const [index, own] of alternatives.entries()) {
-    const fits = own.map((one) => compared.fitOf(one));
-    if (own.length === 0 || fits.some((fit) => fit !== undefined)) matched.push(paths[index] ?? "");
-    if (fits.some((fit) => fit !== undefined)) isFitting = true;
+  for (const own of paths) {
+    const fits = own.alternatives.flatMap((one) => compared?.fitOf(one) ?? []);
+    if (fits.length > 0) isFitting = true;
+    if (fits.length > 0 || own.alternatives.length === 0) matched.push(own);
     if (fits.includes("exact")) break;
   }
   return isFitting ? matched : paths;
