@@ -546,14 +546,14 @@ describe("a public rule for every path", () => {
     expect(message).toContain("a route that is missing from the table is public");
     expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
     expect(hint).toContain(`--public-catch-all '${key}'`);
-    expect(hint).toContain(`write in scopeMappings "${key.split(" ")[0]} /api/{*path}"`);
+    expect(hint).toContain(`write in scopeMappings "* /api/{*path}"`);
   });
 
   it.each([
-    [["api:use"], "`GET /api/{*path}` covers forgotten routes below /api only"],
-    ["public", 'write in scopeMappings "GET /api/{*path}": ["resource:action"]'],
+    [["api:use"], "`* /api/{*path}` covers forgotten routes below /api only"],
+    ["public", 'write in scopeMappings "* /api/{*path}": ["resource:action"]'],
   ] as const)("has a hint that fits an existing rule for the API that requires %j", (api, hint) => {
-    const report = audit({ "GET /{*path}": "public", "GET /api/{*path}": api }, ["GET /a"]);
+    const report = audit({ "GET /{*path}": "public", "* /api/{*path}": api }, ["GET /a"]);
     expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
   });
 

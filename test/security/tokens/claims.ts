@@ -104,8 +104,14 @@ const types: readonly TokenCase[] = [
     (scopes) => of("claims", { scopes }),
   ),
   ...["sub", "session_id", "iss", "jti"].flatMap((name) =>
-    [5, null, {}, ["root"]].map((value) => of("claims", { [name]: value })),
+    [5.5, null, {}, ["root"]].map((value) => of("claims", { [name]: value })),
   ),
+  // An id that is an integer becomes its decimal string. Another number would have several spellings.
+  ...["sub", "session_id"].flatMap((name) => [
+    of("accepted", { [name]: 5 }),
+    of("claims", { [name]: 2 ** 53 }),
+  ]),
+  ...["iss", "jti"].map((name) => of("claims", { [name]: 5 })),
   {
     name: "a claim __proto__ with scopes",
     token: forge({ payload: '{"__proto__":{"scopes":["platform:admin"]},"aud":"agents-prod"}' }),
