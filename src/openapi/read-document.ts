@@ -5,7 +5,6 @@ import * as reports from "../audit/report.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../errors.ts";
 import { compileRules } from "../policy/compile-rules.ts";
 import { describeRequirement } from "../policy/explain.ts";
-import { identityOf as identityOfPath } from "../policy/pattern.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type CompiledRule, type Rule } from "../policy/rule.ts";
 import { OPERATION_METHOD } from "../request.ts";

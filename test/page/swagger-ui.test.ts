@@ -56,7 +56,7 @@ describe.skipIf(isMissing)("Swagger UI", () => {
   });
 
   /** The status that the page shows after "Execute". */
-  async function execute(page: Page): Promise<number> {
+  async function executeOperation(page: Page): Promise<number> {
     const [response] = await Promise.all([
       page.waitForResponse((one) => new URL(one.url()).pathname === "/agents"),
       page.click("button.execute"),
@@ -76,7 +76,7 @@ describe.skipIf(isMissing)("Swagger UI", () => {
     await page.goto(`${origin}/docs/page?/docs/${openapi}.json`);
     await page.click(".opblock-summary-control");
     await page.click("button.try-out__btn");
-    expect(await execute(page)).toBe(401);
+    expect(await executeOperation(page)).toBe(401);
 
     const authorize = async (token: string): Promise<void> => {
       await page.click(".auth-wrapper button.authorize");
@@ -85,14 +85,14 @@ describe.skipIf(isMissing)("Swagger UI", () => {
       await page.click(".modal-ux button.btn-done");
     };
     await authorize(await issuer.token({ scopes: ["agents:read"] }));
-    expect(await execute(page)).toBe(200);
+    expect(await executeOperation(page)).toBe(200);
 
     await page.click(".auth-wrapper button.authorize");
     await page.click('.modal-ux button:has-text("Logout")');
     await page.click(".modal-ux button.btn-done");
-    expect(await execute(page)).toBe(401);
+    expect(await executeOperation(page)).toBe(401);
     await authorize(await issuer.token({ scopes: [] }));
-    expect(await execute(page)).toBe(403);
+    expect(await executeOperation(page)).toBe(403);
     expect(foreign).toEqual([]);
     await page.close();
   });
