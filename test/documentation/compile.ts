@@ -15,11 +15,13 @@ import { type Params } from "express-jwt";
 import { type AuthOptions } from "express-oauth2-jwt-bearer";
 import { type Options } from "koa-jwt";
 import { type FastifyJWTOptions } from "@fastify/jwt";
+import { type StrategyOptions } from "passport-jwt";
 export type Peers = {
   "docs/migrate/express-jwt.md": Params;
   "docs/migrate/express-oauth2-jwt-bearer.md": AuthOptions;
   "docs/migrate/koa-jwt.md": Options;
   "docs/migrate/fastify-jwt.md": FastifyJWTOptions & NonNullable<FastifyJWTOptions["verify"]>;
+  "docs/migrate/passport-jwt.md": StrategyOptions;
 };
 `;
 
