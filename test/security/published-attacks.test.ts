@@ -27,8 +27,8 @@ import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 /** With the types of the current version, so that both can be built by the same code. */
-const OldHono: typeof Hono = Hono48 as never;
-const oldCache: typeof cache = cache48 as never;
+const OldHono = Hono48 as unknown as typeof Hono;
+const oldCache = cache48 as unknown as typeof cache;
 const Router14 = createRequire(import.meta.url)("@koa/router14") as typeof Router;
 
 const issuer = createIssuer();
