@@ -22,8 +22,11 @@ export interface ImplicationRules {
   readonly isReportOnly: boolean;
 }
 
-/** The id of a caller who holds a filtered scope for at least one id. Parameters have other values. */
-const SOME_ID = "~";
+/**
+ * The id of a filtered scope that a caller holds for at least one id. It differs from the values of
+ * parameters, and no author writes it in a table.
+ */
+const SOME_ID = "~some-id-of-scopegate~";
 
 /**
  * Returns whether every caller who satisfies `deciding` at the paths `common` satisfies `other` there too.
@@ -73,9 +76,9 @@ function valuesOf(segments: Segments, common: Segments, owner: string): (name: s
   return (name) => {
     const index = segments.findIndex((segment) => segment.kind === "parameter" && segment.name === name);
     const isFixed = index >= 0 && [segments, common].every((path) => !hasWildcardUntil(path, index));
-    if (!isFixed) return `~${owner}.${name}`;
+    if (!isFixed) return `~${owner}.${name}-of-scopegate~`;
     const segment = common[index];
-    return segment?.kind === "static" ? decodeSegment(segment.text) : `~${index}`;
+    return segment?.kind === "static" ? decodeSegment(segment.text) : `~segment-${index}-of-scopegate~`;
   };
 }
 

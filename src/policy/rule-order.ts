@@ -23,14 +23,14 @@ interface Pair {
   readonly deciding: Leaf;
   readonly other: Leaf;
   readonly method: string;
-  /** The patterns of these requests that no third rule decides. */
+  /** What both rules match, without what a third rule decides, and without what `deciding` implies. */
   readonly common: readonly Segments[];
 }
 
-/** A table with more mistakes has one cause. The first ones are enough to find it. */
+/** One wrong rule can conflict with thousands of others. The first issues are enough to find it. */
 const MAX_ISSUES = 20;
 
-/** Reports every pair of rules without a right order. */
+/** Reports pairs of rules without a right order, and HEAD rules that require less than GET: at most 20. */
 export function checkOrder(
   { tree, enforcement }: CompiledTable,
   scopeRules: ScopeRules,
@@ -52,8 +52,9 @@ function* findMistakes(tree: RuleTree, implication: ImplicationRules): Iterable<
     const weaker = findWeakerHead(tree, leaf, implication);
     if (weaker) yield weaker;
     for (const other of overlappingLeaves(tree.root, leaf.segments)) {
-      // Each pair once, from the rule that comes first. At one path, the exact method comes first.
-      if ((positions.get(other) ?? 0) <= position || other.identity === leaf.identity) continue;
+      // Each pair once, from the path that is tried first. At one path, the exact method decides.
+      const isEarlier = (positions.get(other) ?? 0) <= position;
+      if (isEarlier || other.identity === leaf.identity) continue;
       const issue = findMistake(tree, leaf, other, implication);
       const key = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
       if (!issue || reported.has(key)) continue;
@@ -74,7 +75,10 @@ function findMistake(
   const isInside = covers(other.segments, deciding.segments);
   if (isInside && rankOf(deciding.compiled, method) <= rankOf(other.compiled, method)) return undefined;
   const common = commonPatterns(deciding.segments, other.segments).filter((path) => {
-    const decider = findRouteRule(tree, method, path)?.compiled;
+    // A pattern that stands for more paths than it matches does not show which rule decides the others.
+    const decider = isWritable(path, [deciding, other])
+      ? findRouteRule(tree, method, path)?.compiled
+      : undefined;
     const isThird = decider && decider !== deciding.compiled && decider !== other.compiled;
     return !isThird && !implies(deciding, other, path, implication);
   });
@@ -100,36 +104,39 @@ function findWeakerHead(
   };
 }
 
-function outranked(pair: Pair): ConfigurationIssue {
-  const { deciding, other, method, common } = pair;
+function outranked({ deciding, other, method, common }: Pair): ConfigurationIssue {
   return {
     code: "rule_outranked",
     path: placeOf(other.compiled),
-    message: `does not decide ${describePaths(method, common)}: ${describeDeciding(deciding)}, because its path is narrower.`,
-    hint: suggestKeys(pair),
+    message: `does not decide ${describePaths(method, common)}. ${describeDeciding(deciding)}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`,
+    hint: suggestKeys({ deciding, other, method, common }),
   };
 }
 
-function crossing(pair: Pair): ConfigurationIssue {
-  const { deciding, other, method, common } = pair;
+function crossing({ deciding, other, method, common }: Pair): ConfigurationIssue {
   return {
     code: "rules_cross",
     path: placeOf(other.compiled),
-    message: `also matches ${describePaths(method, common)}: ${describeDeciding(deciding)}, but neither path contains the other.`,
-    hint: suggestKeys(pair),
+    message: `also matches ${describePaths(method, common)}. ${describeDeciding(deciding)}, although neither path contains the other, and a caller that it allows may not satisfy this rule.`,
+    hint: suggestKeys({ deciding, other, method, common }),
   };
 }
 
 const describeDeciding = ({ compiled: { rule } }: Leaf): string =>
-  `\`${rule.key}\` would decide, and it requires ${describeRequirement(rule.requirement)}`;
+  `\`${rule.key}\` (${describeRequirement(rule.requirement)}) would decide`;
 
 const describePaths = (method: string, common: readonly Segments[]): string =>
   common.map((path) => `\`${keyOf(method, path)}\``).join(" and ");
 
-/** What two mixed segments such as `/a-:x` and `/:y-b` have in common cannot be written as one pattern. */
+/**
+ * What two mixed segments such as `/a-:x` and `/:y-b` have in common cannot be written as one pattern. Then a
+ * segment of the common pattern belongs to none of the rules.
+ */
+const isWritable = (path: Segments, leaves: readonly Leaf[]): boolean =>
+  path.every((segment) => leaves.some(({ segments }) => segments.includes(segment)));
+
 function suggestKeys({ deciding, other, method, common }: Pair): string {
-  const isWritable = common.every((path) => [deciding, other].every((leaf) => covers(leaf.segments, path)));
-  return isWritable
+  return common.every((path) => isWritable(path, [deciding, other]))
     ? `Add ${describePaths(method, common)} with what these requests require.`
     : "Change one of the two paths, or let both rules require the same.";
 }
@@ -139,14 +146,16 @@ const keyOf = (method: string, segments: Segments): string =>
 
 const placeOf = ({ rule }: CompiledRule): ConfigurationIssue["path"] => [optionOf(rule.source), rule.key];
 
-/** Returns the narrowest method whose requests two rules both match; `undefined` if there is none. */
-function commonMethod({ rule: one }: CompiledRule, { rule: other }: CompiledRule): string | undefined {
-  if (one.method === other.method || other.method === "*") return one.method;
-  if (one.method === "*") return other.method;
-  const methods = [one.method, other.method];
+/** Returns the most specific method that both rules apply to; `undefined` if there is none. */
+function commonMethod({ rule: first }: CompiledRule, { rule: second }: CompiledRule): string | undefined {
+  if (first.method === second.method || second.method === "*") return first.method;
+  if (first.method === "*") return second.method;
+  const methods = [first.method, second.method];
   return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
 }
 
-/** How specific the method of a rule is for a request: lower is more specific. */
-const rankOf = ({ rule }: CompiledRule, method: string): number =>
-  rule.method === method ? 0 : rule.method === "*" ? 2 : 1;
+/** How specific the method of a rule is: 0 for the method of a request, 1 for GET of HEAD, 2 for `*`. */
+function rankOf({ rule }: CompiledRule, method: string): number {
+  if (rule.method === method) return 0;
+  return rule.method === "*" ? 2 : 1;
+}

@@ -4,7 +4,7 @@ import { coversMixed } from "./overlap.ts";
 import { type Leaf, type TreeNode } from "./rule-tree.ts";
 import { loosen } from "./segment.ts";
 
-/** Visits the rules from the first that decides to the last. */
+/** Visits the rules by their paths, the first that decides first. Rules of one path come in any order. */
 export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
   yield* node.leaves.values();
   for (const child of childrenOf(node)) yield* leavesInOrder(child);

@@ -1,14 +1,26 @@
 /** Replaces tokens and API keys, which a client may send in a path, percent-encoded or not, or in a claim. */
 export const withoutTokens = (text: string): string =>
-  text.replace(/[\w.~%-]{20,}/g, (word) => (TOKEN.test(decode(decode(decode(word)))) ? "[token]" : word));
+  text.replace(/[\w.~%-]{20,}/g, (word) => (holdsToken(decode(decode(decode(word)))) ? "[token]" : word));
+
+/** Three long parts are a JWT, whatever its header begins with and whatever stands around it. */
+function holdsToken(word: string): boolean {
+  const parts = word.split(".");
+  const isJwt = parts.some(
+    (middle, index) =>
+      /^[\w-]{16,}$/.test(middle) &&
+      /[\w-]{16}$/.test(parts[index - 1] ?? "") &&
+      /^[\w-]{16}/.test(parts[index + 1] ?? ""),
+  );
+  return isJwt || TOKEN.test(word);
+}
 
 /**
  * The base64url of `{"`, with which each JSON part of a JWT begins, at the start of a part or before further
- * base64url; or three long parts; or a prefix and the random characters of an API key, which may be cut.
+ * base64url; or a prefix and the random characters of an API key, which may be cut.
  * Fewer characters would also match digests in base64url. Each alternative is anchored or has a fixed length,
  * so that the search is linear.
  */
-const TOKEN = /(?:^|[^\w-])eyJ|eyJ[\w-]{12}|^[\w-]{16,}\.[\w-]{16,}\.[\w-]{16,}$|[0-9A-Za-z]_[0-9A-Za-z]{48}/;
+const TOKEN = /(?:^|[^\w-])eyJ|eyJ[\w-]{12}|[0-9A-Za-z]_[0-9A-Za-z]{48}/;
 
 const decode = (word: string): string =>
   word.replace(/%([0-7][\da-f])/gi, (_, code: string) => String.fromCharCode(parseInt(code, 16)));

@@ -45,7 +45,7 @@ describe("a table whose order of rules is not total", () => {
         code: "rule_outranked",
         path: ["scopeMappings", "DELETE /{*path}"],
         message:
-          "does not decide `DELETE /agents/:id`: `* /agents/:id` would decide, and it requires agents:<id>:write, because its path is narrower.",
+          "does not decide `DELETE /agents/:id`. `* /agents/:id` (agents:<id>:write) would decide, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.",
         hint: "Add `DELETE /agents/:id` with what these requests require.",
       },
     ]);
@@ -58,7 +58,7 @@ describe("a table whose order of rules is not total", () => {
         code: "rules_cross",
         path: ["scopeMappings", "GET /*path/secrets"],
         message:
-          "also matches `GET /docs/secrets` and `GET /docs/*path/secrets`: `GET /docs/*path` would decide, and it requires nothing, but neither path contains the other.",
+          "also matches `GET /docs/secrets` and `GET /docs/*path/secrets`. `GET /docs/*path` (nothing) would decide, although neither path contains the other, and a caller that it allows may not satisfy this rule.",
         hint: "Add `GET /docs/secrets` and `GET /docs/*path/secrets` with what these requests require.",
       },
     ]);

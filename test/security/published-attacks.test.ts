@@ -9,7 +9,6 @@ import { H3 } from "h3";
 import { Hono } from "hono";
 import { cache } from "hono/cache";
 import { Hono as Hono48 } from "hono48";
-import { cache as cache48 } from "hono48/cache";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import express from "express";
 import Koa, { type Middleware } from "koa";
@@ -27,9 +26,10 @@ import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 /** With the types of the current version, so that both can be built by the same code. */
-const OldHono = Hono48 as unknown as typeof Hono;
-const oldCache = cache48 as unknown as typeof cache;
-const Router14 = createRequire(import.meta.url)("@koa/router14") as typeof Router;
+const require = createRequire(import.meta.url);
+const { Hono: OldHono } = require("hono48") as { readonly Hono: typeof Hono };
+const { cache: oldCache } = require("hono48/cache") as { readonly cache: typeof cache };
+const Router14 = require("@koa/router14") as typeof Router;
 
 const issuer = createIssuer();
 const closing: (() => unknown)[] = [];

@@ -124,11 +124,18 @@ describe("with a credential in a path, a parameter or the name of an operation",
   });
 });
 
+/** Its header begins with a space in the JSON, so that its base64url does not begin like that of most JWTs. */
+const otherJwt = [' { "alg":"RS256"}', '\n{ "sub":"user-1"}', "0123456789abcdef0123"]
+  .map((part) => Buffer.from(part).toString("base64url"))
+  .join(".");
+
 describe("withoutTokens", () => {
   it.each([
     ["a JWT", `/a/${jwt}/b`, "/a/[token]/b"],
     ["a JWT after another word", `/a/session-${jwt}`, "/a/[token]"],
     ["a part of a JWT", `/a/${jwt.split(".")[1] ?? ""}`, "/a/[token]"],
+    ["a JWT in other text", `/a/v1.${otherJwt}.json`, "/a/[token]"],
+    ["a JWT behind an escape", `/a/%20${otherJwt}~1`, "/a/[token]"],
     ["an API key", `/a/${key}/b`, "/a/[token]/b"],
     ["an API key of another prefix", `/a/${key.replace("acme_pat_", "x1_")}`, "/a/[token]"],
     ["an API key that is cut", `/a/${key.slice(0, -10)}`, "/a/[token]"],
