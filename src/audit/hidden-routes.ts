@@ -1,4 +1,4 @@
-/** Routes that never run, because the framework runs the first route that matches a request. */
+/** Routes that may never run, because the framework runs the first route that matches a request. */
 import { covers } from "../policy/overlap.ts";
 import { identityOf, type PatternSegment } from "../policy/pattern.ts";
 import { parseRoutePattern } from "../policy/route-fit.ts";
@@ -28,9 +28,9 @@ interface Placed extends Position {
 }
 
 /**
- * Finds each route that an earlier, wider one hides. Two routes with one pattern are not reported, because
- * the first one often calls `next`. Nor are routes behind one for every method with a wildcard, because this
- * one is often middleware.
+ * Finds routes that an earlier, wider route hides. Two routes with the same pattern are not reported, because
+ * the first one often calls `next`. Routes after a wildcard route for all methods are not reported, because
+ * that route is often middleware.
  */
 export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
   const placed = [...routes].flatMap((route): readonly Placed[] => {

@@ -1,6 +1,7 @@
 /**
- * The mounts that a request has passed. Every layer of Express, in whatever router or application it is, is
- * called by a method of its prototype. This method records the layer for each request that a guard has seen.
+ * The mounts that a request has passed. Express calls every layer, in any router or application, through a
+ * method of its prototype. `watchLayers` wraps that method, to record the layers that a guarded request
+ * reaches.
  */
 import { type RoutePattern } from "../../policy/table.ts";
 import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
@@ -46,7 +47,7 @@ export function watchLayers(layer: object): void {
   }
 }
 
-/** A layer without a path, a route and the handlers of a route mount nothing. */
+/** Three kinds of layers mount nothing: layers without a path, routes, and the handlers of a route. */
 function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
   if ((layer.slash ?? layer.regexp?.fast_slash) || layer.route || "method" in layer) return;
   const notes: Notes | undefined = notesOf(request);
@@ -62,7 +63,7 @@ export function withMounts(request: ExpressRequest, own: readonly string[]): rea
   let patterns = own.map((pattern) => (pattern === "/" ? "" : pattern));
   const passed = (notesOf(request) as Notes | undefined)?.[PASSED] ?? [];
   for (const { layer, baseUrl } of passed.toReversed()) {
-    // A layer that the request has left: the last layer that has this prefix is the one around the route.
+    // Skip layers that the request has left. Of those with this prefix, the last one is around the route.
     if (mount === "" || baseUrl !== mount) continue;
     const read = readMount(layer, mount);
     if (!read) break;
