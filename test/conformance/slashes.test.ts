@@ -18,7 +18,7 @@ const server = createServer({
   },
 });
 
-/** In these, nothing tells the guard which route runs. */
+/** The adapters whose guard does not know which route runs. */
 const WITHOUT_ROUTES = ["Fetch", "Node without a framework"];
 
 describe.each(applications)("$name", (application) => {

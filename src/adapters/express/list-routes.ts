@@ -100,7 +100,7 @@ function* visitAll(
   for (const visited of tree) {
     yield visited;
     const { app, handle, mounts, isHiddenApplication } = visited;
-    // Whoever names an application means those that its routers show as well.
+    // An application that is passed includes the applications that its routers show.
     if (isApplication(handle) && named.has(app)) named.add(handle);
     if (!isHiddenApplication) continue;
     const inside = [...left].find((one) => parentOf(one) === app && isMountedAt(one, visited));
