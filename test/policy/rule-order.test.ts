@@ -96,6 +96,16 @@ describe("a table whose order of rules is not total", () => {
       "rules_cross GET /:a/x",
     ],
     [
+      "mixed segments beside a wider rule, which does not decide what they have in common",
+      { "GET /:f.json": "public", "GET /x:b": ["a:b"], "GET /{*p}": ["a:b"] },
+      "rules_cross GET /x:b",
+    ],
+    [
+      "mixed segments beside a rule for some of the paths that they have in common",
+      { "GET /:f-z": "public", "GET /a-:b": ["a:b"], "GET /a-:b-z": ["a:b"] },
+      "rules_cross GET /a-:b",
+    ],
+    [
       "a report-only rule",
       { "GET /:a/x": ["a:b"], "GET /y/:b": { report: ["a:b"] } },
       "rules_cross GET /:a/x",
