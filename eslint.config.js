@@ -26,7 +26,7 @@ export default defineConfig(
   {
     languageOptions: {
       parserOptions: {
-        project: ["tsconfig.json", "src/page/browser/tsconfig.json"],
+        project: ["tsconfig.json", "src/tools/page/browser/tsconfig.json"],
         tsconfigRootDir: import.meta.dirname,
       },
     },
@@ -49,12 +49,12 @@ export default defineConfig(
             {
               name: "node:crypto",
               importNames: ["generateKeyPair", "generateKeyPairSync"],
-              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+              message: "Use generateKey of src/tools/testing/test-key.ts, which imports the key from PEM.",
             },
             {
               name: "jose",
               importNames: ["generateKeyPair"],
-              message: "Use generateKey of src/testing/test-key.ts, which imports the key from PEM.",
+              message: "Use generateKey of src/tools/testing/test-key.ts, which imports the key from PEM.",
             },
           ],
         },
@@ -64,7 +64,7 @@ export default defineConfig(
   {
     // Each generates with `privateKeyEncoding`.
     files: [
-      "src/testing/test-key.ts",
+      "src/tools/testing/test-key.ts",
       "examples/*/{authorization-server,development-issuer}.ts",
       "bench/tokens.ts",
     ],

@@ -7,32 +7,84 @@ const source = (file: string) => fileURLToPath(new URL(`./src/${file}`, import.m
 
 const { CI, RETRIED_TESTS } = process.env;
 
+/** The projects that `npm test` leaves out. Each has its own script in package.json. */
+const SUITES = {
+  package: {
+    include: ["test/package/**/*.test.ts", "test/examples/{programs,starters}.test.ts"],
+    globalSetup: "test/package/full/setup.ts",
+    // Compilers use a whole small machine.
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
+  runtimes: {
+    include: ["test/runtimes/*.test.ts"],
+    globalSetup: "test/package/full/setup.ts",
+    fileParallelism: false,
+    hookTimeout: 300_000,
+  },
+  mcp: { include: ["test/adapters/mcp/*.test.ts"] },
+  page: { include: ["test/tools/page/browser/*.test.ts"] },
+  site: { include: ["test/site/**/*.test.ts"] },
+  cli: {
+    include: ["test/tools/cli/packed/*.test.ts"],
+    globalSetup: "test/package/full/setup.ts",
+    fileParallelism: false,
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+  },
+  // Its tests build on each other.
+  cluster: { include: ["test/cluster/*.test.ts"], retry: 0, bail: 1 },
+  fuzz: {
+    include: ["test/security/fuzz/*.test.ts"],
+    env: { FUZZ_RUNS: "100000" },
+    testTimeout: 3_600_000,
+  },
+};
+
+/** Without `--project`, vitest runs the tests of `npm test`. The type of the configuration lacks this option. */
+const DEFAULT_PROJECT = { project: ["unit"] };
+
 export default defineConfig({
   plugins: [vitePage],
   resolve: {
     alias: [
       { find: /^scopegate$/, replacement: source("index.ts") },
       {
-        find: /^scopegate\/(express|koa|fastify|node|trpc|fetch|hono|socketio|nest)$/,
+        find: /^scopegate\/(express|koa|fastify|node|trpc|fetch|hono|socketio|nest|mcp)$/,
         replacement: source("adapters/$1/index.ts"),
       },
       {
-        find: /^scopegate\/(api-keys|introspection|mcp|openapi|otel|page|replay|revocation|testing)$/,
-        replacement: source("$1/index.ts"),
+        find: /^scopegate\/(api-keys|introspection|replay|revocation)$/,
+        replacement: source("stores/$1/index.ts"),
+      },
+      {
+        find: /^scopegate\/(audit|decision-log|openapi|otel|page|testing)$/,
+        replacement: source("tools/$1/index.ts"),
       },
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: [
-      "test/package/full/**",
-      "test/runtimes/**",
-      "test/page/**",
-      "test/site/**",
-      "test/mcp/{clients,hostile}.test.ts",
-      "test/cli/packed/**",
-      "test/examples/{programs,starters}.test.ts",
-      "test/cluster/**",
+    ...DEFAULT_PROJECT,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "unit",
+          include: ["test/**/*.test.ts"],
+          exclude: [
+            "test/package/full/**",
+            "test/runtimes/**",
+            "test/site/**",
+            "test/cluster/**",
+            "test/examples/{programs,starters}.test.ts",
+            "test/adapters/mcp/{clients,hostile}.test.ts",
+            "test/tools/page/browser/**",
+            "test/tools/cli/packed/**",
+          ],
+        },
+      },
+      ...Object.entries(SUITES).map(([name, test]) => ({ extends: true as const, test: { name, ...test } })),
     ],
     // The library has no global state, so test files can share an environment. Loading frameworks once saves
     // a third of the time.
@@ -52,7 +104,7 @@ export default defineConfig({
       provider: "v8",
       include: ["src/**"],
       // These run in Chromium only (npm run test:page), and as a program of their own (npm run test:cli).
-      exclude: ["src/page/browser/{dom,main,table}.ts", "src/cli/main.ts"],
+      exclude: ["src/tools/page/browser/{dom,main,table}.ts", "src/tools/cli/main.ts"],
       thresholds: { lines: 100, branches: 100, functions: 100, statements: 100 },
     },
   },

@@ -27,7 +27,7 @@ export const mcp: Benchmark = {
   title: "MCP: CPU time of the gate for one call of a tool",
   isGuard: false,
   async run({ quick, check }) {
-    const { guard, createGate } = await importInternal<typeof internals>("../bench/mcp-internals.ts");
+    const { guard, createGate } = await importInternal<typeof internals>("./mcp-internals.ts");
     const signer = createSigner("HS256");
     const server = createResourceServer({
       serviceId: AUDIENCE,

@@ -2,8 +2,8 @@
 import findMyWay from "find-my-way";
 import { match } from "path-to-regexp";
 import { addRoute, createRouter, findRoute } from "rou3";
-import type * as compileRules from "../src/policy/compile-rules.ts";
-import type * as table from "../src/policy/table.ts";
+import type * as compileRules from "../src/core/policy/compile-rules.ts";
+import type * as table from "../src/core/policy/table.ts";
 import { importInternal } from "./built.ts";
 
 export interface Finder {

@@ -19,7 +19,7 @@ const METHODS: Plugin = {
 /** A module whose default export is the script. */
 async function renderModule(): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: ["src/page/browser/main.ts"],
+    entryPoints: ["src/tools/page/browser/main.ts"],
     absWorkingDir: root,
     bundle: true,
     minify: true,

@@ -1,6 +1,6 @@
 /** The policy page of a sample table: the live page of the site, and the subject of the screenshots. */
 import type { createResourceServer } from "../src/index.ts";
-import type { page } from "../src/page/index.ts";
+import type { page } from "../src/tools/page/index.ts";
 import { createIssuer } from "../test/support/issuer.ts";
 
 /** Needs the build, because the script of the page is bundled by it. */

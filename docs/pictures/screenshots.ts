@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { renderPolicy } from "../../site/policy.ts";
-import { launch } from "../../test/page/chromium.ts";
+import { launch } from "../../test/tools/page/browser/chromium.ts";
 
 const pictureAt = (name: string): string => fileURLToPath(new URL(name, import.meta.url));
 const html = await renderPolicy();

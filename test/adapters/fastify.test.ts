@@ -7,7 +7,7 @@ import { describe, expect, it, vi } from "vitest";
 import { type AccessRequest, createResourceServer, type ScopeMappings } from "scopegate";
 import { principalOf, protect, requireScopes } from "scopegate/fastify";
 import { toPattern, toWrittenPattern } from "../../src/adapters/fastify/pattern.ts";
-import { isPattern, parsePattern } from "../../src/policy/parse-pattern.ts";
+import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();

@@ -6,8 +6,8 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { describe, expect, it } from "vitest";
 import { toPattern } from "../../src/adapters/hono/pattern.ts";
-import { parseRoutePattern, readAt } from "../../src/policy/route-fit.ts";
-import { readPath } from "../../src/request.ts";
+import { parseRoutePattern, readAt } from "../../src/core/policy/route-fit.ts";
+import { readPath } from "../../src/core/request.ts";
 
 const ROUTERS = { LinearRouter, PatternRouter, RegExpRouter, TrieRouter };
 

@@ -11,7 +11,7 @@ import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
-import { misplaced } from "../../src/adapters/misuse.ts";
+import { misplaced } from "../../src/adapters/shared/misuse.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
-import { readWebRequest, targetOf, toResponse } from "../../src/adapters/web-request.ts";
+import { readWebRequest, targetOf, toResponse } from "../../src/adapters/shared/web-request.ts";
 import { createIssuer } from "../support/issuer.ts";
 
 const issuer = createIssuer();

@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
 import { type RefusalReason, type Refused, type Rejection } from "scopegate";
 import { pictures } from "../../docs/pictures/pictures.ts";
-import { OPTION_NAMES } from "../../src/options/shape.ts";
+import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuesOf } from "../support/resource-servers.ts";
 import { pageOf, pages, ROOT, sectionOf } from "./markdown.ts";
@@ -26,9 +26,9 @@ function unionOf(file: string, name: string): readonly string[] {
   return texts;
 }
 
-const REASONS = unionOf("src/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
-const REJECTIONS = unionOf("src/errors.ts", "Rejection") as readonly Rejection[];
-const ISSUE_CODES = unionOf("src/errors.ts", "ConfigurationIssueCode");
+const REASONS = unionOf("src/core/policy/decision.ts", "RefusalReason") as readonly RefusalReason[];
+const REJECTIONS = unionOf("src/core/errors.ts", "Rejection") as readonly Rejection[];
+const ISSUE_CODES = unionOf("src/core/errors.ts", "ConfigurationIssueCode");
 
 /** The rows of all tables of a text, as arrays of cells. */
 const rowsOf = (text: string): readonly (readonly string[])[] =>
@@ -206,11 +206,11 @@ describe("docs/reference/errors.md", () => {
 
 describe("other tables", () => {
   it("list every finding of an audit, every way to satisfy a scope and every key event", () => {
-    const source = readFileSync(join(ROOT, "src/audit/report.ts"), "utf8");
+    const source = readFileSync(join(ROOT, "src/tools/audit/report.ts"), "utf8");
     const kinds = [...source.matchAll(/"((?:guard|rule|route|routes)_\w+)"/g)].map(([, kind = ""]) => kind);
     expect(new Set(kinds).size).toBeGreaterThanOrEqual(8);
     for (const kind of kinds) expect(pageOf("docs/guides/audit.md").text).toContain(`\`${kind}\``);
-    for (const by of unionOf("src/scopes/scope.ts", "SatisfiedBy"))
+    for (const by of unionOf("src/core/scopes/scope.ts", "SatisfiedBy"))
       expect(sectionOf(pageOf("docs/understand/decisions.md"), "How a scope is satisfied"), by).toContain(
         `\`${by}\``,
       );

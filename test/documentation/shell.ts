@@ -1,5 +1,5 @@
 /** Parses the shell blocks of a page: the requests that they send, and the answers that the page shows. */
-import { commands } from "../../src/cli/commands/index.ts";
+import { commands } from "../../src/tools/cli/commands/index.ts";
 import { type Asked } from "../support/http.ts";
 import { type Block } from "./markdown.ts";
 

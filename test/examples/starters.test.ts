@@ -8,7 +8,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { afterAll, describe, expect, it } from "vitest";
-import { scopegate as runCommand } from "../cli/support.ts";
+import { scopegate as runCommand } from "../tools/cli/support.ts";
 import { send } from "../documentation/serve.ts";
 import { requestsOf } from "../documentation/shell.ts";
 import { ask } from "../support/http.ts";

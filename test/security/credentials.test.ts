@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { readCredential } from "../../src/token/credential.ts";
+import { readCredential } from "../../src/core/token/credential.ts";
 import { CREDENTIAL_CASES, outcomeOf } from "./credentials.ts";
 
 describe("ResourceServer.check", () => {

@@ -6,12 +6,12 @@
  */
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { readBatch } from "../../src/policy/batch.ts";
-import { collectReadings, findPathRule } from "../../src/policy/find-rules.ts";
-import { comparable, ComparablePath } from "../../src/policy/route-fit.ts";
-import { mixedFor } from "../../src/policy/rule-tree.ts";
-import { compareParts, Spelled, spellingOfMixed } from "../../src/policy/segment.ts";
-import { type Path } from "../../src/request.ts";
+import { readBatch } from "../../src/core/policy/batch.ts";
+import { collectReadings, findPathRule } from "../../src/core/policy/find-rules.ts";
+import { comparable, ComparablePath } from "../../src/core/policy/route-fit.ts";
+import { mixedFor } from "../../src/core/policy/rule-tree.ts";
+import { compareParts, Spelled, spellingOfMixed } from "../../src/core/policy/segment.ts";
+import { type Path } from "../../src/core/request.ts";
 import { counting } from "../support/counting.ts";
 import { kinds, kindsTable, sourceOf, textOf } from "../support/patterns.ts";
 import { compiledOf, getTable, pathOf, segmentsIn, tableIssues, tableOf } from "../support/policy.ts";

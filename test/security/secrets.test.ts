@@ -10,7 +10,7 @@ import {
   type ResourceServer,
   type ResourceServerOptions,
 } from "scopegate";
-import { generateKey } from "../../src/testing/test-key.ts";
+import { generateKey } from "../../src/tools/testing/test-key.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { signRaw } from "../support/raw-token.ts";
 import { createSecretKey } from "node:crypto";

@@ -7,7 +7,7 @@ import { extname, join } from "node:path";
 import { type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { ROOT, sidebarOf } from "../../site/pages.ts";
-import { hasChromium, launch } from "../page/chromium.ts";
+import { hasChromium, launch } from "../tools/page/browser/chromium.ts";
 import { ENTRIES } from "../package/packed.ts";
 import { listen } from "../support/http.ts";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";

@@ -6,7 +6,7 @@ import type * as oidc from "oidc-provider";
 // The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
-import { generateKey } from "../../src/testing/test-key.ts";
+import { generateKey } from "../../src/tools/testing/test-key.ts";
 import { listen } from "./http.ts";
 
 const Provider = untyped as typeof oidc.Provider;

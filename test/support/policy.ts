@@ -1,15 +1,15 @@
 /** Tables and callers for the tests of the policy. */
-import { ConfigurationError, type ConfigurationIssue, type Report } from "../../src/errors.ts";
-import { type CompiledTable, compileRules } from "../../src/policy/compile-rules.ts";
-import { type Pattern } from "../../src/policy/pattern.ts";
-import { isPattern, parsePattern } from "../../src/policy/parse-pattern.ts";
-import { type Requirement, type ScopeMappings } from "../../src/policy/requirement.ts";
-import { type CompiledRule, type RuleMatch } from "../../src/policy/rule.ts";
-import { type Governing, Table } from "../../src/policy/table.ts";
-import { readPath, type Path } from "../../src/request.ts";
-import { type ScopeRules } from "../../src/scopes/scope.ts";
-import { resolveScopeRules } from "../../src/scopes/scope-rules.ts";
-import { createPrincipal, type Principal } from "../../src/token/principal.ts";
+import { ConfigurationError, type ConfigurationIssue, type Report } from "../../src/core/errors.ts";
+import { type CompiledTable, compileRules } from "../../src/core/policy/compile-rules.ts";
+import { type Pattern } from "../../src/core/policy/pattern.ts";
+import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
+import { type Requirement, type ScopeMappings } from "../../src/core/policy/requirement.ts";
+import { type CompiledRule, type RuleMatch } from "../../src/core/policy/rule.ts";
+import { type Governing, Table } from "../../src/core/policy/table.ts";
+import { readPath, type Path } from "../../src/core/request.ts";
+import { type ScopeRules } from "../../src/core/scopes/scope.ts";
+import { resolveScopeRules } from "../../src/core/scopes/scope-rules.ts";
+import { createPrincipal, type Principal } from "../../src/core/token/principal.ts";
 
 /** How often a property is tried. The seed is fixed, so that a run can be repeated. */
 export const PROPERTY = { numRuns: 200, seed: 6749 } as const;

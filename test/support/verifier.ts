@@ -1,6 +1,6 @@
-import { type KeyResolver } from "../../src/keys/verification-key.ts";
-import { findFormMistake, readJwt } from "../../src/token/jwt-parts.ts";
-import { createTokenVerifier, type TokenRules, type Verification } from "../../src/token/verifier.ts";
+import { type KeyResolver } from "../../src/core/keys/verification-key.ts";
+import { findFormMistake, readJwt } from "../../src/core/token/jwt-parts.ts";
+import { createTokenVerifier, type TokenRules, type Verification } from "../../src/core/token/verifier.ts";
 
 /** Creates a function that verifies a token by the rules of one issuer, with the keys that `find` returns. */
 export function createVerifier(

@@ -1,19 +1,19 @@
-import { type AccessRequest } from "../../request.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { settle } from "../../runtime/pending.ts";
-import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, notesOf } from "../guard.ts";
+import { type AccessRequest } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { settle } from "../../core/runtime/pending.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { createScopeCheck, findPrincipal, guard, notesOf } from "../shared/guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
   createBodyWarning,
   misplaced,
   type NoOptions,
-} from "../misuse.ts";
-import { createMetadata } from "../metadata.ts";
-import { readProperty, toAccessRequest } from "../node-request.ts";
-import { send } from "../node-response.ts";
-import { withRole } from "../roles.ts";
+} from "../shared/misuse.ts";
+import { createMetadata } from "../shared/metadata.ts";
+import { readProperty, toAccessRequest } from "../shared/node-request.ts";
+import { send } from "../shared/node-response.ts";
+import { withRole } from "../shared/roles.ts";
 import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
 import { watchRoutes } from "./route-check.ts";
 

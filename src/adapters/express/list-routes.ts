@@ -1,5 +1,5 @@
-import { type ListedRoute, type UnguardedPlace } from "../../audit/coverage.ts";
-import { isGuard } from "../roles.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../tools/audit/coverage.ts";
+import { isGuard } from "../shared/roles.ts";
 import {
   describeUnguarded,
   findPlace,
@@ -8,7 +8,7 @@ import {
   type Paths,
   pathsOf,
   writeOut,
-} from "../route-list.ts";
+} from "../shared/route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,

@@ -3,14 +3,14 @@
  * method of its prototype. `watchLayers` wraps that method, to record the layers that a guarded request
  * reaches.
  */
-import { type RoutePattern } from "../../policy/table.ts";
-import { fitOf, parseRoutePattern } from "../../policy/route-fit.ts";
-import { type PatternSegment } from "../../policy/pattern.ts";
-import { renderPattern } from "../../policy/render-pattern.ts";
-import { readPath } from "../../request.ts";
-import { createWarning } from "../../runtime/warn-once.ts";
-import { notesOf } from "../guard.ts";
-import { readProperty } from "../node-request.ts";
+import { type RoutePattern } from "../../core/policy/table.ts";
+import { fitOf, parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { type PatternSegment } from "../../core/policy/pattern.ts";
+import { renderPattern } from "../../core/policy/render-pattern.ts";
+import { readPath } from "../../core/request.ts";
+import { createWarning } from "../../core/runtime/warn-once.ts";
+import { notesOf } from "../shared/guard.ts";
+import { readProperty } from "../shared/node-request.ts";
 import { type ExpressRequest } from "./request.ts";
 import { type ExpressLayer, mountsOf } from "./router.ts";
 

@@ -2,10 +2,10 @@
  * The check at the route that runs. Express assigns `request.route` before the handlers of a route run. An
  * accessor on the prototype of all requests notices this and puts the check in front of each handler, once.
  */
-import { settle } from "../../runtime/pending.ts";
-import { watchProperty } from "../../runtime/watch-property.ts";
-import { guardRoute, notesOf, type RunningRoute } from "../guard.ts";
-import { send } from "../node-response.ts";
+import { settle } from "../../core/runtime/pending.ts";
+import { watchProperty } from "../../core/runtime/watch-property.ts";
+import { guardRoute, notesOf, type RunningRoute } from "../shared/guard.ts";
+import { send } from "../shared/node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
 import { watchLayers } from "./mounts.ts";
 import { patternsAt } from "./route-patterns.ts";

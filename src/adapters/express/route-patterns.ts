@@ -1,10 +1,10 @@
 /** The whole patterns of a route, from the root of the application, for one request. */
-import { isPattern, parsePattern } from "../../policy/parse-pattern.ts";
-import { EXPRESSION } from "../../policy/render-pattern.ts";
-import { comparable, ComparablePath, type ComparableRoute } from "../../policy/route-fit.ts";
-import { type RoutePattern } from "../../policy/table.ts";
-import { readPath } from "../../request.ts";
-import { readProperty } from "../node-request.ts";
+import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
+import { EXPRESSION } from "../../core/policy/render-pattern.ts";
+import { comparable, ComparablePath, type ComparableRoute } from "../../core/policy/route-fit.ts";
+import { type RoutePattern } from "../../core/policy/table.ts";
+import { readPath } from "../../core/request.ts";
+import { readProperty } from "../shared/node-request.ts";
 import { withMounts } from "./mounts.ts";
 import { type ExpressRequest } from "./request.ts";
 import { type ExpressRoute, toPatterns } from "./router.ts";

@@ -1,5 +1,5 @@
 /** Reads the tree of an Express application: its middleware, routers and routes, with their mount paths. */
-import { attempt } from "../../errors.ts";
+import { attempt } from "../../core/errors.ts";
 
 /** A route with its handlers; `path` is a pattern, a regular expression, or an array of them. */
 export interface ExpressRoute {

@@ -1,5 +1,5 @@
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { describeUnguarded, listRoutes, type Registration } from "../route-list.ts";
+import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { describeUnguarded, listRoutes, type Registration } from "../shared/route-list.ts";
 import { toWrittenPattern } from "./pattern.ts";
 
 /** The part of a Fastify instance (4 and 5) whose routes are listed. */

@@ -1,13 +1,13 @@
-import { type AccessRequest } from "../../request.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Verdict } from "../../pipeline.ts";
-import { chain, type Pending } from "../../runtime/pending.ts";
-import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, judge, refusalOf } from "../guard.ts";
-import { createMetadata } from "../metadata.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
+import { type AccessRequest } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Verdict } from "../../core/pipeline.ts";
+import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { createScopeCheck, findPrincipal, judge, refusalOf } from "../shared/guard.ts";
+import { createMetadata } from "../shared/metadata.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { type Access, GrantedAccess, isAccess } from "./access.ts";
-import { readWebRequest, targetOf, toResponse, type WebRequest } from "../web-request.ts";
+import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
 
 export { type Access, type WebRequest };
 

@@ -1,11 +1,11 @@
 /** How Hono passes a request to middleware, and how a refusal becomes its response. */
-import { attempt } from "../../errors.ts";
-import { pathOf } from "../../request.ts";
-import { CHALLENGE_FIELD } from "../../response/challenge.ts";
-import { type Answer } from "../../response/refusal.ts";
-import { renderBody } from "../../response/rendered-body.ts";
-import { isPending, type Pending } from "../../runtime/pending.ts";
-import { targetOf, type WebRequest } from "../web-request.ts";
+import { attempt } from "../../core/errors.ts";
+import { pathOf } from "../../core/request.ts";
+import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
+import { type Answer } from "../../core/response/refusal.ts";
+import { renderBody } from "../../core/response/rendered-body.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { targetOf, type WebRequest } from "../shared/web-request.ts";
 import { encodeText } from "./pattern.ts";
 
 /** The part of Hono's context (4) that is read and written. */

@@ -1,11 +1,11 @@
-import { type AccessRequest } from "../../request.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, shareVerdicts } from "../guard.ts";
-import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../misuse.ts";
-import { createMetadata } from "../metadata.ts";
-import { withRole } from "../roles.ts";
-import { readWebRequest, targetOf } from "../web-request.ts";
+import { type AccessRequest } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { createScopeCheck, findPrincipal, guard, shareVerdicts } from "../shared/guard.ts";
+import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
+import { createMetadata } from "../shared/metadata.ts";
+import { withRole } from "../shared/roles.ts";
+import { readWebRequest, targetOf } from "../shared/web-request.ts";
 import { type HonoContext, type HonoMiddleware, type Next, proceed, readTarget } from "./context.ts";
 import { checkRoutes } from "./route-check.ts";
 

@@ -1,6 +1,13 @@
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { isGuard } from "../roles.ts";
-import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf, writeOut } from "../route-list.ts";
+import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { isGuard } from "../shared/roles.ts";
+import {
+  describeUnguarded,
+  findPlace,
+  listInOrder,
+  type Paths,
+  pathsOf,
+  writeOut,
+} from "../shared/route-list.ts";
 import { toPattern } from "./pattern.ts";
 import { type HonoRoute, isRoute, unwrap } from "./route-check.ts";
 

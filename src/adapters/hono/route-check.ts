@@ -2,7 +2,7 @@
  * The check at the route that runs. Hono calls all handlers that its router found, in order of registration.
  * It reads each from an array before it runs. The check is put in front of the handler there, once.
  */
-import { guardRoute } from "../guard.ts";
+import { guardRoute } from "../shared/guard.ts";
 import { type HonoContext, type Next, proceed, readTarget } from "./context.ts";
 import { toPattern } from "./pattern.ts";
 

@@ -1,11 +1,11 @@
 /** How Koa passes a request to middleware, and how a refusal is written to its response. */
-import { attempt } from "../../errors.ts";
-import { originForm, pathOf } from "../../request.ts";
-import { CHALLENGE_FIELD } from "../../response/challenge.ts";
-import { type Answer } from "../../response/refusal.ts";
-import { renderBody } from "../../response/rendered-body.ts";
-import { isPending, type Pending } from "../../runtime/pending.ts";
-import { type NodeServerRequest } from "../node-request.ts";
+import { attempt } from "../../core/errors.ts";
+import { originForm, pathOf } from "../../core/request.ts";
+import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
+import { type Answer } from "../../core/response/refusal.ts";
+import { renderBody } from "../../core/response/rendered-body.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
+import { type NodeServerRequest } from "../shared/node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {

@@ -1,16 +1,16 @@
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, notesOf } from "../guard.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { createScopeCheck, findPrincipal, guard, notesOf } from "../shared/guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
   createBodyWarning,
   misplaced,
   type NoOptions,
-} from "../misuse.ts";
-import { createMetadata } from "../metadata.ts";
-import { toAccessRequest } from "../node-request.ts";
-import { isGuard, withRole } from "../roles.ts";
+} from "../shared/misuse.ts";
+import { createMetadata } from "../shared/metadata.ts";
+import { toAccessRequest } from "../shared/node-request.ts";
+import { isGuard, withRole } from "../shared/roles.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
 

@@ -1,12 +1,12 @@
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { isGuard } from "../roles.ts";
+import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { isGuard } from "../shared/roles.ts";
 import {
   describeUnguarded,
   listInOrder,
   type Registration,
   type UnguardedRoute,
   writeOut,
-} from "../route-list.ts";
+} from "../shared/route-list.ts";
 import { isRouter, type KoaRouter } from "./context.ts";
 
 /** The part of a Koa application (2 and 3) that `routesOf` reads. */

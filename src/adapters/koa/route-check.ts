@@ -2,9 +2,9 @@
  * The check at the route that runs. @koa/router assigns `context.router` before it collects the handlers of
  * all matching routes. An accessor on the contexts' prototype notices this and puts a check before them.
  */
-import { watchProperty } from "../../runtime/watch-property.ts";
-import { guardRoute, type RunningRoute } from "../guard.ts";
-import { EXPRESSION } from "../../policy/render-pattern.ts";
+import { watchProperty } from "../../core/runtime/watch-property.ts";
+import { guardRoute, type RunningRoute } from "../shared/guard.ts";
+import { EXPRESSION } from "../../core/policy/render-pattern.ts";
 import { type KoaContext, type KoaLayer, type KoaRouter, proceed, readTarget } from "./context.ts";
 
 const watched = new WeakSet<object>();

@@ -1,18 +1,18 @@
 /** How the guard of NestJS reads, decides and refuses the call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
-import { type AccessRequest } from "../../request.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Refusal } from "../../response/refusal.ts";
-import { chain } from "../../runtime/pending.ts";
+import { type AccessRequest } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Refusal } from "../../core/response/refusal.ts";
+import { chain } from "../../core/runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
 import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import { type ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
-import { guard, guardRoute, type PendingRefusal, type RunningRoute, verdictOf } from "../guard.ts";
-import { type NodeRequest, toAccessRequest } from "../node-request.ts";
-import { send } from "../node-response.ts";
+import { guard, guardRoute, type PendingRefusal, type RunningRoute, verdictOf } from "../shared/guard.ts";
+import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
+import { send } from "../shared/node-response.ts";
 
 export interface Call {
   readonly raw: NodeRequest;

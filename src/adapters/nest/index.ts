@@ -1,10 +1,10 @@
 import * as nest from "@nestjs/common";
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Refusal } from "../../response/refusal.ts";
-import { chain } from "../../runtime/pending.ts";
-import { type Principal } from "../../token/principal.ts";
-import { createScopeCheck, findPrincipal, notesOf } from "../guard.ts";
-import { assertResourceServer } from "../misuse.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Refusal } from "../../core/response/refusal.ts";
+import { chain } from "../../core/runtime/pending.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { createScopeCheck, findPrincipal, notesOf } from "../shared/guard.ts";
+import { assertResourceServer } from "../shared/misuse.ts";
 import { decide, readCall, refuse } from "./call.ts";
 import { type Adapter, finishRoutes, isPublic, noteRoutes, PUBLIC } from "./routes.ts";
 

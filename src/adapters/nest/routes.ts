@@ -1,16 +1,16 @@
 /** The routes that NestJS registers at the adapter of its platform, which does not store their handlers. */
 import { type INestApplication, RequestMethod } from "@nestjs/common";
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { type ResourceServer } from "../../resource-server.ts";
+import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { type ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
-import { attempt } from "../../errors.ts";
-import { addRemark } from "../../audit/remarks.ts";
-import { identityOf } from "../../policy/pattern.ts";
-import { parseRoutePattern } from "../../policy/route-fit.ts";
+import { attempt } from "../../core/errors.ts";
+import { addRemark } from "../../tools/audit/remarks.ts";
+import { identityOf } from "../../core/policy/pattern.ts";
+import { parseRoutePattern } from "../../core/policy/route-fit.ts";
 import { routesOf as expressRoutesOf } from "../express/list-routes.ts";
 import { type ExpressApplication, visit } from "../express/router.ts";
-import { isGuard } from "../roles.ts";
-import { listInOrder, listRoutes, type Registration, writeOut } from "../route-list.ts";
+import { isGuard } from "../shared/roles.ts";
+import { listInOrder, listRoutes, type Registration, writeOut } from "../shared/route-list.ts";
 
 /** The adapter of the platform that an application runs on. */
 export type Adapter = ReturnType<INestApplication["getHttpAdapter"]>;

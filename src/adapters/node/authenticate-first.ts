@@ -1,9 +1,9 @@
 /** Authentication by the first message of a WebSocket, for browsers, which cannot set headers. */
-import { attempt } from "../../errors.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { authorizationOf } from "../../token/credential.ts";
-import { type Principal } from "../../token/principal.ts";
-import { assertResourceServer } from "../misuse.ts";
+import { attempt } from "../../core/errors.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { authorizationOf } from "../../core/token/credential.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { assertResourceServer } from "../shared/misuse.ts";
 import { warn } from "./warn.ts";
 
 /** The part of a WebSocket of the package `ws` that is used. */

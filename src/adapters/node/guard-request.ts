@@ -1,7 +1,7 @@
-import { type ResourceServer } from "../../resource-server.ts";
-import { type Refusal } from "../../response/refusal.ts";
-import { guard } from "../guard.ts";
-import { type NodeServerRequest, toAccessRequest } from "../node-request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Refusal } from "../../core/response/refusal.ts";
+import { guard } from "../shared/guard.ts";
+import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
 
 /** Decides a request of Node.js, without a route of a framework. Errors reject the promise. */
 export const guardNodeRequest = async (

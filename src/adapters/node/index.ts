@@ -1,13 +1,13 @@
-import { type Principal } from "../../token/principal.ts";
-import { type AccessRequest } from "../../request.ts";
-import { type ResourceServer } from "../../resource-server.ts";
-import { FAULT } from "../../response/raw-response.ts";
-import { createWarning } from "../../runtime/warn-once.ts";
-import { createScopeCheck, findPrincipal } from "../guard.ts";
-import { assertResourceServer, misplaced } from "../misuse.ts";
-import { createMetadata } from "../metadata.ts";
-import { type NodeServerRequest } from "../node-request.ts";
-import { type NodeResponse, send } from "../node-response.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { type AccessRequest } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { FAULT } from "../../core/response/raw-response.ts";
+import { createWarning } from "../../core/runtime/warn-once.ts";
+import { createScopeCheck, findPrincipal } from "../shared/guard.ts";
+import { assertResourceServer, misplaced } from "../shared/misuse.ts";
+import { createMetadata } from "../shared/metadata.ts";
+import { type NodeServerRequest } from "../shared/node-request.ts";
+import { type NodeResponse, send } from "../shared/node-response.ts";
 import { guardNodeRequest } from "./guard-request.ts";
 import { warn } from "./warn.ts";
 

@@ -1,6 +1,6 @@
 /** The types of Socket.IO 4 that are used, declared by structure. */
-import { type NodeServerRequest } from "../node-request.ts";
-import { type NodeResponse } from "../node-response.ts";
+import { type NodeServerRequest } from "../shared/node-request.ts";
+import { type NodeResponse } from "../shared/node-response.ts";
 import { type UpgradeSocket } from "../node/upgrade-socket.ts";
 
 /** The part of a Socket.IO server (4.6 or later) that is used. */

@@ -1,11 +1,11 @@
-import { type ResourceServer } from "../../resource-server.ts";
-import { pipelineOf } from "../../pipeline.ts";
-import { CHALLENGE_FIELD } from "../../response/challenge.ts";
-import { type Refusal } from "../../response/refusal.ts";
-import { chain } from "../../runtime/pending.ts";
-import { type Principal } from "../../token/principal.ts";
-import { guardOperations, verdictOf } from "../guard.ts";
-import { assertResourceServer } from "../misuse.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { pipelineOf } from "../../core/pipeline.ts";
+import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
+import { type Refusal } from "../../core/response/refusal.ts";
+import { chain } from "../../core/runtime/pending.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { guardOperations, verdictOf } from "../shared/guard.ts";
+import { assertResourceServer } from "../shared/misuse.ts";
 import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
 
 export { routesOf, type TrpcRouter, type TrpcRoutesOptions } from "./list-routes.ts";

@@ -1,5 +1,5 @@
-import { type ListedRoute } from "../../audit/coverage.ts";
-import { literalPattern } from "../../policy/render-pattern.ts";
+import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { literalPattern } from "../../core/policy/render-pattern.ts";
 import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */

@@ -1,7 +1,7 @@
 /** How the URL of a procedure is written. */
-import { attempt } from "../../errors.ts";
-import { readPath } from "../../request.ts";
-import { assertNoOptions } from "../misuse.ts";
+import { attempt } from "../../core/errors.ts";
+import { readPath } from "../../core/request.ts";
+import { assertNoOptions } from "../shared/misuse.ts";
 
 /** Where a tRPC router is served. */
 export interface TrpcOptions {

@@ -1,7 +1,7 @@
 /** Any challenge is rendered as exactly one valid challenge with the same parameters. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { renderChallenge } from "../../../src/response/challenge.ts";
+import { renderChallenge } from "../../../src/core/response/challenge.ts";
 import { parseChallenges } from "./challenge-parser.ts";
 import { noise } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";

@@ -1,8 +1,8 @@
 /** Targets and route keys: mutations of valid ones, and noise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseRouteKey } from "../../../src/policy/route-key.ts";
-import { hasTrailingSlash, readPath, segmentsOf } from "../../../src/request.ts";
+import { parseRouteKey } from "../../../src/core/policy/route-key.ts";
+import { hasTrailingSlash, readPath, segmentsOf } from "../../../src/core/request.ts";
 import { mutated } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";
 

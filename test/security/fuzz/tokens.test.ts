@@ -1,8 +1,8 @@
 /** Random credentials: mutations of valid ones, and noise. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isMalformed, readCredential } from "../../../src/token/credential.ts";
-import { readJwt } from "../../../src/token/jwt-parts.ts";
+import { isMalformed, readCredential } from "../../../src/core/token/credential.ts";
+import { readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { encode, forge } from "../tokens/forge.ts";
 import { mutated, noise } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";

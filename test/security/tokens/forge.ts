@@ -4,7 +4,7 @@
  */
 import { createHmac, createPublicKey, type KeyObject, sign, constants } from "node:crypto";
 import { type ResourceServerOptions } from "scopegate";
-import { generateKey } from "../../../src/testing/test-key.ts";
+import { generateKey } from "../../../src/tools/testing/test-key.ts";
 
 /** One token, the options of the server that verifies it, and the expected verdict. */
 export interface TokenCase {

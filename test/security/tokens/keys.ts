@@ -14,7 +14,7 @@ import {
   withHeader,
   encode,
 } from "./forge.ts";
-import { generateKey } from "../../../src/testing/test-key.ts";
+import { generateKey } from "../../../src/tools/testing/test-key.ts";
 
 type Options = NonNullable<TokenCase["options"]>;
 type Keys = NonNullable<Options["verificationKeys"]>;

@@ -1,0 +1,123 @@
+/** The caller of an operation, in the form that the official SDK passes to handlers. */
+import { pipelineOf } from "../../core/pipeline.ts";
+import { type AccessRequest, OPERATION_METHOD } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { type Principal } from "../../core/token/principal.ts";
+
+/** `AuthInfo` of the official SDK, of both versions. */
+export interface AuthInfo {
+  /** The token of the `Authorization` header, hidden from logs; empty for a cookie. Do not send it on. */
+  readonly token: string;
+  /** The claim `client_id` or `azp`; empty if the token has neither. */
+  readonly clientId: string;
+  /** The granted scopes. */
+  readonly scopes: string[];
+  /** The `exp` claim, in seconds since the epoch. */
+  readonly expiresAt?: number;
+  /** The identity of the server: `resource.id`. */
+  readonly resource?: URL;
+  /** The caller, for `mayCall` and for your own checks. */
+  readonly extra: { readonly principal: Principal };
+}
+
+/** The servers of callers, so that `mayCall` needs no server. */
+const servers = new WeakMap<Principal, ResourceServer>();
+
+/** A class with getters: defining a property by itself and creating a URL take a microsecond each. */
+export class CallerInfo implements Omit<AuthInfo, "resource"> {
+  readonly #server: ResourceServer;
+  readonly #authorization: AccessRequest["authorization"];
+  readonly clientId: string;
+  readonly scopes: string[];
+  declare readonly expiresAt?: number;
+  readonly extra: AuthInfo["extra"];
+
+  /** `authorization` is the value that the guard verified: later code may have changed the header. */
+  constructor(server: ResourceServer, principal: Principal, { authorization }: AccessRequest) {
+    if (servers.get(principal) !== server) servers.set(principal, server);
+    const { claims, scopes, expiresAt } = principal;
+    this.#server = server;
+    this.#authorization = authorization;
+    this.clientId = [claims["client_id"], claims["azp"]].find((claim) => typeof claim === "string") ?? "";
+    this.scopes = [...scopes];
+    if (expiresAt !== undefined) this.expiresAt = expiresAt;
+    this.extra = { principal };
+  }
+
+  get token(): string {
+    return String(this.#authorization ?? "").replace(/^bearer +/i, "");
+  }
+
+  /** A new URL, because a handler may change it. */
+  get resource(): URL | undefined {
+    const { resource } = this.#server;
+    return resource && new URL(resource.id);
+  }
+}
+
+/** What the official SDK passes to handlers. */
+export interface HandlerExtra {
+  /** In version 1. */
+  readonly authInfo?: object | undefined;
+  /** In version 2. */
+  readonly http?: { readonly authInfo?: object | undefined } | undefined;
+}
+
+/**
+ * Returns the caller of an operation, from its handler's last argument; `undefined` without an `authInfo`.
+ * @throws TypeError for anything that `protectMcp` did not pass on
+ */
+export function principalOf(extra: HandlerExtra): Principal | undefined {
+  const info = extra.authInfo ?? extra.http?.authInfo;
+  if (info === undefined) return undefined;
+  const { principal } = Object((info as Partial<AuthInfo>).extra) as Partial<AuthInfo["extra"]>;
+  if (principal && servers.has(principal)) return principal;
+  throw new TypeError(
+    'principalOf of "scopegate/mcp" takes the last argument of a handler, whose `authInfo` protectMcp made: pass `req.auth` on to the transport unchanged.',
+  );
+}
+
+/**
+ * Reports whether a caller may call an operation, by the table of the server that verified its token. Without
+ * `args`, it reports whether there are arguments with which the caller may call it. It calls no hook.
+ *
+ * @param principal `principalOf(extra)` in a handler
+ * @param method the JSON-RPC method, such as `tools/call`
+ * @param name the tool, prompt or resource; omit it for methods without a name
+ * @param args the arguments, which fill the templates of scopes
+ * @throws TypeError for a principal that `protectMcp` did not pass on
+ */
+export function mayCall(
+  principal: Principal,
+  method: string,
+  name?: string,
+  args?: Readonly<Record<string, unknown>>,
+): boolean {
+  const server = servers.get(principal);
+  if (server) return isCallable(server, principal, name === undefined ? method : `${method} ${name}`, args);
+  throw new TypeError("mayCall takes a principal that protectMcp passed on: write principalOf(extra).");
+}
+
+/** Reports the same for the caller of a known server, or for a caller without a token. */
+export function isCallable(
+  server: ResourceServer,
+  principal: Principal | undefined,
+  target: string,
+  args?: Readonly<Record<string, unknown>>,
+): boolean {
+  const isAllowed = (values: object): boolean => {
+    // Whatever the arguments are, only strings fill a template.
+    const request = { method: OPERATION_METHOD, target, params: values as AccessRequest["params"] };
+    return pipelineOf(server).policy.decideFor(principal, request).allowed;
+  };
+  if (args) return isAllowed(args);
+  // The parts of the granted scopes are the only values that can make a difference.
+  const parts = new Set(["any", ...(principal?.scopes ?? []).flatMap((scope) => scope.split(":"))]);
+  return [...parts].some((part) => isAllowed(new Proxy({}, everyArgument(part))));
+}
+
+/** Arguments that all have one value. */
+const everyArgument = (value: string): ProxyHandler<object> => ({
+  get: () => value,
+  getOwnPropertyDescriptor: () => ({ value, enumerable: true, configurable: true }),
+});

@@ -1,0 +1,32 @@
+/** Requests that are not messages of the protocol, and the fixed answer to each. */
+import { type Answer } from "../../core/response/refusal.ts";
+
+export interface Invalid extends Answer {
+  readonly kind: "invalid";
+  readonly body: { readonly id: string | number | null; readonly error: { readonly message: string } };
+}
+
+/** `isUnread` closes the connection, because the body was not read to its end. */
+const invalid = (status: number, code: number, message: string, isUnread = false): Invalid =>
+  Object.freeze({
+    kind: "invalid",
+    status,
+    headers: Object.freeze({
+      "Content-Type": "application/json",
+      "Cache-Control": "no-store",
+      ...(isUnread && { Connection: "close" }),
+    }),
+    body: Object.freeze({ jsonrpc: "2.0", id: null, error: Object.freeze({ code, message }) }),
+  });
+
+/** Codes of JSON-RPC 2.0, section 5.1; -32020 is `HeaderMismatch`, and -32001 what the official SDK sends. */
+export const INVALID = {
+  syntax: invalid(400, -32700, "The body must be JSON in UTF-8, without a property that occurs twice."),
+  message: invalid(400, -32600, "The body must be a JSON-RPC 2.0 message, or an array of up to 100."),
+  name: invalid(400, -32602, "The name of a tool, prompt or resource must be a string that is not empty."),
+  header: invalid(400, -32020, "The headers Mcp-Method and Mcp-Name must agree with the body."),
+  session: invalid(404, -32001, "Session not found."),
+  tooSlow: invalid(408, -32600, "The body was not received in time.", true),
+  tooLarge: invalid(413, -32600, "The body is too large.", true),
+  type: invalid(415, -32600, "The Content-Type must be application/json, without a Content-Encoding.", true),
+} as const;

@@ -1,0 +1,102 @@
+/** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
+import { type IncomingMessage } from "node:http";
+import { attempt } from "../../core/errors.ts";
+
+/** A header field of the request; several with one name are joined by `", "`. */
+export type ReadHeader = (name: string) => string | undefined;
+
+/** RFC 9110 section 8.3; JSON is UTF-8 (RFC 8259 section 8.1). */
+const JSON_TYPE = /^application\/json[\t ]*(?:;[\t ]*charset=(?:utf-8|"utf-8")[\t ]*)?$/i;
+
+/** Returns whether a request announces a body (RFC 9112 section 6). */
+export const hasBody = (header: ReadHeader): boolean =>
+  header("transfer-encoding") !== undefined || Number(header("content-length") ?? 0) > 0;
+
+/** Returns whether the body is JSON that needs no decoding. */
+export const isJson = (header: ReadHeader): boolean =>
+  JSON_TYPE.test(header("content-type") ?? "") && /^(?:identity)?$/i.test(header("content-encoding") ?? "");
+
+/** The limits of a body. */
+export interface BodyLimits {
+  /** The maximum size of a body in bytes; a larger one is refused with 413. Default: `4_194_304`, 4 MiB. */
+  readonly maxBodyBytes: number;
+  /** How long a client may take to send a body, in milliseconds; then 408. Default: `30_000`. */
+  readonly bodyTimeoutMs: number;
+}
+
+/** The functions that the source of a body calls. */
+export interface Sink {
+  /** Takes a chunk. Returns whether more chunks are wanted. */
+  readonly add: (chunk: Uint8Array) => boolean;
+  readonly end: () => void;
+  readonly fail: () => void;
+}
+
+/** A body, or why it was not read completely. Closed connections count as too slow: they get no answer. */
+export type ReadBody = Buffer | "too large" | "too slow";
+
+export const readBody = (start: (sink: Sink) => unknown, limits: BodyLimits): Promise<ReadBody> =>
+  new Promise((resolve) => {
+    // One buffer for all chunks: an object for each chunk of one byte would take a hundred times the memory.
+    let body: Buffer = Buffer.alloc(0);
+    let bytes = 0;
+    let isOver = false;
+    const finish = (result: ReadBody): boolean => {
+      isOver = true;
+      clearTimeout(timer);
+      resolve(result);
+      return false;
+    };
+    const fail = () => finish("too slow");
+    const latest = performance.now() + limits.bodyTimeoutMs;
+    const timer = setTimeout(fail, limits.bodyTimeoutMs).unref();
+    const add = (chunk: Uint8Array): boolean => {
+      if (isOver) return false;
+      // Chunks that arrive without a pause keep the timer from running.
+      if (performance.now() > latest) return fail();
+      const needed = bytes + chunk.length;
+      if (needed > limits.maxBodyBytes) return finish("too large");
+      if (bytes === 0) body = Buffer.from(chunk.buffer, chunk.byteOffset, needed);
+      else {
+        if (needed > body.length) body = Buffer.concat([body], Math.max(needed, 2 * body.length));
+        body.set(chunk, bytes);
+      }
+      bytes = needed;
+      return true;
+    };
+    start({ add, fail, end: () => finish(body.subarray(0, bytes)) });
+  });
+
+/** Reads a header field of Node's request. Only an own property: a polluted prototype must not add one. */
+export function readNodeHeader({ headers }: IncomingMessage, name: string): string | undefined {
+  const value = Object.hasOwn(headers, name) ? headers[name] : undefined;
+  return Array.isArray(value) ? value.join(", ") : value;
+}
+
+/** Reads the body of Node's request. If it is refused, Node.js closes the connection. */
+export const readNodeBody = (raw: IncomingMessage, limits: BodyLimits): Promise<ReadBody> =>
+  readBody(({ add, end, fail }) => {
+    const read = (chunk: Buffer | string): void => {
+      if (!add(typeof chunk === "string" ? Buffer.from(chunk) : chunk)) raw.off("data", read).pause();
+    };
+    raw.on("data", read).once("end", end).once("error", fail).once("close", fail);
+    if (raw.destroyed) fail();
+  }, limits);
+
+/** Returns a request with an unread body. The constructor rejects the requests of some servers. */
+export const withBody = (raw: Request, body: Buffer): Request =>
+  attempt(() => new Request(raw, { body })) ??
+  new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
+
+/** Reads the body of a request of the Fetch standard. */
+export const readWebBody = ({ body }: Pick<Request, "body">, limits: BodyLimits): Promise<ReadBody> =>
+  readBody(async ({ add, end, fail }) => {
+    try {
+      const reader = body?.getReader();
+      for (let next = await reader?.read(); next && !next.done; next = await reader?.read())
+        if (!add(next.value as Uint8Array)) return;
+      end();
+    } catch {
+      fail();
+    }
+  }, limits);

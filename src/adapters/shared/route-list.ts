@@ -1,0 +1,119 @@
+/** The functions that `routesOf` of all frameworks share. */
+import { type ListedRoute, type UnguardedPlace } from "../../tools/audit/coverage.ts";
+import { recordPosition } from "../../tools/audit/hidden-routes.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import { type PatternSegment } from "../../core/policy/pattern.ts";
+import { parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { isScopeCheck } from "./roles.ts";
+import { renderPattern } from "../../core/policy/render-pattern.ts";
+
+/** A registered route: one pattern, and the methods that reach its handler. */
+export interface Registration {
+  readonly methods: readonly string[];
+  readonly pattern: string;
+  readonly unguarded?: UnguardedPlace | undefined;
+  /** Whether a regular expression lets the route match fewer paths than its pattern. */
+  readonly isPartial?: boolean;
+}
+
+/** The methods that a handler for every method has in each framework, whatever else Node.js receives. */
+const EVERY = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
+
+export const isEveryMethod = (methods: readonly string[]): boolean =>
+  EVERY.every((method) => methods.includes(method));
+
+/** Converts registrations for the audit: `*` for a handler of every method, and no HEAD next to a GET. */
+export const listRoutes = (registrations: readonly Registration[]): readonly ListedRoute[] =>
+  keepOnce(registrations.flatMap(toRoutes));
+
+/** Like `listRoutes`, for a framework that runs the first route that matches, and for routes in its order. */
+export function listInOrder(registrations: readonly Registration[]): readonly ListedRoute[] {
+  const partial = new Set<ListedRoute>();
+  const routes = keepOnce(
+    registrations.flatMap((registration) => {
+      const listed = toRoutes(registration);
+      if (registration.isPartial === true) for (const route of listed) partial.add(route);
+      return listed;
+    }),
+  );
+  for (const [index, route] of routes.entries())
+    recordPosition(route, { list: routes, index, isPartial: partial.has(route) });
+  return routes;
+}
+
+const toRoutes = ({ methods, pattern, unguarded }: Registration): readonly ListedRoute[] =>
+  (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
+    Object.freeze({ method, pattern, ...(unguarded && { unguarded }) }),
+  );
+
+/** Returns the routes without HEAD next to a GET. */
+function keepOnce(routes: readonly ListedRoute[]): readonly ListedRoute[] {
+  const keys = new Set(routes.map((route) => keyOf(route.method, route)));
+  return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
+}
+
+/** Returns a pattern with its optional groups written out. The audit reports an unreadable one. */
+export function writeOut(pattern: string): readonly string[] {
+  const parsed = parseRoutePattern(pattern);
+  return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
+}
+
+/** A trailing slash does not make another route. If a route is registered twice, one may be unguarded. */
+const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method">): string =>
+  `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
+
+const PLACES = {
+  before: ["is registered before protect", "Move app.use(protect(server)) in front of it."],
+  outside: ["is outside the paths of protect", "Write app.use(protect(server)) in front of all routes."],
+  plugin: ["is outside the plugin of protect", "Register protect on the instance that holds every route."],
+  router: ["is in a router that contains protect", "Write app.use(protect(server)) in front of the router."],
+  unknown: [
+    "has no protect that routesOf can find",
+    "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+  ],
+} as const;
+
+/** Where an unguarded route is; `unknown` if the application has no guard. */
+export type UnguardedRoute = keyof typeof PLACES;
+
+export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
+  const [place, hint] = PLACES[route];
+  // Another package may hide the guard, so the audit only warns.
+  if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
+  const consequence = handlers.some(isScopeCheck)
+    ? "requireScopes finds no caller, and every request is answered with 500"
+    : "its handler runs without any check";
+  return Object.freeze({ message: `${place}: ${consequence}.`, hint });
+}
+
+/** The alternatives of the patterns that a guard runs for; empty for other middleware. */
+export type Paths = readonly (readonly PatternSegment[])[];
+
+export const pathsOf = (pattern: string): Paths =>
+  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => segments) ?? [];
+
+/**
+ * Returns where an unguarded route is; `undefined` if a guard runs before it. `guards` are the paths of each
+ * guard, in the order that a request reaches them; the route is at `index`.
+ */
+export function findPlace(
+  pattern: string,
+  index: number,
+  guards: readonly Paths[],
+): UnguardedRoute | undefined {
+  const first = guards.findIndex((paths) => isCovered(paths, pattern));
+  if (first >= 0) return first < index ? undefined : "before";
+  return guards.some((paths) => paths.length > 0) ? "outside" : "unknown";
+}
+
+/** Returns whether a guard runs for every path of a route. One at `/agents/:id` does not for `/agents`. */
+const isCovered = (guarded: Paths, pattern: string): boolean =>
+  guarded.length > 0 &&
+  pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
+
+/** A router may be case-sensitive: then a guard at `/API` does not run for `/api`. */
+const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
+  guard.every((own, index) => {
+    const other = route[index];
+    return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
+  });

@@ -1,0 +1,200 @@
+import { auditRoutes } from "../tools/audit/audit.ts";
+import { type AuditOptions } from "../tools/audit/catch-all.ts";
+import { type ListedRoute } from "../tools/audit/coverage.ts";
+import { reportOnly } from "../tools/audit/findings.ts";
+import { type AuditReport } from "../tools/audit/report.ts";
+import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
+import { type Health, healthOf } from "./health.ts";
+import { type KeySourceStatus } from "./keys/key-event.ts";
+import { type ResourceServerOptions } from "./options/options.ts";
+import { resolveOptions } from "./options/resolve.ts";
+import { Observer } from "./observer.ts";
+import { attachPipeline, Pipeline } from "./pipeline.ts";
+import { type Decision, type Refused } from "./policy/decision.ts";
+import { type Explanation, type ExplainQuery } from "./policy/explain.ts";
+import { decideRouteScopes } from "./policy/route-scopes.ts";
+import { type RouteTable } from "./policy/rule.ts";
+import { type AccessRequest } from "./request.ts";
+import { createRefuser, type Refusal } from "./response/refusal.ts";
+import { type Resource } from "./response/resource-metadata.ts";
+import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
+import { createIdentifier } from "./token/authenticate.ts";
+import { createIssuers, rememberIssuers } from "./token/issuers.ts";
+import { type Principal, principalWeight } from "./token/principal.ts";
+import { revalidate, type Revalidation } from "./token/revalidate.ts";
+import { type RevocationOptions, type RevocationTarget, toRevokedEntry } from "./token/revocation.ts";
+import { TokenCache } from "./token/token-cache.ts";
+
+/** Decides for every request who is calling and whether they are allowed to (RFC 6749 section 1.1). */
+export interface ResourceServer {
+  /**
+   * Decides one request. It never throws because of input from a client: a refusal is a value.
+   * @throws TypeError for a request without a target
+   */
+  check(request: AccessRequest): Promise<Decision>;
+  /** Verifies one token. It does not use the table. @throws TokenRejectedError when the token is not accepted
+   * @throws KeysUnavailableError when the token cannot be checked
+   */
+  authenticate(token: string): Promise<Principal>;
+  /**
+   * Returns whether a principal of this server may stay connected: its token has not expired, by the server's
+   * clock, `clockToleranceSeconds` and `maxTokenAgeSeconds`, and `isRevoked` returns `false`. It checks no
+   * scopes. If `isRevoked` fails, the principal is not valid, and the reason is `unavailable`.
+   * @throws TypeError for a principal of an issuer that this server does not accept
+   */
+  revalidate(principal: Principal): Promise<Revalidation>;
+  /**
+   * Decides by the table alone, for a caller who is already known. A path that is not spelled as in the table
+   * is refused. It verifies no token and calls no hook.
+   */
+  authorize(principal: Principal, method: string, path: string): Decision;
+  /**
+   * Shows how a request with these scopes, or without a token, would be decided, and why.
+   * @throws TypeError for a query without `path`, and for scopes that are not an array
+   */
+  explain(query: ExplainQuery): Explanation;
+  /**
+   * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not
+   * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
+   * `protect` runs in front of a route. A pattern that cannot be read is a finding.
+   * @throws TypeError for anything but an iterable of `{ method, pattern }`
+   */
+  audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
+  /**
+   * Returns the response for a refusal: status, headers and the body. It is shared: do not change it.
+   * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
+   */
+  refuse(refused: Refused): Refusal;
+  /**
+   * Decides whether an allowed caller also holds all of these scopes, and calls `onDecision`; `requireScopes`
+   * of the adapters uses it. `<name>` is a property of `request.params`. A refusal is returned unchanged.
+   * @throws ConfigurationError for a scope that no token can be granted
+   * @throws Error on a public route, where no token is read, and for a parameter that the request lacks
+   */
+  checkScopes(decision: Decision, scopes: readonly string[], request: AccessRequest): Decision;
+  /** The identity of this server for OAuth clients (RFC 9728); `undefined` without the option `resource`. */
+  readonly resource: Resource | undefined;
+  /** The effective table, each rule with its source. */
+  readonly routes: RouteTable;
+  /**
+   * Loads and imports all keys now, and waits for the store of `revocation`, so that a service without them
+   * fails at boot. Fresh remote key sets are not fetched again.
+   * @throws KeysUnavailableError that lists every failed source and its cause
+   */
+  ready(): Promise<void>;
+  /** The current state of each key source, with its issuer. Times are `Date`s. No source is read. */
+  readonly keys: readonly KeySourceStatus[];
+  /**
+   * Returns whether this server can decide requests now, for readiness probes. It does not read or fetch
+   * keys. Answer 503 only for `unavailable`: with `degraded`, requests are decided.
+   */
+  health(): Health;
+  /**
+   * Revokes a token, or all tokens of a session, a user or an issuer, in every process that shares the store
+   * of the option `revocation`. Remembered tokens are rejected at once.
+   * @throws TypeError for a target that names nothing or several things, and without the option `revocation`
+   * @throws RangeError if the revocation would be forgotten before the tokens expire
+   * @throws TokenRejectedError for a `token` that is not accepted anyway
+   * @throws Error if the store does not confirm it; calling `revoke` again is safe
+   */
+  revoke(target: RevocationTarget, options?: RevocationOptions): Promise<void>;
+  /**
+   * Loads all keys again now, for example after a key was withdrawn: remote key sets are fetched even if they
+   * are fresh. The last good keys of a source that fails stay in use for `staleMs`. @throws
+   * KeysUnavailableError that lists every failed source and its cause
+   */
+  refreshKeys(): Promise<void>;
+  /** Stops background work: remote key sets are no longer refreshed. The process can exit without it. */
+  close(): Promise<void>;
+}
+
+const NO_REVOCATION =
+  "revoke needs the option `revocation`: inMemoryRevocation() or redisRevocation(client) of scopegate/revocation.";
+
+/**
+ * Creates a resource server from its options. The adapters protect an application with it.
+ *
+ * It issues no tokens. Keys in strings are imported here, HMAC secrets by `ready()` or the first request.
+ *
+ * @throws ConfigurationError that lists every mistake in the options
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   scopeMappings: { "POST /custom/endpoint": ["custom:write"], "GET /health": "public" },
+ * });
+ * const decision = await server.check({ method: "GET", target: "/health" });
+ * console.log(decision.allowed);
+ * ```
+ */
+export function createResourceServer(options: ResourceServerOptions): ResourceServer {
+  const resolved = resolveOptions(options);
+  const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
+  const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
+  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalWeight);
+  const { revocation, now } = resolved;
+  const identify = createIdentifier(verifiers, cache, resolved);
+  const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
+  const { policy } = pipeline;
+  const checked = authorization ? scopeRules : null;
+  for (const { message, hint } of reportOnly(resolved)) createWarning(`${message} ${hint}`)();
+
+  // `revoke` must work for a token that is already revoked, and while the revocation check fails.
+  const unchecked = { revocation: undefined, isRevoked: undefined, grantsFor: undefined };
+  const identifyAny = createIdentifier(verifiers, cache, { ...resolved, ...unchecked });
+  const authenticate = async (token: string, by = identify): Promise<Principal> => {
+    const identified = await by(token);
+    if (identified.kind === "identified") return identified.principal;
+    const { rejection, cause } = identified.refusal;
+    throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
+  };
+
+  const server: ResourceServer = {
+    resource: resolved.resource,
+    routes: Object.freeze(rules.map(({ rule }) => rule)),
+    check: async (request) => (await pipeline.decide(request, false)).decision(),
+    checkScopes(decision, scopes, request) {
+      pipeline.observer.start(request);
+      const decided = decideRouteScopes(decision, scopes, request.params, checked, enforcement);
+      return pipeline.observer.observe(decided, request);
+    },
+    authenticate: (token) => authenticate(token),
+    revalidate: (principal) => revalidate(principal, issuers.configurations, resolved),
+    async revoke(target, options = {}) {
+      if (!revocation) throw new TypeError(NO_REVOCATION);
+      const principal = "token" in target ? await authenticate(target.token, identifyAny) : undefined;
+      const tolerances = issuers.configurations.map(({ token }) => token.clockToleranceSeconds);
+      const context = {
+        keepSeconds: revocation.keepSeconds,
+        nowMs: now(),
+        toleranceSeconds: Math.max(...tolerances),
+        ...(principal && { principal }),
+      };
+      await revocation.add([toRevokedEntry(target, options, context)]);
+    },
+    authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
+    explain: (query) => policy.explain(query),
+    audit: (routes, accepted) => auditRoutes(resolved, routes, policy.unmapped, accepted),
+    refuse: createRefuser(resolved.challenge, createFirstWarning()),
+    async ready() {
+      await Promise.all([verifiers.ready(), revocation?.ready()]);
+    },
+    get keys() {
+      return verifiers.status();
+    },
+    health: () => healthOf(verifiers.status(), cache, revocation?.status()),
+    refreshKeys: verifiers.refresh,
+    close() {
+      verifiers.close();
+      revocation?.close();
+      for (const kind of resolved.opaqueTokens) kind.close?.();
+      return Promise.resolve();
+    },
+  };
+  attachPipeline(server, pipeline);
+  rememberIssuers(server, issuers.configurations);
+  return Object.freeze(server);
+}

@@ -1,0 +1,110 @@
+/** Ends long-lived connections when their token ends. */
+import { type ResourceServer } from "./server.ts";
+import { notify } from "./runtime/notify.ts";
+import { type EndReason, type Revalidation } from "./token/revalidate.ts";
+import { type Principal } from "./token/principal.ts";
+
+/** Why a connection must end, and how to report it to the client. */
+export interface AccessEnd {
+  /** Why the connection must end. */
+  readonly reason: EndReason;
+  /** For WebSockets: 4000 plus the status that a request would get, so 4401, or 4503 for `unavailable`. */
+  readonly closeCode: number;
+  /** For server-sent events: the event `access_ended` with the reason, ready to write. */
+  readonly event: string;
+}
+
+/** The options of `untilExpiry`. */
+export interface UntilExpiryOptions {
+  /** Called once, when access ends. An exception becomes a process warning. */
+  readonly onEnd: (end: AccessEnd) => unknown;
+  /** The server that accepted the token: its clock, tolerance and `isRevoked` apply. Default: `exp` alone. */
+  readonly server?: Pick<ResourceServer, "revalidate"> | undefined;
+  /** How often `server` checks whether the token is revoked, in seconds. Default: 60. */
+  readonly checkEverySeconds?: number | undefined;
+  /** Stops the watch, for example when the request is aborted. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Node.js fires a longer timer at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
+
+/**
+ * Calls `onEnd` once, when the token of a principal expires, or when the server reports that it is revoked or
+ * that this cannot be checked. Use it for WebSockets and server-sent events. It checks with the server at
+ * once and then regularly. A token without `exp` ends only by revocation, or by `maxTokenAgeSeconds` of the
+ * server. The timer does not keep the process alive.
+ *
+ * It does not close the connection: `onEnd` does. Call the returned function when the connection has closed.
+ *
+ * @throws TypeError without a principal or `onEnd`, or if `checkEverySeconds` is not a positive number
+ * @example
+ * ```ts
+ * import { createResourceServer, untilExpiry } from "scopegate";
+ * import { principalOf } from "scopegate/node";
+ * import { WebSocketServer } from "ws";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const sockets = new WebSocketServer({ noServer: true });
+ * sockets.on("connection", (socket, request) => {
+ *   const principal = principalOf(request);
+ *   if (!principal) return socket.close(4401);
+ *   const stop = untilExpiry(principal, { server, onEnd: ({ closeCode, reason }) => socket.close(closeCode, reason) });
+ *   socket.on("close", stop);
+ * });
+ * ```
+ */
+export function untilExpiry(principal: Principal, options: UntilExpiryOptions): () => void {
+  const { onEnd, server, checkEverySeconds = 60, signal } = options;
+  if (Object(principal) !== principal)
+    throw new TypeError("untilExpiry needs a principal: principalOf returns none on public routes.");
+  if (typeof onEnd !== "function") throw new TypeError("untilExpiry needs the function `onEnd`.");
+  if (!(checkEverySeconds > 0)) throw new TypeError("`checkEverySeconds` must be a positive number.");
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  const stop = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", stop);
+  };
+  const watch = async (): Promise<void> => {
+    const result = await check(principal, server);
+    if (isOver) return;
+    if (result.valid) {
+      const waitMs = Math.min(result.expiresInMs, server ? checkEverySeconds * 1000 : Infinity, MAX_TIMER_MS);
+      timer = setTimeout(() => void watch(), waitMs).unref();
+      return;
+    }
+    stop();
+    notify(onEnd, describeEnd(result.reason));
+  };
+
+  if (signal?.aborted) return stop;
+  signal?.addEventListener("abort", stop);
+  void watch();
+  return stop;
+}
+
+/** A check that fails ends the connection: a token that cannot be checked counts as refused. */
+async function check(principal: Principal, server: UntilExpiryOptions["server"]): Promise<Revalidation> {
+  try {
+    if (server) return await server.revalidate(principal);
+    const expiresInMs = (principal.expiresAt ?? Infinity) * 1000 - Date.now();
+    return expiresInMs > 0 ? { valid: true, expiresInMs } : { valid: false, reason: "expired" };
+  } catch {
+    return { valid: false, reason: "unavailable" };
+  }
+}
+
+function describeEnd(reason: EndReason): AccessEnd {
+  const status = STATUS[reason];
+  const data = JSON.stringify({ reason, status });
+  return Object.freeze({
+    reason,
+    closeCode: 4000 + status,
+    event: `event: access_ended\ndata: ${data}\n\n`,
+  });
+}

@@ -1,0 +1,154 @@
+/** API keys as an entry of the option `opaqueTokens`. */
+import { timingSafeEqual } from "node:crypto";
+import { type Rejection } from "../../core/errors.ts";
+import { BoundedMap } from "../../core/runtime/bounded-map.ts";
+import { readClock } from "../../core/runtime/clock.ts";
+import { notify } from "../../core/runtime/notify.ts";
+import { type Pending } from "../../core/runtime/pending.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { type OpaqueTokens, type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import { digestOf, idOf, requirePrefix } from "./key-format.ts";
+import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
+
+/** The options of `apiKeys`. */
+export interface ApiKeysOptions {
+  /**
+   * The beginning of each key: letters, digits and `_`, with `_` at the end. A token that begins with it is
+   * only ever verified as a key.
+   */
+  readonly prefix: string;
+  /**
+   * Returns the record with an id, or `null` or `undefined` if there is none. It need not run in constant
+   * time: the id is not secret, and the hash of the key is compared here. The request is refused with 503 if
+   * `find` throws, takes more than five seconds, or returns anything else.
+   */
+  readonly find: (id: string) => Pending<ApiKeyRecord | null | undefined>;
+  /** A secret of at least 16 characters. Only those who know it can create keys. Default: none. */
+  readonly pepper?: string;
+  /**
+   * Called in the background with the id of an accepted key and the time in seconds, at most once a minute
+   * for each key. If it fails, the request is not affected. Default: none.
+   */
+  readonly onUse?: (id: string, at: number) => unknown;
+  /** How long a record is used before `find` is called again, in seconds from 0 to 3600. Default: `30`. */
+  readonly cacheSeconds?: number;
+}
+
+const MAX_KEYS = 10_000;
+/** How long an unknown id is remembered. */
+const UNKNOWN_SECONDS = 5;
+const USE_MS = 60_000;
+
+interface Known {
+  readonly since: number;
+  readonly record: ApiKeyRecord;
+  readonly digest: Buffer;
+  readonly json: string;
+  /** The same object as long as the record grants the same, so that the principal stays the same too. */
+  readonly claims: Record<string, unknown>;
+  usedAt: number;
+}
+
+interface Unknown {
+  readonly since: number;
+  readonly record?: never;
+}
+
+/**
+ * Accepts API keys: an entry of the option `opaqueTokens`. The `userId` of the principal is the owner of the
+ * key, and its `tokenId` is the id of the key. It has no `issuer` and no `audience`, because a store of keys
+ * belongs to one service.
+ *
+ * @throws TypeError for an invalid option
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { apiKeyFile, apiKeys } from "scopegate/api-keys";
+ *
+ * const { find, markUsed } = apiKeyFile("keys.json");
+ * export const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   opaqueTokens: [apiKeys({ prefix: "acme_pat_", find, onUse: markUsed })],
+ * });
+ * ```
+ */
+export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
+  const { prefix, find, onUse, cacheSeconds = 30 } = options;
+  requirePrefix(prefix);
+  digestOf("", options);
+  if (typeof find !== "function") throw new TypeError("`find` must be a function.");
+  if (!(typeof cacheSeconds === "number" && cacheSeconds >= 0 && cacheSeconds <= 3600))
+    throw new TypeError("`cacheSeconds` must be a number from 0 to 3600.");
+  const known = new BoundedMap<string, Known | Unknown>(MAX_KEYS);
+  const pending = new Map<string, Promise<Known | Unknown>>();
+
+  const lookUp = async (id: string, since: number): Promise<Known | Unknown> => {
+    const found = await withinLimit(find(id), "`find` of the API keys");
+    const entry =
+      found === undefined || found === null ? { since } : toKnown(requireRecord(found, id), since);
+    known.set(id, entry);
+    return entry;
+  };
+  const toKnown = (record: ApiKeyRecord, since: number): Known => {
+    const old = known.get(record.id);
+    const json = JSON.stringify(claimsOf(record));
+    const claims = old?.record && old.json === json ? old.claims : (JSON.parse(json) as Known["claims"]);
+    const usedAt = Math.max(old?.record ? old.usedAt : 0, (record.lastUsedAt ?? 0) * 1000);
+    // A copy, because the store may change its object.
+    return {
+      since,
+      record: { ...record },
+      digest: Buffer.from(record.hash, "base64url"),
+      json,
+      claims,
+      usedAt,
+    };
+  };
+  const lookUpOnce = (id: string, since: number): Promise<Known | Unknown> => {
+    const started = pending.get(id) ?? lookUp(id, since).finally(() => pending.delete(id));
+    pending.set(id, started);
+    return started;
+  };
+
+  const decide = (entry: Known | Unknown, digest: Buffer, time: number): OpaqueVerification => {
+    if (!entry.record) return reject("key", "There is no API key with this id.");
+    if (!timingSafeEqual(entry.digest, digest)) return reject("key", "The API key does not match its hash.");
+    const { id, expiresAt, revokedAt } = entry.record;
+    if (revokedAt !== undefined) return reject("revoked");
+    if (expiresAt !== undefined && time >= expiresAt * 1000) return reject("expired");
+    if (onUse && time - entry.usedAt >= USE_MS) {
+      entry.usedAt = time;
+      notify(onUse, id, toSeconds(time));
+    }
+    return { kind: "verified", claims: entry.claims };
+  };
+
+  return {
+    tokenKind: "api_key",
+    scopesClaim: "scopes",
+    claimNames: ["sub", "jti", "iat", "exp", "scopes", "name"],
+    matches: (token) => token.startsWith(prefix),
+    verify(key, { now }) {
+      const id = idOf(key, prefix);
+      if (id === undefined) return reject("malformed", "The API key has a wrong length or checksum.");
+      const timeOf = () => readClock(now).getTime();
+      const digest = digestOf(key, options);
+      const [time, entry] = [timeOf(), known.get(id)];
+      const seconds = entry?.record ? cacheSeconds : Math.min(cacheSeconds, UNKNOWN_SECONDS);
+      const age = entry ? time - entry.since : Infinity;
+      if (entry && age >= 0 && age < seconds * 1000) return decide(entry, digest, time);
+      return lookUpOnce(id, time).then((found) => decide(found, digest, timeOf()));
+    },
+  };
+}
+
+const reject = (rejection: Rejection, cause?: string): OpaqueVerification => ({
+  kind: "rejected",
+  rejection,
+  ...(cause !== undefined && { cause }),
+});
+
+const claimsOf = ({ id, name, scopes, ownerId, createdAt, expiresAt }: ApiKeyRecord) => ({
+  ...{ sub: ownerId, jti: id, iat: createdAt, exp: expiresAt, scopes, name },
+});

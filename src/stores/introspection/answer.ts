@@ -1,0 +1,76 @@
+/** Reads and checks the answer of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
+import { attempt } from "../../core/errors.ts";
+import { isOnlyReading } from "../../core/runtime/json.ts";
+import { claimAt } from "../../core/token/claim-path.ts";
+import { readJwt } from "../../core/token/jwt-parts.ts";
+import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import { type TokenVerifier } from "../../core/token/verifier.ts";
+import { EndpointError } from "./endpoint.ts";
+
+/** The properties of an answer. */
+export type Claims = Record<string, unknown>;
+type Rejected = Extract<OpaqueVerification, { kind: "rejected" }>;
+
+/** Parses a JSON answer. @throws EndpointError for anything but an object without duplicate names */
+export function readJson(url: string, text: string): Claims {
+  const value = attempt((): unknown => JSON.parse(text));
+  if (isObject(value) && isOnlyReading(value, Buffer.from(text))) return value;
+  throw new EndpointError(url, "did not return a JSON object.");
+}
+
+/** Verifies a signed answer. @throws EndpointError if it is not valid, or its keys are not available */
+export async function readSigned(url: string, text: string, verify: TokenVerifier): Promise<Claims> {
+  const read = readJwt(text.trim());
+  const found = read.kind === "jwt" ? await verify(read.jwt) : read;
+  if (found.kind === "unavailable")
+    throw new EndpointError(url, "returned a signed answer whose keys are unavailable.", found);
+  if (found.kind === "rejected")
+    throw new EndpointError(url, `did not return an acceptable signed answer: ${found.rejection}.`);
+  const { token_introspection: answer, iss } = found.claims;
+  if (!isObject(answer)) throw new EndpointError(url, "returned a JWT without `token_introspection`.");
+  return { iss, ...answer };
+}
+
+/** What an answer must contain. */
+export interface AnswerRules {
+  readonly issuer?: string;
+  /** The accepted values of `aud`. `undefined` accepts any. */
+  readonly audience: readonly string[] | undefined;
+  readonly clockToleranceSeconds: number;
+}
+
+const DATES = ["exp", "nbf", "iat"] as const;
+const INACTIVE = "The issuer says that the token is not active: it has expired, was revoked, or is unknown.";
+
+/** Returns why a token is rejected; `undefined` if it is accepted. `now` is in seconds. */
+export function findMistake(claims: Claims, rules: AnswerRules, now: number): Rejected | undefined {
+  const { issuer, audience, clockToleranceSeconds: tolerance } = rules;
+  const claim = (name: string): unknown => claimAt(claims, name);
+  if (claim("active") !== true) return reject("revoked", { cause: INACTIVE });
+  const [exp = Infinity, nbf = -Infinity, iat = -Infinity] = DATES.map(claim);
+  const date = DATES.find((name) => claim(name) !== undefined && !Number.isFinite(claim(name)));
+  if (date !== undefined) return reject("claims", { claim: date });
+  if ((exp as number) <= now - tolerance) return reject("expired");
+  if (Math.max(nbf as number, iat as number) > now + tolerance) return reject("not_yet_valid");
+  if (issuer !== undefined && claim("iss") !== issuer) return reject("issuer");
+  if (!isAccessToken(claim("token_type"), claim("token_use"), audience)) return reject("type");
+  const aud = [claim("aud")].flat();
+  return audience && !audience.some((one) => aud.includes(one)) ? reject("audience") : undefined;
+}
+
+/**
+ * Some issuers also report refresh tokens as active: without a `token_type`, or with a `token_use` (Ory
+ * Hydra). The check of the audience usually rejects them. Without that check, `token_type` is required.
+ */
+const isAccessToken = (type: unknown, use: unknown, audience: unknown): boolean =>
+  (type === undefined ? audience !== undefined : typeof type === "string" && /^bearer$/i.test(type)) &&
+  (use === undefined || use === "access_token");
+
+const reject = (rejection: Rejected["rejection"], why: Pick<Rejected, "claim" | "cause"> = {}): Rejected => ({
+  kind: "rejected",
+  rejection,
+  ...why,
+});
+
+const isObject = (value: unknown): value is Claims =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

@@ -1,0 +1,52 @@
+/** Asks the endpoint about one token. */
+import { displayUrl } from "../../core/keys/secure-url.ts";
+import { readClock } from "../../core/runtime/clock.ts";
+import { withinLimit } from "../../core/runtime/time-limit.ts";
+import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import { type TokenVerifier } from "../../core/token/verifier.ts";
+import { type AnswerRules, type Claims, findMistake, readJson, readSigned } from "./answer.ts";
+import { type Authentication } from "./client.ts";
+import { type IntrospectionFetch, post } from "./endpoint.ts";
+
+/** How to ask, and what the answer must be. */
+export interface AskRules extends AnswerRules {
+  readonly url: string;
+  readonly authenticate: Authentication;
+  readonly fetch: IntrospectionFetch;
+  readonly timeoutMs: number;
+  readonly now: () => number;
+  /** Verifies signed answers; without it, answers are JSON. */
+  readonly verify: TokenVerifier | undefined;
+}
+
+/** The `typ` of a signed answer, and its media type (RFC 9701 section 4). */
+export const SIGNED = "token-introspection+jwt";
+
+/** Asks the endpoint. Rejects if it does not say in time whether the token is active. */
+export async function ask(token: string, digest: string, rules: AskRules): Promise<OpaqueVerification> {
+  const request = new AbortController();
+  try {
+    const asked = fetchClaims(token, rules, request.signal);
+    const claims = await withinLimit(asked, displayUrl(rules.url), rules.timeoutMs);
+    const mistake = findMistake(claims, rules, readClock(rules.now).getTime() / 1000);
+    if (mistake) return mistake;
+    // Every token needs an id, so that it can be revoked here. RFC 7662 does not require one.
+    const { jti } = claims;
+    if (jti === undefined || jti === "") claims["jti"] = Buffer.from(digest, "latin1").toString("base64url");
+    return { kind: "verified", claims };
+  } finally {
+    // Stops reading an answer that came too late.
+    request.abort();
+  }
+}
+
+async function fetchClaims(token: string, rules: AskRules, signal: AbortSignal): Promise<Claims> {
+  const { url, fetch, authenticate, now, verify } = rules;
+  const { headers, fields } = await authenticate(now);
+  const text = await post(url, fetch, {
+    fields: { token, token_type_hint: "access_token", ...fields },
+    headers: { accept: verify ? `application/${SIGNED}` : "application/json", ...headers },
+    signal,
+  });
+  return verify ? readSigned(url, text, verify) : readJson(url, text);
+}

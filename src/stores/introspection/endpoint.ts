@@ -1,0 +1,86 @@
+/** Sends requests to the introspection endpoint (RFC 7662 section 2). */
+import { discard, errorCodeOf, FetchError, readText } from "../../core/keys/fetch-json.ts";
+import { displayUrl } from "../../core/keys/secure-url.ts";
+import { type HttpInit } from "../../core/keys/http-request.ts";
+
+/** The part of `fetch` that introspection uses. */
+export type IntrospectionFetch = (
+  url: string,
+  init: HttpInit & { readonly method: "POST"; readonly body: string },
+) => Promise<Response>;
+
+/** The maximum size of an answer, in bytes. Answers are far smaller, and each is remembered. */
+const MAX_BYTES = 64 * 1024;
+
+/** The codes of failed connections, which do not depend on the token. */
+const UNREACHABLE = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+
+const CAUSES: Readonly<Record<number, string>> = {
+  401: " It does not accept the credentials of this client: check `client`.",
+  429: " It limits how often this client may ask.",
+};
+
+interface Facts {
+  readonly concernsAll?: boolean;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+/** Why the endpoint did not say whether a token is active. The message quotes nothing that was sent. */
+export class EndpointError extends Error {
+  /** The name of the class. */
+  override readonly name = "EndpointError";
+  /** Whether a request with any other token would fail as well. */
+  readonly concernsAll: boolean;
+  /** The `Retry-After` of the response, in seconds from 1 to 3,600. */
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(url: string, what: string, facts: Facts = {}) {
+    const { concernsAll = false, retryAfterSeconds, cause } = facts;
+    super(`${displayUrl(url)} ${what}`, { cause });
+    this.concernsAll = concernsAll;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+/** Returns the body of the answer. Follows no redirect: the token and the secret would be sent elsewhere. */
+export async function post(
+  url: string,
+  fetch: IntrospectionFetch,
+  {
+    fields,
+    headers,
+    signal,
+  }: { fields: Record<string, string>; headers: Record<string, string>; signal: AbortSignal },
+): Promise<string> {
+  try {
+    const type = "application/x-www-form-urlencoded";
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { ...headers, "content-type": type },
+      body: new URLSearchParams(fields).toString(),
+      redirect: "manual",
+      signal,
+    });
+    const { status, redirected } = response;
+    if (status === 200 && !redirected) return await readText(url, response, signal, MAX_BYTES);
+    discard(response.body);
+    const what = redirected ? "redirected the request." : `returned status ${status}.${CAUSES[status] ?? ""}`;
+    const retryAfterSeconds = secondsOf(response.headers.get("retry-after"));
+    throw new EndpointError(url, what, { concernsAll: status in CAUSES, retryAfterSeconds });
+  } catch (error) {
+    if (error instanceof EndpointError || error instanceof FetchError) throw error;
+    // The error itself is dropped: an HTTP client may put the request into it, with the token and the secret.
+    const code = errorCodeOf(error);
+    const what = `cannot be queried${code === undefined ? "" : ` (${code})`}.`;
+    throw new EndpointError(url, what, { concernsAll: UNREACHABLE.has(code ?? "") });
+  }
+}
+
+/** Seconds or a date (RFC 9110 section 10.2.3). A value that makes no sense is ignored. */
+function secondsOf(retryAfter: string | null): number | undefined {
+  if (retryAfter === null) return undefined;
+  const isNumber = /^\d+$/.test(retryAfter);
+  const seconds = isNumber ? Number(retryAfter) : Math.ceil((Date.parse(retryAfter) - Date.now()) / 1000);
+  return seconds >= 1 && seconds <= 3600 ? seconds : undefined;
+}

@@ -1,0 +1,93 @@
+/** The entry point `scopegate/introspection`: opaque tokens that their issuer looks up (RFC 7662). */
+import { defaultFetch } from "../../core/keys/http-request.ts";
+import { hasTokenSyntax } from "../../core/token/credential.ts";
+import { type OpaqueContext, type OpaqueTokens } from "../../core/token/opaque-tokens.ts";
+import { createTokenVerifier } from "../../core/token/verifier.ts";
+import { ask, SIGNED } from "./ask.ts";
+import { Lookup } from "./lookup.ts";
+import { type IntrospectionOptions, resolveOptions } from "./options.ts";
+
+export { type IntrospectionClient } from "./client.ts";
+export { type IntrospectionFetch } from "./endpoint.ts";
+export { type IntrospectionCache, type IntrospectionOptions } from "./options.ts";
+
+/**
+ * Verifies opaque tokens at the introspection endpoint of their issuer: an entry of the option `opaqueTokens`
+ * of a server. It accepts no token while the endpoint is down, except those it remembers.
+ *
+ * @throws ConfigurationError that lists every mistake in the options
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { introspection } from "scopegate/introspection";
+ *
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
+ *   opaqueTokens: [
+ *     introspection({
+ *       url: "https://login.example/introspect",
+ *       client: { id: "agents-prod", secret: process.env.CLIENT_SECRET! },
+ *     }),
+ *   ],
+ * });
+ * console.log(server.health().status);
+ * ```
+ */
+export function introspection(options: IntrospectionOptions): OpaqueTokens {
+  const settings = {
+    timeoutMs: 3_000,
+    maxConcurrentRequests: 100,
+    fetch: defaultFetch,
+    ...resolveOptions(options),
+  };
+  const { url, maxConcurrentRequests } = settings;
+  const { client, issuer, keys, algorithms, prefix, matches = matcherOf(prefix) } = settings;
+  const cache = { maxEntries: 10_000, maxAgeSeconds: 60, negativeSeconds: 5, ...settings.cache };
+  const own = settings.audience === undefined ? undefined : [settings.audience].flat();
+
+  const createLookup = ({ now, audience: ofServer, clockToleranceSeconds }: OpaqueContext): Lookup => {
+    const audience = settings.verifyAudience === false ? undefined : (own ?? ofServer);
+    const signed = { algorithms, issuer, audience: [client.id, ...(audience ?? [])], now, ...SIGNED_ANSWER };
+    const verify = keys && createTokenVerifier(signed, keys);
+    const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
+    return new Lookup({
+      ...cache,
+      maxConcurrentRequests,
+      url,
+      now,
+      ask: (token, digest) => ask(token, digest, rules),
+    });
+  };
+  // One for each server, because each has its own audience and clock.
+  const lookups = new WeakMap<OpaqueContext, Lookup>();
+  return {
+    tokenKind: "introspected",
+    scopesClaim: settings.scopesClaim ?? "scope",
+    issuer,
+    // Requires `true`, because a promise would match every token.
+    matches: (token) => (matches(token) as unknown) === true,
+    verify(token, context) {
+      if (!hasTokenSyntax(token)) return { kind: "rejected", rejection: "malformed" };
+      const lookup = lookups.get(context) ?? createLookup(context);
+      lookups.set(context, lookup);
+      return lookup.verify(token);
+    },
+    close: () => keys?.close(),
+  };
+}
+
+/** A fresh answer that is meant for this server. The tolerance is for its time only, not for the token's. */
+const SIGNED_ANSWER = {
+  tokenTypes: [SIGNED],
+  requiredClaims: [],
+  clockToleranceSeconds: 60,
+  maxTokenAgeSeconds: 60,
+};
+
+function matcherOf(prefix: string | readonly string[] | undefined): (token: string) => boolean {
+  const prefixes = prefix === undefined ? undefined : [prefix].flat();
+  if (prefixes) return (token) => prefixes.some((one) => token.startsWith(one));
+  // Also excludes invalid JWTs: a JWT with an extra character must not be treated as an opaque token.
+  return (token) => !/^[\w-]+\.[\w-]+\./.test(token);
+}

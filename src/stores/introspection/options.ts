@@ -1,0 +1,154 @@
+/** The options of `introspection`, and how they are checked. */
+import * as z from "zod/mini";
+import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../../core/errors.ts";
+import { type Algorithm } from "../../core/keys/algorithm.ts";
+import { type KeySource } from "../../core/keys/key-source.ts";
+import { keys } from "../../core/options/key-source-shape.ts";
+import { keyEventsOf } from "../../core/options/resolve-issuers.ts";
+import { resolveKeySource } from "../../core/options/resolve-keys.ts";
+import { resolveAlgorithms } from "../../core/options/resolve-token.ts";
+import { exactOptional } from "../../core/options/shape.ts";
+import * as values from "../../core/options/values.ts";
+import { type ClaimPath } from "../../core/token/claim-path.ts";
+import { createAuthentication, type IntrospectionClient } from "./client.ts";
+import { type IntrospectionFetch } from "./endpoint.ts";
+
+/** How long answers are remembered. Tokens are remembered by their SHA-256 only. */
+export interface IntrospectionCache {
+  /** The maximum number of active tokens, and separately of rejected tokens. Default: `10_000`. */
+  readonly maxEntries?: number;
+  /** How long an active token is accepted without asking again, in seconds from 0 to 3600. Default: `60`. */
+  readonly maxAgeSeconds?: number;
+  /** How long a rejected token is rejected without asking again, in seconds from 0 to 3600. Default: `5`. */
+  readonly negativeSeconds?: number;
+}
+
+/** The options of `introspection`. */
+export interface IntrospectionOptions {
+  /** The introspection endpoint (RFC 7662 section 2): an https URL, or http on this machine. */
+  readonly url: string;
+  /** How this server authenticates to the endpoint: as a client with a secret, or with a private key. */
+  readonly client: IntrospectionClient;
+  /** The start of the tokens, or an array of them. Default: all tokens without the shape of a JWT. */
+  readonly prefix?: string | readonly string[];
+  /** Instead of `prefix`: returns `true` for the tokens to look up at the endpoint. */
+  readonly matches?: (token: string) => boolean;
+  /**
+   * The expected `iss` of the answer, exact; required with `keys`. Default: if the answer has an `iss`, an
+   * issuer of the server, or any if the server names none.
+   */
+  readonly issuer?: string;
+  /** The expected `aud` of the answer, or an array of accepted ones. Default: the audience of the server. */
+  readonly audience?: string | readonly string[];
+  /** `false` accepts tokens for any service, if the answer has a `token_type`. Default: `true`. */
+  readonly verifyAudience?: boolean;
+  /** The property of the answer that holds the scopes. Default: `"scope"`. */
+  readonly scopesClaim?: ClaimPath;
+  /** How long answers are remembered. */
+  readonly cache?: IntrospectionCache;
+  /** How long to wait for the endpoint, in milliseconds, at most 5,000. Default: `3_000`. */
+  readonly timeoutMs?: number;
+  /**
+   * How many requests to the endpoint may be in flight at the same time, from 1 to 10,000, for each server. A
+   * further token that is not remembered gets 503 with `Retry-After: 1`. Default: `100`.
+   */
+  readonly maxConcurrentRequests?: number;
+  /** Requires a signed answer (RFC 9701), and verifies it with these keys. */
+  readonly keys?: KeySource;
+  /** The accepted algorithms of signed answers. Default: `["RS256"]`. */
+  readonly algorithms?: readonly Algorithm[];
+  /** Sends the requests, for example through a proxy. It must support `redirect: "manual"`. */
+  readonly fetch?: IntrospectionFetch;
+}
+
+const CLIENT =
+  "Write { id, secret, method } or { id, privateKey, algorithm, keyId, audience }. Is the environment variable set?";
+const ISSUER = "Write the `iss` of the answers, exactly.";
+const SECONDS = values.numberFrom(0, 3600, "Write a number of seconds from 0 to 3600.");
+const textOrTexts = (hint: string) =>
+  z.union([values.text(hint), values.nonEmptyArray(values.text(hint), hint)], { error: hint });
+
+const id = values.text(CLIENT);
+const secretClient = z.strictObject({
+  id,
+  secret: id,
+  method: z.exactOptional(z.enum(["client_secret_basic", "client_secret_post"])),
+});
+const keyClient = z.strictObject({
+  id,
+  privateKey: z.union([id, z.looseObject({})]),
+  algorithm: values.algorithm,
+  ...exactOptional({ keyId: id, audience: id }),
+});
+const cache = {
+  maxEntries: values.integerFrom(1, 1_000_000, "Write a whole number from 1 to 1000000."),
+  maxAgeSeconds: SECONDS,
+  negativeSeconds: SECONDS,
+};
+
+const optional = {
+  prefix: textOrTexts("Write the first characters of the tokens, or an array of at least one such string."),
+  matches: values.callback("Write a function that takes the token and returns a boolean."),
+  issuer: values.text(ISSUER),
+  audience: textOrTexts("Write the expected `aud`, or an array of at least one."),
+  verifyAudience: values.flag,
+  scopesClaim: values.claim,
+  cache: z.strictObject(exactOptional(cache)),
+  timeoutMs: values.integerFrom(1, 5_000, "Write milliseconds from 1 to 5000."),
+  maxConcurrentRequests: values.integerFrom(1, 10_000, "Write a whole number from 1 to 10000."),
+  keys,
+  algorithms: values.nonEmptyArray(values.algorithm, "Write an array of at least one algorithm."),
+  fetch: values.callback("Write a function that works like `fetch`."),
+} satisfies Record<keyof Omit<IntrospectionOptions, "url" | "client">, z.core.$ZodType>;
+const shape = {
+  url: values.secureUrl,
+  client: z.union([secretClient, keyClient], { error: CLIENT }),
+  // With an `issuer` that is undefined, more tokens would be accepted than intended.
+  ...exactOptional(optional),
+};
+const schema = z.strictObject(shape, { error: "Write { url, client }." });
+
+/** Imports the keys. @throws ConfigurationError that quotes no value, which may be a secret */
+export function resolveOptions(options: IntrospectionOptions) {
+  const issues: ConfigurationIssue[] = [];
+  const report = (issue: ConfigurationIssue) => void issues.push(issue);
+  for (const issue of schema.safeParse(options).error?.issues ?? []) reportShape(issue, report);
+  if (issues.length > 0) throw new ConfigurationError(issues);
+
+  const { prefix, matches, keys: source, issuer, client, url } = options;
+  const code = "option_conflict";
+  if (prefix !== undefined && matches)
+    report({ code, path: ["matches"], message: "cannot be combined with `prefix`.", hint: "Remove one." });
+  if (source && issuer === undefined)
+    report({
+      code: "option_missing",
+      path: ["issuer"],
+      message: "is missing, but `keys` requires it.",
+      hint: ISSUER,
+    });
+  const authenticate = createAuthentication(client, url);
+  if (!authenticate) report(KEY_UNUSABLE);
+  const algorithms = resolveAlgorithms(options, [], report);
+  const context = { issuer, now: Date.now, path: ["keys"], onKeyEvent: keyEventsOf(issuer) };
+  const keys = source && algorithms && resolveKeySource(source, { ...context, algorithms }, report);
+  if (!authenticate || !algorithms || issues.length > 0) throw new ConfigurationError(issues);
+  return { ...options, authenticate, keys, algorithms };
+}
+
+function reportShape(issue: z.core.$ZodIssue, report: Report): void {
+  const path = issue.path.map(String);
+  if (issue.code !== "unrecognized_keys")
+    report({ code: "option_invalid", path, message: "is missing or cannot be used.", hint: issue.message });
+  else
+    for (const name of issue.keys) {
+      const hint = suggest(name, Object.keys(shape), "Remove it, or check its name.");
+      report({ code: "option_unknown", path: [...path, name], message: "is not an option.", hint });
+    }
+}
+
+const KEY_UNUSABLE: ConfigurationIssue = {
+  code: "key_unusable",
+  path: ["client", "privateKey"],
+  message: "cannot sign with `client.algorithm`.",
+  hint: "Pass a private key as a PEM, JWK or KeyObject, RSA with 2048 bits or more, and its algorithm.",
+};

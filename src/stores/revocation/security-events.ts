@@ -1,0 +1,141 @@
+/** A route that receives security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
+import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
+import { assertRevocation } from "./assert-revocation.ts";
+import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
+import { type Algorithm } from "../../core/keys/algorithm.ts";
+import { type KeySource } from "../../core/keys/key-source.ts";
+import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { type Answer } from "../../core/response/refusal.ts";
+import { notify } from "../../core/runtime/notify.ts";
+import { readText } from "./body-text.ts";
+import { readSubject, SESSION_REVOKED, VERIFICATION } from "./subject.ts";
+
+/** The options of `securityEvents`. */
+export interface SecurityEventsOptions {
+  /** The `iss` of the events, which identifies the transmitter. */
+  readonly issuer: string;
+  /** Where the keys of the transmitter come from, as in the option `keys` of a server. */
+  readonly keys: KeySource;
+  /** The expected `aud` of the events. */
+  readonly audience: string | readonly string[];
+  /** The accepted algorithms of its signatures. Default: `["RS256"]`. */
+  readonly algorithms?: readonly Algorithm[];
+  /** The `iss` of the tokens that it may revoke. Default: `issuer`. */
+  readonly tokenIssuer?: string;
+  /** Called with the type and the subject of each accepted event that revokes nothing. */
+  readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
+}
+
+/** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
+const MAX_AGE_SECONDS = 3 * 86_400;
+
+const ACCEPTED: Answer = { status: 202, headers: { "Cache-Control": "no-store" }, body: "" };
+
+/** RFC 8935 section 2.3. */
+const refuse = (err: string, description: string): Answer => ({
+  status: 400,
+  headers: { "Content-Type": "application/json", "Cache-Control": "no-store", "Content-Language": "en" },
+  body: { err, description },
+});
+
+/** RFC 8935 section 2.4. */
+const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
+  issuer: "invalid_issuer",
+  audience: "invalid_audience",
+  key: "invalid_key",
+  algorithm: "invalid_key",
+  signature: "authentication_failed",
+};
+
+/**
+ * Creates the handler of a route to which an issuer pushes security event tokens (RFC 8935). A CAEP
+ * `session-revoked` event revokes the session (`opaque`), user (`iss_sub`) or token (`jwt_id`) that it names
+ * (RFC 9493). The handler answers 202; 400 with an error of RFC 8935 for an event that it cannot verify or
+ * apply; and 503 if the keys or the store are not available.
+ *
+ * The signature of an event proves who sent it, so the route can be `"public"`. Fastify needs a parser for
+ * the content type `application/secevent+jwt` that returns the body as a string.
+ *
+ * @throws TypeError for anything but a resource server with the option `revocation`
+ * @throws ConfigurationError for wrong options
+ * @example
+ * ```ts
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { protect } from "scopegate/express";
+ * import { inMemoryRevocation, securityEvents } from "scopegate/revocation";
+ *
+ * const issuer = "https://login.example/";
+ * const server = createResourceServer({
+ *   serviceId: "agents-prod",
+ *   issuer,
+ *   keys: { discovery: true },
+ *   scopeMappings: { "POST /events": "public" },
+ *   revocation: inMemoryRevocation(),
+ * });
+ * const app = express().use(protect(server));
+ * app.post("/events", securityEvents(server, { issuer, keys: { discovery: true }, audience: "agents-prod" }));
+ * ```
+ */
+export function securityEvents(
+  server: ResourceServer,
+  options: SecurityEventsOptions,
+): RouteHandler<Promise<Response>> {
+  assertRevocation(server, "securityEvents");
+  const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
+  // A separate server: a security event must not be accepted as an access token, nor an access token here.
+  const events = createResourceServer({
+    issuer,
+    keys,
+    audience,
+    algorithms,
+    tokenTypes: ["secevent+jwt"],
+    requiredClaims: ["iat", "jti", "events"],
+    authorization: false,
+    maxTokenAgeSeconds: MAX_AGE_SECONDS,
+    clockToleranceSeconds: 60,
+    tokenCache: false,
+  });
+
+  const apply = async (claims: Readonly<Record<string, unknown>>): Promise<Answer> => {
+    const { iat, jti, events: named, sub_id: shared } = claims;
+    if (typeof named !== "object" || named === null)
+      return refuse("invalid_request", "The claim events must be an object.");
+    for (const [type, event] of Object.entries(named as Record<string, unknown>)) {
+      const payload = { ...(event as object) } as Readonly<Record<string, unknown>>;
+      const subject = payload["subject"] ?? shared;
+      if (type === VERIFICATION) continue;
+      if (type !== SESSION_REVOKED) {
+        if (options.onOtherEvent) notify(options.onOtherEvent, { type, subject });
+        continue;
+      }
+      // Not the time of arrival: an event that is delivered again must not revoke newer tokens.
+      const target = readSubject(subject, timeOf(payload["event_timestamp"], iat), tokenIssuer);
+      if (!target) return refuse("invalid_request", "The subject of the event is not supported.");
+      await server.revoke(target, { reason: `session-revoked ${String(jti)}` });
+    }
+    return ACCEPTED;
+  };
+
+  return createHandler(server, "securityEvents", async ({ body }) => {
+    const token = await readText(body);
+    if (typeof token !== "string")
+      return refuse("invalid_request", "The body must be a security event token.");
+    try {
+      const { claims } = await events.authenticate(token.trim());
+      return await apply(claims);
+    } catch (error) {
+      if (error instanceof TokenRejectedError)
+        return refuse(ERRORS[error.rejection] ?? "invalid_request", "The event is not accepted.");
+      if (error instanceof RangeError || error instanceof TypeError) throw error;
+      const headers = { "Retry-After": error instanceof KeysUnavailableError ? "5" : "1" };
+      return { status: 503, headers, body: "" };
+    }
+  });
+}
+
+/** When the event happened, at most when it was signed: a later time would revoke tokens issued later. */
+function timeOf(time: unknown, iat: unknown): number {
+  const latest = Math.min(Number(iat), Date.now() / 1000);
+  return Math.max(0, typeof time === "number" ? Math.min(time, latest) : latest);
+}

@@ -1,0 +1,143 @@
+import { type CompiledTable } from "../../core/policy/compile-rules.ts";
+import { type Pattern } from "../../core/policy/pattern.ts";
+import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
+import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import { findMethodMistake } from "../../core/policy/route-key.ts";
+import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
+import {
+  guardMissing,
+  reportOnly,
+  ROUTES_MISSING,
+  unguarded,
+  unmapped,
+  unreached,
+  unreadable,
+  weaker,
+} from "./findings.ts";
+import { remarksOn } from "./remarks.ts";
+import { findHidden } from "./hidden-routes.ts";
+import { auditOperations, isOperationRoute } from "./operations.ts";
+import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
+import { findWeakness, hasOwnRule } from "./weakness.ts";
+
+/**
+ * Compares a table with the routes of an application.
+ * @throws TypeError for anything but an iterable of `{ method, pattern }`
+ */
+export function auditRoutes(
+  table: CompiledTable,
+  routes: Iterable<ListedRoute>,
+  fate: UnmappedRoutes,
+  options: AuditOptions = {},
+): AuditReport {
+  const findings = [...findCatchAlls(table.rules, options), ...reportOnly(table)];
+  const coverages: RouteCoverage[] = [];
+  const given = requireIterable(routes);
+  const list = readList(given);
+  if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
+  findings.push(...findHidden(given), ...remarksOn(given));
+  const operations = auditOperations(table, list.filter(isOperationRoute), fate);
+  const routesOnly = list.filter((route) => !isOperationRoute(route));
+  for (const route of routesOnly) {
+    const parsed = parseRoute(route);
+    if ("message" in parsed) findings.push(unreadable(route, parsed));
+    else coverages.push(createRouteCoverage(table, route, parsed));
+  }
+  for (const coverage of coverages) {
+    const weakness = findWeakness(coverage, coverages);
+    const { route } = coverage;
+    if (route.unguarded && !route.unguarded.isUncertain && requiresToken(coverage))
+      findings.push(unguarded(route, route.unguarded));
+    if (!coverage.rule) findings.push(unmapped(coverage, fate, hasRoutesBelow(coverage, coverages)));
+    else if (weakness) findings.push(weaker(coverage, weakness));
+  }
+  const uncertain = list.find((route) => route.unguarded?.isUncertain)?.unguarded;
+  if (uncertain) findings.push(guardMissing(uncertain));
+  // If only operations are listed, the audit is about an MCP server, not about the application around it.
+  if (routesOnly.length > 0) findings.push(...findUnreachedRules(table, coverages));
+  return createAuditReport(
+    [...coverages.map(toAuditedRoute), ...operations.routes],
+    [...findings, ...operations.findings],
+  );
+}
+
+const BELOW = { kind: "wildcard", name: "rest" } as const;
+
+/** Returns whether longer paths of other routes begin with the path of this route, without its wildcard. */
+const hasRoutesBelow = ({ alternatives }: RouteCoverage, all: readonly RouteCoverage[]): boolean =>
+  alternatives.some((path) => {
+    const below = [...path.slice(0, path.at(-1)?.kind === "wildcard" ? -1 : undefined), BELOW];
+    return all.some(
+      (other) => other.route.method !== "*" && other.alternatives.some((longer) => covers(below, longer)),
+    );
+  });
+
+/** A public route need not be guarded. Neither need OPTIONS, which CORS middleware answers first. */
+function requiresToken({ route, rule, deciding }: RouteCoverage): boolean {
+  if (route.method === "OPTIONS" && rule?.rule.method !== "OPTIONS") return false;
+  return !rule || deciding.some(({ requirement }) => requirement.kind !== "public");
+}
+
+/** Rules that no route reaches, each with the routes without a rule that it may have been meant for. */
+function findUnreachedRules(
+  { rules }: CompiledTable,
+  coverages: readonly RouteCoverage[],
+): readonly AuditFinding[] {
+  const astray = coverages.filter((coverage) => !hasOwnRule(coverage)).map(({ route }) => route);
+  const routeRules = rules.filter(({ rule }) => !isOperationRoute(rule));
+  return routeRules.flatMap((compiled) =>
+    coverages.some((coverage) => isReachedBy(compiled, coverage)) ? [] : [unreached(compiled.rule, astray)],
+  );
+}
+
+function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
+  const parts = Object.freeze(deciding.filter((one) => one !== rule).map((one) => one.rule));
+  return Object.freeze({ ...route, ...(rule && { rule: rule.rule }), parts });
+}
+
+function parseRoute({ method, pattern }: ListedRoute): Pattern | { message: string; hint: string } {
+  const parsed = parsePattern(pattern);
+  const mistake = findMethodMistake(method, pattern);
+  if (mistake) return mistake;
+  return isPattern(parsed) ? parsed : { message: `\`${pattern}\` ${parsed.message}`, hint: parsed.hint };
+}
+
+function requireIterable(routes: unknown): readonly ListedRoute[] {
+  const isIterable = typeof routes === "object" && routes !== null && Symbol.iterator in routes;
+  if (!isIterable)
+    throw new TypeError("audit takes an array of { method, pattern }: write server.audit(routesOf(app)).");
+  return [...(routes as Iterable<ListedRoute>)];
+}
+
+/** Each route once: a trailing slash does not make another route. */
+function readList(routes: readonly unknown[]): readonly ListedRoute[] {
+  const found = new Map<string, ListedRoute>();
+  for (const [index, one] of routes.entries()) {
+    const route = readRoute(one, index);
+    const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
+    // If a route is registered twice, the unguarded registration counts.
+    if (!found.has(identity) || (route.unguarded && !found.get(identity)?.unguarded))
+      found.set(identity, route);
+  }
+  return [...found.values()];
+}
+
+function readRoute(route: unknown, index: number): ListedRoute {
+  const { method, pattern, parameters, unguarded: place } = Object(route) as Partial<ListedRoute>;
+  if (typeof method !== "string" || typeof pattern !== "string")
+    throw new TypeError(
+      `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
+    );
+  if (place === undefined)
+    return Object.freeze({ method, pattern, ...(Array.isArray(parameters) && { parameters }) });
+  const { message, hint } = Object(place) as { readonly message?: unknown; readonly hint?: unknown };
+  if (typeof message !== "string" || typeof hint !== "string")
+    throw new TypeError(
+      `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
+    );
+  const isUncertain = place.isUncertain === true;
+  const unguarded = Object.freeze({ message, hint, ...(isUncertain && { isUncertain }) });
+  return Object.freeze({ method, pattern, unguarded });
+}

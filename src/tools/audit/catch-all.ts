@@ -1,0 +1,54 @@
+/** Public rules for every path: they make routes that are missing from the table public. */
+import { type CompiledRule } from "../../core/policy/rule.ts";
+import { alternativesOf } from "./coverage.ts";
+import { type AuditFinding } from "./report.ts";
+import { strengthOf } from "./weakness.ts";
+
+/** The options of an audit. */
+export interface AuditOptions {
+  /**
+   * Keys of rules that are intentionally `"public"` or `"optional"` for every path. For a single-page
+   * application: `["GET /{*path}"]`. Default: none, so that such a rule is an error.
+   */
+  readonly publicCatchAll?: readonly string[];
+}
+
+/** @throws TypeError for a key without such a rule, so that no outdated exception stays */
+export function findCatchAlls(
+  rules: readonly CompiledRule[],
+  { publicCatchAll: meant = [] }: AuditOptions,
+): readonly AuditFinding[] {
+  const given: unknown = meant;
+  if (!Array.isArray(given))
+    throw new TypeError(
+      'audit takes `publicCatchAll` as an array: write { publicCatchAll: ["GET /{*path}"] }.',
+    );
+  const found = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
+  const unknown = meant.find((key) => found.every((rule) => rule.key !== key));
+  if (unknown !== undefined)
+    throw new TypeError(
+      `audit received ${JSON.stringify(unknown)} as \`publicCatchAll\`, which is not a public or optional rule for every path. Write the key of such a rule, or remove it.`,
+    );
+  return found
+    .filter(({ key }) => !meant.includes(key))
+    .map((rule) => ({
+      kind: "public_catch_all",
+      severity: "error",
+      rule,
+      message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
+      hint: `${fixOf(rules)} If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
+    }));
+}
+
+function fixOf(rules: readonly CompiledRule[]): string {
+  const key = "* /api/{*path}";
+  return rules.some((compiled) => compiled.rule.key === key && strengthOf(compiled) >= 2)
+    ? `\`${key}\` covers forgotten routes below /api only: move every route that needs a token there.`
+    : `Protect the paths of your API: write in scopeMappings ${JSON.stringify(key)}: ["resource:action"].`;
+}
+
+/** Without OPTIONS: CORS middleware and frameworks answer it for every path; no handler of a route runs. */
+const isOpenEverywhere = (compiled: CompiledRule): boolean =>
+  strengthOf(compiled) < 2 &&
+  compiled.rule.method !== "OPTIONS" &&
+  alternativesOf(compiled).some(([first]) => first?.kind === "wildcard");

@@ -1,0 +1,172 @@
+/** The findings of an audit: what was found, and the line to write. */
+import { suggest } from "../../core/errors.ts";
+import { type AuditFinding, renderRoute, renderRules } from "./report.ts";
+import { type CompiledTable } from "../../core/policy/compile-rules.ts";
+import { describeRequirement } from "../../core/policy/explain.ts";
+import {
+  alternativesOf,
+  haveCommonRoute,
+  type ListedRoute,
+  type RouteCoverage,
+  type UnguardedPlace,
+} from "./coverage.ts";
+import { type Weakness } from "./weakness.ts";
+import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import { type Rule } from "../../core/policy/rule.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
+
+/** An empty array was created before the routes were registered, or from another application. */
+export const ROUTES_MISSING: AuditFinding = {
+  kind: "routes_missing",
+  severity: "error",
+  message: "no routes were passed, so the audit proves nothing.",
+  hint: "List the routes after the application has registered them: server.audit(routesOf(app)).",
+};
+
+export function unreadable(route: ListedRoute, mistake: { message: string; hint: string }): AuditFinding {
+  const isPath = route.pattern.startsWith("/");
+  return {
+    kind: "route_unreadable",
+    severity: "error",
+    route,
+    message: `the route \`${renderRoute(route)}\` cannot be compared with the table: ${mistake.message}`,
+    hint: isPath
+      ? mistake.hint
+      : 'Register it with a path, or list the paths that it serves instead: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).',
+  };
+}
+
+/** Creates the finding for a route that `protect` does not run before, whatever its rule is. */
+export const unguarded = (route: ListedRoute, { message, hint }: UnguardedPlace): AuditFinding => ({
+  kind: "route_unguarded",
+  severity: "error",
+  route,
+  message: `\`${renderRoute(route)}\` ${message}`,
+  hint: `${hint} If anyone may call it, write ${JSON.stringify(renderRoute(route))}: "public" in scopeMappings.`,
+});
+
+/** Creates the finding for an application in which no guard was found. */
+export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding => ({
+  kind: "guard_missing",
+  severity: "warning",
+  message: `the application ${message}`,
+  hint,
+});
+
+/** Finds rules, or a server, whose scopes are not enforced. This must not stay so by mistake. */
+export function reportOnly({ rules: all, enforcement }: CompiledTable): readonly AuditFinding[] {
+  const rules = Object.freeze(all.map(({ rule }) => rule).filter((rule) => rule.enforcement === "report"));
+  const isServer = enforcement === "report";
+  if (rules.length === 0 && !isServer) return [];
+  const message = isServer
+    ? "the resource server only reports: any valid token is enough, whatever scopes a rule requires, and for routes without a rule."
+    : `report-only rules: ${rules.length} (${renderRules(rules)}). Any valid token is enough for them.`;
+  const fix = isServer ? 'remove enforcement: "report"' : "write the requirements without `report`";
+  const hint = `When \`onDecision\` receives no \`reported\` decisions any more, ${fix}.`;
+  return [{ kind: "report_only", severity: "warning", rules, message, hint }];
+}
+
+/** Creates the finding for a route that no rule covers completely. */
+export function unmapped(
+  coverage: RouteCoverage,
+  fate: UnmappedRoutes,
+  hasRoutesBelow: boolean,
+): AuditFinding {
+  const { route, alternatives, touching } = coverage;
+  const name = `\`${renderRoute(route)}\``;
+  const line = lineFor(coverage);
+  const note = (what: string, nothingToDo: string): AuditFinding => ({
+    kind: "route_unmapped",
+    severity: "note",
+    route,
+    message: `${name} ${what} is refused.`,
+    hint: `${nothingToDo} Otherwise add to scopeMappings: ${line}`,
+  });
+  // NestJS registers middleware in this way: for every method, at its global prefix.
+  if (route.method === "*" && fate === "refused" && hasRoutesBelow)
+    return note(
+      "has no rule of its own: every request that no other rule allows",
+      "If it is middleware in front of other routes, there is nothing to do.",
+    );
+  if (touching.length > 0) {
+    const rules = Object.freeze(touching.map(({ rule }) => rule));
+    const twins = touching
+      .filter((one) => one.rule.method === route.method && haveCommonRoute(alternatives, alternativesOf(one)))
+      .map(({ rule }) => rule);
+    return {
+      kind: "route_partly_mapped",
+      severity: "error",
+      route,
+      rules,
+      message: `${name} has rules for only some of its requests (${renderRules(rules)}), and no rule covers all of them.`,
+      hint:
+        twins.length === 0
+          ? `Add to scopeMappings: ${line}`
+          : `Register its parts as separate routes, or write one rule instead of ${renderRules(twins)}: ${line}`,
+    };
+  }
+  // CORS middleware in front answers preflights; its OPTIONS route is never reached.
+  if (route.method === "OPTIONS" && fate === "refused")
+    return note(
+      "has no rule: every request for it that reaches protect",
+      "If CORS middleware is in front of protect, there is nothing to do: it answers preflights.",
+    );
+  const consequence =
+    fate !== "refused" ? "any valid token is enough for it" : "every request for it is refused";
+  const message = `${name} has no rule: ${route.unguarded ? "behind protect, " : ""}${consequence}.`;
+  const hint = `Add to scopeMappings: ${line}`;
+  return { kind: "route_unmapped", severity: "error", route, message, hint };
+}
+
+export function weaker(coverage: RouteCoverage, weakness: Weakness): AuditFinding {
+  const { route } = coverage;
+  const { rule } = weakness.rule;
+  const rules = Object.freeze(weakness.stronger.map((stronger) => stronger.rule));
+  return {
+    kind: "route_weaker",
+    severity: "warning",
+    route,
+    rule,
+    rules,
+    message: `\`${renderRoute(route)}\` is decided by ${describe(rule, ", which")}; ${rules.map((one) => describe(one)).join(", ")}.`,
+    hint: hintFor(weakness, coverage),
+  };
+}
+
+const hintFor = ({ kind }: Weakness, coverage: RouteCoverage): string =>
+  kind === "changes"
+    ? "Require at least as much for changing it as for reading it."
+    : `The rule is not written for this route. Add to scopeMappings: ${lineFor(coverage)}`;
+
+/** Creates the finding for an unreached rule. `candidates` are routes that it may have been meant for. */
+export function unreached(rule: Rule, candidates: readonly ListedRoute[]): AuditFinding {
+  const isDefault = rule.source === "default";
+  return {
+    kind: "rule_unreached",
+    severity: isDefault ? "note" : "error",
+    rule,
+    message: `no ${rule.method === OPERATION_METHOD ? "operation" : "route"} reaches the rule \`${rule.key}\` (${rule.source}).`,
+    hint: isDefault
+      ? "The default table may be broader than an application. The option defaultScopeMappings replaces it."
+      : suggest(
+          rule.key,
+          candidates.map(renderRoute),
+          rule.method === OPERATION_METHOD
+            ? "The rule is misspelled or unused."
+            : `If static files, a mounted application or an upgrade answer these requests, add the route: server.audit([...routesOf(app), ${literalOf(rule)}]). Otherwise the rule is misspelled or unused.`,
+        ),
+  };
+}
+
+const literalOf = ({ method, pattern }: Rule): string =>
+  `{ method: ${JSON.stringify(method)}, pattern: ${JSON.stringify(pattern)} }`;
+
+const describe = ({ key, requirement }: Rule, link = ""): string =>
+  `\`${key}\`${link} requires ${describeRequirement(requirement)}`;
+
+/** Returns a line for the table, with a placeholder scope that no token has. */
+function lineFor({ route, alternatives: [first, ...others] }: RouteCoverage): string {
+  const parameter = first?.findLast(({ kind }) => kind === "parameter");
+  const id = parameter && "name" in parameter && others.length === 0 ? `<${parameter.name}>:` : "";
+  return `${JSON.stringify(renderRoute(route))}: [${JSON.stringify(`resource:${id}action`)}]`;
+}

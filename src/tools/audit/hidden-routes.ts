@@ -1,0 +1,65 @@
+/** Routes that may never run, because the framework runs the first route that matches a request. */
+import { covers } from "../../core/policy/overlap.ts";
+import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
+import { parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { type ListedRoute } from "./coverage.ts";
+import { type AuditFinding, renderRoute } from "./report.ts";
+
+/** Where a route is in the list of an application whose framework runs the first match. */
+interface Position {
+  /** The same object for all routes of one list. */
+  readonly list: object;
+  readonly index: number;
+  /** Whether a regular expression lets the route match fewer paths than its pattern. */
+  readonly isPartial: boolean;
+}
+
+/** Routes may be spread into other arrays, and filtered, before they are audited. */
+const positions = new WeakMap<ListedRoute, Position>();
+
+/** Records the order in which a framework tries routes. Without it, a route is never reported as hidden. */
+export const recordPosition = (route: ListedRoute, position: Position): void => {
+  positions.set(route, position);
+};
+
+interface Placed extends Position {
+  readonly route: ListedRoute;
+  readonly alternatives: readonly (readonly PatternSegment[])[];
+}
+
+/**
+ * Finds routes that an earlier, wider route hides. Two routes with the same pattern are not reported, because
+ * the first one often calls `next`. Routes after a wildcard route for all methods are not reported, because
+ * that route is often middleware.
+ */
+export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding[] {
+  const placed = [...routes].flatMap((route): readonly Placed[] => {
+    const position = positions.get(route);
+    const pattern = position && parseRoutePattern(route.pattern);
+    return pattern
+      ? [{ ...position, route, alternatives: pattern.alternatives.map((one) => one.segments) }]
+      : [];
+  });
+  return placed.flatMap((later) => {
+    const hiding = placed.find((earlier) => hides(earlier, later));
+    return hiding ? [hidden(later.route, hiding.route)] : [];
+  });
+}
+
+function hides(earlier: Placed, later: Placed): boolean {
+  if (earlier.list !== later.list || earlier.index >= later.index || earlier.isPartial) return false;
+  const isEvery = earlier.route.method === "*";
+  if (!isEvery && earlier.route.method !== later.route.method) return false;
+  if (isEvery && earlier.alternatives.flat().some(({ kind }) => kind === "wildcard")) return false;
+  return later.alternatives.every((narrow) =>
+    earlier.alternatives.some((wide) => covers(wide, narrow) && identityOf(wide) !== identityOf(narrow)),
+  );
+}
+
+const hidden = (route: ListedRoute, earlier: ListedRoute): AuditFinding => ({
+  kind: "route_hidden",
+  severity: "warning",
+  route,
+  message: `\`${renderRoute(route)}\` is registered after \`${renderRoute(earlier)}\`, which runs for the same requests: they need the scopes of both rules.`,
+  hint: `Register \`${renderRoute(route)}\` first. If the handler of \`${renderRoute(earlier)}\` calls next for these requests, there is nothing to do.`,
+});

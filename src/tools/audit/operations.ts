@@ -1,0 +1,84 @@
+/** The operations of an MCP server against the rules of the table. */
+import { type CompiledTable } from "../../core/policy/compile-rules.ts";
+import { suggest } from "../../core/errors.ts";
+import { findOperationMistake, methodOf, templatesOf } from "../../core/policy/operation.ts";
+import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import { type CompiledRule } from "../../core/policy/rule.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
+import { type ListedRoute } from "./coverage.ts";
+import { unreached, unreadable } from "./findings.ts";
+import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
+
+export const isOperationRoute = ({ method }: ListedRoute): boolean => method === OPERATION_METHOD;
+
+/** Each operation with its rule. If none is listed, its rules are reported as not audited. */
+export function auditOperations(
+  { rules, operations: table }: CompiledTable,
+  operations: readonly ListedRoute[],
+  fate: UnmappedRoutes,
+): { readonly routes: readonly AuditedRoute[]; readonly findings: readonly AuditFinding[] } {
+  if (operations.length === 0) return { routes: [], findings: findUnlisted(rules) };
+  const findings: AuditFinding[] = [];
+  const routes: AuditedRoute[] = [];
+  const reached = new Set<unknown>();
+  for (const operation of operations) {
+    const mistake = findOperationMistake(operation.pattern);
+    if (mistake) {
+      findings.push({ ...unreadable(operation, mistake), hint: mistake.hint });
+      continue;
+    }
+    const compiled = table.find(operation.pattern);
+    if (compiled) {
+      reached.add(compiled);
+      findings.push(...findUnknownArguments(operation, compiled));
+    } else findings.push(unmapped(operation, fate));
+    routes.push(Object.freeze({ ...operation, ...(compiled && { rule: compiled.rule }), parts: [] }));
+  }
+  const astray = routes.filter(({ rule }) => !rule);
+  const listed = new Set(operations.map(({ pattern }) => pattern));
+  const missed = rules.filter(
+    (one) => isOperationRoute(one.rule) && !reached.has(one) && mustBeListed(one.rule.pattern, listed),
+  );
+  return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
+}
+
+/** The routes of an application do not show what its MCP server offers. */
+function findUnlisted(rules: CompiledTable["rules"]): readonly AuditFinding[] {
+  const count = rules.filter(({ rule }) => isOperationRoute(rule)).length;
+  if (count === 0) return [];
+  const message = `rules of MCP operations that were not audited, because no operation is listed: ${count}.`;
+  const hint =
+    "Add the operations of your MCP server: [...routesOf(app), ...(await operationsOf(mcpServer))].";
+  return [{ kind: "operations_missing", severity: "warning", message, hint }];
+}
+
+/** Creates the finding for an operation of the server that is missing from the table. */
+const unmapped = (route: ListedRoute, fate: UnmappedRoutes): AuditFinding => ({
+  kind: "route_unmapped",
+  severity: "error",
+  route,
+  message: `\`${renderRoute(route)}\` has no rule: ${fate !== "refused" ? "any valid token is enough for it" : "every call of it is refused"}.`,
+  hint: `Add to scopeMappings: ${JSON.stringify(renderRoute(route))}: ["resource:action"]`,
+});
+
+/** A server ignores an unknown argument, so a caller could send any value of it that its scopes allow. */
+function findUnknownArguments(
+  route: ListedRoute,
+  { rule, requirement }: CompiledRule,
+): readonly AuditFinding[] {
+  const known = route.parameters;
+  return [...new Set(templatesOf(requirement))]
+    .filter((name) => known && !known.includes(name))
+    .map((name) => ({
+      kind: "rule_argument_unknown",
+      severity: "error",
+      route,
+      rule,
+      message: `\`${rule.key}\` requires a scope with <${name}>, but the operation has no argument \`${name}\`: a caller can choose its value.`,
+      hint: suggest(name, known ?? [], `Its arguments: ${known?.join(", ") ?? ""}.`),
+    }));
+}
+
+/** Servers also accept operations that they do not list: subscriptions, tasks, names below a listed `*`. */
+const mustBeListed = (text: string, listed: ReadonlySet<string>): boolean =>
+  !/^(?:subscriptions|tasks)\//.test(text) && !listed.has(`${methodOf(text)} *`);

@@ -1,0 +1,127 @@
+/** The types of a command, of its input and of its result. */
+import { ConfigurationError } from "../../core/errors.ts";
+
+/** An option of a command: with `value`, the placeholder that its help shows; a flag without. */
+export interface Option {
+  readonly value?: string;
+  readonly isRepeatable?: true;
+  readonly isEmptyAllowed?: true;
+  readonly text: string;
+}
+
+/** What the process gives to a command, so that tests can replace it. */
+export interface Io {
+  /** Writes to the standard output. */
+  readonly write: (text: string) => void;
+  /** Writes to the standard error. */
+  readonly note: (text: string) => void;
+  /** Whether the standard output is a terminal. */
+  readonly isTerminal: boolean;
+  /** The whole standard input. */
+  readonly read: () => Promise<string>;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** What a command found: one place prints it. */
+export interface Result {
+  /** Whether the exit code is 1. Default: `false`. */
+  readonly isFinding?: boolean;
+  /** What `--json` prints. */
+  readonly data: unknown;
+  readonly text: string;
+  /** Whether `text` is a file, to be printed as it is. Default: `false`. */
+  readonly isFile?: boolean;
+  /** What must be checked in the result: written to the standard error. */
+  readonly warning?: string;
+  /** Shown at a terminal only. */
+  readonly note?: string;
+}
+
+export interface Command {
+  readonly name: string;
+  readonly summary: string;
+  /** The names of its arguments. One in square brackets may be absent. */
+  readonly words: readonly string[];
+  readonly options: Readonly<Record<string, Option>>;
+  /** The arguments of each example, and what it does. */
+  readonly examples: readonly (readonly [args: string, meaning: string])[];
+  readonly run: (given: Given) => Promise<Result>;
+}
+
+/** Wrong usage: every mistake with its fix. */
+export class UsageError extends Error {
+  readonly mistakes: readonly string[];
+
+  constructor(...mistakes: readonly string[]) {
+    super(mistakes.join("\n"));
+    this.mistakes = mistakes;
+  }
+}
+
+/** Returns the mistakes that an error lists; `undefined` for an unexpected error. */
+export function mistakesOf(error: unknown): readonly string[] | undefined {
+  if (error instanceof UsageError) return error.mistakes;
+  if (!(error instanceof ConfigurationError)) return undefined;
+  return error.issues.map((issue) => new ConfigurationError([issue]).message);
+}
+
+/** The input of a command: its arguments, its options, and the process. */
+export interface Given {
+  readonly words: readonly string[];
+  readonly has: (option: string) => boolean;
+  readonly text: (option: string) => string | undefined;
+  readonly texts: (option: string) => readonly string[];
+  readonly io: Io;
+  /** Reads all input of a command. @throws UsageError that lists every mistake, also in the arguments */
+  readonly all: <T extends readonly unknown[]>(...readers: Readers<T>) => Promise<T>;
+}
+
+export type Readers<T extends readonly unknown[]> = { readonly [K in keyof T]: () => T[K] | Promise<T[K]> };
+
+/** Calls every reader, and returns what they read, or every mistake that they found. */
+export async function readAll<T extends readonly unknown[]>(
+  readers: Readers<T>,
+): Promise<{ readonly values: T; readonly mistakes: readonly string[] }> {
+  const results = await Promise.allSettled(readers.map((read) => Promise.resolve().then(read)));
+  const mistakes = results.flatMap((one) => {
+    if (one.status === "fulfilled") return [];
+    const found = mistakesOf(one.reason);
+    if (!found) throw one.reason;
+    return found;
+  });
+  const values = results.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+  return { values: values as unknown as T, mistakes };
+}
+
+/** Reads the values of `--scope`. A comma is valid in a scope, and almost always meant to separate two. */
+export function readScopes(given: Given): readonly string[] {
+  const scopes = given.texts("scope");
+  if (scopes.some((scope) => scope.includes(",")))
+    throw new UsageError("--scope takes one scope: repeat it, --scope orders:read --scope reports:read.");
+  return scopes;
+}
+
+/** `name=value`, several times: `--arg agent_id=web`. */
+export function readPairs(given: Given, option: string): Readonly<Record<string, string>> {
+  const pairs = given.texts(option).map((pair) => [pair.slice(0, pair.indexOf("=")), pair] as const);
+  if (pairs.some(([name, pair]) => name === "" || !pair.includes("=")))
+    throw new UsageError(`--${option} takes a name and a value: write --${option} name=value.`);
+  return Object.fromEntries(pairs.map(([name, pair]) => [name, pair.slice(name.length + 1)]));
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Reads the value of `--expires`. */
+export function readSeconds(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");
+  return Number(count) * (UNITS[unit] ?? 1);
+}
+
+/** Renders rows of cells in aligned columns. */
+export function renderColumns(rows: readonly (readonly string[])[]): string {
+  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
+  const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
+  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
+  return lines.map((line) => line.trimEnd()).join("\n");
+}

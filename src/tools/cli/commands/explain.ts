@@ -1,0 +1,172 @@
+import { type Rejection } from "../../../core/errors.ts";
+import { type Decision, type Refused } from "../../../core/policy/decision.ts";
+import { explainDecision } from "../../../core/policy/explain.ts";
+import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
+import { describeExpected } from "../../../core/refusal-log.ts";
+import { OPERATION_METHOD } from "../../../core/request.ts";
+import { type ResourceServer } from "../../../core/server.ts";
+import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
+import { readRoute } from "../../testing/check.ts";
+import { requireGrantable } from "../../testing/mistakes.ts";
+import { authorizationOf } from "../../../core/token/credential.ts";
+import { issuersOf } from "../../../core/token/issuers.ts";
+import { readJsonSegment } from "../../../core/token/jwt-parts.ts";
+import { type Command, readPairs, readScopes, UsageError } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const explain: Command = {
+  name: "explain",
+  summary: "Show how a request would be decided, and why.",
+  words: ["METHOD", "PATH"],
+  options: {
+    ...POLICY_OPTIONS,
+    scope: {
+      ...{ value: "SCOPE", isRepeatable: true, isEmptyAllowed: true },
+      text: 'a scope of the caller; "" for a token without scopes. Default: no token',
+    },
+    token: {
+      value: "-",
+      text: "read a token from the standard input, and check it with the configured keys",
+    },
+    route: {
+      value: "PATTERN",
+      text: "the route that the framework matched, such as /agents/:id. Default: only the path decides",
+    },
+    arg: { value: "NAME=VALUE", isRepeatable: true, text: "an argument of an MCP operation" },
+  },
+  examples: [
+    [
+      "POST /agents/web/runs --scope agents:web:run",
+      "A caller with one scope, checked against the default table.",
+    ],
+    ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
+    [
+      "GET /Agents/web --route /agents/:agent_id --scope agents:web:read",
+      "A path in another spelling, as a framework with this route reads it.",
+    ],
+    [
+      'MCP "tools/call search" --config scopegate.json --arg agent_id=web --scope agents:web:run',
+      "An operation of an MCP server. The default table has no rules for operations.",
+    ],
+  ],
+  async run(given) {
+    const isToken = given.has("token");
+    const route = given.text("route");
+    const [request, scopes, params, { server }] = await given.all(
+      () => readRoute("explain", given.words.slice(0, 2).join(" ")),
+      () => {
+        const values = readScopes(given);
+        requireGrantable("explain", values);
+        return values;
+      },
+      () => readPairs(given, "arg"),
+      () => readPolicy(given, isToken),
+      () => {
+        // A token on the command line stays in the history of the shell.
+        if (isToken && given.text("token") !== "-")
+          throw new UsageError("--token takes only `-`: send the token to the standard input.");
+        if (isToken && given.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
+        if (isToken && !given.has("config") && !given.has("app"))
+          throw new UsageError("--token needs keys: add --config FILE or --app MODULE.");
+      },
+      () => {
+        if (route === undefined) return;
+        if (given.words[0] === OPERATION_METHOD) throw new UsageError("--route cannot be combined with MCP.");
+        if (!isPattern(parsePattern(route)))
+          throw new UsageError("--route takes the pattern of a route: write --route '/agents/:id'.");
+      },
+    );
+    const { method, target } = request;
+    const query = {
+      method,
+      path: target,
+      params,
+      matchedPattern: route,
+      ...(given.has("scope") && { scopes }),
+    };
+    const input = isToken ? (await given.io.read()).trim().replace(/^bearer +/i, "") : "";
+    const authorization = authorizationOf(input);
+    const decision = isToken
+      ? await server.check({ method, target, params, matchedPattern: route, authorization })
+      : server.explain(query).decision;
+    const answer = describeAnswer(server, decision, input);
+    const claims = isToken ? Object.keys(segmentOf(input, 1)).sort() : undefined;
+    const row = (name: string, value: string) => `  ${name.padEnd(10)} ${value.slice(0, 500)}`;
+    const text = [
+      explainDecision(query, decision).text,
+      ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
+      ...(answer?.because ?? []).map((cause) => row("because", cause)),
+      ...(answer?.found ? [row("found", answer.found)] : []),
+      ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
+    ].join("\n");
+    const isPathOnly = route === undefined && method !== OPERATION_METHOD;
+    return {
+      isFinding: !decision.allowed,
+      data: { ...query, ...toData(decision), ...answer, claims },
+      text:
+        isPathOnly && !decision.allowed && decision.reason === "request_ambiguous"
+          ? `${text}\n${row("route", PATH_ONLY)}`
+          : text,
+      ...(isPathOnly && { note: `Without --route: ${PATH_ONLY}` }),
+    };
+  },
+};
+
+const PATH_ONLY =
+  "only the path decides, and a path in another spelling is refused. With --route PATTERN, the rule of the route that the framework matched must be satisfied too, and other spellings of the path are allowed.";
+
+/** Returns the response to a refusal, and what was wrong with a rejected token. */
+function describeAnswer(server: ResourceServer, decision: Decision, token: string) {
+  if (decision.allowed) return undefined;
+  const { status, problem } = server.refuse(decision);
+  const isRejected = /^(?:token_rejected|keys_unavailable)$/.test(decision.reason);
+  const because = isRejected
+    ? [
+        decision.claim === undefined ? [] : describeClaim(decision.claim),
+        describeExpected(decision, issuersOf(server)),
+      ].flat(2)
+    : [];
+  return { status, detail: problem.detail, because, found: describeFound(decision, token) };
+}
+
+const describeClaim = (claim: string): string =>
+  claim === "cnf"
+    ? "the claim cnf binds the token to a key of its client (DPoP or mutual TLS), which is not supported"
+    : `the claim ${claim} is missing or has a wrong value`;
+
+/** The values that a rejection is about: the segment and the names. Other values may be personal. */
+const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: string[]]>> = {
+  algorithm: [0, "alg"],
+  key: [0, "kid", "alg"],
+  signature: [0, "kid", "alg"],
+  type: [0, "typ"],
+  issuer: [1, "iss"],
+  audience: [1, "aud"],
+  expired: [1, "exp", "iat"],
+  not_yet_valid: [1, "nbf", "iat"],
+};
+
+/** Returns what a rejected JWT has in place of the expected value. Nothing of it is verified. */
+function describeFound({ rejection, claimed }: Refused, token: string): string | undefined {
+  const [segment, ...names] = (claimed && rejection && REJECTED[rejection]) ?? [];
+  if (segment === undefined) return undefined;
+  const values = segmentOf(token, segment);
+  const found = names.map((name) => `${name}: ${describeValue(name, values[name])}`);
+  return printable(withoutTokens(found.join(", ")));
+}
+
+function describeValue(name: string, value: unknown): string {
+  if (value === undefined) return "none";
+  const date = new Date(/^(?:exp|iat|nbf)$/.test(name) ? Number(value) * 1000 : NaN);
+  return JSON.stringify(value) + (Number.isNaN(date.getTime()) ? "" : ` (${date.toISOString()})`);
+}
+
+const segmentOf = (token: string, index: 0 | 1) => readJsonSegment(token.split(".")[index] ?? "") ?? {};
+
+/** Without the principal and the claims of the token, and the errors of key sources. */
+function toData(decision: Decision): object {
+  const isHidden = (name: string, value: unknown) =>
+    /^(?:principal|claimed)$/.test(name) || (name === "cause" && typeof value !== "string");
+  const show = (name: string, value: unknown) => (isHidden(name, value) ? undefined : value);
+  return JSON.parse(JSON.stringify(decision, show)) as object;
+}

@@ -1,0 +1,98 @@
+import { findCatchAlls } from "../../audit/catch-all.ts";
+import { reportOnly } from "../../audit/findings.ts";
+import { attempt, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
+import { isSymmetric } from "../../../core/keys/algorithm.ts";
+import { toJsonIssue } from "../../../core/options/configuration.ts";
+import { type ResourceServerOptions } from "../../../core/options/options.ts";
+import { resolveOptions } from "../../../core/options/resolve.ts";
+import { type TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
+import { type Command } from "../command.ts";
+import { readOptions, withoutKeys } from "../policy.ts";
+import { compileRequiredClaims } from "../../../core/token/required-claims.ts";
+
+export const lint: Command = {
+  name: "lint",
+  summary: "List every mistake in a configuration with its fix, and what would make it safer.",
+  words: ["FILE"],
+  options: { warnings: { text: "treat warnings as findings" } },
+  examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
+  async run(given) {
+    const [{ issues, warnings }] = await given.all(() => check(given.words[0] ?? ""));
+    const errors = issues.map((issue) => new ConfigurationError([issue]).message);
+    const lines = [...errors.map((one) => `error ${one}`), ...warnings.map((one) => `warning ${one}`)];
+    const isFinding = errors.length > 0 || (given.has("warnings") && warnings.length > 0);
+    const text = lines.length > 0 ? lines.join("\n") : "The configuration has no mistakes.";
+    return { isFinding, data: { issues, warnings }, text };
+  },
+};
+
+interface Checked {
+  readonly issues: readonly ConfigurationIssue[];
+  readonly warnings: readonly string[];
+}
+
+function check(file: string): Checked {
+  const warnings: string[] = [];
+  try {
+    const options = readOptions(file);
+    const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
+    warnings.push(...WARNINGS.filter(([isFound]) => isFound(options)).map(([, text]) => text));
+    // The options for tokens may be elsewhere if the file has the scope mappings alone.
+    if (Object.keys(options).some((name) => name !== "scopeMappings"))
+      for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
+    // Found even if a key file is absent.
+    const table = attempt(() => resolveOptions(withoutKeys(options)));
+    for (const { message, hint } of table ? [...findCatchAlls(table.rules, {}), ...reportOnly(table)] : [])
+      warnings.push(`${message} ${hint}`);
+    resolveOptions(hasKeys ? options : withoutKeys(options));
+    return { issues: [], warnings };
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const issues = error.issues.map(toJsonIssue);
+    // A pipeline may check a configuration whose key file is somewhere else.
+    const isAbsent = ({ code }: ConfigurationIssue) => code === "key_file_unreadable";
+    const absent = issues.filter(isAbsent).map((issue) => new ConfigurationError([issue]).message);
+    return { issues: issues.filter((issue) => !isAbsent(issue)), warnings: [...warnings, ...absent] };
+  }
+}
+
+type Warning = readonly [isFound: (options: ResourceServerOptions) => boolean, text: string];
+
+/** Valid options that are rarely right. */
+const WARNINGS: readonly Warning[] = [
+  [({ authorization }) => authorization === false, "authorization is false: no scope is checked. Remove it."],
+  [
+    ({ unmappedRoutes }) => unmappedRoutes === "authenticated",
+    "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
+  ],
+];
+const TOKEN_WARNINGS: readonly Warning[] = [
+  [
+    ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
+      maxTokenAgeSeconds === undefined &&
+      !compileRequiredClaims(requiredClaims).some(({ name }) => name === "exp"),
+    'a token without `exp` never expires. Write "required_claims": ["exp"].',
+  ],
+  [
+    ({ verifyAudience }) => verifyAudience === false,
+    "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
+  ],
+  [
+    // The same keys often sign the tokens of other tenants, as those of `common` in Microsoft Entra do.
+    ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
+    'the issuer of a token is not checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
+  ],
+  [
+    ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
+    "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
+  ],
+  [
+    ({ clockToleranceSeconds = 0 }) => clockToleranceSeconds > 300,
+    "clock_tolerance_seconds accepts tokens long after they expire. Write 60 or less.",
+  ],
+];
+
+const warningsFor = (options: ResourceServerOptions, issuer: Partial<TrustedIssuer>): readonly string[] =>
+  TOKEN_WARNINGS.filter(([isFound]) => isFound({ ...options, ...issuer })).map(
+    ([, text]) => `${issuer.issuer === undefined ? "" : `${issuer.issuer}: `}${text}`,
+  );

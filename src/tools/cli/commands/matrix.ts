@@ -1,0 +1,110 @@
+import { attempt } from "../../../core/errors.ts";
+import { refusalIn } from "../../../core/policy/decision.ts";
+import { type TestCaller } from "../../testing/caller.ts";
+import { type Command, readPairs, UsageError } from "../command.ts";
+import { quote } from "../arguments.ts";
+import { readText, writeText } from "../files.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+import { readRoles } from "../roles.ts";
+
+export const matrix: Command = {
+  name: "matrix",
+  summary: "Show which role may call which route, and compare it with a snapshot.",
+  words: [],
+  options: {
+    ...POLICY_OPTIONS,
+    roles: {
+      value: "FILE",
+      text: 'the scopes of each role: { "reader": ["agents:read"], "nobody": "anonymous" }',
+    },
+    param: {
+      value: "NAME=VALUE",
+      isRepeatable: true,
+      text: "the value of a route parameter. Default: its name",
+    },
+    check: { value: "FILE", text: "a snapshot: every difference is a finding" },
+    write: { text: "overwrite the --check file with a new snapshot" },
+  },
+  examples: [
+    ["--roles roles.json --config scopegate.json", "The table as Markdown."],
+    ["--roles roles.json --check access.md --write", "Write the snapshot."],
+    ["--roles roles.json --check access.md", "What has changed since the snapshot."],
+  ],
+  async run(given) {
+    const file = given.text("check");
+    const isWritten = given.has("write");
+    const [{ server }, callers, params, before] = await given.all(
+      () => readPolicy(given),
+      () => readCallers(given.text("roles")),
+      () => readPairs(given, "param"),
+      () => {
+        if (isWritten && file === undefined) throw new UsageError("--write needs --check FILE.");
+        return file === undefined ? undefined : readSnapshot(file, isWritten);
+      },
+    );
+    const { accessMatrix } = await import("../../testing/index.ts");
+    const { cells, unasked } = await accessMatrix(server, { callers, params });
+    const rows = [
+      ...cells.map(({ route, caller, decision }) => {
+        const reason = refusalIn(decision)?.reason ?? "allowed";
+        return [route, caller, decision.allowed && decision.reported ? `reported ${reason}` : reason];
+      }),
+      ...unasked.map((key) => [key, "every role", "no path found"]),
+    ];
+    const snapshot = renderTable([HEAD, ...rows]);
+    if (file !== undefined && isWritten) writeText(file, `${snapshot}\n`);
+    if (!before || isWritten) return { data: { rows }, text: snapshot };
+    const after = readRows(snapshot);
+    const changes = [
+      ...[...before].filter((row) => !after.has(row)).map((row) => `- ${row}`),
+      ...[...after].filter((row) => !before.has(row)).map((row) => `+ ${row}`),
+    ].sort((one, other) => (one.slice(2) < other.slice(2) ? -1 : 1));
+    if (changes.length === 0)
+      return { data: { rows, changes }, text: "The access matrix is as in the snapshot." };
+    const note = "If the changes are intended, write a new snapshot with --write.";
+    return { isFinding: true, data: { rows, changes }, text: changes.join("\n"), note };
+  },
+};
+
+function readCallers(file: string | undefined): Readonly<Record<string, TestCaller>> {
+  if (file === undefined) throw new UsageError("matrix needs roles: write --roles roles.json.");
+  const roles = Object.entries(readRoles(file));
+  return Object.fromEntries(
+    roles.map(([name, scopes]) => [name, scopes === "anonymous" ? scopes : { scopes }]),
+  );
+}
+
+const HEAD = ["route", "role", "result"];
+
+/** Reads the rows of a snapshot. `--write` replaces the file, so it must contain only one such table. */
+function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
+  const text = attempt(() => readText(file)) ?? (isWritten ? "" : undefined);
+  if (text === undefined) throw new UsageError(`${quote(file)} cannot be read: add --write to create it.`);
+  const rows = readRows(text);
+  if (isWritten && text === "") return rows;
+  if (!rows.has(HEAD.join(" | ")))
+    throw new UsageError(`${quote(file)} contains no access table: pass a snapshot, or a new file.`);
+  const lines = text.trim().split(/\r?\n/);
+  if (isWritten && !lines.every((line) => /^\|.*\|$/.test(line)))
+    throw new UsageError(
+      `${quote(file)} contains text other than an access table: keep the snapshot in a file of its own.`,
+    );
+  return rows;
+}
+
+/** Pads the cells as formatters of Markdown do. */
+function renderTable([head = [], ...rows]: readonly (readonly string[])[]): string {
+  const all = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
+  const widths = head.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
+  const [first = [], ...others] = all.map((row) =>
+    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)),
+  );
+  const lines = [first, widths.map((width) => "-".repeat(width)), ...others];
+  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
+}
+
+/** Reads the rows of a table, however it is padded. */
+const readRows = (text: string): ReadonlySet<string> =>
+  new Set(
+    [...text.matchAll(/^\| (?!-)(.*) \|$/gm)].map(([, row = ""]) => row.replaceAll(/ +/g, " ").trimEnd()),
+  );

@@ -1,0 +1,94 @@
+import { TokenRejectedError } from "../../../core/errors.ts";
+import { type RevocationTarget } from "../../../core/token/revocation.ts";
+import { type Command, type Given, UsageError } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+const TARGETS = {
+  "token-id": "tokenId",
+  session: "sessionId",
+  user: "userId",
+} as const;
+
+const { app } = POLICY_OPTIONS as Record<"app", { readonly value: string; readonly text: string }>;
+
+export const revoke: Command = {
+  name: "revoke",
+  summary: "Revoke a token, a session, a user or an issuer, in the store of a server.",
+  words: [],
+  options: {
+    app: { ...app, text: "exports `server`, with the option `revocation`: redisRevocation(client)" },
+    token: { value: "-", text: "read the token from the standard input" },
+    "token-id": { value: "ID", text: "the `jti` of a token, or the id of an API key" },
+    session: { value: "ID", text: "every token of a session" },
+    user: { value: "ID", text: "every token of a user" },
+    issuer: { value: "URL", text: "only tokens of this issuer; alone: every token of this issuer" },
+    before: { value: "TIME", text: "only tokens issued up to then (ISO 8601). Default: now" },
+    until: { value: "TIME", text: "when the revocation ends. Default: `exp` of --token, or `keepSeconds`" },
+    reason: { value: "TEXT", text: "why, for operators" },
+  },
+  examples: [
+    ['--app ./server.js --user u1 --reason "The account was closed."', "Every token of a user."],
+    ["--app ./server.js --token - < token.txt", "One token. It must not be on the command line."],
+  ],
+  async run(given) {
+    const [{ server }, target, options] = await given.all(
+      () => readPolicy(given),
+      () => readTarget(given),
+      () => readOptions(given),
+    );
+    if (given.text("app") === undefined)
+      throw new UsageError("revoke needs the store of your server: write --app ./server.js.");
+    try {
+      await server.ready();
+      await server.revoke(target, options);
+    } catch (error) {
+      if (error instanceof TokenRejectedError) {
+        const { rejection } = error;
+        const text = `The token is not accepted anyway: ${rejection}.`;
+        return { isFinding: true, data: { revoked: false, rejection }, text };
+      }
+      throw new UsageError(error instanceof Error ? error.message : "The revocation failed.");
+    } finally {
+      await server.close();
+    }
+    return { data: { revoked: true }, text: "Revoked." };
+  },
+};
+
+async function readTarget(given: Given): Promise<RevocationTarget> {
+  const named = Object.entries(TARGETS).filter(([option]) => given.has(option));
+  const [issuer, before] = [given.text("issuer"), readTime(given, "before")];
+  const count = named.length + Number(given.has("token"));
+  if (count > 1 || (count === 0 && issuer === undefined))
+    throw new UsageError(
+      "revoke takes one of --token -, --token-id, --session and --user, or --issuer alone.",
+    );
+  if (given.has("token")) {
+    // A token on the command line stays in the history of the shell.
+    if (given.text("token") !== "-")
+      throw new UsageError("--token takes only `-`: send the token to the standard input.");
+    return { token: (await given.io.read()).trim() };
+  }
+  const [option, name] = named[0] ?? [];
+  const target = {
+    ...(option !== undefined && name !== undefined && { [name]: given.text(option) }),
+    ...(issuer !== undefined && { issuer }),
+    ...(before && { before }),
+  };
+  return target as RevocationTarget;
+}
+
+function readOptions(given: Given) {
+  const [until, reason] = [readTime(given, "until"), given.text("reason")];
+  return { ...(until && { until }), ...(reason !== undefined && { reason }) };
+}
+
+function readTime(given: Given, option: "before" | "until"): Date | undefined {
+  const text = given.text(option);
+  if (text === undefined) return undefined;
+  const time = new Date(text);
+  // Other formats mean different times on different machines.
+  if (!/^\d{4}-\d\d-\d\d(?:T[\d:.]+(?:Z|[+-]\d\d:\d\d))?$/.test(text) || Number.isNaN(time.getTime()))
+    throw new UsageError(`--${option} takes a time such as 2030-01-31 or 2030-01-31T12:00:00Z.`);
+  return time;
+}

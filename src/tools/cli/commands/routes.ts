@@ -1,0 +1,28 @@
+import { pipelineOf } from "../../../core/pipeline.ts";
+import { describeRequirement } from "../../../core/policy/explain.ts";
+import { type Command, renderColumns } from "../command.ts";
+import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
+
+export const routes: Command = {
+  name: "routes",
+  summary: "List the effective table: every rule, what it requires, and where it comes from.",
+  words: [],
+  options: POLICY_OPTIONS,
+  examples: [
+    ["--config scopegate.json", "The default table with the rules of the file."],
+    ["--json", "The default table as JSON."],
+  ],
+  async run(given) {
+    const [{ server }] = await given.all(() => readPolicy(given));
+    const rows = server.routes.map(({ key, requirement, source, enforcement }) => [
+      key,
+      describeRequirement(requirement),
+      enforcement === "report" ? `${source}, report-only` : source,
+    ]);
+    const { needsRule, rules } = pipelineOf(server).policy;
+    const refused = rules.unmappedRoutes === "not_found" ? "refused with 404" : "refused";
+    const others = needsRule ? refused : "a valid token";
+    rows.push(["every other route", others, "unmapped_routes"]);
+    return { data: { rules: server.routes, others }, text: renderColumns(rows) };
+  },
+};

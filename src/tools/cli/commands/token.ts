@@ -1,0 +1,101 @@
+import { isSymmetric } from "../../../core/keys/algorithm.ts";
+import { attempt } from "../../../core/errors.ts";
+import { type Command, type Given, readPairs, readScopes, readSeconds, UsageError } from "../command.ts";
+import { inFile, readSecret } from "../files.ts";
+import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
+
+const KEY_FILE = "scopegate-development-key.pem";
+const { config } = POLICY_OPTIONS as Record<"config", { readonly value: string; readonly text: string }>;
+
+export const token: Command = {
+  name: "token",
+  summary: "Sign a token for development, with a development key. Never in production.",
+  words: [],
+  options: {
+    scope: { value: "SCOPE", isRepeatable: true, text: "a scope of the token" },
+    sub: { value: "NAME", text: "the `sub`. Default: user-1" },
+    expires: { value: "TIME", text: "the lifetime, such as 30s, 15m, 1h or 7d. Default: 1h" },
+    aud: { value: "NAME", text: "the `aud`. Default: that of --config, or none" },
+    iss: { value: "URL", text: "the `iss`. Default: that of --config, or none" },
+    claim: { value: "NAME=VALUE", isRepeatable: true, text: "another claim; the value is JSON or a string" },
+    config: { ...config, text: "the configuration, for `aud`, `iss`, names of claims and the algorithm" },
+    key: {
+      value: "FILE",
+      text: `the file of the key, which is created with mode 0600. Default: ${KEY_FILE}`,
+    },
+    "public-key": { text: "print the public key for `verification_keys` instead of a token" },
+    jwks: { text: "print the public key for `jwks_file` instead of a token" },
+  },
+  examples: [
+    [
+      "--scope agents:web:read --sub u1 --expires 1h",
+      "Prints the token, and at a terminal how to accept it.",
+    ],
+    ["--public-key", 'The public key, for `export JWT_PUBLIC_KEY="$(scopegate token --public-key)"`.'],
+    [
+      "--jwks > development.jwks.json",
+      'The public key, for "keys": { "jwks_file": "development.jwks.json" }.',
+    ],
+  ],
+  async run(given) {
+    if (/^\s*prod/i.test(given.io.env["NODE_ENV"] ?? ""))
+      throw new UsageError(
+        "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
+      );
+    const [options, expiresIn, claims, scopes] = await given.all(
+      () => readProfile(given),
+      () => readSeconds(given.text("expires") ?? "1h"),
+      () => readPairs(given, "claim"),
+      () => readScopes(given),
+    );
+    const { createTestIssuer } = await import("../../testing/index.ts");
+    const file = given.text("key") ?? KEY_FILE;
+    const create = () => {
+      // Also for `$(scopegate token)`, which shows no other note.
+      given.io.note(`scopegate: created ${file}. It is for development only: do not commit it.\n`);
+      return createTestIssuer({ algorithm: options.algorithm })
+        .key.privateKey.export({ format: "pem", type: "pkcs8" })
+        .toString();
+    };
+    const signingKey = readSecret(file, create);
+    const issuer = inFile(file, () => createTestIssuer({ ...options, kid: "development", signingKey }));
+    const { verificationKey } = issuer.key;
+    if (given.has("public-key"))
+      return { data: { verification_key: verificationKey }, text: verificationKey.trim() };
+    if (given.has("jwks")) return { data: issuer.jwks, text: JSON.stringify(issuer.jwks, undefined, 2) };
+    const text = await issuer.token({
+      scopes,
+      userId: given.text("sub") ?? "user-1",
+      audience: given.text("aud") ?? options.audience ?? null,
+      issuer: given.text("iss") ?? options.issuer ?? null,
+      expiresIn,
+      claims: Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, readValue(value)])),
+    });
+    const key = JSON.stringify(verificationKey.trim());
+    const note = `The key of this token is in ${file}: do not commit it. To accept it in development only:\n  "verification_keys": [${key}]\nor "keys": { "jwks_file": "development.jwks.json" } after scopegate token --jwks > development.jwks.json\nThe algorithm is ${issuer.algorithm}.`;
+    return { data: { token: text, verification_key: verificationKey }, text, note };
+  },
+};
+
+/** Returns what the configuration says about tokens, so that its server accepts the new one. */
+function readProfile(given: Given) {
+  const path = given.text("config");
+  const options = path === undefined ? {} : readConfiguration(path, (given) => given);
+  const { algorithms, algorithm = algorithms?.[0] ?? "RS256", serviceId, audience = serviceId } = options;
+  if (isSymmetric(algorithm))
+    throw new UsageError(
+      `token makes no secrets for ${algorithm}: set an asymmetric algorithm, such as RS256.`,
+    );
+  const { issuer, scopesClaim, userIdClaim } = options;
+  const named = { issuer, audience, scopesClaim, userIdClaim };
+  const known = Object.entries(named).filter(([, value]) => value !== undefined);
+  return {
+    algorithm,
+    ...(Object.fromEntries(known) as Partial<{ [K in keyof typeof named]: NonNullable<(typeof named)[K]> }>),
+  };
+}
+
+function readValue(text: string): unknown {
+  const parsed = attempt((): unknown => JSON.parse(text));
+  return parsed === undefined ? text : parsed;
+}

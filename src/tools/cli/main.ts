@@ -1,0 +1,66 @@
+#!/usr/bin/env node
+/** The program `scopegate`. It ends with its command, even if an application is listening. */
+import { printable } from "../../core/runtime/printable.ts";
+import { renderStacks } from "./application.ts";
+import { run } from "./run.ts";
+
+const { stdout, stderr, stdin } = process;
+const write = stdout.write.bind(stdout);
+// What an application prints while it is loaded must not get into a result.
+Reflect.set(stdout, "write", stderr.write.bind(stderr));
+
+// Warnings, such as the one for report-only rules, are for operators of a server.
+const [show] = process.listeners("warning");
+process.removeAllListeners("warning").on("warning", (warning) => {
+  if (warning.name !== "ScopegateWarning") show?.(warning);
+});
+
+let code = 2;
+/** A reader such as `head` may close the pipe early, which is not an error. */
+const end = (error?: NodeJS.ErrnoException | null): void => {
+  if (!error || error.code === "EPIPE") process.exit(code);
+  stderr.write(`scopegate: The output cannot be written: ${error.code ?? "unknown"}.\n`);
+  process.exit(2);
+};
+stdout.on("error", end);
+stderr.on("error", () => undefined);
+
+let isFinished = false;
+process.on("exit", () => {
+  // An application that ends the process, or never gets ready, must not look like a good result.
+  if (isFinished) return;
+  process.exitCode = 2;
+  stderr.write(
+    "scopegate: The application ended the process, or waits for something: export it without waiting.\n",
+  );
+});
+const fail = (error: unknown): void => {
+  isFinished = true;
+  const message = error instanceof Error ? error.message : "unknown";
+  const stacks = renderStacks(error).split("\n").map(printable).join("\n");
+  stderr.write(
+    `scopegate: The application failed: ${printable(message)}. Export it without starting it.${stacks}\n`,
+    end,
+  );
+};
+process.on("uncaughtException", fail);
+process.on("unhandledRejection", fail);
+
+async function read(): Promise<string> {
+  let text = "";
+  for await (const chunk of stdin.setEncoding("utf8")) text += chunk as string;
+  return text;
+}
+
+let text = "";
+const io = {
+  write: (more: string) => void (text += more),
+  note: (more: string) => void stderr.write(more),
+  isTerminal: stdout.isTTY,
+  read,
+  env: process.env,
+};
+code = await run(process.argv.slice(2), io);
+isFinished = true;
+// Ends when everything is written: a pipe may take it in parts.
+write(text, end);

@@ -1,0 +1,65 @@
+/** The server, the routes and the options that a command works on. */
+import { parseConfiguration } from "../../core/options/configuration.ts";
+import { type ResourceServerOptions } from "../../core/options/options.ts";
+import { type ListedRoute } from "../audit/coverage.ts";
+import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { loadApplication } from "./application.ts";
+import { type Given, type Option, readAll, UsageError } from "./command.ts";
+import { inFile, readJson } from "./files.ts";
+
+export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
+  config: { value: "FILE", text: "the configuration as JSON, or only its scope mappings" },
+  app: { value: "MODULE", text: "exports `app` (its routes), `server` (used without --config) or both" },
+};
+
+export interface Policy {
+  readonly server: ResourceServer;
+  /** The routes of the application; absent without one. */
+  readonly routes?: readonly ListedRoute[];
+}
+
+/** The options that decide by scopes. */
+const BY_SCOPES =
+  /^(?:authorization|scopeMappings|defaultScopeMappings|unmappedRoutes|adminScope|impliedScopes|enforcement)$/;
+
+/** Options with which no token is valid. The keys are never fetched. */
+const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
+
+/** Reads options. A file with scope mappings alone has keys with spaces. */
+export function readOptions(path: string): ResourceServerOptions {
+  const json = readJson(path);
+  const names = Object.keys(json);
+  const isTable = names.length > 0 && names.every((name) => name.includes(" "));
+  return parseConfiguration(isTable ? { scope_mappings: json } : json);
+}
+
+/** Reads options and makes something of them: every mistake in them names the file. */
+export const readConfiguration = <T>(path: string, make: (options: ResourceServerOptions) => T): T =>
+  inFile(path, () => make(readOptions(path)));
+
+/** Returns the options without keys and issuers, for questions about scopes alone. */
+export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptions => ({
+  ...Object.fromEntries(Object.entries(options).filter(([name]) => BY_SCOPES.test(name))),
+  ...NO_KEYS,
+});
+
+/** Creates the server of `--config`, or takes that of `--app`; with neither, the default table decides. */
+export async function readPolicy(given: Given, needsKeys = false): Promise<Policy> {
+  const [config, app] = [given.text("config"), given.text("app")];
+  const { values, mistakes } = await readAll<[ResourceServer | undefined, Partial<Policy> | undefined]>([
+    () => {
+      const create = (options: ResourceServerOptions) =>
+        createResourceServer(needsKeys ? options : withoutKeys(options));
+      return config === undefined ? undefined : readConfiguration(config, create);
+    },
+    () => (app === undefined ? undefined : loadApplication(app)),
+  ]);
+  if (mistakes.length > 0) throw new UsageError(...mistakes);
+  const [configured, loaded] = values;
+  const server = configured ?? loaded?.server;
+  if (app !== undefined && !server)
+    throw new UsageError(
+      "The module exports no resource server: export it as `server`, or add --config FILE.",
+    );
+  return { ...loaded, server: server ?? createResourceServer(withoutKeys({})) };
+}

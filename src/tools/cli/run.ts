@@ -1,0 +1,69 @@
+/** Runs one command, and prints what it returns. */
+import { createRequire } from "node:module";
+import { suggest } from "../../core/errors.ts";
+import { escapeUnits, printable } from "../../core/runtime/printable.ts";
+import { COMMON, quote, readArguments } from "./arguments.ts";
+import { type Command, type Io, mistakesOf, type Result, UsageError } from "./command.ts";
+import { commands } from "./commands/index.ts";
+
+/** Runs `scopegate ...args`. Returns the exit code: 0 for success, 1 for a finding, 2 for an error. */
+export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
+  const isJson = args.includes("--json");
+  try {
+    const { text, data, isFile, isFinding = false, warning, note } = await findResult(args, io);
+    io.write(isJson ? renderJson(data) : isFile ? text : `${clean(text)}\n`);
+    if (warning !== undefined) io.note(`${clean(warning)}\n`);
+    if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
+    return isFinding ? 1 : 0;
+  } catch (error) {
+    const fault = `Unexpected error: ${error instanceof Error ? error.message : "an unknown error"}.`;
+    const mistakes = mistakesOf(error) ?? [fault];
+    if (isJson) io.write(renderJson({ mistakes }));
+    else io.note(`${clean(mistakes.map((mistake) => `scopegate: ${mistake}`).join("\n"))}\n`);
+    return 2;
+  }
+}
+
+async function findResult(args: readonly string[], io: Io): Promise<Result> {
+  const [first = "--help", ...rest] = args.filter((arg, index) => index > 0 || arg !== "--json");
+  if (first === "--version") return versionOf();
+  const isHelp = ["help", "--help", "-h"].includes(first);
+  const name = isHelp ? rest.find((word) => !word.startsWith("-")) : first;
+  const command = commands.find((one) => one.name === name);
+  if (!command && name !== undefined) {
+    const names = commands.map((one) => one.name);
+    throw new UsageError(`Unknown command ${quote(name)}. ${suggest(name, names, "See scopegate --help.")}`);
+  }
+  if (!command) return { data: commands, text: renderOverview() };
+  if (isHelp || rest.includes("--help") || rest.includes("-h"))
+    return { data: command, text: renderHelp(command) };
+  return command.run(readArguments(command, rest, io));
+}
+
+function versionOf(): Result {
+  const { version } = createRequire(import.meta.url)("scopegate/package.json") as { version: string };
+  return { data: { version }, text: version };
+}
+
+function renderOverview(): string {
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`);
+  return `Usage: scopegate COMMAND [--json]\n\n${lines.join("\n")}\n\nHelp with examples: scopegate COMMAND --help\nExit code: 0 success, 1 a finding, 2 wrong usage or an unexpected error.`;
+}
+
+export function renderHelp({ name, summary, words, options, examples }: Command): string {
+  const rows = Object.entries({ ...options, ...COMMON }).map(([option, { value, text, isRepeatable }]) => [
+    `--${option}${value === undefined ? "" : ` ${value}`}`,
+    `${text}${isRepeatable ? " (repeatable)" : ""}`,
+  ]);
+  const width = Math.max(...rows.map(([option = ""]) => option.length));
+  const shown = rows.map(([option = "", text = ""]) => `  ${option.padEnd(width)}  ${text}`);
+  const shownExamples = examples.map(([args, meaning]) => `  scopegate ${name} ${args}\n      ${meaning}`);
+  const usage = `Usage: scopegate ${[name, ...words].join(" ")} [options]`;
+  return `${summary}\n\n${usage}\n\n${shown.join("\n")}\n\nExamples:\n${shownExamples.join("\n")}`;
+}
+
+/** Routes, scopes and messages may hold terminal escapes. */
+const clean = (text: string): string => text.split("\n").map(printable).join("\n");
+
+const renderJson = (data: unknown): string =>
+  `${JSON.stringify(data, undefined, 2).replace(/[^\P{C}\n]|[\p{Zl}\p{Zp}]/gu, escapeUnits)}\n`;

@@ -1,0 +1,111 @@
+/** Renders one decision as a line of JSON. */
+import { createHmac } from "node:crypto";
+import { attempt } from "../../core/errors.ts";
+import { type ResourceServerOptions } from "../../core/options/options.ts";
+import { type Decision, type Refused } from "../../core/policy/decision.ts";
+import { ownProperty } from "../../core/request.ts";
+import { withoutTokens } from "../../core/runtime/printable.ts";
+import { claimAt, type ClaimPath, nameOf } from "../../core/token/claim-path.ts";
+
+export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"]>>;
+
+/** The options of `decisionLog`. */
+export interface DecisionLogOptions {
+  /** The shares to write, from 0 to 1. Reported decisions count as refused. Default: 1 each. */
+  readonly sample?: { readonly allowed?: number; readonly refused?: number };
+  /** How the user id is written: hashed with `hashSecret`, as it is, or not at all. Default: `"hash"`. */
+  readonly subject?: "hash" | "plain" | "none";
+  /** At least 32 characters, the same where hashes must be equal. Default: random for each log. */
+  readonly hashSecret?: string;
+  /** What else to write: the path and the operations of MCP, path parameters, claims. Default: nothing. */
+  readonly include?: readonly ("path" | "parameters" | { readonly claim: ClaimPath })[];
+  /** How many lines may wait for the sink; more are dropped and counted. Default: `10_000`. */
+  readonly maxQueued?: number;
+  /** Decides what is in the sample: returns a number from 0 to 1, without 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** Returns the refusal that the client got, or that was only reported. */
+const refusalOf = (decision: Decision): Refused | undefined =>
+  decision.allowed ? decision.reported : decision;
+
+export type Result = "allowed" | "reported" | "refused";
+export const resultOf = (decision: Decision): Result =>
+  decision.allowed ? (refusalOf(decision) ? "reported" : "allowed") : "refused";
+
+type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
+
+export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
+  const { subject, hashSecret, include } = details;
+  const { principal } = decision;
+  const refusal = refusalOf(decision);
+  const { reason, rejection, claim } = refusal ?? {};
+  const { required, missing } = refusal ?? decision;
+  const calls = ownProperty(request, "operations");
+  const matched = ownProperty(request, "matchedPattern");
+  const [hasPath, hasParameters] = [include.includes("path"), include.includes("parameters")];
+  const named = include.filter((one) => typeof one === "object").map((one) => one.claim);
+  const claims = named.map((name) => [nameOf(name), bounded(claimAt(principal?.claims ?? {}, name))]);
+  const written = decision.rules.map(
+    ({ requirement }) => Object.values(Object(requirement) as object) as unknown[],
+  );
+  const find = (scope: string) => (written.flat(2) as string[]).find((one) => fits(one, scope));
+  // With their templates filled in, scopes contain path parameters. Those of `requireScopes` have no rule.
+  const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
+  const userId = subject === "none" ? undefined : principal?.userId;
+  // Other causes may be errors of the application. With the path, because it may quote an MCP operation.
+  const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
+  const hash = () => createHmac("sha256", hashSecret).update(String(userId)).digest("base64url");
+  return {
+    time: attempt(() => new Date(event.at).toISOString()),
+    id,
+    method: /^[A-Z-]{1,20}$/.test(request.method) ? request.method : "other",
+    pattern: bounded(matched ?? decision.rules[0]?.pattern) ?? null,
+    rule: decision.rule?.key ?? null,
+    ...{ result: resultOf(decision), reason, rejection, claim, cause: bounded(cause) },
+    ...{ required: required.map(show), missing: missing.map(show) },
+    granted: principal && reason !== "token_rejected" ? principal.scopes : null,
+    issuer: bounded(principal?.issuer),
+    subject: subject === "hash" && userId !== undefined ? hash() : bounded(userId),
+    durationMs: Math.round(event.durationMs * 1000) / 1000,
+    traceId: attempt(() => traceIdOf(event.source)),
+    matched: matched === undefined ? undefined : true,
+    rules: decision.rules.length > 1 ? decision.rules.map(({ key }) => key) : undefined,
+    routeScopes: required.every(find) ? undefined : true,
+    operations: calls?.length ? ((hasPath ? bounded(calls) : null) ?? null) : undefined,
+    path: hasPath ? bounded(request.target) : undefined,
+    parameters: hasParameters ? bounded(ownProperty(request, "params")) : undefined,
+    claims: claims.length > 0 ? (Object.fromEntries(claims) as object) : undefined,
+  };
+}
+
+export const render = (record: object): string =>
+  withoutTokens(JSON.stringify(record)).replace(INVISIBLE, escape);
+
+/** Leaves out values over 2,048 characters: clients and issuers control their size. */
+const bounded = <T>(value: T): T | undefined =>
+  value === undefined || JSON.stringify(value).length > 2_048 ? undefined : value;
+
+/** Escapes characters that JSON leaves as they are, but terminals and line readers act on. */
+const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+const escape = (found: string): string => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Returns whether a required scope is a scope of the table with its parameters filled in. */
+function fits(written: string, scope: string): boolean {
+  const [parts, found] = [written.split(":"), scope.split(":")];
+  const isSame = parts.every((part, index) => part === found[index] || part.startsWith("<"));
+  return isSame && parts.length === found.length;
+}
+
+interface Carrier extends Readonly<Record<"headers" | "req" | "raw", Carrier | undefined>> {
+  get?(name: string): unknown;
+}
+
+/** Returns the W3C trace context of a request or context of any framework. Clients can send any. */
+function traceIdOf(source: object | undefined): string | undefined {
+  const { headers, req } = Object(source) as Carrier;
+  const fields = headers ?? req?.headers ?? req?.raw?.headers;
+  const field =
+    typeof fields?.get === "function" ? fields.get("traceparent") : claimAt({ ...fields }, "traceparent");
+  return /^(?!ff)[\da-f]{2}-(?!0{32})([\da-f]{32})-(?!0{16})[\da-f]{16}-[\da-f]{2}$/.exec(String(field))?.[1];
+}

@@ -1,0 +1,146 @@
+/** Decides the records of a decision log again, by another table. */
+import { attempt } from "../../core/errors.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { printable } from "../../core/runtime/printable.ts";
+import { type describeDecision, type Result, resultOf } from "./record.ts";
+
+/** Decisions that the other table would change in the same way. */
+export interface ReplayChange {
+  /** The method and the pattern of the record. */
+  readonly route: string;
+  /** The result in the log. */
+  readonly before: Result;
+  /** The result by the other table. */
+  readonly after: Result;
+  /** The key of the rule of the other table; `null` without one. */
+  readonly rule: string | null;
+  /** How many decisions these are. */
+  readonly count: number;
+  /** The id of the first. */
+  readonly id: string;
+}
+
+/** What another table would decide. */
+export interface ReplayReport {
+  /** How many decisions were read. */
+  readonly total: number;
+  /** How many would have the same result. */
+  readonly same: number;
+  /** Those with another result, in groups, the newly allowed first. */
+  readonly changed: readonly ReplayChange[];
+  /** How many cannot be decided again. */
+  readonly undecidable: number;
+  /** The number of undecidable decisions for each reason. */
+  readonly reasons: Readonly<Record<string, number>>;
+  /** How many lines were no records. */
+  readonly broken: number;
+  /** How many decisions the log had dropped. */
+  readonly dropped: number;
+  /** For a terminal. */
+  readonly text: string;
+}
+
+/**
+ * Decides the records of a decision log again, by the table of another server, such as that of a new version.
+ * It verifies no token: callers have the scopes of the record, and a rejected token is rejected again.
+ * @throws TypeError for chunks of a file, which are not lines
+ * @example
+ * ```ts
+ * import { createReadStream } from "node:fs";
+ * import { createInterface } from "node:readline";
+ * import { createResourceServer, replayDecisions } from "scopegate";
+ *
+ * const verificationKeys = [process.env.JWT_PUBLIC_KEY!];
+ * const next = createResourceServer({ serviceId: "agents-prod", verificationKeys, scopeMappings: {} });
+ * const lines = createInterface({ input: createReadStream("decisions.ndjson") });
+ * console.log((await replayDecisions(lines, next)).text);
+ * ```
+ */
+export async function replayDecisions(
+  lines: AsyncIterable<string> | Iterable<string>,
+  server: Pick<ResourceServer, "explain">,
+): Promise<ReplayReport> {
+  const counts = { total: 0, same: 0, undecidable: 0, broken: 0, dropped: 0 };
+  const reasons: Record<string, number> = {};
+  const groups = new Map<string, ReplayChange>();
+  if (!isIterable(lines)) throw NOT_LINES;
+  for await (const line of lines) {
+    if (typeof (line as unknown) !== "string" || line.includes("\n")) throw NOT_LINES;
+    if (line === "") continue;
+    // Without a prototype: what a record lacks must not be read from a polluted one.
+    const record = attempt(() => ({ __proto__: null, ...(JSON.parse(line) as Logged) }));
+    const again = record && attempt(() => decideAgain(record, server));
+    if (typeof record?.dropped === "number") counts.dropped += record.dropped;
+    else if (!record || !again) counts.broken += 1;
+    else {
+      const { id, method, pattern, result: before } = record;
+      counts.total += 1;
+      if (typeof again === "string") {
+        counts.undecidable += 1;
+        reasons[again] = (reasons[again] ?? 0) + 1;
+      } else if (again.after === before) counts.same += 1;
+      else {
+        const change = { route: `${method} ${pattern ?? "(unknown)"}`, before, ...again };
+        const group = groups.get(JSON.stringify(change)) ?? { ...change, count: 0, id };
+        groups.set(JSON.stringify(change), { ...group, count: group.count + 1 });
+      }
+    }
+  }
+  const rank = ({ after, count }: ReplayChange) => RESULTS.indexOf(after) - 1 / count;
+  const changed = [...groups.values()].sort((one, other) => rank(one) - rank(other));
+  const { total, same, undecidable, broken, dropped } = counts;
+  const text = [
+    `${total} decisions: ${same} same, ${total - same - undecidable} changed, ${undecidable} undecidable`,
+    ...changed.map(
+      (one) =>
+        `${one.before} -> ${one.after}: ${one.count} of ${one.route}, now by ${one.rule ?? "no rule"}, such as ${one.id}`,
+    ),
+    ...Object.entries(reasons).map(([reason, count]) => `undecidable: ${count}. ${reason}`),
+    `not read: ${broken} broken lines, and ${dropped} decisions that the log had dropped`,
+  ];
+  return { ...counts, changed, reasons, text: text.map(printable).join("\n") };
+}
+
+const NOT_LINES = new TypeError("replayDecisions takes lines: write createInterface({ input: file }).");
+/** A string would be read character by character. */
+const isIterable = (lines: unknown): boolean =>
+  typeof lines === "object" && lines !== null && (Symbol.asyncIterator in lines || Symbol.iterator in lines);
+const WRONG = new TypeError("A record has a wrong shape.");
+const RESULTS: readonly Result[] = ["allowed", "reported", "refused"];
+type Logged = ReturnType<typeof describeDecision> & { readonly dropped?: number };
+
+/** Returns the new result, or why there is none. Throws for a record of a wrong shape. */
+function decideAgain(
+  record: Logged,
+  server: Pick<ResourceServer, "explain">,
+): string | Pick<ReplayChange, "after" | "rule"> {
+  const { id, method, pattern, matched, rules, operations = [], granted, reason = "" } = record;
+  if (typeof id !== "string" || typeof method !== "string" || !RESULTS.includes(record.result)) throw WRONG;
+  const path = record.path ?? (/[:*{}()\\]/.test(pattern ?? ":") ? null : pattern);
+  if (record.routeScopes) return "`requireScopes` decided, and not the table.";
+  if (path === null || operations === null) return 'The path is not in the log: write `include: ["path"]`.';
+  const isUnclear = path.includes(",") || (rules && !matched && operations.length === 0);
+  if (isUnclear) return "Several routes or procedures may have decided.";
+  const matchedPattern = matched ? (pattern ?? undefined) : undefined;
+  const queries = [
+    { method, path, matchedPattern },
+    ...operations.map((path) => ({ method: OPERATION_METHOD, path })),
+  ];
+  const caller = granted ? { scopes: granted } : {};
+  const decisions = queries.map((query) => server.explain({ ...query, ...caller }).decision);
+  const results = decisions.map(resultOf);
+  const after = RESULTS.findLast((one) => results.includes(one)) ?? "refused";
+  const found = decisions[results.indexOf(after)];
+  const again = { after, rule: found?.rule?.key ?? null };
+  const why = found?.allowed === false ? found.reason : "";
+  if (why === "request_ambiguous" && reason !== why)
+    return "The path alone is not enough for the other table.";
+  const isPublic = decisions.every(
+    (one) => one.allowed && one.rules.every((rule) => rule.requirement === "public"),
+  );
+  const isSure = (granted ?? /^(?:request|route)_/.test(why)) || reason === "credential_missing" || isPublic;
+  if (isSure) return again;
+  if (/^(?:token|credential|keys)_/.test(reason)) return { ...again, after: "refused" };
+  return "The log does not have the scopes of the caller: no token was read.";
+}

@@ -1,0 +1,129 @@
+/** Reads OpenAPI documents: own properties only, local references, and the operations below `paths`. */
+import { attempt, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
+import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
+import { literalPattern, quoteName, unquote } from "../../core/policy/render-pattern.ts";
+
+/** An OpenAPI document. */
+export type OpenApiDocument = Readonly<Record<string, unknown>>;
+
+/** How the paths of a document become paths of the server. */
+export interface DocumentOptions {
+  /**
+   * The path in front of all paths, as the server receives it: `"/v1"`, or `""` if a proxy removes it.
+   * Default: the path of `servers`, with the default values of their variables.
+   */
+  readonly basePath?: string;
+  /**
+   * What an operation requires without `security`, in itself and in the document: a valid token, nothing, or
+   * `"error"` if it must be written. Default: `"authenticated"`.
+   */
+  readonly missingSecurity?: "authenticated" | "public" | "error";
+}
+
+/** Finds a nested property. Inherited properties do not count. */
+export const own = (value: unknown, ...names: readonly string[]): unknown =>
+  names.reduce((at, name) => Object.getOwnPropertyDescriptor(Object(at), name)?.value as unknown, value);
+
+export const membersOf = (value: unknown): OpenApiDocument | undefined =>
+  typeof value === "object" && !Array.isArray(value) ? ((value ?? undefined) as OpenApiDocument) : undefined;
+
+export const issueAt = (path: readonly string[], message: string, hint: string): ConfigurationIssue =>
+  Object.freeze({ code: "option_invalid", path, message, hint });
+
+/** @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1 */
+export function requireDocument(document: unknown): OpenApiDocument {
+  const version = own(document, "openapi") ?? own(document, "swagger");
+  const text = typeof version === "string" ? version : "";
+  if (/^3\.[01]\.\d/.test(text) && membersOf(own(document, "paths") ?? {}))
+    return document as OpenApiDocument;
+  const hint = /^(?!3\.[01])\d/.test(text)
+    ? "Convert it to OpenAPI 3.0 or 3.1 first."
+    : 'Pass an object with `openapi: "3.1.0"` and `paths`; parseDocument reads one from JSON or YAML.';
+  throw new ConfigurationError([issueAt(["document"], "is not a document of OpenAPI 3.0 or 3.1.", hint)]);
+}
+
+const MISSING = { authenticated: [], public: "public", error: undefined } as const;
+
+/** Returns what an operation without `security` requires; `undefined` if it must be written. */
+export function readMissing({ missingSecurity = "authenticated" }: DocumentOptions = {}) {
+  if (Object.hasOwn(MISSING, missingSecurity)) return MISSING[missingSecurity];
+  const hint = 'Write "authenticated", "public" or "error".';
+  throw new ConfigurationError([issueAt(["missingSecurity"], "is not known.", hint)]);
+}
+
+/** Resolves a reference within the document; `undefined` for any other, and for a circle. */
+export function resolve(document: OpenApiDocument, value: unknown, depth = 0): OpenApiDocument | undefined {
+  const { $ref: reference, ...siblings } = membersOf(value) ?? {};
+  if (reference === undefined) return membersOf(value);
+  const text = typeof reference === "string" ? reference : "";
+  const [root, ...names] = attempt(() => decodeURIComponent(text).split("/")) ?? [];
+  if (root !== "#" || depth > 50) return undefined;
+  const steps = names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const target = resolve(document, own(document, ...steps), depth + 1);
+  return target && { ...target, ...siblings };
+}
+
+/** An operation, and its whole path as the table writes it. */
+export type Operation = ReturnType<typeof listOperations>[number];
+
+/** Lists the operations of a document, and reports those that cannot be compared with a table. */
+export function listOperations(
+  document: OpenApiDocument,
+  report: Report,
+  { basePath }: DocumentOptions = {},
+) {
+  const paths = Object.entries(membersOf(own(document, "paths")) ?? {}).filter(
+    ([path]) => !path.startsWith("x-"),
+  );
+  return paths.flatMap(([path, given]) => {
+    // OpenAPI does not say which counts: an operation of the reference, or one next to it.
+    const isMixed = own(given, "$ref") !== undefined && Object.keys(Object(given) as object).some(isMethod);
+    const item = (isMixed ? undefined : resolve(document, given)) ?? { "*": undefined };
+    return Object.entries(item).flatMap(([name, found]) => {
+      if (!isMethod(name)) return [];
+      const place = ["document", "paths", path, name] as const;
+      const value = name === name.toLowerCase() ? membersOf(found) : undefined;
+      const base =
+        basePath ?? basePathOf(own(value, "servers") ?? own(item, "servers") ?? own(document, "servers"));
+      const pattern = value && base !== undefined ? readPattern(base, path) : UNREADABLE;
+      if (isPattern(pattern) && value) {
+        const security = own(Object.hasOwn(value, "security") ? value : document, "security");
+        // A path with the template of each parameter as its value: `/agents/<id>`.
+        const sample = `${base}${path.replaceAll("{", "<").replaceAll("}", ">")}`;
+        return [{ method: name.toUpperCase(), place, path, name, item, value, security, pattern, sample }];
+      }
+      report({ ...UNREADABLE, ...pattern, path: place });
+      return [];
+    });
+  });
+}
+
+const isMethod = (name: string): boolean =>
+  /^(?:get|put|post|delete|options|head|patch|trace|\*)$/i.test(name);
+
+const UNREADABLE = {
+  code: "route_pattern_invalid",
+  message:
+    "is not an object in this document, has braces in the text of its path, or has servers with different paths.",
+  hint: 'Bundle the document, write methods in lower case, parameters as `{name}`, or pass { basePath: "/v1" }.',
+} as const;
+
+function basePathOf(servers: unknown): string | undefined {
+  const all: readonly unknown[] = Array.isArray(servers) && servers.length > 0 ? servers : [{ url: "/" }];
+  const paths = all.map((server) => {
+    const defaultOf = (whole: string, name: string): string =>
+      (own(server, "variables", name, "default") as string | undefined) ?? whole;
+    const url = String(own(server, "url")).replaceAll(/\{([^{}]*)\}/g, defaultOf);
+    return /[{}]/.test(url) ? undefined : attempt(() => new URL(url, "http://localhost/").pathname);
+  });
+  const [path, ...others] = new Set(paths.map((one) => one?.replace(/\/$/, "")));
+  return others.length > 0 ? undefined : path;
+}
+
+/** `/agents/{id}` as a pattern of the table: `/agents/:id`. Any other text is literal. */
+function readPattern(base: string, path: string) {
+  const parts = path.split(/\{([^{}/]+)\}/);
+  if (parts.some((part, index) => index % 2 === 0 && /[{}]/.test(part))) return UNREADABLE;
+  const rendered = parts.map((part, index) => (index % 2 > 0 ? `:${quoteName(part)}` : literalPattern(part)));
+  return parsePattern(unquote(literalPattern(base) + rendered.join("")));
+}

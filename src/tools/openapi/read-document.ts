@@ -1,0 +1,169 @@
+import { alternativesOf, createRouteCoverage, type ListedRoute } from "../audit/coverage.ts";
+import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
+import { covers } from "../../core/policy/overlap.ts";
+import * as reports from "../audit/report.ts";
+import { ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
+import { compileRules } from "../../core/policy/compile-rules.ts";
+import { describeRequirement } from "../../core/policy/explain.ts";
+import { type ScopeMappings } from "../../core/policy/requirement.ts";
+import { type CompiledRule, type Rule } from "../../core/policy/rule.ts";
+import { OPERATION_METHOD } from "../../core/request.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import {
+  type DocumentOptions,
+  issueAt,
+  listOperations,
+  type Operation,
+  readMissing,
+  requireDocument,
+} from "./document.ts";
+import { type Entry, FORM, identityOf, matchOf, policyOf, readSchemes, readSecurity } from "./security.ts";
+
+/** One thing that `checkDocument` found; `kind` is stable. A route is an operation, in the table's syntax. */
+export type DocumentFinding =
+  | reports.AuditFinding
+  | (reports.AuditRemark & {
+      readonly kind: "security_missing" | "security_differs";
+      readonly route: ListedRoute;
+      readonly rule: Rule;
+    })
+  | (reports.AuditRemark & {
+      readonly kind: "rules_undocumented" | "security_partial";
+      readonly rules: readonly Rule[];
+    });
+
+/** Whether a document says what the table requires: as an audit, with operations as routes. */
+export type DocumentReport = reports.AuditReport<DocumentFinding>;
+
+/**
+ * Compares an OpenAPI document with the table of a server. Errors: as in an audit, an operation without a
+ * rule or with an unreadable path; an operation whose `security` differs from its rule (`security_differs`),
+ * or whose rule differs from `missingSecurity` (`security_missing`). Warning: rules that decide some paths
+ * of an operation that has another rule (`security_partial`). Note: other rules with paths that no operation
+ * describes (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of
+ * `requireScopes`.
+ *
+ * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
+ */
+export function checkDocument(document: object, server: ResourceServer, options?: DocumentOptions) {
+  const source = requireDocument(document);
+  const missing = readMissing(options);
+  const policy = policyOf(server);
+  const schemes = readSchemes(source);
+  const findings: DocumentFinding[] = [];
+  const report: Report = ({ path: [, , path, name], hint, message }) => {
+    const route = { method: String(name).toUpperCase(), pattern: String(path) };
+    findings.push({ ...unreadable(route, { message, hint }), hint });
+  };
+  const operations = listOperations(source, report, options);
+  const routes = operations.map((operation): reports.AuditedRoute => {
+    const { method, path, pattern, security } = operation;
+    const route = Object.freeze({ method, pattern: pattern.source, parts: [] });
+    const { rule, entry = [] } = matchOf(policy, operation) ?? {};
+    if (!rule) {
+      const coverage = createRouteCoverage(policy.rules, route, pattern);
+      findings.push(unmapped(coverage, policy.unmapped, false));
+      return route;
+    }
+    const isMissing = security === undefined;
+    const said = isMissing ? missing : readSecurity(operation, schemes);
+    const says =
+      said === undefined ? "has a `security` that no rule can express" : `requires ${describe(said)}`;
+    const message = `\`${method} ${path}\` ${isMissing ? "has no `security`" : says}. Its rule \`${rule.key}\` requires ${describe(entry)}.`;
+    const hint =
+      said === undefined && !isMissing
+        ? FORM
+        : "Write the document again with toSecurity, or change the rule.";
+    const kind = isMissing ? "security_missing" : "security_differs";
+    if (said === undefined || identityOf(said) !== identityOf(entry))
+      findings.push({ kind, severity: "error", route, rule, message, hint });
+    return Object.freeze({ ...route, rule });
+  });
+  const used = new Set(routes.map(({ rule }) => rule));
+  const undocumented = policy.rules.rules.filter((one) => !isDocumented(one, used));
+  const mapped = operations.filter((_, index) => routes[index]?.rule);
+  const isPart = (compiled: CompiledRule) => mapped.some((operation) => decidesPartOf(compiled, operation));
+  const partial = undocumented.filter(isPart).map(({ rule }) => rule);
+  const rules = undocumented.filter((compiled) => !isPart(compiled)).map(({ rule }) => rule);
+  const message = `no operation describes all paths of ${reports.renderRules(rules)}.`;
+  const hint = "Add the operations. OpenAPI cannot express wildcards, optional groups and other methods.";
+  if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
+  if (partial.length > 0)
+    findings.push({
+      ...{ kind: "security_partial", severity: "warning", rules: partial, hint },
+      message: `${reports.renderRules(partial)} decide some paths of operations that document another rule.`,
+    });
+  if (rules.length > 0) findings.push({ kind: "rules_undocumented", severity: "note", rules, message, hint });
+  return reports.createAuditReport(routes, findings, "operation");
+}
+
+/** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
+function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
+  if (![method, "*"].includes(compiled.rule.method)) return false;
+  return alternativesOf(compiled).some((own) =>
+    alternativesOf({ pattern }).some((other) => covers(other, own) && !covers(own, other)),
+  );
+}
+
+/** OpenAPI cannot express wildcards, optional groups and operations of MCP. */
+function isDocumented(
+  { rule, pattern: { alternatives } }: CompiledRule,
+  used: ReadonlySet<unknown>,
+): boolean {
+  const segments = alternatives.flatMap((one) => one.segments);
+  const isExpressible = alternatives.length === 1 && segments.every(({ kind }) => kind !== "wildcard");
+  return rule.method === OPERATION_METHOD || (isExpressible && used.has(rule));
+}
+
+const describe = (entry: Entry): string =>
+  typeof entry === "object" && "report" in entry
+    ? `${describeRequirement(entry.report)} (only reported)`
+    : describeRequirement(entry);
+
+/** The options of `fromDocument`. */
+export interface FromDocumentOptions extends DocumentOptions {
+  /**
+   * Receives each operation whose requirement is unclear: without `security` (unless `missingSecurity` is
+   * `"public"`), with a `security` that no rule can express, or with a path that cannot be read. The first
+   * two then need a valid token, the last has no rule. Default: none, and those that have no clear rule are
+   * errors.
+   */
+  readonly onUnclear?: (issue: ConfigurationIssue) => void;
+}
+
+/**
+ * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`. An operation
+ * without `security` needs a valid token, unless `missingSecurity` says otherwise.
+ *
+ * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and
+ *   every path that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every
+ *   operation without `security`; and every mistake in the table
+ */
+export function fromDocument(document: object, options: FromDocumentOptions = {}): ScopeMappings {
+  const source = requireDocument(document);
+  const missing = readMissing(options);
+  const schemes = readSchemes(source);
+  const issues: ConfigurationIssue[] = [];
+  const onUnclear: Report = options.onUnclear ?? ((issue) => issues.push(issue));
+  const table = new Map<string, Entry>();
+  for (const operation of listOperations(source, onUnclear, options)) {
+    const { method, pattern, place, security } = operation;
+    const key = `${method} ${pattern.source}`;
+    if (table.has(key)) issues.push(issueAt(place, `repeats \`${key}\`.`, "Keep one of the two."));
+    if (security === undefined) {
+      const issue = issueAt(place, "has no `security`.", FORM);
+      if (missing === undefined) issues.push(issue);
+      else if (missing !== "public") options.onUnclear?.(issue);
+      table.set(key, missing ?? []);
+      continue;
+    }
+    const said = readSecurity(operation, schemes);
+    if (said === undefined) onUnclear(issueAt(place, "has a `security` that no rule can express.", FORM));
+    table.set(key, said ?? []);
+  }
+  const mappings = Object.freeze(Object.fromEntries(table)) as ScopeMappings;
+  compileRules({}, mappings, (issue) => issues.push(issue));
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  return mappings;
+}

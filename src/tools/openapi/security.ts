@@ -1,0 +1,123 @@
+/** Converts between requirements of the table and `security` of OpenAPI operations. */
+import { checkShape } from "../../core/options/schema.ts";
+import { hasPipeline, pipelineOf } from "../../core/pipeline.ts";
+import { findRouteRule } from "../../core/policy/find-rules.ts";
+import { type Policy } from "../../core/policy/policy.ts";
+import { type Requirement, type ScopeMappings } from "../../core/policy/requirement.ts";
+import { bindScope } from "../../core/scopes/required-scope.ts";
+import { membersOf, type OpenApiDocument, type Operation, own, resolve } from "./document.ts";
+
+/** A value of the table. */
+export type Entry = ScopeMappings[string];
+
+/** The schemes of bearer tokens, each with whether `security` may list its scopes. */
+export type Schemes = ReadonlyMap<string, boolean>;
+
+/** The whole requirement, where `security` cannot express it. */
+const REQUIREMENT = "x-scopegate-requirement";
+const ENFORCEMENT = "x-scopegate-enforcement";
+
+export const FORM = `For a public operation, write \`security: []\`. Otherwise list bearer, oauth2 or openIdConnect schemes: all with the same scopes, or each with exactly one scope. They must agree with \`${REQUIREMENT}\`.`;
+
+/** In OpenAPI 3.0 only OAuth and OpenID Connect have scopes, in 3.1 every scheme. */
+export function readSchemes(document: OpenApiDocument): Schemes {
+  const isNew = String(document["openapi"]).startsWith("3.1");
+  const schemes = Object.entries(membersOf(own(document, "components", "securitySchemes")) ?? {});
+  const types = schemes.map(([name, scheme]) => [name, typeOf(resolve(document, scheme))] as const);
+  return new Map(types.flatMap(([name, type]) => (type ? [[name, type === "oauth" || isNew] as const] : [])));
+}
+
+/** Returns the type of a scheme whose credential is a bearer token. */
+export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
+  const [type, name] = [own(scheme, "type"), own(scheme, "scheme")];
+  if (type === "oauth2" || type === "openIdConnect") return "oauth";
+  return type === "http" && /^bearer$/i.test(String(name)) ? "bearer" : undefined;
+}
+
+/** Entries with the same identity require the same. */
+export const identityOf = (entry: Entry): string =>
+  JSON.stringify(entry, (_, part: unknown) => (Array.isArray(part) ? [...new Set(part)].sort() : part));
+
+/** Reads what the `security` of an operation requires; `undefined` if no rule can express it. */
+export function readSecurity({ security, value }: Operation, schemes: Schemes): Entry | undefined {
+  const written = own(value, REQUIREMENT) as Requirement | undefined;
+  const isKnown = written === undefined || isConfirmed(written, security, schemes);
+  const said = isKnown ? (written ?? toRequirement(security, schemes)) : undefined;
+  return said !== undefined && own(value, ENFORCEMENT) === "report" ? { report: said } : said;
+}
+
+/** Writes the requirement into an operation. Adds the extension if `security` would be read differently. */
+export function writeSecurity(value: OpenApiDocument, entry: Entry, schemes: Schemes): OpenApiDocument {
+  const { [REQUIREMENT]: _, [ENFORCEMENT]: __, ...others } = value;
+  const isReport = typeof entry === "object" && "report" in entry;
+  const requirement = isReport ? entry.report : entry;
+  const security = alternativesOf(requirement, schemes).map((text) => JSON.parse(text) as unknown);
+  const isSaid = JSON.stringify(toRequirement(security, schemes)) === JSON.stringify(requirement);
+  const extensions = {
+    ...(!isSaid && { [REQUIREMENT]: requirement }),
+    ...(isReport && { [ENFORCEMENT]: "report" }),
+  };
+  return { ...others, security, ...extensions };
+}
+
+/** Returns the alternatives as JSON. A template or filter requires only a token: no client can request it. */
+function alternativesOf(requirement: Requirement, schemes: Schemes): readonly string[] {
+  if (requirement === "public") return [];
+  const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
+  const scopes = requirement === "optional" || filtered ? [] : (anyOf ?? (requirement as readonly string[]));
+  const isPlain = scopes.every((scope) => !scope.includes("<"));
+  const sets = !isPlain ? [[]] : anyOf ? anyOf.map((scope) => [scope]) : [scopes];
+  const texts = sets.flatMap((set) =>
+    [...schemes].map(([name, hasScopes]) => JSON.stringify({ [name]: hasScopes ? set : [] })),
+  );
+  return [...new Set(texts), ...(requirement === "optional" ? ["{}"] : [])];
+}
+
+function toRequirement(security: unknown, schemes: Schemes): Requirement | undefined {
+  if (!Array.isArray(security)) return undefined;
+  const asked = (security as readonly unknown[]).filter(
+    (one) => Object.keys(Object(one) as object).length > 0,
+  );
+  const lists = asked.map((one) =>
+    Object.entries(membersOf(one) ?? { "": one }).flatMap(([name, list]): readonly unknown[] =>
+      schemes.has(name) && Array.isArray(list) ? list : [undefined],
+    ),
+  ) as string[][];
+  if (!lists.flat().every((scope) => typeof (scope as unknown) === "string")) return undefined;
+  const [set, ...others] = new Map(lists.map((list) => [identityOf(list), list])).values();
+  if (!set) return "public";
+  const isOpen = asked.length < security.length;
+  if (others.length === 0) return !isOpen ? set : set.length === 0 ? "optional" : undefined;
+  const isAnyOf = !isOpen && [set, ...others].every(({ length }) => length === 1);
+  return isAnyOf ? { anyOf: [set, ...others].flat() } : undefined;
+}
+
+/** Returns whether `security` contains alternatives of the extension, and nothing else. */
+function isConfirmed(requirement: Requirement, security: unknown, schemes: Schemes): boolean {
+  let isRequirement = typeof requirement === "object" && own(requirement, "report") === undefined;
+  checkShape({ scopeMappings: { [REQUIREMENT]: requirement } }, () => (isRequirement = false));
+  if (!isRequirement || !Array.isArray(security) || security.length === 0) return false;
+  const expected = alternativesOf(requirement, schemes);
+  const said = security.map((one) => JSON.stringify(one));
+  // With a part of the alternatives, `security` requires more than the extension.
+  const isWhole = own(requirement, "anyOf") === undefined || expected.every((one) => said.includes(one));
+  return isWhole && said.every((one) => expected.includes(one));
+}
+
+export function policyOf(server: unknown): Policy {
+  if (typeof server === "object" && server !== null && hasPipeline(server)) return pipelineOf(server).policy;
+  throw new TypeError("Pass the document, and then a server of createResourceServer, not a copy of it.");
+}
+
+/** Finds the rule of an operation, as an audit does, and what it requires with the operation's parameters. */
+export function matchOf({ rules }: Policy, { method, pattern, sample: text }: Operation) {
+  const leaf = findRouteRule(rules.tree, method, pattern.alternatives[0]?.segments ?? []);
+  if (!leaf) return undefined;
+  const { rule, requirement } = leaf.compiled;
+  const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
+  const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
+  const scopes = "scopes" in requirement ? requirement.scopes.map((one) => bindScope(one, valueOf).text) : [];
+  const { kind } = requirement;
+  const bound = kind === "allOf" ? scopes : kind === "anyOf" ? { anyOf: scopes } : rule.requirement;
+  return { rule, entry: rule.enforcement === "report" ? { report: bound } : bound };
+}

@@ -1,0 +1,101 @@
+import { ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import {
+  type DocumentOptions,
+  issueAt,
+  listOperations,
+  membersOf,
+  own,
+  requireDocument,
+} from "./document.ts";
+import { type Entry, identityOf, matchOf, policyOf, readSchemes, typeOf, writeSecurity } from "./security.ts";
+
+/**
+ * Returns a copy of an OpenAPI document that says what the table of a server requires: `securitySchemes`,
+ * `security` of every operation, and its responses 401 and 403, unless the author has written them. What
+ * `security` cannot express is in `x-scopegate-requirement`. It adds no operations, and does not know the
+ * scopes of `requireScopes`.
+ *
+ * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
+ * @throws ConfigurationError that lists every operation without a rule, and every path that cannot be read.
+ *   With `unmappedRoutes: "authenticated"`, an operation without a rule requires a token instead.
+ */
+export function toSecurity<T extends object>(
+  document: T,
+  server: ResourceServer,
+  options?: DocumentOptions,
+): T {
+  const source = requireDocument(document);
+  const policy = policyOf(server);
+  const components = componentsOf(source, server);
+  const schemes = readSchemes({ ...source, components });
+  const issues: ConfigurationIssue[] = [];
+  const items = new Map<string, object>();
+  for (const operation of listOperations(source, (issue) => issues.push(issue), options)) {
+    const { place, path, name, item, value } = operation;
+    const match = matchOf(policy, operation);
+    const entry = match?.entry ?? [];
+    const secured = { ...writeSecurity(value, entry, schemes), responses: responsesOf(value, entry) };
+    items.set(path, { ...(items.get(path) ?? item), [name]: secured });
+    if (!match && policy.unmapped !== "open")
+      issues.push(issueAt(place, "has no rule.", "Add one to scopeMappings."));
+  }
+  if (issues.length > 0) throw new ConfigurationError(issues);
+  const paths = { ...membersOf(source["paths"]), ...Object.fromEntries(items) };
+  return { ...source, components, ...("paths" in source && { paths }) } as unknown as T;
+}
+
+const [text, texts] = [{ type: "string" }, { type: "array", items: { type: "string" } }];
+const ALWAYS = { type: text, title: text, status: { type: "integer" }, detail: text, code: text };
+const PROBLEM = {
+  type: "object",
+  required: Object.keys(ALWAYS),
+  properties: { ...ALWAYS, required_scopes: texts, missing_scopes: texts },
+};
+const CONTENT = {
+  headers: { "WWW-Authenticate": { schema: text } },
+  content: { "application/problem+json": { schema: { $ref: "#/components/schemas/ScopegateProblem" } } },
+};
+const RESPONSES = {
+  ScopegateUnauthorized: { description: "The token is missing, or is not accepted.", ...CONTENT },
+  ScopegateForbidden: { description: "The token does not grant the scopes of this operation.", ...CONTENT },
+};
+const REFERENCES = Object.keys(RESPONSES).map((name) => `#/components/responses/${name}`);
+const BEARER = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
+
+/** Returns the document's components, with a bearer scheme. Names with Scopegate are overwritten. */
+function componentsOf(document: object, { keys }: ResourceServer) {
+  const part = (name: string) => membersOf(own(document, "components", name)) ?? {};
+  const given = part("securitySchemes");
+  const isKnown = (url: string) => Object.values(given).some((one) => own(one, "openIdConnectUrl") === url);
+  const urls = keys.flatMap(({ discovery }) =>
+    discovery === undefined || isKnown(discovery) ? [] : [discovery],
+  );
+  const issuers = urls.map((openIdConnectUrl) => {
+    // A component's name has no slash: `login.example-tenant`.
+    const name = openIdConnectUrl
+      .replaceAll(/^https?:\/\/|\/?\.well-known.*/g, "")
+      .replaceAll(/[^\w.-]/g, "-");
+    return [name, { type: "openIdConnect", openIdConnectUrl }] as const;
+  });
+  const bearer = Object.hasOwn(given, "bearer") ? "scopegate-bearer" : "bearer";
+  const hasBearer = Object.values(given).some((scheme) => typeOf(scheme) === "bearer");
+  return {
+    ...membersOf(own(document, "components")),
+    securitySchemes: { ...given, ...(!hasBearer && { [bearer]: BEARER }), ...Object.fromEntries(issuers) },
+    responses: { ...part("responses"), ...RESPONSES },
+    schemas: { ...part("schemas"), ScopegateProblem: PROBLEM },
+  };
+}
+
+/** Returns the author's responses, and the refusals that the entry can lead to. */
+function responsesOf(value: object, entry: Entry): object {
+  const kept = Object.entries(membersOf(own(value, "responses")) ?? {}).filter(
+    ([, response]) => !REFERENCES.includes(String(own(response, "$ref"))),
+  );
+  const isKnown = (status: string) => kept.some(([name]) => name === status || /^4xx$/i.test(name));
+  const isTokenOnly = entry === "optional" || identityOf(entry) === "[]";
+  const statuses = entry === "public" ? [] : isTokenOnly ? ["401"] : ["401", "403"];
+  const added = statuses.map((status, index) => [status, { $ref: REFERENCES[index] }] as const);
+  return Object.fromEntries([...kept, ...added.filter(([status]) => !isKnown(status))]);
+}

@@ -1,0 +1,139 @@
+/** `scopegate/otel`: metrics and span events for OpenTelemetry, from the diagnostics channels. */
+import { type Attributes, type Meter, type MeterProvider, metrics, trace } from "@opentelemetry/api";
+import { type BatchObservableResult, createNoopMeter, type Observable } from "@opentelemetry/api";
+import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { type KeyEvent, type KeyState } from "../../core/keys/key-event.ts";
+import { type DecisionMessage } from "../../core/observer.ts";
+import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import { hasPipeline } from "../../core/pipeline.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL, listen } from "../../core/runtime/channels.ts";
+import { type CacheEvent } from "../../core/token/token-cache.ts";
+
+/** The options of `startTelemetry`. */
+export interface TelemetryOptions {
+  /** Creates the instruments. Default: the global meter provider; register it before the call. */
+  readonly meterProvider?: MeterProvider;
+}
+
+/** One server, or several by names of your choice, which become the attribute `scopegate.server`. */
+export type MeasuredServers = ResourceServer | Readonly<Record<string, ResourceServer>>;
+
+/** Providers already in use. Starting twice with one would count everything twice. */
+const inUse = new Set<MeterProvider>();
+const IS_STARTED =
+  "startTelemetry is already running with this meter provider. Pass all servers in one call: startTelemetry({ api, admin }).";
+const IS_IDLE = "startTelemetry found no meter provider: register one first, or pass `meterProvider`.";
+
+/**
+ * Counts the decisions, cache events and key events of all servers of this process, measures keys and caches
+ * of the given ones, and adds an event to the active span of each refused request. Returns the function that
+ * stops measuring. Attributes contain keys of the table and sources of keys, but no path and nothing of a
+ * token. It creates no spans and exports nothing itself. An exporter that fails changes no answer.
+ *
+ * @throws TypeError for wrong arguments, and Error if it is already running with this meter provider
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { startTelemetry } from "scopegate/otel";
+ *
+ * const verificationKeys = [process.env.JWT_PUBLIC_KEY!];
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys });
+ * const stopTelemetry = startTelemetry(server); // call it in your shutdown handler
+ * ```
+ */
+export function startTelemetry(servers: MeasuredServers, options: TelemetryOptions = {}): () => void {
+  const { meterProvider = metrics.getMeterProvider(), ...others } = options;
+  assertNoOptions(others, "It takes `meterProvider`.", "startTelemetry");
+  const named = readServers(servers);
+  if (inUse.has(meterProvider)) throw new Error(IS_STARTED);
+  const meter = meterProvider.getMeter("scopegate");
+  if (meter === createNoopMeter()) process.emitWarning(IS_IDLE, "ScopegateWarning");
+  const ends = [...countEvents(meter), observeServers(meter, named), () => void inUse.delete(meterProvider)];
+  inUse.add(meterProvider);
+  return () => ends.forEach((end) => end());
+}
+
+function readServers(servers: MeasuredServers): readonly (readonly [Attributes, ResourceServer])[] {
+  const isOne = Object(servers) !== servers || hasPipeline(servers);
+  return Object.entries(isOne ? { "": servers } : servers).map(([name, server]) => {
+    assertResourceServer(server, "startTelemetry");
+    return [isOne ? {} : { "scopegate.server": name }, server];
+  });
+}
+
+function countEvents(meter: Meter): readonly (() => void)[] {
+  // A remembered token takes microseconds, and a key fetch at most five seconds.
+  const bounds = [1e-5, 1e-4, 5e-4, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
+  const timing = { unit: "s", advice: { explicitBucketBoundaries: bounds } };
+  const count = (name: string, unit: string, description: string) =>
+    meter.createCounter(`scopegate.${name}`, { unit, description });
+  const time = (name: string, description: string) =>
+    meter.createHistogram(`scopegate.${name}`, { ...timing, description });
+  const decisions = count("decisions", "{decision}", "Decisions, by result, reason and rule");
+  const durations = time("decision.duration", "Time to decide a request, key fetches included");
+  const verifications = time("verification.duration", "Time to verify a token that is not remembered");
+  const cacheEvents = count("cache.events", "{event}", "Hits, misses and evictions of the token cache");
+  const keyEvents = count("keys.events", "{event}", "Fetches, failures and rotations of keys");
+  return [
+    listen(DECISION_CHANNEL, ({ decision, event }: DecisionMessage) => {
+      const attributes = attributesOf(decision);
+      decisions.add(1, attributes);
+      durations.record(event.durationMs / 1000, { "scopegate.result": attributes["scopegate.result"] });
+      if (attributes["scopegate.reason"]) trace.getActiveSpan()?.addEvent("scopegate.decision", attributes);
+    }),
+    listen(CACHE_CHANNEL, ({ type, durationMs }: CacheEvent) => {
+      cacheEvents.add(1, { "scopegate.cache.event": type });
+      if (durationMs !== undefined) verifications.record(durationMs / 1000);
+    }),
+    listen(KEYS_CHANNEL, (event: KeyEvent) =>
+      keyEvents.add(1, { ...sourceOf(event), "scopegate.keys.event": event.type }),
+    ),
+  ];
+}
+
+function observeServers(meter: Meter, named: ReturnType<typeof readServers>): () => void {
+  const gauge = (name: string, unit: string, description: string) =>
+    meter.createObservableGauge(`scopegate.${name}`, { unit, description });
+  const entries = gauge("cache.entries", "{entry}", "Remembered tokens");
+  const bytes = gauge("cache.size", "By", "Estimated memory of the remembered tokens");
+  const states = gauge("keys.state", "1", "1 for the state of a key source, 0 for each other state");
+  const age = gauge("keys.age", "s", "Time since the keys were last loaded");
+  const left = gauge("keys.time_left", "s", "Time until requests get 503, while a key source fails");
+  const observe = (result: BatchObservableResult): void => {
+    const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}) =>
+      Number.isFinite(value) && result.observe(to, value, attributes);
+    const since = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
+    for (const [own, server] of named) {
+      const { cache, keys } = server.health();
+      report(entries, cache?.entries, own);
+      report(bytes, cache?.bytes, own);
+      for (const { state, lastSuccess, staleUntil, ...source } of keys) {
+        const attributes = { ...own, ...sourceOf(source) };
+        for (const one of ["fresh", "stale", "unavailable", "not loaded"] satisfies KeyState[])
+          report(states, Number(one === state), { ...attributes, "scopegate.keys.state": one });
+        report(age, since(lastSuccess), attributes);
+        report(left, state === "unavailable" ? 0 : -since(staleUntil), attributes);
+      }
+    }
+  };
+  const gauges = [entries, bytes, states, age, left];
+  meter.addBatchObservableCallback(observe, gauges);
+  return () => meter.removeBatchObservableCallback(observe, gauges);
+}
+
+/** The rule is a key of the table, so that no client can add values. */
+function attributesOf(decision: Decision): Attributes {
+  const refused = refusalIn(decision);
+  return {
+    "scopegate.result": refused === decision ? "refused" : refused ? "reported" : "allowed",
+    ...(refused && { "scopegate.reason": refused.reason }),
+    ...(refused?.rejection && { "scopegate.rejection": refused.rejection }),
+    ...(decision.rule && { "scopegate.rule": decision.rule.key }),
+  };
+}
+
+const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes => ({
+  "scopegate.keys.source": source,
+  ...(issuer !== undefined && { "scopegate.keys.issuer": issuer }),
+});

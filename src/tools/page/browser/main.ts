@@ -1,0 +1,78 @@
+/** The script of the policy page. It decides with the code of the server, and sends nothing. */
+import { escapeHidden } from "../../../core/runtime/printable.ts";
+import { type PageData, readPolicy } from "../page-data.ts";
+import { stepsOf } from "../steps.ts";
+import { readCaller } from "./caller.ts";
+import { find, make } from "./dom.ts";
+import { createTable } from "./table.ts";
+
+const data = JSON.parse(find("data").textContent) as PageData;
+const policy = readPolicy(data);
+const readEntered = () => readCaller(find("caller").value, find("claim").value);
+
+function explain(): void {
+  const { scopes } = readEntered();
+  const query = { method: find("method").value, path: find("path").value };
+  const explanation = policy.explain({ ...query, ...(scopes && { scopes }) });
+  const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
+  const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
+    const texts = lines.map((line) => make("code", "", line));
+    return make("li", state, make("b", "", name), make("i", "", state), ...texts);
+  });
+  find("steps").replaceChildren(...steps);
+  find("answer").textContent = escapeHidden(explanation.text.replace(/^.*\n *decision +/s, ""));
+  find("text").textContent = escapeHidden(explanation.text);
+}
+
+const table = createTable(policy, data, (method, path) => {
+  find("method").value = method;
+  find("path").value = path;
+  explain();
+  find("path").focus();
+});
+
+function showCaller(): void {
+  const { scopes, note } = readEntered();
+  find("read").textContent = note;
+  table.showCaller(scopes);
+  explain();
+}
+
+const required = policy.rules.rules.flatMap(({ requirement: one }) =>
+  "scopes" in one ? one.scopes : "scope" in one ? [one.scope] : [],
+);
+// A template stands for every id.
+const named = required.map(({ parts }) =>
+  parts.map((part) => (typeof part === "string" ? part : "*")).join(":"),
+);
+const choices = new Map([
+  ...data.roles.map(([name, scopes]) => [`Role ${name}`, scopes.join(" ")] as const),
+  ...[data.adminScope ?? "", ...named].sort().map((scope) => [scope, scope] as const),
+]);
+find("add").append(make("option", ""), ...[...choices.keys()].map((name) => make("option", "", name)));
+find("add").addEventListener("change", () => {
+  find("caller").value = [...(readEntered().scopes ?? []), choices.get(find("add").value)].join(" ");
+  find("add").value = "";
+  showCaller();
+});
+
+document.title = escapeHidden(data.title);
+document.querySelector("h1")?.append(escapeHidden(data.title));
+find("summary").textContent = `${data.rules.length} rules. Admin scope: ${data.adminScope ?? "none"}.`;
+const notes = [
+  ...(data.authorization ? [] : ["Scopes are not checked: authorization is off."]),
+  ...(data.unmappedRoutes !== "authenticated" ? [] : ["Without a rule, a valid token is enough."]),
+  ...(data.enforcement === "enforce" ? [] : ["Missing scopes and missing rules are only reported."]),
+  ...data.implied.map(([scope, implied]) => `${scope} implies ${implied.join(", ")}.`),
+];
+find("notes").append(...notes.map((note) => make("li", "", note)));
+find("audit").hidden = data.audit === undefined;
+find("result").textContent = data.audit ?? "";
+for (const { severity, message, hint } of data.findings)
+  find("findings").append(
+    make("li", "", make("b", severity, severity), ` ${message} `, make("small", "", hint)),
+  );
+for (const id of ["caller", "claim"]) find(id).addEventListener("input", showCaller);
+for (const id of ["method", "path"]) find(id).addEventListener("input", explain);
+for (const id of ["filter", "show"]) find(id).addEventListener("input", table.search);
+showCaller();

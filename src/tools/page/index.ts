@@ -1,0 +1,87 @@
+import { findCatchAlls } from "../audit/catch-all.ts";
+import { type ListedRoute } from "../audit/coverage.ts";
+import { reportOnly } from "../audit/findings.ts";
+import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
+import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { pipelineOf } from "../../core/pipeline.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { HEADERS, renderDocument } from "./document.ts";
+
+/** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */
+export type PageHandler = RouteHandler<Response>;
+
+/** The options of `page` and `pageHandler`. */
+export interface PageOptions {
+  /** The heading. Default: `"Policy"`. */
+  readonly title?: string;
+  /** The routes of the application, from `routesOf`, or a function that lists them. Default: no audit. */
+  readonly routes?: Iterable<ListedRoute> | (() => Iterable<ListedRoute>);
+  /** The scopes of each role. Each role is a column of the table. Default: none. */
+  readonly roles?: Readonly<Record<string, readonly string[]>>;
+}
+
+/**
+ * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
+ * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
+ * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
+ *
+ * @throws TypeError for anything but a resource server, and for options of another shape
+ */
+export function page(server: ResourceServer, options: PageOptions = {}): string {
+  assertResourceServer(server, "page");
+  const { title = "Policy", routes, roles = {}, ...others } = options;
+  assertNoOptions(others, "Its options are title, routes and roles.", "page");
+  const isString = (value: unknown) => typeof value === "string";
+  const areStrings = (value: unknown) => Array.isArray(value) && value.every(isString);
+  if (!isString(title) || !Object.values(roles).every(areStrings))
+    throw new TypeError('page takes { title: "Policy", roles: { reader: ["agents:read"] } }.');
+  const table = pipelineOf(server).policy.rules;
+  const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
+  const listed = typeof routes === "function" ? routes() : routes;
+  const report = listed && server.audit(listed);
+  return renderDocument({
+    title,
+    rules: server.routes.map(({ key, requirement, source, enforcement }) => ({
+      ...{ key, requirement, source, enforcement },
+    })),
+    ...{ authorization, unmappedRoutes, enforcement, adminScope: scopeRules.adminScope },
+    implied: [...scopeRules.implied],
+    findings: (report?.findings ?? [...findCatchAlls(table.rules, {}), ...reportOnly(table)]).map((one) => {
+      const { severity, message, hint } = one;
+      return { severity, message, hint, rule: "rule" in one ? one.rule.key : undefined };
+    }),
+    audit: report?.summary,
+    roles: Object.entries(roles),
+  });
+}
+
+/**
+ * Serves the page as a route of Express, Koa, Fastify, Hono, the Fetch standard or Node.js. It needs a rule
+ * like any other route: `"GET /policy": ["policy:read"]`. It throws if `protect` of the same server has not
+ * allowed the request, or allowed it without a token. The page is made once, at the first request.
+ *
+ * @throws TypeError for anything but a resource server
+ * @example
+ * ```ts
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { protect, routesOf } from "scopegate/express";
+ * import { pageHandler } from "scopegate/page";
+ *
+ * const scopeMappings = { "GET /policy": ["policy:read"] };
+ * const server = createResourceServer({ serviceId: "agents", verificationKeys: [process.env.JWT_PUBLIC_KEY!], scopeMappings });
+ * const app = express();
+ * app.use(protect(server));
+ * app.get("/policy", pageHandler(server, { routes: () => routesOf(app) }));
+ * ```
+ */
+export function pageHandler(server: ResourceServer, options: PageOptions = {}): PageHandler {
+  assertResourceServer(server, "pageHandler");
+  let body: string | undefined;
+  const render = () => (body ??= page(server, options));
+  return createHandler(server, "pageHandler", ({ verdict }) => {
+    if (verdict.principal) return { status: 200, headers: HEADERS, body: render() };
+    // A mounted handler also gets requests whose rule is public.
+    throw new Error("pageHandler needs a caller with a token: write a rule that requires one.");
+  });
+}

@@ -1,0 +1,36 @@
+/** The data that the page embeds, and how its script creates the policy from it. */
+import { type AuditRemark } from "../audit/report.ts";
+import { compileRules } from "../../core/policy/compile-rules.ts";
+import { Policy, type PolicyRules } from "../../core/policy/policy.ts";
+import { type ScopeMappings } from "../../core/policy/requirement.ts";
+import { type Rule } from "../../core/policy/rule.ts";
+
+/** Only the policy of a server, without keys, issuers and claims. */
+export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {
+  readonly title: string;
+  readonly rules: readonly Pick<Rule, "key" | "requirement" | "source" | "enforcement">[];
+  readonly adminScope: string | null;
+  readonly implied: readonly (readonly [string, readonly string[]])[];
+  /** The findings of the audit, each with the key of the rule that it is about. */
+  readonly findings: readonly (AuditRemark & { readonly rule: string | undefined })[];
+  /** The summary of the audit, if there are routes. */
+  readonly audit: string | undefined;
+  readonly roles: readonly (readonly [string, readonly string[]])[];
+}
+
+/** Reads the policy that decides as the server does. The server has checked the table. */
+export function readPolicy({ rules, adminScope, implied, ...options }: PageData): Policy {
+  const tableOf = (...sources: readonly Rule["source"][]): ScopeMappings =>
+    Object.fromEntries(
+      rules
+        .filter(({ source }) => sources.includes(source))
+        .map(({ key, requirement, enforcement }) => [
+          key,
+          enforcement === "report" ? { report: requirement } : requirement,
+        ]),
+    );
+  // A rule is an override if the default table has its route.
+  const defaults = { ...tableOf("override"), ...tableOf("default") };
+  const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, options.enforcement);
+  return new Policy({ ...options, ...table, scopeRules: { adminScope, implied: new Map(implied) } });
+}

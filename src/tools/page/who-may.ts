@@ -1,0 +1,48 @@
+/** Whether a caller may use a rule: always, never, or for the ids that its scopes name. */
+import { type Decision } from "../../core/policy/decision.ts";
+import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
+import { type CompiledRule } from "../../core/policy/rule.ts";
+import { type Principal } from "../../core/token/principal.ts";
+
+type Ids = ReadonlyMap<string, string>;
+
+export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal | undefined) {
+  const decideFor = (ids: Ids): Decision => {
+    const matches = [{ compiled, parameter: (name: string) => ids.get(name) ?? `<${name}>` }];
+    const found = { kind: "rules", matches } as const;
+    return caller ? policy.decideKnown(found, caller) : decideAnonymous(found);
+  };
+  const decision = decideFor(new Map());
+  if (decision.allowed) return { state: "yes", why: describe(decision) } as const;
+  const found = idsToTry(compiled, caller?.scopes ?? []).filter((ids) => decideFor(ids).allowed);
+  if (found.length === 0) return { state: "no", why: describe(decision) } as const;
+  const named = found.map((ids) => [...ids].map((pair) => pair.join(" = ")).join(", "));
+  return {
+    state: "some",
+    why: `if ${named.slice(0, 3).join(" or ")}${named.length > 3 ? " or …" : ""}`,
+  } as const;
+}
+
+/** Candidate ids: the parts of granted scopes where a required scope has a parameter; at most 1,000. */
+function idsToTry({ requirement }: CompiledRule, granted: readonly string[]): readonly Ids[] {
+  const known = new Map<string, string[]>();
+  const split = granted.map((scope) => scope.split(":"));
+  for (const { parts } of "scopes" in requirement ? requirement.scopes : [])
+    for (const [index, part] of parts.entries()) {
+      if (typeof part === "string") continue;
+      const ids = split.flatMap((scope) => (scope.length === parts.length ? (scope[index] ?? []) : []));
+      known.set(part.parameter, [...new Set([...(known.get(part.parameter) ?? []), ...ids])]);
+    }
+  const add = (all: readonly Ids[], [name, ids]: [string, string[]]) =>
+    all.flatMap((one) => ids.map((id) => new Map([...one, [name, id]]))).slice(0, 1000);
+  return [...known].reduce<readonly Ids[]>(add, [new Map()]);
+}
+
+function describe(decision: Decision): string {
+  const { satisfied, missing, rule } = decision;
+  const isAnyOf = "anyOf" in (Object(rule?.requirement) as object);
+  const reported = decision.allowed ? "only reported: " : "";
+  if (missing.length > 0) return `${reported}missing ${isAnyOf ? "one of " : ""}${missing.join(" ")}`;
+  if (!decision.allowed) return "no token";
+  return satisfied.map(({ granted, by }) => `${granted} (${by})`).join(", ") || "no scope needed";
+}

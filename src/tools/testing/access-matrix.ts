@@ -1,0 +1,137 @@
+import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { requireCaller, type TestCaller } from "./caller.ts";
+import { decide, readRoute } from "./check.ts";
+import { mistake, requireOptions } from "./mistakes.ts";
+import { requireParams, type SampleParams, sampleOf } from "./sample-route.ts";
+
+/** The options of `accessMatrix`. */
+export interface AccessMatrixOptions {
+  /** The rows: each caller, by the name that the table shows. */
+  readonly callers: Readonly<Record<string, TestCaller>>;
+  /** The columns: `"METHOD /path"` each. Default: one for every rule of the server. */
+  readonly routes?: readonly string[];
+  /** The values of route parameters: `{ agent_id: "web" }`. Default: their names. */
+  readonly params?: SampleParams;
+  /** The maximum width of the table, in characters; more columns continue below. Default: `120`. */
+  readonly width?: number;
+}
+
+/** The result of `accessMatrix`. */
+export interface AccessMatrix {
+  /** The table as text, for a snapshot. */
+  readonly text: string;
+  /** The decisions, route by route. */
+  readonly cells: readonly AccessCell[];
+  /** The keys of rules without a column, because no path was found for them. */
+  readonly unasked: readonly string[];
+  /** Returns `text`. */
+  toString(): string;
+}
+
+/** The decision for one caller and one route. */
+export interface AccessCell {
+  /** The name of the caller in `callers`. */
+  readonly caller: string;
+  /** `METHOD /path`. */
+  readonly route: string;
+  /** The decision of the server. */
+  readonly decision: Decision;
+}
+
+/**
+ * Checks every route for every caller, and shows the decisions as a table: `allowed`, a refusal's status and
+ * reason, or `reported` and the reason of a refusal that is not enforced. By default it checks all rules of
+ * the server, so that a snapshot shows new ones too.
+ *
+ * Callers are those of `check`. It does not know which routes the application has; `server.audit` does.
+ *
+ * @throws ConfigurationError for an unknown option, an invalid route, or without callers
+ * @throws Error if the server rejects a valid token of a test issuer
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { accessMatrix, createTestIssuer } from "scopegate/testing";
+ *
+ * const issuer = createTestIssuer();
+ * const server = createResourceServer({ ...issuer.resourceServerOptions });
+ * const matrix = await accessMatrix(server, {
+ *   callers: { anonymous: "anonymous", reader: issuer.caller({ scopes: ["agents:read"] }) },
+ *   routes: ["GET /agents", "POST /agents/web/runs"],
+ * });
+ * console.log(matrix.text);
+ * ```
+ */
+export async function accessMatrix(
+  server: ResourceServer,
+  options: AccessMatrixOptions,
+): Promise<AccessMatrix> {
+  requireOptions("accessMatrix", options, "callers, routes, params, width");
+  const { routes, params = {}, width = 120 } = options;
+  const callers = readCallers(options);
+  requireParams("accessMatrix", params, server.routes);
+  const samples = server.routes.map((rule) => ({ key: rule.key, request: sampleOf(server, rule, params) }));
+  const unasked = routes ? [] : samples.filter(({ request }) => !request).map(({ key }) => key);
+  const requests = routes
+    ? routes.map((route) => ({ ...readRoute("accessMatrix", route), params }))
+    : samples.flatMap(({ request }) => request ?? []);
+
+  const cells: AccessCell[] = [];
+  const columns: Column[] = [];
+  for (const request of requests) {
+    const column = [request.method, request.target];
+    for (const [name, caller] of callers) {
+      const decision = await decide(server, request, caller);
+      cells.push({ caller: name, route: `${request.method} ${request.target}`, decision });
+      const refused = refusalIn(decision);
+      const result = decision.allowed ? "reported" : server.refuse(decision).status;
+      column.push(refused ? `${result} ${refused.rejection ?? refused.reason}` : "allowed");
+    }
+    columns.push(column);
+  }
+  const table = renderTable(["", "", ...callers.map(([name]) => name)], columns, width);
+  const notes = unasked.map((key) => `not checked: \`${key}\`, because no path was found for this rule`);
+  const text = notes.length > 0 ? `${table}\n\n${notes.join("\n")}` : table;
+  return { text, cells, unasked, toString: () => text };
+}
+
+function readCallers({ callers }: Partial<AccessMatrixOptions>): readonly (readonly [string, TestCaller])[] {
+  const rows = Object.entries(callers ?? {});
+  if (rows.length === 0) {
+    const hint = 'Write { anonymous: "anonymous", reader: { scopes: ["agents:read"] } }.';
+    throw mistake(["accessMatrix", "callers"], "are missing.", hint, "option_missing");
+  }
+  for (const [name, caller] of rows) requireCaller(`accessMatrix.callers.${name}`, caller);
+  return rows;
+}
+
+/** The lines of one column, headings included. */
+type Column = readonly string[];
+
+const GAP = "  ";
+
+/** Renders columns side by side. Those that exceed the width continue below, with the first one repeated. */
+function renderTable(first: Column, columns: readonly Column[], width: number): string {
+  const widthOf = (column: Column): number => Math.max(...column.map(({ length }) => length));
+  const blocks: Column[][] = [];
+  let left = 0;
+  for (const column of columns) {
+    left -= GAP.length + widthOf(column);
+    if (blocks.length === 0 || left < 0) {
+      blocks.push([first]);
+      left = width - widthOf(first) - GAP.length - widthOf(column);
+    }
+    blocks.at(-1)?.push(column);
+  }
+  return blocks
+    .map((block) =>
+      first.map((_, row) =>
+        block
+          .map((column) => column[row]?.padEnd(widthOf(column)))
+          .join(GAP)
+          .trimEnd(),
+      ),
+    )
+    .map((lines) => lines.join("\n"))
+    .join("\n\n");
+}

@@ -1,0 +1,49 @@
+import { type Rejection } from "../../core/errors.ts";
+
+/** A rejection that a token can cause. `revoked` is not one: it depends on the server's `isRevoked`. */
+export type TestRejection = Exclude<Rejection, "revoked">;
+
+/** A change that makes a valid token invalid. */
+interface Flaw {
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly claims?: (nowSeconds: number) => Readonly<Record<string, unknown>>;
+  readonly signature?: "of another key" | "none";
+  readonly isTruncated?: boolean;
+}
+
+const HOUR = 3600;
+
+export const FLAWS: Readonly<Record<TestRejection, Flaw>> = {
+  malformed: { isTruncated: true },
+  // Larger than the default of `maxTokenBytes`.
+  too_large: { claims: () => ({ padding: "x".repeat(16_384) }) },
+  algorithm: { header: { alg: "none" }, signature: "none" },
+  // Also with a wrong signature, because a server whose keys have no `kid` tries all of them.
+  key: { header: { kid: "unknown-key" }, signature: "of another key" },
+  signature: { signature: "of another key" },
+  expired: { claims: (now) => ({ iat: now - 2 * HOUR, exp: now - HOUR }) },
+  not_yet_valid: { claims: (now) => ({ nbf: now + HOUR, exp: now + 2 * HOUR }) },
+  issuer: { claims: () => ({ iss: "https://another-issuer.test" }) },
+  audience: { claims: () => ({ aud: "another-service" }) },
+  type: { header: { typ: "logout+jwt" } },
+  // Not a missing scopes claim, because a server may read other claims, or none.
+  claims: { claims: () => ({ nbf: "tomorrow" }) },
+};
+
+/**
+ * The rejections that a token can cause: the values of `rejectedAs`.
+ *
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { check, createTestIssuer, testRejections } from "scopegate/testing";
+ *
+ * const issuer = createTestIssuer();
+ * const server = createResourceServer({ ...issuer.resourceServerOptions });
+ * for (const rejectedAs of testRejections) {
+ *   const decision = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"], rejectedAs }));
+ *   console.log(rejectedAs, decision.allowed); // always false
+ * }
+ * ```
+ */
+export const testRejections: readonly TestRejection[] = Object.freeze(Object.keys(FLAWS) as TestRejection[]);

@@ -1,0 +1,86 @@
+import { createServer } from "node:http";
+import { type KeySource } from "../../core/keys/key-source.ts";
+import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
+
+/** A server on loopback that publishes the keys of a test issuer. It does not keep the process alive. */
+export interface TestKeyServer {
+  /** `http://127.0.0.1:<port>` without a trailing slash, on a free port. */
+  readonly url: string;
+  /** The URL of the JWK Set, for `keys: { jwksUri }`. */
+  readonly jwksUri: string;
+  /** The URL of the discovery document, for `keys: { discovery }`. */
+  readonly metadataUrl: string;
+  /** The option `keys` for a server that fetches the JWK Set. */
+  readonly keys: KeySource;
+  /** The number of requests so far, including those with the answer 503. */
+  readonly requests: {
+    /** For the JWK Set. */
+    readonly jwks: number;
+    /** For the discovery document. */
+    readonly metadata: number;
+  };
+  /** Simulates an outage: every answer is 503. */
+  goDown(): void;
+  /** Ends the outage. */
+  comeBack(): void;
+  /** Closes the server. Can be called again. */
+  close(): Promise<void>;
+  /** Closes the server at the end of a block with `await using`. */
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+const JWKS = "/.well-known/jwks.json";
+/** OpenID Connect Discovery section 4, RFC 8414 section 3. */
+const METADATA = ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] as const;
+
+/** Reads the properties of the issuer for each request, because its keys rotate. */
+export async function openKeyServer(issuer: {
+  readonly jwks: JsonWebKeySet;
+  readonly issuer: string;
+}): Promise<TestKeyServer> {
+  const requests = { jwks: 0, metadata: 0 };
+  let url = "";
+  let isDown = false;
+
+  const answer = (path: string | undefined): object | undefined => {
+    if (path === JWKS) {
+      requests.jwks += 1;
+      return issuer.jwks;
+    }
+    if (!METADATA.some((known) => known === path)) return undefined;
+    requests.metadata += 1;
+    return { issuer: issuer.issuer, jwks_uri: url + JWKS };
+  };
+  const server = createServer((request, response) => {
+    const body = answer(request.url);
+    response.statusCode = isDown ? 503 : body ? 200 : 404;
+    response.setHeader("content-type", "application/json");
+    // An idle connection would keep the process of the client alive.
+    response.setHeader("connection", "close");
+    response.end(JSON.stringify(isDown || !body ? {} : body));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject).listen(0, "127.0.0.1", resolve);
+  });
+  // The process of a test that does not close the server still ends.
+  server.unref();
+  const { port } = server.address() as { readonly port: number };
+  url = `http://127.0.0.1:${port}`;
+
+  const close = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return {
+    url,
+    jwksUri: url + JWKS,
+    metadataUrl: url + METADATA[0],
+    keys: { jwksUri: url + JWKS },
+    requests,
+    goDown: () => void (isDown = true),
+    comeBack: () => void (isDown = false),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}

@@ -1,0 +1,39 @@
+import { SignJWT } from "jose/jwt/sign";
+import { type Algorithm, ALGORITHMS, isSymmetric, suits } from "../../core/keys/algorithm.ts";
+import { FLAWS } from "./flaws.ts";
+import { type KeyRing } from "./key-ring.ts";
+import { mistake } from "./mistakes.ts";
+import { type TestKey } from "./test-key.ts";
+import { type TestTokenOptions } from "./token-options.ts";
+
+/** Signs the claims, with the flaw of `rejectedAs`. `changes` override the header. */
+export async function signToken(
+  { kid, header: changes, rejectedAs }: TestTokenOptions,
+  claims: Readonly<Record<string, unknown>>,
+  ring: KeyRing,
+  header: { readonly alg: Algorithm; readonly typ?: string },
+): Promise<string> {
+  const key = kid === undefined ? ring.newest : ring.find(kid);
+  const flaw = rejectedAs ? FLAWS[rejectedAs] : {};
+  const named = key.kid !== undefined && { kid: key.kid };
+  const protectedHeader = { ...header, ...named, ...flaw.header, ...changes };
+  // An unsecured JWT (RFC 7519 section 6).
+  if (flaw.signature === "none") return `${encode(protectedHeader)}.${encode(claims)}.`;
+  const signingKey = flaw.signature === "of another key" ? ring.foreign : key;
+  requireAlgorithm(signingKey, protectedHeader.alg);
+  const token = await new SignJWT({ ...claims })
+    .setProtectedHeader(protectedHeader)
+    .sign(signingKey.privateKey);
+  return flaw.isTruncated ? token.slice(0, token.lastIndexOf(".")) : token;
+}
+
+const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toString("base64url");
+
+/** An RSA key can sign with RS* and PS*, whatever the algorithm of the issuer is. */
+function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
+  const algorithm = ALGORITHMS.find((known) => known === alg);
+  if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : suits(publicKey, algorithm)))
+    return;
+  const hint = 'Omit `alg`, or write `rejectedAs: "algorithm"` for an unsigned token.';
+  throw mistake(["token", "header", "alg"], "is not an algorithm of the key.", hint, "key_unusable");
+}

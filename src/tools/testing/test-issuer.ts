@@ -1,0 +1,170 @@
+import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorithm.ts";
+import { type KeySource } from "../../core/keys/key-source.ts";
+import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
+import { TOKEN_DEFAULTS, type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
+import { type IssuedCaller } from "./caller.ts";
+import { KeyRing } from "./key-ring.ts";
+import { openKeyServer, type TestKeyServer } from "./key-server.ts";
+import { mistake, requireOptions, splitScopes } from "./mistakes.ts";
+import { type SigningKey, type TestKey } from "./test-key.ts";
+import { signToken } from "./sign-token.ts";
+import { CLAIM_OPTIONS, type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
+import { requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
+
+/** The options of a test issuer. */
+export interface TestIssuerOptions extends ClaimOptions {
+  /** The signature algorithm. Default: `"ES256"`, for which keys are created fast. */
+  readonly algorithm?: Algorithm;
+  /** The `iss` of its tokens. Default: `"https://issuer.test"`. */
+  readonly issuer?: string;
+  /** The `aud` of its tokens: the id of your service. Default: `"scopegate-tests"`. */
+  readonly audience?: string | readonly string[];
+  /** The `kid` of its first key; `null` for keys without a `kid`. Default: `"key-1"`. */
+  readonly kid?: string | null;
+  /** Its first key: a private key, or with HS* the secret. Default: a new key. */
+  readonly signingKey?: SigningKey;
+  /** Additional claims of all its tokens. Default: none. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** The `typ` of its tokens; `null` for none. Default: `"JWT"`. */
+  readonly tokenType?: string | null;
+  /** The clock, in milliseconds since the epoch, also for servers. Default: `Date.now`. */
+  readonly now?: () => number;
+}
+
+/** The options of a server that accepts the tokens of the issuer. Spread them after other options. */
+export interface TestTrustOptions extends ClaimOptions {
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  /** The `aud` of its tokens. */
+  readonly audience: string | readonly string[];
+  /** The signature algorithm. */
+  readonly algorithm: Algorithm;
+  /** Its keys. */
+  readonly keys: KeySource;
+  /** The clock of the issuer, if it has one. */
+  readonly now?: () => number;
+}
+
+/** An issuer in memory, for tests. Never use it in production. */
+export interface TestIssuer {
+  /** The `iss` of its tokens. */
+  readonly issuer: string;
+  /** The `aud` of its tokens. */
+  readonly audience: string | readonly string[];
+  /** The signature algorithm. */
+  readonly algorithm: Algorithm;
+  /** The newest key, which signs. */
+  readonly key: TestKey;
+  /** The published keys as a JWK Set. With HS*, it contains the secrets. */
+  readonly jwks: JsonWebKeySet;
+  /** Options of `createResourceServer({ ...others, ...issuer.resourceServerOptions })`, with current keys. */
+  readonly resourceServerOptions: TestTrustOptions;
+  /** An entry for the option `issuers`, with the current keys. */
+  readonly trustedIssuer: TrustedIssuer;
+  /**
+   * Creates a signed token.
+   * @throws ConfigurationError for an unknown option, and for scopes that grant nothing
+   */
+  token(options?: TestTokenOptions): Promise<string>;
+  /** Creates a caller for `check` and `accessMatrix`. Its `token` creates tokens with these options. */
+  caller(options?: TestTokenOptions): IssuedCaller;
+  /** Creates a new signing key. The old keys stay published unless they are withdrawn. */
+  rotate(options?: { readonly oldKeys?: "kept" | "withdrawn" }): TestKey;
+  /** Removes a key from the published keys. It can still sign. */
+  withdraw(kid: string): void;
+  /** Publishes the keys on a free port of loopback. With `asIssuer`, the URL becomes the `iss`. */
+  listen(options?: { readonly asIssuer?: boolean }): Promise<TestKeyServer>;
+}
+
+const NAMES = `algorithm, issuer, audience, kid, signingKey, ${CLAIM_OPTIONS.join(", ")}, claims, tokenType, now`;
+
+/** Overrides options that would conflict with those of the issuer. */
+const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };
+
+/**
+ * Creates an issuer in memory with its own key. It signs valid and invalid tokens, and provides the options
+ * for a resource server that accepts them.
+ *
+ * @throws ConfigurationError for an unknown option, algorithm or key
+ * @example
+ * ```ts
+ * import { createResourceServer } from "scopegate";
+ * import { createTestIssuer } from "scopegate/testing";
+ *
+ * const issuer = createTestIssuer({ audience: "agents-prod" });
+ * const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings: { "GET /reports": ["reports:read"] } });
+ *
+ * const token = await issuer.token({ userId: "user-7", scopes: ["reports:read"], expiresIn: 60 });
+ * const expired = await issuer.token({ scopes: ["reports:read"], rejectedAs: "expired" });
+ * console.log((await server.authenticate(token)).userId, expired.length);
+ * ```
+ */
+export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
+  requireOptions("createTestIssuer", options, NAMES);
+  const { algorithm = "ES256", audience = "scopegate-tests", tokenType = "JWT" } = options;
+  const { claims = {}, now = Date.now } = options;
+  if (!ALGORITHMS.includes(algorithm)) {
+    const hint = `Write one of ${ALGORITHMS.join(", ")}.`;
+    throw mistake(["createTestIssuer", "algorithm"], "is not known.", hint);
+  }
+  const claimOptions: ClaimOptions = Object.fromEntries(
+    CLAIM_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  );
+  const ring = new KeyRing(algorithm, options.kid, options.signingKey);
+  const header = { alg: algorithm, ...(tokenType !== null && { typ: tokenType }) };
+  let { issuer = "https://issuer.test" } = options;
+  const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
+
+  const claimNames = { ...TOKEN_DEFAULTS, ...claimOptions };
+  const token = async (given: TestTokenOptions = {}): Promise<string> => {
+    requireTokenOptions("token", given);
+    const profile = { ...claimNames, issuer, audience, claims, now };
+    return signToken(given, claimsOf(given, profile), ring, header);
+  };
+
+  const testIssuer: TestIssuer = {
+    get issuer() {
+      return issuer;
+    },
+    audience,
+    algorithm,
+    get key() {
+      return ring.newest;
+    },
+    get jwks() {
+      return ring.jwks;
+    },
+    get resourceServerOptions() {
+      return { ...NO_CONFLICT, ...shared(), algorithm, ...(options.now && { now }) };
+    },
+    get trustedIssuer() {
+      return { ...shared(), algorithms: [algorithm] };
+    },
+    token,
+    caller: (described = {}) => {
+      requireTokenOptions("caller", described);
+      const { scopes } = described;
+      return {
+        scopes: typeof scopes === "string" ? splitScopes(scopes) : (scopes ?? []),
+        isGood: isGood(described, claimNames),
+        token: (changes = {}) => token({ ...described, ...changes }),
+      };
+    },
+    rotate: (how = {}) => {
+      requireOptions("rotate", how, "oldKeys");
+      return ring.rotate(how.oldKeys ?? "kept");
+    },
+    withdraw: (kid) => ring.withdraw(kid),
+    listen: async (how = {}) => {
+      requireOptions("listen", how, "asIssuer");
+      if (isSymmetric(algorithm)) {
+        const hint = 'Use an asymmetric algorithm: createTestIssuer({ algorithm: "ES256" }).';
+        throw mistake(["listen"], "cannot publish a secret of HS*.", hint, "key_unusable");
+      }
+      const opened = await openKeyServer(testIssuer);
+      if (how.asIssuer) issuer = opened.url;
+      return opened;
+    },
+  };
+  return testIssuer;
+}

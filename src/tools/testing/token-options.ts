@@ -1,0 +1,100 @@
+import { type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
+import { type ClaimPath } from "../../core/token/claim-path.ts";
+import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
+import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
+
+/** The contents of a token. `null` omits a claim. */
+export interface TestTokenOptions {
+  /** An array, or one space-delimited string (RFC 9068). Default: `[]`. */
+  readonly scopes?: readonly string[] | string | null;
+  /** `sub`, or the issuer's `userIdClaim`. Default: `"user-1"`. */
+  readonly userId?: string | null;
+  /** `session_id`, or the issuer's `sessionIdClaim`. Default: none. */
+  readonly sessionId?: string | null;
+  /** `aud`. Default: the issuer's audience. */
+  readonly audience?: string | readonly string[] | null;
+  /** `iss`. Default: the issuer's. */
+  readonly issuer?: string | null;
+  /** `jti`. Default: none. */
+  readonly tokenId?: string | null;
+  /** The lifetime in seconds; negative for an expired token. Default: `300`. */
+  readonly expiresIn?: number | null;
+  /** Any claims. They override those above; `undefined` omits a claim. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+  /** Header parameters. They override `alg`, `typ` and `kid`; `undefined` omits one. */
+  readonly header?: Readonly<Record<string, unknown>>;
+  /** The `kid` of the signing key; a withdrawn key can sign too. Default: the newest key. */
+  readonly kid?: string;
+  /** Creates an invalid token that a server rejects for this reason. */
+  readonly rejectedAs?: TestRejection | undefined;
+}
+
+/** The options of a test issuer that a server must share. */
+export const CLAIM_OPTIONS = ["scopesClaim", "userIdClaim", "sessionIdClaim"] as const;
+export type ClaimOptions = Pick<TrustedIssuer, (typeof CLAIM_OPTIONS)[number]>;
+
+/** The claims of an issuer, and the claim names that it uses. */
+export interface TokenProfile extends Required<ClaimOptions & Pick<TrustedIssuer, "issuer" | "audience">> {
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly now: () => number;
+}
+
+const NAMES =
+  "scopes, userId, sessionId, audience, issuer, tokenId, expiresIn, claims, header, kid, rejectedAs";
+
+/** @throws ConfigurationError for an invalid option */
+export function requireTokenOptions(call: string, options: TestTokenOptions): void {
+  requireOptions(call, options, NAMES);
+  const { scopes, expiresIn, rejectedAs } = options;
+  if (scopes !== undefined && scopes !== null) requireGrantable(call, scopes);
+  if (expiresIn !== undefined && expiresIn !== null && !Number.isFinite(expiresIn))
+    throw mistake([call, "expiresIn"], "must be a number.", "Write seconds from now, or null for no `exp`.");
+  if (rejectedAs !== undefined && !testRejections.includes(rejectedAs)) {
+    const hint = `Write one of ${testRejections.join(", ")}.`;
+    throw mistake([call, "rejectedAs"], "is not a rejection that a token can cause.", hint);
+  }
+}
+
+/** The options that may make a token invalid on purpose. */
+const DELIBERATE = ["audience", "issuer", "header", "kid", "rejectedAs"] as const;
+
+/** The claims that every server checks (RFC 7519 section 4.1), and `cnf`, which it rejects (RFC 7800). */
+const CHECKED_CLAIMS: readonly string[] = ["iss", "aud", "exp", "nbf", "iat", "cnf"];
+
+/** Reports whether a server with the options of the issuer must accept the token. */
+export function isGood(options: TestTokenOptions, profile: Required<ClaimOptions>): boolean {
+  if (DELIBERATE.some((name) => options[name] !== undefined)) return false;
+  const checked = [...CHECKED_CLAIMS, ...CLAIM_OPTIONS.map((name) => [profile[name]].flat()[0])];
+  const isChanged = ([name, value]: [string, unknown]) => value === undefined || checked.includes(name);
+  if (Object.entries(options.claims ?? {}).some(isChanged)) return false;
+  return !Object.values(options).includes(null) && (options.expiresIn ?? 1) > 0;
+}
+
+export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Record<string, unknown> {
+  const { userId = "user-1", sessionId, scopes = [], expiresIn = 300, tokenId } = options;
+  const { audience = profile.audience, issuer = profile.issuer, rejectedAs } = options;
+  const now = Math.floor(profile.now() / 1000);
+  const claims: Record<string, unknown> = { ...structuredClone(profile.claims) };
+  const named: readonly (readonly [ClaimPath, unknown])[] = [
+    [profile.scopesClaim, scopes],
+    [profile.userIdClaim, userId],
+    [profile.sessionIdClaim, sessionId],
+    ["aud", audience],
+    ["iss", issuer],
+    ["jti", tokenId],
+    ["iat", now],
+    ["exp", expiresIn === null ? null : now + expiresIn],
+  ];
+  for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);
+  return { ...claims, ...(rejectedAs && FLAWS[rejectedAs].claims?.(now)), ...options.claims };
+}
+
+/** Writes a claim at its path, and keeps the other claims in the same objects. */
+function write(claims: Record<string, unknown>, path: ClaimPath, value: unknown): void {
+  const names = [path].flat();
+  let place = claims;
+  for (const [index, name] of names.entries()) {
+    if (index === names.length - 1) place[name] = value;
+    else place = place[name] = { ...(place[name] as object | undefined) };
+  }
+}

@@ -1,0 +1,79 @@
+import { assumeVerdict } from "../../adapters/shared/guard.ts";
+import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
+import { CallerInfo } from "../../adapters/mcp/caller.ts";
+import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { type Principal } from "../../core/token/principal.ts";
+import { requireCaller, type ScopedCaller } from "./caller.ts";
+import { mistake } from "./mistakes.ts";
+
+let knownServer: ResourceServer | undefined;
+
+/** A server that decides nothing but scopes. No token is valid for it. */
+const serverOfCallers = (): ResourceServer =>
+  (knownServer ??= createResourceServer({
+    keys: { jwksUri: "https://keys.invalid/" },
+    verifyAudience: false,
+    scopeMappings: { "GET /": "optional" },
+  }));
+
+/**
+ * Returns the same request or context, with a caller as if `protect` had allowed the request: `principalOf`
+ * of its adapter returns this caller, and `requireScopes` decides by its scopes. For unit tests that call a
+ * handler without an application.
+ *
+ * It takes the request of Express, Fastify, NestJS, Node.js and the Fetch standard, the context of Koa, Hono
+ * and tRPC (an object with `principal`), a socket of Socket.IO, and the last argument of a handler of MCP;
+ * also a plain object with the properties that the handler reads. The table of your server is not asked: use
+ * `check` to test it. `has` and `requireScopes` use the default `adminScope` and no `impliedScopes`.
+ *
+ * @throws ConfigurationError for anything but an object, an unknown option, and scopes that grant nothing
+ * @example
+ * ```ts
+ * import { principalOf } from "scopegate/express";
+ * import { withPrincipal } from "scopegate/testing";
+ *
+ * const handler = (request: object) => ({ caller: principalOf(request)?.userId });
+ * const request = withPrincipal({ params: { id: "web" } }, { userId: "user-7", scopes: ["agents:read"] });
+ * console.log(handler(request)); // { caller: 'user-7' }
+ * ```
+ */
+export function withPrincipal<Target extends object>(target: Target, caller: Partial<ScopedCaller>): Target {
+  if (Object(target) !== target) {
+    const hint = "Pass the request or context that the handler receives.";
+    throw mistake(["withPrincipal", "request"], "is not an object.", hint);
+  }
+  const whole = { scopes: [], ...caller };
+  requireCaller("withPrincipal", whole);
+  const server = serverOfCallers();
+  const verdict = verdictFor(server, whole);
+  const { principal } = verdict;
+  const properties = target as Readonly<Record<"req" | "raw" | "http", unknown>>;
+  // Koa and Fastify keep the caller with the request of Node.js inside of their own.
+  for (const place of [target, properties.req, properties.raw])
+    if (typeof place === "object" && place !== null) assumeVerdict(place, server, verdict);
+  if ("principal" in target) target.principal = principal;
+  if ("nsp" in target) rememberPrincipal(target, principal);
+  const authInfo = new CallerInfo(server, principal, verdict.request);
+  if ("mcpReq" in target || "http" in target)
+    Object.assign(target, { http: { ...(properties.http as object | undefined), authInfo } });
+  else if ("requestId" in target || "authInfo" in target) Object.assign(target, { authInfo });
+  return target;
+}
+
+function verdictFor(
+  server: ResourceServer,
+  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+): Verdict & { readonly principal: Principal } {
+  const request = { method: "GET", target: "/" };
+  const { decision } = server.explain({ method: "GET", path: "/", scopes });
+  const principal = Object.freeze({
+    ...decision.principal,
+    userId,
+    ...(sessionId !== undefined && { sessionId }),
+    claims: Object.freeze({ ...claims }),
+  }) as Principal;
+  // Without a credential, the decision needs no promise.
+  const verdict = pipelineOf(server).decide(request, true) as Verdict;
+  return { ...verdict, principal, decision: () => Object.freeze({ ...verdict.decision(), principal }) };
+}

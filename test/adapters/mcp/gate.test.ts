@@ -1,0 +1,158 @@
+/** `protectMcp` and `withMcp` with requests in memory. */
+import { describe, expect, it, vi } from "vitest";
+import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
+import { createResourceServer } from "scopegate";
+import { pipelineOf } from "../../../src/core/pipeline.ts";
+import { post, server, URL_OF } from "./support/memory.ts";
+import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
+import { INITIALIZE } from "./support/corpus/sessions.ts";
+import { issuer, RESOURCE, tokenOf } from "./support/tools.ts";
+
+/** What a handler gets; a refusal fails the test. */
+async function enter(request: Request, gate = protectMcp(server)): Promise<McpAccess> {
+  const access = await gate(request);
+  if (access instanceof Response) throw new Error(`${access.status}: ${await access.text()}`);
+  return access;
+}
+
+describe("protectMcp", () => {
+  it.each([undefined, {}, { check: () => undefined }])("throws for %j in place of a server", (wrong) => {
+    expect(() => protectMcp(wrong as never)).toThrow(TypeError);
+    expect(() => withMcp(wrong as never, () => new Response())).toThrow(TypeError);
+  });
+
+  it.each([
+    { maxBodyBytes: 0 },
+    { maxBodyBytes: 1.5 },
+    { maxBodyBytes: "1mb" },
+    { maxBodyBytes: Infinity },
+    { bodyTimeoutMs: -1 },
+    { bodyTimeoutMs: NaN },
+    { maxBodySize: 1 },
+  ])("throws for the options %j, and names the wrong one", (options) => {
+    expect(() => protectMcp(server, options as McpOptions)).toThrow(`\`${Object.keys(options)[0]}\``);
+  });
+
+  it("passes the parsed body, the caller and the decision on", async () => {
+    const request = await post(JSON.stringify(ALLOWED));
+    const access = await enter(request);
+    expect(access.parsedBody).toEqual(ALLOWED);
+    expect(access.principal?.userId).toBe("runner");
+    expect(access.decision.allowed).toBe(true);
+    expect(access.authInfo).toMatchObject({ scopes: ["docs:read", "agents:web:run"] });
+    expect(access.authInfo?.resource?.href).toBe(RESOURCE);
+    expect(access.authInfo?.token).toBe(request.headers.get("authorization")?.slice(7));
+    expect(access.authInfo?.expiresAt).toBeGreaterThan(Date.now() / 1000);
+  });
+
+  it("passes the client of the token on", async () => {
+    for (const claims of [{ client_id: "agent-1" }, { azp: "agent-1" }, { client_id: 1, azp: "agent-1" }]) {
+      const token = await tokenOf("reader", { claims });
+      const request = await post(JSON.stringify(ALLOWED), { authorization: `Bearer ${token}` });
+      expect((await enter(request)).authInfo?.clientId).toBe("agent-1");
+    }
+  });
+
+  it("passes a public endpoint on without a caller, and its session to anybody", async () => {
+    const open = createResourceServer({
+      ...issuer.resourceServerOptions,
+      serviceId: RESOURCE,
+      scopeMappings: { "* /mcp": "public", "MCP tools/call search": "public" },
+    });
+    const gate = protectMcp(open);
+    const anonymous = (headers: Readonly<Record<string, string>> = {}) =>
+      new Request(URL_OF, {
+        method: "POST",
+        headers: { "content-type": "application/json", ...headers },
+        body: JSON.stringify(INITIALIZE),
+      });
+    const access = await enter(anonymous(), gate);
+    expect(access.principal).toBeUndefined();
+    expect(access.authInfo).toBeUndefined();
+    await access.respond(new Response(null, { headers: { "mcp-session-id": "open" } }));
+    await enter(anonymous({ "mcp-session-id": "open" }), gate);
+    expect(await gate(await post("{}", { "mcp-session-id": "other" }))).toMatchObject({ status: 404 });
+  });
+
+  it("shows no token to handlers that was not in the header Authorization", async () => {
+    const cookies = createResourceServer({
+      ...issuer.resourceServerOptions,
+      serviceId: RESOURCE,
+      tokenSources: [{ cookie: "token" }],
+      scopeMappings: { "* /mcp": [], "MCP tools/call search": [] },
+    });
+    const request = new Request(URL_OF, {
+      method: "POST",
+      headers: {
+        cookie: `token=${await tokenOf("reader", { expiresIn: null })}`,
+        "content-type": "application/json",
+      },
+      body: JSON.stringify(ALLOWED),
+    });
+    const { authInfo } = await enter(request, protectMcp(cookies));
+    expect(authInfo).toMatchObject({ token: "", scopes: ["docs:read"] });
+  });
+
+  it("omits the resource of authInfo without the option", async () => {
+    const plain = createResourceServer({
+      ...issuer.resourceServerOptions,
+      serviceId: RESOURCE,
+      scopeMappings: { "* /mcp": [], "MCP tools/call search": [] },
+    });
+    const { authInfo } = await enter(await post(JSON.stringify(ALLOWED)), protectMcp(plain));
+    expect(authInfo?.resource).toBeUndefined();
+  });
+
+  it("reads a body of many chunks, and gives up when it takes too long", async () => {
+    const pieces = [...Buffer.from(JSON.stringify(ALLOWED))].map((byte) => Uint8Array.of(byte));
+    expect((await enter(await post(ReadableStream.from(pieces)))).parsedBody).toEqual(ALLOWED);
+    // Each chunk arrives at once: only the sum of all takes too long.
+    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1)) });
+    const hasty = protectMcp(server, { bodyTimeoutMs: 5, maxBodyBytes: 1_000_000_000 });
+    expect(await hasty(await post(endless))).toMatchObject({ status: 408 });
+    const failing = new ReadableStream({ pull: () => Promise.reject(new Error("reset")) });
+    expect(await protectMcp(server)(await post(failing))).toMatchObject({ status: 408 });
+  });
+
+  it("logs its own answers, without the query", async () => {
+    const logged = vi.spyOn(pipelineOf(server).observer, "logAnswer");
+    const gate = protectMcp(server);
+    await gate(await post("{"));
+    await gate(await post("{}", { "content-type": "text/plain" }));
+    await gate(await post("{}", { "mcp-session-id": "unknown" }));
+    expect(logged.mock.calls.map(([words]) => words.slice(0, 4))).toEqual(["400:", "415:", "404:"]);
+    expect(logged.mock.calls[0]?.[1]).toMatchObject({ method: "POST", target: "/mcp" });
+  });
+
+  it("refuses an empty body, which is not JSON", async () => {
+    expect(await protectMcp(server)(await post(null))).toMatchObject({ status: 400 });
+  });
+
+  it("throws if something in front has read the body, and keeps no value of it", async () => {
+    const request = await post(JSON.stringify(ALLOWED));
+    await request.text();
+    await expect(protectMcp(server)(request)).rejects.toThrow("Put protectMcp in front");
+  });
+});
+
+describe("withMcp", () => {
+  it("throws without a handler", () => {
+    expect(() => withMcp(server, undefined as never)).toThrow("takes a handler");
+  });
+
+  it("passes access in front of the arguments of the host, and returns refusals without the handler", async () => {
+    const handler = vi.fn((..._given: readonly unknown[]) => Response.json({}));
+    const fetch = withMcp(server, handler);
+    const request = await post(JSON.stringify(ALLOWED));
+    expect((await fetch(request, "environment", "context")).status).toBe(200);
+    expect(handler).toHaveBeenCalledExactlyOnceWith(
+      request,
+      expect.objectContaining({ parsedBody: ALLOWED }),
+      "environment",
+      "context",
+    );
+    expect((await fetch(await post(JSON.stringify(FORBIDDEN)))).status).toBe(403);
+    expect((await fetch(new Request(URL_OF, { method: "POST", body: "{}" }))).status).toBe(401);
+    expect(handler).toHaveBeenCalledOnce();
+  });
+});

@@ -1,0 +1,117 @@
+/** How a body is read: its messages, and the operations that they call. */
+import { describe, expect, it } from "vitest";
+import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
+import { ALLOWED, call } from "./support/corpus/hostile.ts";
+
+const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)));
+const readOne = (value: object) => {
+  const found = read(value);
+  if (found.kind === "invalid") throw new Error(found.body.error.message);
+  return found.messages[0];
+};
+const request = (method: string, params?: unknown) => ({ jsonrpc: "2.0", id: 1, method, params });
+
+describe("parseMessages", () => {
+  it("reads the name and the arguments of a call", () => {
+    expect(readOne(call("run_agent", { agent_id: "web" }))).toEqual({
+      method: "tools/call",
+      name: "run_agent",
+      calls: [{ text: "tools/call run_agent", parameters: { agent_id: "web" } }],
+    });
+  });
+
+  it.each([undefined, null, "x", 1, true, ["web"]])("reads the arguments %j as none", (args) => {
+    expect(readOne(call("search", args))?.calls[0]?.parameters).toEqual({});
+  });
+
+  it.each([
+    ["prompts/get", { name: "greet" }, "prompts/get greet"],
+    ["resources/read", { uri: "docs://a b", name: "other" }, "resources/read docs://a b"],
+    ["resources/subscribe", { uri: "docs://a" }, "resources/subscribe docs://a"],
+    ["completion/complete", { ref: { type: "ref/prompt", name: "greet" } }, "completion/complete greet"],
+    [
+      "completion/complete",
+      { ref: { type: "ref/resource", uri: "docs://a" } },
+      "completion/complete docs://a",
+    ],
+    ["tools/list", undefined, "tools/list"],
+    ["unknown/method", { name: "search" }, "unknown/method"],
+  ])("reads %s with %j as the operation %s", (method, params, text) => {
+    expect(readOne(request(method, params))?.calls[0]?.text).toBe(text);
+  });
+
+  it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
+    "finds no operation in %s",
+    (method) => {
+      expect(readOne(request(method))).toEqual({ method, calls: [] });
+    },
+  );
+
+  it("reads the name of a completion as its type says, as servers do", () => {
+    const ref = { type: "ref/resource", uri: "secret://x", name: "greet" };
+    expect(readOne(request("completion/complete", { ref }))?.calls[0]?.text).toBe(
+      "completion/complete secret://x",
+    );
+  });
+
+  it("reads each resource of a subscription as an operation of its own", () => {
+    const params = { notifications: { resourceSubscriptions: ["docs://a", "secret://x"] } };
+    expect(readOne(request("subscriptions/listen", params))?.calls.map(({ text }) => text)).toEqual([
+      "subscriptions/listen",
+      "resources/subscribe docs://a",
+      "resources/subscribe secret://x",
+    ]);
+  });
+
+  it("reads the id of a task as a name for the header", () => {
+    expect(readOne(request("tasks/get", { taskId: "seven" }))).toMatchObject({ name: "seven" });
+    expect(readOne(request("tasks/get", { taskId: 7 }))).not.toHaveProperty("name");
+  });
+
+  it.each([
+    ["completion/complete", { ref: "greet" }],
+    ["completion/complete", {}],
+    ["completion/complete", { ref: { name: "greet" } }],
+    ["completion/complete", { ref: { type: "ref/other", name: "greet" } }],
+    ["completion/complete", { ref: { type: "ref/resource", name: "greet" } }],
+    ["subscriptions/listen", { notifications: { resourceSubscriptions: [7] } }],
+    ["subscriptions/listen", { notifications: { resourceSubscriptions: "docs://a" } }],
+    ["subscriptions/listen", { notifications: 7 }],
+    ["resources/read", { name: "docs://a" }],
+    ["prompts/get", { name: "" }],
+  ])("refuses %s with %j, which names nothing", (method, params) => {
+    expect(read(request(method, params))).toMatchObject({
+      kind: "invalid",
+      body: { error: { code: -32602 }, id: 1 },
+    });
+  });
+
+  it("returns the id of a message that is refused, if it has one", () => {
+    expect(read({ ...call([]), id: "a" })).toMatchObject({ body: { id: "a" } });
+    for (const id of [null, [], {}, true])
+      expect(read({ ...call([]), id })).toMatchObject({ body: { id: null } });
+    expect(read([call([]), ALLOWED])).toMatchObject({ body: { id: null } });
+    expect(read(["x"])).toMatchObject({ body: { error: { code: -32600 } } });
+  });
+
+  it("ignores what a polluted prototype says", () => {
+    const polluted = Object.assign(Object.prototype, {
+      arguments: { agent_id: "web" },
+      name: "search",
+      jsonrpc: "2.0",
+    });
+    try {
+      expect(readMessages({ id: 1, method: "ping" })).toMatchObject({ kind: "invalid" });
+      expect(readMessages({ ...request("tools/call"), params: {} })).toMatchObject({ kind: "invalid" });
+      const one = readMessages({ ...request("tools/call"), params: { name: "run_agent" } });
+      expect(one).toMatchObject({ messages: [{ calls: [{ parameters: {} }] }] });
+    } finally {
+      for (const name of ["arguments", "name", "jsonrpc"]) Reflect.deleteProperty(polluted, name);
+    }
+  });
+
+  it("finds no operation in responses", () => {
+    expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ calls: [] });
+    expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({ calls: [] });
+  });
+});

@@ -1,0 +1,199 @@
+/** Parsers and guards around `protectMcp`, and wrong arguments. */
+import express from "express";
+import Koa from "koa";
+import { once } from "node:events";
+import { createServer as createHttpServer } from "node:http";
+import { connect, createServer as createServer2 } from "node:http2";
+import { type AddressInfo } from "node:net";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { createResourceServer } from "scopegate";
+import { protect } from "scopegate/express";
+import { operationsOf, protectMcp, withMcp } from "scopegate/mcp";
+import { accessMatrix, createTestIssuer } from "scopegate/testing";
+import { ask, listen } from "../../support/http.ts";
+
+const issuer = createTestIssuer({ audience: "mcp" });
+const server = createResourceServer({
+  ...issuer.resourceServerOptions,
+  serviceId: "mcp",
+  defaultScopeMappings: {},
+  scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call run": ["agents:<agent_id>:run"] },
+});
+const closing: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  vi.restoreAllMocks();
+  for (const close of closing.splice(0)) await close();
+});
+
+async function call(app: ReturnType<typeof express>, agent_id: unknown) {
+  app.post("/mcp", (request, response) => response.json(request.body));
+  const { port, close } = await listen(createHttpServer(app));
+  closing.push(close);
+  const token = await issuer.token({ scopes: ["agents:web:run"] });
+  const params = { name: "run", arguments: { agent_id } };
+  return ask(port, {
+    method: "POST",
+    path: "/mcp",
+    token,
+    body: { jsonrpc: "2.0", id: 1, method: "tools/call", params },
+  });
+}
+
+describe("protectMcp", () => {
+  it.each([
+    ["text", express.text({ type: "*/*" })],
+    ["bytes", express.raw({ type: "*/*" })],
+    ["JSON", express.json()],
+  ])("decides a body that a parser in front has kept as %s", async (_, parser) => {
+    const allowed = await call(express().use(parser, protectMcp(server)), "web");
+    expect(allowed).toMatchObject({ status: 200, body: { method: "tools/call" } });
+    expect((await call(express().use(parser, protectMcp(server)), "api")).status).toBe(403);
+  });
+
+  it("warns of no body parser if another guard is in front of it", async () => {
+    const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const app = express().use("/mcp", protectMcp(server)).use(protect(server));
+    expect((await call(app, "web")).status).toBe(200);
+    expect(emitWarning).not.toHaveBeenCalled();
+  });
+
+  it("answers 400 for an argument that is not a string, and blames the request, not its path", async () => {
+    const { status, text } = await call(express().use(protectMcp(server)), ["web"]);
+    expect(status).toBe(400);
+    expect(text).toContain("The request can be read in more than one way.");
+  });
+
+  it("names itself and not protect when a host calls it in the wrong way", () => {
+    const next = () => undefined;
+    const express = { headers: {}, originalUrl: "/" };
+    const uncalled = () => protectMcp(...([express, {}, next] as unknown as [never]));
+    expect(uncalled).toThrow("Express calls protectMcp itself: write app.use(protectMcp(server)), with");
+    const fetched = () => protectMcp(new Request("http://a/mcp") as never);
+    expect(fetched).toThrow(/write protectMcp\(createResourceServer\(\{ \.\.\. \}\)\)\.$/);
+    const node = { headers: {}, rawHeaders: [] };
+    const calls: readonly (readonly unknown[])[] = [
+      [node, {}],
+      [express, {}],
+      [{ req: {}, info: {} }],
+      [{}],
+      [],
+    ];
+    for (const given of calls)
+      expect(() => protectMcp(server)(...(given as [never]))).toThrow(
+        /^protectMcp was called in the wrong place/,
+      );
+  });
+
+  it("explains where metadata and handlers belong", () => {
+    expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
+      "protectMcp received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
+    );
+    expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
+      "withMcp received unknown option `listFliter`. Did you mean `listFilter`?",
+    );
+  });
+
+  it.each([null, 5, () => undefined])("rejects options that are not an object: %j", (options) => {
+    expect(() => protectMcp(server, options as never)).toThrow("takes its options as an object");
+  });
+});
+
+describe("a body that headers do not announce", () => {
+  const message = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run" } });
+
+  it("causes a refusal with DELETE, in a request of the Fetch standard", async () => {
+    const token = await issuer.token({ scopes: [] });
+    const headers = { authorization: `Bearer ${token}` };
+    const send = (body?: string) =>
+      protectMcp(server)(new Request("http://a/mcp", { method: "DELETE", headers, ...(body && { body }) }));
+    expect(await send(message)).toMatchObject({ status: 400 });
+    expect(await send()).not.toBeInstanceOf(Response);
+  });
+
+  it("causes a refusal with DELETE if it does not end", async () => {
+    const headers = { authorization: `Bearer ${await issuer.token({ scopes: [] })}` };
+    const body = new ReadableStream();
+    const request = new Request("http://a/mcp", { method: "DELETE", headers, body, duplex: "half" });
+    expect(await protectMcp(server, { bodyTimeoutMs: 20 })(request)).toMatchObject({ status: 400 });
+  });
+
+  it("causes a refusal with OPTIONS, over HTTP/2", async () => {
+    const callback = new Koa()
+      .use(protectMcp(server))
+      .use((context) => {
+        context.body = "ran";
+      })
+      .callback();
+    const http2 = createServer2((request, response) => void callback(request, response));
+    http2.listen(0, "127.0.0.1");
+    await once(http2, "listening");
+    const client = connect(`http://127.0.0.1:${(http2.address() as AddressInfo).port}`);
+    closing.push(async () => {
+      client.close();
+      http2.close();
+      await once(http2, "close");
+    });
+    const authorization = `Bearer ${await issuer.token({ scopes: [] })}`;
+    const send = async (body?: string) => {
+      const headers = { ":method": "OPTIONS", ":path": "/mcp", authorization };
+      const stream = client.request(headers, { endStream: body === undefined });
+      if (body !== undefined) stream.end(body);
+      const [answer] = (await once(stream, "response")) as [{ ":status": number }];
+      stream.close();
+      return answer[":status"];
+    };
+    expect(await send(message)).toBe(400);
+    expect(await send()).toBe(200);
+  });
+});
+
+describe("a polluted prototype", () => {
+  it("adds no body to a request", async () => {
+    const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+    Object.assign(Object.prototype, { parsed: ping });
+    try {
+      expect((await call(express().use(protectMcp(server)), "api")).status).toBe(403);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "parsed");
+    }
+  });
+});
+
+describe("listFilter", () => {
+  it.each([["[not json"], ["[null]"]])(
+    "sends an empty body once for %s, however often the handler ends",
+    async (text) => {
+      const app = express().use(protectMcp(server, { listFilter: true }));
+      app.post("/mcp", (_request, response) => {
+        response.type("json").write(text);
+        response.end();
+        response.end();
+      });
+      const { port, close } = await listen(createHttpServer(app));
+      closing.push(close);
+      const token = await issuer.token({ scopes: ["agents:web:run"] });
+      const body = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+      const answer = await ask(port, { method: "POST", path: "/mcp", token, body });
+      expect(answer).toMatchObject({ status: 200, text: "" });
+    },
+  );
+});
+
+describe("operationsOf", () => {
+  it("explains what it accepts", async () => {
+    await expect(operationsOf((() => undefined) as never)).rejects.toThrow(
+      "await operationsOf(createMcpServer())",
+    );
+  });
+});
+
+describe("accessMatrix", () => {
+  it("fills the arguments of operations that are named as routes", async () => {
+    const { cells } = await accessMatrix(server, {
+      callers: { web: issuer.caller({ scopes: ["agents:web:run"] }) },
+      routes: ["MCP tools/call run"],
+      params: { agent_id: "web" },
+    });
+    expect(cells.map(({ decision }) => decision.allowed)).toEqual([true]);
+  });
+});

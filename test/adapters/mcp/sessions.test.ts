@@ -1,0 +1,118 @@
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
+import { type McpAccess, protectMcp } from "scopegate/mcp";
+import { Sessions } from "../../../src/adapters/mcp/sessions.ts";
+import { INITIALIZE } from "./support/corpus/sessions.ts";
+import { createMcpResourceServer, issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
+
+describe("the owner of a session", () => {
+  const callers = async () => {
+    const other = createTestIssuer({ audience: RESOURCE, issuer: "https://other.test" });
+    const both = createResourceServer({
+      serviceId: RESOURCE,
+      issuers: [issuer.trustedIssuer, other.trustedIssuer],
+    });
+    const authenticate = async (token: Promise<string>) => both.authenticate(await token);
+    return {
+      reader: await authenticate(tokenOf("reader")),
+      again: await authenticate(tokenOf("reader", { scopes: [] })),
+      runner: await authenticate(tokenOf("runner")),
+      elsewhere: await authenticate(other.token({ userId: "reader" })),
+    };
+  };
+
+  it("identifies the user of the issuer, with any token", async () => {
+    const { reader, again, runner, elsewhere } = await callers();
+    const sessions = new Sessions();
+    sessions.start("one", reader);
+    expect(sessions.isOf("one", reader)).toBe(true);
+    expect(sessions.isOf("one", again)).toBe(true);
+    for (const other of [runner, elsewhere, undefined]) expect(sessions.isOf("one", other)).toBe(false);
+    expect(sessions.isOf("two", reader)).toBe(false);
+  });
+
+  it("stays the same", async () => {
+    const { reader, runner } = await callers();
+    const sessions = new Sessions();
+    sessions.start("one", reader);
+    sessions.start("one", runner);
+    expect(sessions.isOf("one", runner)).toBe(false);
+    sessions.start("open", undefined);
+    expect(sessions.isOf("open", undefined)).toBe(true);
+    expect(sessions.isOf("open", runner)).toBe(false);
+  });
+
+  it("keeps the sessions of others when one caller starts many", async () => {
+    const { reader, runner } = await callers();
+    const sessions = new Sessions();
+    sessions.start("reader's", reader);
+    sessions.start("open", undefined);
+    for (let count = 0; count < 20_000; count += 1) {
+      sessions.start(`runner's ${count}`, runner);
+      if (count % 500 === 0) expect(sessions.isOf("runner's 0", runner)).toBe(true);
+    }
+    expect(sessions.isOf("reader's", reader)).toBe(true);
+    expect(sessions.isOf("open", undefined)).toBe(true);
+    // Its own share: the sessions that were used last.
+    expect(sessions.isOf("runner's 1", runner)).toBe(false);
+    expect(sessions.isOf("runner's 19999", runner)).toBe(true);
+  });
+
+  it("keeps the sessions of callers with a token when callers without one start many", async () => {
+    const { reader } = await callers();
+    const sessions = new Sessions();
+    sessions.start("reader's", reader);
+    for (let count = 0; count < 20_000; count += 1) sessions.start(`open ${count}`, undefined);
+    expect(sessions.isOf("reader's", reader)).toBe(true);
+    expect(sessions.isOf("open 14999", undefined)).toBe(false);
+    expect(sessions.isOf("open 15000", undefined)).toBe(true);
+  });
+
+  it("loses the session that was not used for the longest time first", async () => {
+    const { reader } = await callers();
+    const sessions = new Sessions();
+    const caller = (user: number) => ({ ...reader, userId: `user ${user}` });
+    for (let user = 0; user < 10_000; user += 1) sessions.start(`session ${user}`, caller(user));
+    expect(sessions.isOf("session 0", caller(0))).toBe(true);
+    sessions.start("one more", reader);
+    expect(sessions.isOf("session 0", caller(0))).toBe(true);
+    expect(sessions.isOf("session 1", caller(1))).toBe(false);
+  });
+});
+
+describe("protectMcp", () => {
+  const server = createMcpResourceServer();
+  const gate = protectMcp(server);
+  const send = async (user: User, method: string, headers: Readonly<Record<string, string>>) => {
+    const authorization = `Bearer ${await tokenOf(user)}`;
+    const body = method === "POST" && { body: JSON.stringify(INITIALIZE) };
+    const sent = { authorization, "content-type": "application/json", ...headers };
+    return gate(new Request("https://api.example/mcp", { method, headers: sent, ...body }));
+  };
+  const start = async (id: string): Promise<void> => {
+    const access = (await send("reader", "POST", {})) as McpAccess;
+    await access.respond(new Response("{}", { headers: { "mcp-session-id": id } }));
+  };
+
+  it("forgets a session that a DELETE ended, and keeps one whose DELETE failed", async () => {
+    const headers = { "mcp-session-id": "one" };
+    await start("one");
+    for (const status of [405, 200]) {
+      const access = await send("reader", "DELETE", headers);
+      if (access instanceof Response) throw new Error(`${access.status}`);
+      await access.respond(new Response(null, { status }));
+    }
+    expect(await send("reader", "GET", headers)).toMatchObject({ status: 404 });
+  });
+
+  it("allows only the owner of a session to request events that it missed", async () => {
+    const missed = { "last-event-id": "stream_7" };
+    const headers = { ...missed, "mcp-session-id": "two" };
+    await start("two");
+    expect(await send("reader", "GET", headers)).not.toBeInstanceOf(Response);
+    expect(await send("runner", "GET", headers)).toMatchObject({ status: 404 });
+    expect(await send("reader", "GET", missed)).toMatchObject({ status: 404 });
+    expect(await send("reader", "GET", {})).not.toBeInstanceOf(Response);
+  });
+});

@@ -1,0 +1,44 @@
+/** `instanceof` works for errors from a second copy of this package. */
+import { describe, expect, it } from "vitest";
+import * as ours from "../../src/core/errors.ts";
+
+const another = "../../src/core/errors.ts?another";
+const theirs = (await import(another)) as typeof ours;
+
+const made = (copy: typeof ours) => ({
+  ConfigurationError: new copy.ConfigurationError([]),
+  TokenRejectedError: new copy.TokenRejectedError("expired"),
+  KeysUnavailableError: new copy.KeysUnavailableError(),
+  AuditError: new copy.AuditError(),
+});
+const NAMES = Object.keys(made(ours)) as (keyof ReturnType<typeof made>)[];
+
+describe.each(NAMES)("%s", (name) => {
+  it("matches instanceof of another copy of the package", () => {
+    expect(theirs[name]).not.toBe(ours[name]);
+    expect(made(theirs)[name] instanceof ours[name]).toBe(true);
+    expect(made(ours)[name] instanceof theirs[name]).toBe(true);
+  });
+
+  it("does not match other errors and values", () => {
+    for (const other of NAMES) expect(made(theirs)[other] instanceof ours[name]).toBe(other === name);
+    for (const value of [new Error(), { name }, Object.create(null), null, undefined, name, () => name])
+      expect(value instanceof ours[name]).toBe(false);
+  });
+
+  it("sets its name on the class and on the error", () => {
+    const error = made(ours)[name];
+    expect([ours[name].name, error.constructor.name, error.name]).toEqual([name, name, name]);
+  });
+
+  it("keeps the usual instanceof for subclasses", () => {
+    class Own extends (ours[name] as new (...given: unknown[]) => Error) {}
+    const own = new Own([]);
+    expect([own instanceof Own, own instanceof ours[name], own instanceof theirs[name]]).toEqual([
+      true,
+      true,
+      true,
+    ]);
+    expect(made(ours)[name] instanceof Own).toBe(false);
+  });
+});

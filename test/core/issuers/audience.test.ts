@@ -1,0 +1,15 @@
+import { describe, expect, it } from "vitest";
+import { createResourceServer } from "scopegate";
+import { issuersOf } from "../../../src/core/token/issuers.ts";
+import { createIssuer } from "../../support/issuer.ts";
+
+describe("issuersOf", () => {
+  it("returns the issuers of a server, with the accepted audiences, and nothing for other objects", () => {
+    const server = createResourceServer({
+      audience: ["agents-prod", "agents-test"],
+      verificationKeys: [createIssuer().publicPem],
+    });
+    expect(issuersOf(server).map(({ token }) => token.audience)).toEqual([["agents-prod", "agents-test"]]);
+    expect(issuersOf({ ...server })).toEqual([]);
+  });
+});

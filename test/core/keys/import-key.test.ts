@@ -1,0 +1,607 @@
+import { createPublicKey, createSecretKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";
+import { SignJWT } from "jose";
+import { describe, expect, it } from "vitest";
+import { type Algorithm, type JsonWebKey, type VerificationKeyInput } from "scopegate";
+import { generateKey } from "../../../src/tools/testing/test-key.ts";
+import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../../support/certificate.ts";
+import { createIssuer, type IssuerAlgorithm } from "../../support/issuer.ts";
+import { encode, signRaw } from "../../support/raw-token.ts";
+import { configurationErrorOf, createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+
+const PAYLOAD = '{"scopes":[],"aud":"agents-prod","sub":"user-1"}';
+
+/** The verdict of a server with this single key on a token. */
+const verdictBy = (key: VerificationKeyInput, token: string, algorithm: Algorithm = "RS256") =>
+  verdictOf(createServer({ algorithm, verificationKeys: [key] }), token);
+
+/** The only mistake reported for a key. */
+function mistakeIn(key: unknown, options: object = {}): { readonly code: string; readonly hint: string } {
+  const { issues } = configurationErrorOf({ serviceId: "agents-prod", verificationKeys: [key], ...options });
+  expect(issues).toHaveLength(1);
+  expect(issues[0]?.path).toEqual(["verificationKeys", 0]);
+  return { code: issues[0]?.code ?? "", hint: issues[0]?.hint ?? "" };
+}
+
+const pem = issuer.publicPem;
+const pkcs1 = issuer.publicKey.export({ type: "pkcs1", format: "pem" }).toString();
+const der = issuer.publicKey.export({ type: "spki", format: "der" }).toString("hex");
+
+describe("a key as a string", () => {
+  it.each([
+    ["SPKI", pem],
+    ["PKCS#1", pkcs1],
+    ["without a line break at its end", pem.trimEnd()],
+    ["with literal line breaks, as environment variables hold it", pem.replaceAll("\n", "\\n")],
+    ["with literal line breaks of PKCS#1", pkcs1.replaceAll("\n", "\\n")],
+    ["with CRLF", pem.replaceAll("\n", "\r\n")],
+    ["with a byte order mark", `\ufeff${pem}`],
+    ["with leading spaces", `   ${pem}`],
+    ["with surrounding line breaks", `\n\n${pem}\n\n`],
+    ["with a byte order mark and spaces", `\ufeff  ${pem}  `],
+  ])("accepts a PEM: %s", async (_, text) => {
+    expect(await verdictBy(text, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    ["unchanged", CERTIFICATE],
+    ["with literal line breaks", CERTIFICATE.replaceAll("\n", "\\n")],
+    ["with CRLF", CERTIFICATE.replaceAll("\n", "\r\n")],
+  ])("accepts an X.509 certificate: %s", async (_, text) => {
+    expect(await verdictBy(text, TOKEN_OF_CERTIFICATE)).toBe("accepted");
+    expect(await verdictBy(text, await issuer.token())).toBe("signature");
+  });
+
+  it.each([
+    ["compact", JSON.stringify(issuer.publicJwk)],
+    ["indented", JSON.stringify(issuer.publicJwk, null, 2)],
+    ["with a byte order mark and line breaks around it", `\ufeff\n${JSON.stringify(issuer.publicJwk)}\n`],
+  ])("accepts a JWK as JSON: %s", async (_, text) => {
+    expect(await verdictBy(text, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    ["a word", "agents"],
+    ["a path", "/etc/keys/public.pem"],
+    ["a URL", "https://issuer.example/jwks.json"],
+    ["a PEM without BEGIN and END lines", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a truncated PEM", pem.slice(0, -60)],
+    ["a PEM without a key", "-----BEGIN PUBLIC KEY-----\nAAAA\n-----END PUBLIC KEY-----"],
+    ["spaces", "   "],
+    ["JSON that is not a JWK", "{}"],
+    ["broken JSON", '{"kty":"RSA"'],
+    ["a JWK without its modulus", '{"kty":"RSA","e":"AQAB"}'],
+  ])("rejects %s", (_, text) => {
+    expect(mistakeIn(text)).toMatchObject({
+      code: "key_invalid",
+      hint: expect.stringContaining("PEM") as string,
+    });
+  });
+
+  it("rejects a JWK Set as JSON and names the option for it", () => {
+    expect(mistakeIn(JSON.stringify({ keys: [issuer.publicJwk] }))).toMatchObject({
+      code: "key_invalid",
+      hint: expect.stringContaining("keys: { jwks }") as string,
+    });
+  });
+
+  it("rejects several keys in one string", () => {
+    expect(mistakeIn(pem + createIssuer({ kid: "other" }).publicPem)).toMatchObject({
+      code: "key_invalid",
+      hint: "Pass each key as a separate entry.",
+    });
+  });
+});
+
+describe("a key as an object", () => {
+  it("accepts a JWK", async () => {
+    expect(await verdictBy(issuer.publicJwk, await issuer.token())).toBe("accepted");
+    expect(await verdictBy(Object.freeze({ ...issuer.publicJwk }), await issuer.token())).toBe("accepted");
+  });
+
+  it("accepts a KeyObject", async () => {
+    expect(await verdictBy(issuer.publicKey, await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    {},
+    { kty: "RSA" },
+    { kty: "RSA", n: "AQAB", e: 5 },
+    { kty: "EC", crv: "P-256", x: "AA", y: "AA" },
+    { kty: "unknown", x: "AA" },
+    { kty: "" },
+    { ...issuer.publicJwk, kid: 5 },
+    { ...issuer.publicJwk, kid: null },
+  ])("rejects an invalid JWK: %j", (jwk) => {
+    expect(mistakeIn(jwk).code).toMatch(/^(key|option)_invalid$/);
+  });
+});
+
+const asymmetric: readonly IssuerAlgorithm[] = [
+  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
+  ...(["ES256", "ES384", "ES512", "EdDSA", "Ed25519"] as const),
+];
+
+/** The WebCrypto parameters for importing a key for an algorithm. */
+function cryptoAlgorithm(algorithm: Algorithm) {
+  const hash = `SHA-${algorithm.slice(2)}`;
+  const namedCurve = `P-${algorithm.slice(2).replace("512", "521")}`;
+  switch (algorithm.slice(0, 2)) {
+    case "RS":
+      return { name: "RSASSA-PKCS1-v1_5", hash };
+    case "PS":
+      return { name: "RSA-PSS", hash };
+    case "ES":
+      return { name: "ECDSA", namedCurve };
+    case "HS":
+      return { name: "HMAC", hash };
+    default:
+      return { name: "Ed25519" };
+  }
+}
+
+const importCryptoKey = (key: KeyObject, algorithm: Algorithm, extractable = false) =>
+  webcrypto.subtle.importKey(
+    "spki",
+    key.export({ type: "spki", format: "der" }),
+    cryptoAlgorithm(algorithm),
+    extractable,
+    ["verify"],
+  );
+
+describe.each(asymmetric)("a key for %s", (algorithm) => {
+  const own = createIssuer({ algorithm });
+
+  it("accepts every form", async () => {
+    const token = await own.token();
+    const forms: readonly VerificationKeyInput[] = [
+      own.publicPem,
+      own.publicPem.replaceAll("\n", "\\n"),
+      own.publicJwk,
+      JSON.stringify(own.publicJwk),
+      own.publicKey,
+      await importCryptoKey(own.publicKey, algorithm),
+      await importCryptoKey(own.publicKey, algorithm, true),
+    ];
+    for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
+  });
+
+  it("rejects every form of the private key", async () => {
+    const { privateKey } = own;
+    const jwk = privateKey.export({ format: "jwk" });
+    const pkcs8 = privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    const cryptoKey = await webcrypto.subtle.importKey(
+      "pkcs8",
+      privateKey.export({ type: "pkcs8", format: "der" }),
+      cryptoAlgorithm(algorithm),
+      true,
+      ["sign"],
+    );
+    const forms: readonly unknown[] = [
+      pkcs8,
+      pkcs8.replaceAll("\n", "\\n"),
+      ` \ufeff${pkcs8}`.trim(),
+      privateKey.export({ type: "pkcs8", format: "pem", cipher: "aes-256-cbc", passphrase: "x" }),
+      jwk,
+      JSON.stringify(jwk),
+      privateKey,
+      cryptoKey,
+    ];
+    for (const form of forms) {
+      expect(mistakeIn(form, { algorithm })).toMatchObject({
+        code: "key_private",
+        hint: expect.stringContaining("public key only") as string,
+      });
+    }
+  });
+});
+
+describe("a private key", () => {
+  it("rejects the forms specific to RSA and EC", () => {
+    const ec = createIssuer({ algorithm: "ES256" });
+    expect(mistakeIn(issuer.privateKey.export({ type: "pkcs1", format: "pem" })).code).toBe("key_private");
+    expect(
+      mistakeIn(ec.privateKey.export({ type: "sec1", format: "pem" }), { algorithm: "ES256" }).code,
+    ).toBe("key_private");
+    const openssh = "-----BEGIN OPENSSH PRIVATE KEY-----\nAAAA\n-----END OPENSSH PRIVATE KEY-----\n";
+    expect(mistakeIn(openssh).code).toBe("key_private");
+  });
+
+  it("rejects a private key after a public key in one string", () => {
+    const both = pem + issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    expect(mistakeIn(both).code).toBe("key_private");
+  });
+});
+
+describe("an HMAC secret", () => {
+  const secrets = { HS256: "s".repeat(32), HS384: "s".repeat(48), HS512: "s".repeat(64) } as const;
+
+  it.each(["HS256", "HS384", "HS512"] as const)("accepts every form for %s", async (algorithm) => {
+    const secret = secrets[algorithm];
+    const key = createSecretKey(secret, "utf8");
+    const token = await new SignJWT({ scopes: [], aud: "agents-prod" })
+      .setProtectedHeader({ alg: algorithm })
+      .sign(key);
+    const forms: readonly VerificationKeyInput[] = [
+      secret,
+      key,
+      { kty: "oct", k: encode(secret) },
+      { kty: "oct", k: encode(secret), alg: algorithm, use: "sig" },
+      await webcrypto.subtle.importKey("raw", key.export(), cryptoAlgorithm(algorithm), false, ["verify"]),
+    ];
+    for (const form of forms) expect(await verdictBy(form, token, algorithm)).toBe("accepted");
+  });
+
+  it.each([
+    ["HS256", 31],
+    ["HS384", 47],
+    ["HS512", 63],
+  ] as const)("requires more bytes for %s than %i (RFC 7518 section 3.2)", async (algorithm, bytes) => {
+    const secret = "s".repeat(bytes);
+    const forms: readonly unknown[] = [
+      secret,
+      createSecretKey(secret, "utf8"),
+      { kty: "oct", k: encode(secret) },
+      await webcrypto.subtle.importKey("raw", Buffer.from(secret), cryptoAlgorithm(algorithm), true, [
+        "verify",
+      ]),
+    ];
+    for (const form of forms) {
+      expect(mistakeIn(form, { algorithm })).toMatchObject({
+        code: "key_weak",
+        hint: expect.stringContaining(`at least ${bytes + 1} random bytes`) as string,
+      });
+    }
+  });
+
+  it("measures the secret in bytes and does not trim it", async () => {
+    const secret = " é\\n".repeat(7);
+    expect(Buffer.byteLength(secret)).toBe(35);
+    const token = signRaw('{"alg":"HS256"}', PAYLOAD, createSecretKey(secret, "utf8"));
+    expect(await verdictBy(secret, token, "HS256")).toBe("accepted");
+    expect(await verdictBy(secret.replaceAll("\\n", "\n\n"), token, "HS256")).toBe("signature");
+    expect(await verdictBy(`${secret} `, token, "HS256")).toBe("signature");
+  });
+
+  it.each([{ kty: "oct" }, { kty: "oct", k: 5 as never }])("rejects a JWK without a secret: %j", (jwk) => {
+    expect(mistakeIn(jwk, { algorithm: "HS256" })).toMatchObject({ code: "key_weak" });
+  });
+
+  it("accepts a random secret in hexadecimal", () => {
+    const secret = randomBytes(64).toString("hex");
+    expect(() => createServer({ algorithm: "HS512", verificationKeys: [secret] })).not.toThrow();
+  });
+
+  it("requires the length of the longest allowed hash", () => {
+    const options = { algorithms: ["HS256", "HS512"] };
+    expect(mistakeIn("s".repeat(63), options).code).toBe("key_weak");
+    expect(() =>
+      createServer({ algorithms: ["HS256", "HS512"], verificationKeys: ["s".repeat(64)] }),
+    ).not.toThrow();
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["a public PEM", pem],
+    ["a public PEM with literal line breaks", pem.replaceAll("\n", "\\n")],
+    ["a public PEM in one line", pem.replaceAll("\n", " ")],
+    ["a public PEM after spaces", `  \n${pem}`],
+    ["a PKCS#1 PEM", pkcs1],
+    ["a certificate", CERTIFICATE],
+    ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" })],
+    ["a JWK as JSON", JSON.stringify(issuer.publicJwk)],
+    ["an indented JWK as JSON", `\n${JSON.stringify(issuer.publicJwk, null, 2)}`],
+    ["a PEM without BEGIN and END lines", pem.replaceAll(/-----[^-]+-----|\n/g, "")],
+    ["a PEM in base64", Buffer.from(pem).toString("base64")],
+    ["a PEM in a KeyObject", createSecretKey(pem, "utf8")],
+    ["a PEM in a JWK", { kty: "oct", k: encode(pem) }],
+    ["a DER in a KeyObject", createSecretKey(issuer.publicKey.export({ type: "spki", format: "der" }))],
+    [
+      "a PKCS#1 DER in a JWK",
+      { kty: "oct", k: encode(issuer.publicKey.export({ type: "pkcs1", format: "der" })) },
+    ],
+    ["a DER in hexadecimal", der],
+    ["a DER in upper-case hexadecimal with line breaks", der.toUpperCase().replace(/.{64}/g, "$&\n")],
+    ["a DER in hexadecimal with colons", der.replace(/..(?=.)/g, "$&:")],
+    ["a DER in hexadecimal with 0x", `0x${der}`],
+    [
+      "a PKCS#1 DER in hexadecimal",
+      issuer.publicKey.export({ type: "pkcs1", format: "der" }).toString("hex"),
+    ],
+    ["a PEM in hexadecimal", Buffer.from(pem).toString("hex")],
+    ["an SSH key", `ssh-rsa ${"A".repeat(64)} user@host`],
+    ["a public KeyObject", issuer.publicKey],
+    ["a public JWK", { ...issuer.publicJwk, alg: undefined }],
+  ])("rejects %s as a secret (RFC 8725 section 2.1)", (_, key) => {
+    for (const algorithm of ["HS256", "HS384", "HS512"])
+      expect(mistakeIn(key, { algorithm }).code).toBe("key_unusable");
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["a KeyObject", createSecretKey("s".repeat(64), "utf8")],
+    ["a JWK", { kty: "oct", k: encode("s".repeat(64)) }],
+  ])("rejects %s when an asymmetric algorithm is expected", (_, key) => {
+    expect(mistakeIn(key)).toMatchObject({
+      code: "key_unusable",
+      hint: expect.stringContaining("`algorithm`") as string,
+    });
+  });
+});
+
+/** An RSA key with arbitrary numbers; the tests do not sign with it. */
+const rsaJwk = (modulusBits: number, exponent: number, modulus = (1n << BigInt(modulusBits - 1)) | 1n) => {
+  const hex = (value: bigint | number) => value.toString(16).replace(/^(?=(?:..)*.$)/, "0");
+  return {
+    kty: "RSA",
+    n: Buffer.from(hex(modulus), "hex").toString("base64url"),
+    e: Buffer.from(hex(exponent), "hex").toString("base64url"),
+  };
+};
+
+/** A JWK in every form of a key. */
+async function formsOf(jwk: ReturnType<typeof rsaJwk>): Promise<readonly unknown[]> {
+  const key = createPublicKey({ key: jwk, format: "jwk" });
+  return [
+    jwk,
+    JSON.stringify(jwk),
+    key,
+    key.export({ type: "spki", format: "pem" }),
+    key.export({ type: "pkcs1", format: "pem" }),
+    await importCryptoKey(key, "RS256"),
+  ];
+}
+
+describe("a PEM that lost its line breaks", () => {
+  const escaped = pem.replaceAll("\n", "\\n");
+  it.each([
+    ["in one line", pem.replaceAll("\n", "")],
+    ["with spaces for line breaks", pem.replaceAll("\n", " ")],
+    ["indented", pem.replaceAll("\n", "\n    ")],
+    ["in double quotes", `"${pem}"`],
+    ["in single quotes", `'${pem.trim()}'`],
+    ["as JSON", JSON.stringify(pem)],
+    ["with line breaks that are escaped twice", pem.replaceAll("\n", "\\\\n")],
+    ["with escaped line breaks, in quotes", `"${escaped}"`],
+    ["in base64", Buffer.from(pem).toString("base64")],
+    [
+      "in base64 with line breaks",
+      `${Buffer.from(pem)
+        .toString("base64")
+        .match(/.{1,76}/g)
+        ?.join("\n")}\n`,
+    ],
+  ])("imports %s", async (_, form) => {
+    expect(await verdictOf(createServer({ verificationKeys: [form] }), await issuer.token())).toBe(
+      "accepted",
+    );
+  });
+
+  it("causes an error if it is a private key", () => {
+    const secret = issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString();
+    for (const form of [secret.replaceAll("\n", ""), `"${secret}"`, Buffer.from(secret).toString("base64")])
+      expect(mistakeIn(form).code).toBe("key_private");
+  });
+
+  it.each([
+    "-----BEGIN PUBLIC KEY-----",
+    "-----BEGIN PUBLIC KEY----------END PUBLIC KEY-----",
+    "'\"",
+    '""',
+    "AAAA",
+  ])("causes an error if it contains no key: %s", (pem) => {
+    expect(mistakeIn(pem).code).toBe("key_invalid");
+  });
+});
+
+describe("an RSA key", () => {
+  it.each([512, 1024, 2040, 2047])("rejects %i bits (RFC 7518 section 3.3)", async (bits) => {
+    for (const form of await formsOf(rsaJwk(bits, 65_537))) {
+      expect(mistakeIn(form)).toMatchObject({
+        code: "key_weak",
+        hint: expect.stringContaining("2048 bits") as string,
+      });
+    }
+  });
+
+  it.each([1, 2, 4, 256, 65_536])("rejects the exponent %i", async (exponent) => {
+    for (const form of await formsOf(rsaJwk(2048, exponent)).catch(() => [rsaJwk(2048, exponent)])) {
+      expect(mistakeIn(form).code).toMatch(/^key_(weak|invalid)$/);
+    }
+  });
+
+  it("rejects the exponent 1, with which anyone can forge a signature", () => {
+    expect(mistakeIn(rsaJwk(2048, 1)).code).toBe("key_weak");
+  });
+
+  it.each([
+    [2048, 3],
+    [2048, 65_537],
+    [2049, 17],
+    [4096, 65_537],
+  ])("accepts %i bits with the exponent %i", async (bits, exponent) => {
+    for (const form of await formsOf(rsaJwk(bits, exponent))) {
+      const options = { algorithm: "RS256", verificationKeys: [form as VerificationKeyInput] } as const;
+      expect(() => createServer(options)).not.toThrow();
+    }
+  });
+
+  /** The odd primes up to 167, and a number of 2048 bits with this remainder modulo all of them. */
+  const product = [...Array(168).keys()]
+    .filter(
+      (number) => number > 2 && [2, 3, 5, 7, 11].every((prime) => number === prime || number % prime > 0),
+    )
+    .reduce((total, prime) => total * BigInt(prime), 1n);
+  const withRemainder = (remainder: bigint) => {
+    const multiple = ((1n << 2047n) / product + 1n) * product;
+    return (multiple + remainder) % 2n === 1n ? multiple + remainder : multiple + product + remainder;
+  };
+
+  it.each([0n, 1n, 2n, 1_000_003n])(
+    "rejects a modulus that is 65537 ** %i modulo the small primes (CVE-2017-15361)",
+    async (exponent) => {
+      for (const form of await formsOf(rsaJwk(2048, 65_537, withRemainder(65_537n ** (exponent % 97n)))))
+        expect(mistakeIn(form)).toMatchObject({
+          code: "key_weak",
+          hint: expect.stringContaining("CVE-2017-15361") as string,
+        });
+    },
+  );
+
+  it.each([11n, 13n, 17n, 19n, 37n, 53n, 61n, 71n, 73n, 79n, 97n, 103n, 107n, 109n, 127n, 151n, 157n])(
+    "accepts a modulus that is not a power of 65537 modulo the prime %i alone",
+    (prime) => {
+      const powers = new Set(
+        [...Array(Number(prime)).keys()].map((power) => 65_537n ** BigInt(power) % prime),
+      );
+      let remainder = 1n;
+      // Every other prime divides the added number.
+      while (powers.has(remainder % prime)) remainder += product / prime;
+      const key = rsaJwk(2048, 65_537, withRemainder(remainder));
+      expect(() => createServer({ algorithm: "RS256", verificationKeys: [key] })).not.toThrow();
+    },
+  );
+
+  it("rejects weak keys for PS* as well", () => {
+    expect(mistakeIn(rsaJwk(1024, 65_537), { algorithm: "PS256" }).code).toBe("key_weak");
+  });
+});
+
+describe("a key of the wrong type for the algorithm", () => {
+  const publicOf = (algorithm: IssuerAlgorithm) => createIssuer({ algorithm }).publicPem;
+  const generated = (type: string, options?: object) =>
+    createPublicKey(generateKey(type, options)).export({ type: "spki", format: "pem" }).toString();
+
+  it.each([
+    ["an RSA key", publicOf("RS256"), ["ES256", "ES512", "EdDSA", "Ed25519"]],
+    ["a P-256 key", publicOf("ES256"), ["RS256", "PS512", "ES384", "ES512", "EdDSA", "Ed25519"]],
+    ["a P-384 key", publicOf("ES384"), ["RS256", "ES256", "ES512", "EdDSA"]],
+    ["a P-521 key", publicOf("ES512"), ["RS256", "ES256", "ES384", "EdDSA"]],
+    ["an Ed25519 key", publicOf("EdDSA"), ["RS256", "ES256", "ES384", "ES512"]],
+    [
+      "a secp256k1 key",
+      generated("ec", { namedCurve: "secp256k1" }),
+      ["RS256", "ES256", "ES384", "ES512", "EdDSA"],
+    ],
+    ["an Ed448 key", generated("ed448"), ["EdDSA", "Ed25519", "ES256"]],
+    ["an X25519 key", generated("x25519"), ["EdDSA", "Ed25519", "ES256"]],
+  ])("rejects %s", (_, key, algorithms) => {
+    for (const algorithm of algorithms) {
+      expect(mistakeIn(key, { algorithm })).toMatchObject({
+        code: "key_unusable",
+        hint: expect.stringContaining("`algorithm`") as string,
+      });
+    }
+  });
+
+  it("supports only the allowed algorithms that match its type", async () => {
+    const own = createIssuer({ algorithm: "ES256" });
+    const server = createServer({ algorithms: ["ES256", "ES384"], verificationKeys: [own.publicPem] });
+    expect(await verdictOf(server, await own.token())).toBe("accepted");
+    expect(await verdictOf(server, await createIssuer({ algorithm: "ES384" }).token())).toBe("key");
+  });
+});
+
+describe("the alg, use and key_ops of a JWK", () => {
+  const jwk = (members: object): JsonWebKey => {
+    const { alg, ...bare } = issuer.publicJwk;
+    return { ...bare, ...members, kty: "RSA" };
+  };
+
+  it.each([
+    {},
+    { alg: "RS256" },
+    { use: "sig" },
+    { key_ops: ["verify"] },
+    { key_ops: ["sign", "verify"] },
+    { use: "sig", key_ops: ["verify"], alg: "RS256", kid: "a", x5t: "AAAA", other: { x: 1 } },
+  ])("allow RS256 with %j", async (members) => {
+    expect(await verdictBy(jwk(members), await issuer.token())).toBe("accepted");
+    expect(await verdictBy(JSON.stringify(jwk(members)), await issuer.token())).toBe("accepted");
+  });
+
+  it.each([
+    { use: "enc" },
+    { use: "SIG" },
+    { use: "" },
+    { use: null },
+    { key_ops: [] },
+    { key_ops: ["sign"] },
+    { key_ops: ["encrypt", "wrapKey"] },
+    { key_ops: "verify" },
+    { key_ops: null },
+    { alg: "RS512" },
+    { alg: "PS256" },
+    { alg: "RSA-OAEP" },
+    { alg: "none" },
+    { alg: "rs256" },
+    { alg: null },
+    { alg: 5 },
+    { alg: ["RS256"] },
+    { use: "enc", key_ops: ["verify"] },
+  ])("reject RS256 with %j (RFC 7517 sections 4.2 to 4.4)", (members) => {
+    expect(mistakeIn(jwk(members)).code).toBe("key_unusable");
+    expect(mistakeIn(JSON.stringify(jwk(members))).code).toBe("key_unusable");
+  });
+
+  it("bind a key to one of several allowed algorithms", async () => {
+    const options = { algorithms: ["RS256", "RS512"], verificationKeys: [jwk({ alg: "RS512" })] } as const;
+    const server = createServer(options);
+    expect(await verdictOf(server, await createIssuer({ algorithm: "RS512" }).token())).toBe("accepted");
+    expect(await verdictOf(server, await issuer.token())).toBe("key");
+  });
+});
+
+describe("the algorithm and usages of a CryptoKey", () => {
+  it("require a match with the allowed algorithm", async () => {
+    for (const other of ["RS384", "RS512", "PS256"] as const) {
+      expect(mistakeIn(await importCryptoKey(issuer.publicKey, other)).code).toBe("key_unusable");
+    }
+    const encryption = await webcrypto.subtle.importKey(
+      "spki",
+      issuer.publicKey.export({ type: "spki", format: "der" }),
+      { name: "RSA-OAEP", hash: "SHA-256" },
+      false,
+      ["encrypt"],
+    );
+    expect(mistakeIn(encryption).code).toBe("key_unusable");
+  });
+
+  it("require verify", async () => {
+    const secret = Buffer.alloc(32, "s");
+    const hmac = { name: "HMAC", hash: "SHA-256" };
+    const signing = await webcrypto.subtle.importKey("raw", secret, hmac, false, ["sign"]);
+    expect(mistakeIn(signing, { algorithm: "HS256" }).code).toBe("key_unusable");
+    const useless = await webcrypto.subtle.importKey(
+      "spki",
+      issuer.publicKey.export({ type: "spki", format: "der" }),
+      cryptoAlgorithm("RS256"),
+      false,
+      [],
+    );
+    expect(mistakeIn(useless).code).toBe("key_unusable");
+  });
+
+  it("limit an HMAC key to its hash", async () => {
+    const hmac = { name: "HMAC", hash: "SHA-512" };
+    const key = await webcrypto.subtle.importKey("raw", Buffer.alloc(64, "s"), hmac, false, ["verify"]);
+    expect(mistakeIn(key, { algorithm: "HS256" }).code).toBe("key_unusable");
+  });
+});
+
+describe("the message of a mistake", () => {
+  it.each<readonly [string, string, Algorithm]>([
+    ["a short secret", "hunter2-canary", "HS256"],
+    ["a secret that is a PEM", pem, "HS256"],
+    ["an invalid key", "canary-key-material", "RS256"],
+    ["a private PEM", issuer.privateKey.export({ type: "pkcs8", format: "pem" }).toString(), "RS256"],
+    ["a private JWK", JSON.stringify(issuer.privateKey.export({ format: "jwk" })), "RS256"],
+    ["broken JSON", '{"kty":"oct","k":"canary-secret"', "RS256"],
+    ["a key of the wrong type", createIssuer({ algorithm: "ES256" }).publicPem, "RS256"],
+    ["a secret as a JWK", JSON.stringify({ kty: "oct", k: encode("canary-secret") }), "RS256"],
+  ])("never quotes the key: %s", (_, key, algorithm) => {
+    const error = configurationErrorOf({ serviceId: "agents-prod", algorithm, verificationKeys: [key] });
+    const text = [error.message, error.stack, JSON.stringify(error.issues)].join("\n");
+    for (const line of key.split(/\n|"/)) {
+      if (line.length > 8 && !line.includes("-----")) expect(text).not.toContain(line);
+    }
+    expect(text).not.toMatch(/canary|hunter2/);
+  });
+});

@@ -1,0 +1,460 @@
+import { mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import promises from "node:fs/promises";
+import { syncBuiltinESMExports } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type KeyEvent, type ResourceServerOptions } from "scopegate";
+import { createTestIssuer } from "scopegate/testing";
+import { createIssuer } from "../../support/issuer.ts";
+import { STALE } from "../../support/remote-keys.ts";
+import {
+  configurationErrorOf,
+  createServer,
+  issuesOf,
+  NOW,
+  verdictOf,
+} from "../../support/resource-servers.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+
+const setOf = (...keys: readonly object[]) => JSON.stringify({ keys });
+
+let directory: string;
+let file: string;
+let events: KeyEvent[];
+let writes = 0;
+let time = NOW * 1000;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "jwks-"));
+  file = join(directory, "jwks.json");
+  events = [];
+  write(setOf(first.publicJwk));
+});
+afterEach(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Writes the file with a later modification time than before, because the file system's clock may be coarse. */
+function write(text: string, to = file): void {
+  writeFileSync(to, text);
+  writes += 1;
+  utimesSync(to, 1_600_000_000, 1_600_000_000 + writes);
+}
+
+function create(options: Partial<ResourceServerOptions> = {}) {
+  const onKeyEvent = (event: KeyEvent) => events.push(event);
+  const server = createServer({ keys: { jwksFile: file }, onKeyEvent, now: () => time, ...options });
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Advances the clock of the servers, but not their timers. */
+const pass = (milliseconds: number) => void (time += milliseconds);
+
+describe("a JWK Set in a file", () => {
+  it("verifies tokens with its keys", async () => {
+    const server = create();
+    await server.ready();
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(await verdictOf(server, await second.token())).toBe("key");
+    expect(events).toEqual([]);
+  });
+
+  it("accepts a new key with the next token after a write", async () => {
+    const server = create();
+    expect(await verdictOf(server, await second.token())).toBe("key");
+    write(setOf(first.publicJwk, second.publicJwk));
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(events).toMatchObject([
+      { type: "fetched", source: file },
+      { type: "rotated", source: file },
+    ]);
+  });
+
+  it("rejects a withdrawn key with the next token", async () => {
+    const server = create();
+    const token = await first.token();
+    expect(await verdictOf(server, token)).toBe("accepted");
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, token)).toBe("key");
+    expect(await verdictOf(server, await first.token({}, { kid: undefined }))).toBe("signature");
+  });
+
+  it("reads the file again when another file replaces it", async () => {
+    const server = create();
+    write(setOf(second.publicJwk), join(directory, "next.json"));
+    renameSync(join(directory, "next.json"), file);
+    expect(await verdictOf(server, await first.token())).toBe("key");
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  it("reads the file again when an older file of the same size replaces it", async () => {
+    const server = create();
+    const [own, other] = [setOf(first.publicJwk), setOf({ ...second.publicJwk, kid: "other" })];
+    expect(other.length).toBe(own.length);
+    const next = join(directory, "next.json");
+    writeFileSync(next, other);
+    utimesSync(next, 1_000_000_000, 1_000_000_000);
+    renameSync(next, file);
+    expect(await verdictOf(server, await first.token())).toBe("key");
+    expect(await verdictOf(server, await second.token({}, { kid: "other" }))).toBe("accepted");
+  });
+
+  it("reads the file again when a symbolic link in its path changes, as with mounted secrets", async () => {
+    for (const [name, { publicJwk }] of [["v1", first] as const, ["v2", second] as const]) {
+      mkdirSync(join(directory, name));
+      writeFileSync(join(directory, name, "jwks.json"), setOf(publicJwk));
+    }
+    symlinkSync("v1", join(directory, "current"));
+    const server = createServer({ keys: { jwksFile: join(directory, "current", "jwks.json") } });
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    symlinkSync("v2", join(directory, "next"));
+    renameSync(join(directory, "next"), join(directory, "current"));
+    expect(await verdictOf(server, await first.token())).toBe("key");
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  it("does not read an unchanged file again", async () => {
+    const server = create();
+    for (const { token } of [first, first, second]) await verdictOf(server, await token());
+    expect(events).toEqual([]);
+  });
+
+  it("reads the file once for concurrent tokens", async () => {
+    const server = create();
+    write(setOf(second.publicJwk));
+    const tokens = await Promise.all([...Array(20).keys()].map(() => second.token()));
+    const verdicts = await Promise.all(tokens.map((token) => verdictOf(server, token)));
+    expect(new Set(verdicts)).toEqual(new Set(["accepted"]));
+    expect(events).toMatchObject([
+      { type: "fetched", source: file },
+      { type: "rotated", source: file },
+    ]);
+  });
+
+  it.each<readonly [string, string, RegExp]>([
+    ["empty", "", /JWK Set/],
+    ["cut short", setOf(first.publicJwk).slice(0, -20), /JWK Set/],
+    ["not a JWK Set", JSON.stringify(first.publicJwk), /JWK Set/],
+    ["other JSON", '"keys"', /JWK Set/],
+    ["a set without a key", setOf(), /no usable keys/],
+    ["a set for another algorithm", setOf(createIssuer({ algorithm: "ES256" }).publicJwk), /no usable keys/],
+    ["a set with only a weak key", setOf({ ...first.publicJwk, e: "AQ" }), /no usable keys/],
+    ["a set with only an encryption key", setOf({ ...first.publicJwk, use: "enc" }), /no usable keys/],
+    ["too large", `${" ".repeat(2 ** 19)}${setOf(second.publicJwk)}`, /larger than 524288 bytes/],
+  ])(
+    "keeps the previous keys for staleMs when the new file is %s, and reports it",
+    async (_, text, message) => {
+      const server = create();
+      write(text);
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+        expect(await verdictOf(server, await second.token())).toBe("unavailable");
+      }
+      const failure = { source: file, message: expect.stringMatching(message) as string };
+      expect(events).toMatchObject([
+        { type: "failed", ...failure },
+        { type: "stale", ...failure },
+      ]);
+      await expect(server.ready()).rejects.toThrow(message);
+      pass(STALE);
+      expect(await verdictOf(server, await first.token())).toBe("unavailable");
+      write(setOf(second.publicJwk));
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+      expect(await verdictOf(server, await first.token())).toBe("key");
+    },
+  );
+
+  it("counts staleMs from the first failure, also after a long time without requests", async () => {
+    const server = create({ keys: { jwksFile: file, staleMs: 60_000 } });
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    pass(86_400_000);
+    rmSync(file);
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    for (let turn = 0; turn < 11; turn += 1) {
+      pass(5_000);
+      expect(await verdictOf(server, await first.token())).toBe("accepted");
+    }
+    pass(5_000);
+    expect(await verdictOf(server, await first.token())).toBe("unavailable");
+  });
+
+  it("reads a file with a byte order mark", async () => {
+    write(`\uFEFF${setOf(first.publicJwk)}`);
+    const server = create();
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    write(`\uFEFF${setOf(second.publicJwk)}`);
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  describe("when no descriptor is free while a new file is read", () => {
+    const exhaust = () => {
+      vi.spyOn(promises, "readFile").mockRejectedValue(
+        Object.assign(new Error("canary"), { code: "EMFILE" }),
+      );
+      syncBuiltinESMExports();
+    };
+    const recover = () => {
+      vi.restoreAllMocks();
+      syncBuiltinESMExports();
+    };
+    afterEach(recover);
+
+    it("reads the file again with a token after five seconds, and reports each failure", async () => {
+      const server = create();
+      exhaust();
+      write(setOf(second.publicJwk));
+      for (let turn = 0; turn < 3; turn += 1) {
+        expect(await verdictOf(server, await second.token())).toBe("unavailable");
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+      }
+      expect(events.map(({ type }) => type)).toEqual(["failed", "stale"]);
+      pass(5_000);
+      expect(await verdictOf(server, await second.token())).toBe("unavailable");
+      expect(events.map(({ type }) => type)).toEqual(["failed", "stale", "failed"]);
+      recover();
+      pass(5_000);
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+      expect(await verdictOf(server, await first.token())).toBe("key");
+      await server.ready();
+    });
+
+    it("reads the file again without a token", async () => {
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => void vi.useRealTimers());
+      const server = create();
+      exhaust();
+      write(setOf(second.publicJwk));
+      await expect(server.ready()).rejects.toThrow("cannot be read");
+      recover();
+      const rotated = vi.waitUntil(() => events.some(({ type }) => type === "rotated"));
+      await vi.advanceTimersByTimeAsync(5_000);
+      await rotated;
+      expect(await verdictOf(server, await first.token())).toBe("key");
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
+
+  it("ignores and reports a private key in the new file", async () => {
+    const server = create();
+    write(setOf(first.publicJwk, { ...second.privateKey.export({ format: "jwk" }), kid: "second" }));
+    expect(await verdictOf(server, await second.token())).toBe("key");
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(events).toMatchObject([
+      { type: "fetched", source: file },
+      { type: "failed", source: file, message: "keys[1] is a private key." },
+    ]);
+  });
+
+  it("never reports key material when the new file fails", async () => {
+    const server = create();
+    const leaked = second.privateKey.export({ format: "jwk" });
+    write(setOf(leaked));
+    await expect(server.ready()).rejects.toThrow("private key");
+    const shown = JSON.stringify(events);
+    for (const secret of [leaked.d, leaked.p, leaked.n]) expect(shown).not.toContain(secret);
+    expect(shown).toContain("failed");
+  });
+
+  it("keeps the previous keys when the file is deleted, reports it once, and reads the file when it is back", async () => {
+    const server = create();
+    rmSync(file);
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(events).toMatchObject([
+      { type: "failed", source: file },
+      { type: "stale", source: file },
+    ]);
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await first.token())).toBe("key");
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+    expect(events.slice(2)).toMatchObject([
+      { type: "fetched" },
+      { type: "stale_ended" },
+      { type: "rotated" },
+    ]);
+  });
+
+  // On Linux, this is a regular file that nobody can read, not even root.
+  it.runIf(process.platform === "linux")(
+    "keeps the previous keys when an unreadable file replaces it",
+    async () => {
+      const server = create();
+      symlinkSync("/proc/self/mem", join(directory, "next"));
+      renameSync(join(directory, "next"), file);
+      for (let turn = 0; turn < 3; turn += 1)
+        expect(await verdictOf(server, await first.token())).toBe("accepted");
+      const message = `\`${file}\` cannot be read.`;
+      expect(events).toMatchObject([
+        { type: "failed", message },
+        { type: "stale", message },
+      ]);
+      rmSync(file);
+      write(setOf(second.publicJwk));
+      expect(await verdictOf(server, await second.token())).toBe("accepted");
+    },
+  );
+
+  it("includes the issuer in events if the options name one", async () => {
+    const issuer = "https://issuer.example";
+    const server = create({ issuer });
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await second.token({ iss: issuer }))).toBe("accepted");
+    expect(events.at(-1)).toMatchObject({ type: "rotated", source: file, issuer });
+  });
+
+  it("keeps working after the server is closed", async () => {
+    const server = create();
+    await server.close();
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await first.token())).toBe("key");
+  });
+
+  it("reports every change of a broken file once", async () => {
+    const server = create();
+    for (const text of ["{", "[", setOf(second.publicJwk), "{"]) {
+      write(text);
+      await verdictOf(server, await second.token());
+      await verdictOf(server, await second.token());
+    }
+    const types = events.map(({ type }) => type).filter((type) => !type.startsWith("stale"));
+    expect(types).toEqual(["failed", "failed", "fetched", "rotated", "failed"]);
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  it("keeps the previous keys when a directory replaces it", async () => {
+    const server = create();
+    rmSync(file);
+    mkdirSync(file);
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(events).toMatchObject([{ type: "failed" }, { type: "stale" }]);
+  });
+
+  it("ignores an onKeyEvent that throws", async () => {
+    const server = create({
+      onKeyEvent: () => {
+        throw new Error("The log is full.");
+      },
+    });
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+  });
+
+  it("emits a process warning for a failure when there is no onKeyEvent", async () => {
+    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
+    const server = createServer({ keys: { jwksFile: file } });
+    write("{");
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(warn.mock.calls).toHaveLength(2);
+    expect(String(warn.mock.calls[0]?.[0])).toContain(file);
+    write(setOf(second.publicJwk));
+    expect(await verdictOf(server, await second.token())).toBe("accepted");
+    expect(warn.mock.calls).toHaveLength(2);
+    warn.mockRestore();
+  });
+
+  it("accepts indented JSON with unknown properties", async () => {
+    write(`\n ${JSON.stringify({ keys: [first.publicJwk], issuer: "x" }, null, 2)}\n`);
+    expect(await verdictOf(create(), await first.token())).toBe("accepted");
+  });
+});
+
+describe("a JWK Set in a file with two secrets of one kid", () => {
+  const secret = (kid: string, letter: string) => ({
+    kty: "oct",
+    kid,
+    k: Buffer.alloc(32, letter).toString("base64url"),
+  });
+  const sign = (letter: string) =>
+    createTestIssuer({
+      algorithm: "HS256",
+      audience: "agents-prod",
+      signingKey: letter.repeat(32),
+      kid: "first",
+      now: () => time,
+    });
+
+  it("causes a configuration error", () => {
+    write(setOf(secret("first", "a"), secret("first", "b")));
+    expect(
+      issuesOf({ serviceId: "agents-prod", algorithm: "HS256", keys: { jwksFile: file } }),
+    ).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile", "keys"] }]);
+  });
+
+  it("causes a failed load later, so that the previous keys stay in use", async () => {
+    write(setOf(secret("first", "a")));
+    const server = create({ algorithm: "HS256" });
+    write(setOf(secret("first", "a"), secret("first", "b")));
+    expect(await verdictOf(server, await sign("b").token())).toBe("signature");
+    expect(await verdictOf(server, await sign("a").token())).toBe("accepted");
+    expect(events).toMatchObject([
+      {
+        type: "failed",
+        source: file,
+        message: expect.stringContaining("two secrets with the same `kid`") as string,
+      },
+      { type: "stale" },
+    ]);
+  });
+});
+
+describe("a JWK Set in a file, at construction", () => {
+  const issuesWith = (jwksFile: string) => issuesOf({ serviceId: "agents-prod", keys: { jwksFile } });
+
+  it.each([
+    ["is missing", () => join(directory, "missing.json")],
+    ["is a directory", () => directory],
+    ["has a NUL in its name", () => `${directory}/a\0b`],
+  ])("rejects a path that %s", (_, path) => {
+    expect(issuesWith(path())).toMatchObject([
+      {
+        code: "key_file_unreadable",
+        path: ["keys", "jwksFile"],
+        hint: expect.stringContaining("permissions of the file") as string,
+      },
+    ]);
+  });
+
+  it.each([
+    '{"keys":[{"kty":"oct","k":"canary-secret"}]}',
+    "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
+  ])("rejects a value that is not a path without quoting it: %j", (given) => {
+    const error = configurationErrorOf({ serviceId: "agents-prod", keys: { jwksFile: given } });
+    expect(error.issues).toMatchObject([{ code: "key_file_unreadable", path: ["keys", "jwksFile"] }]);
+    expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
+  });
+
+  it("rejects a file without a JWK Set", () => {
+    write("{}");
+    expect(issuesWith(file)).toMatchObject([{ code: "key_invalid", path: ["keys", "jwksFile"] }]);
+  });
+
+  it("rejects a file that is too large", () => {
+    write(`${" ".repeat(2 ** 19)}${setOf(first.publicJwk)}`);
+    expect(issuesWith(file)).toMatchObject([
+      {
+        code: "key_invalid",
+        path: ["keys", "jwksFile"],
+        message: "The file is larger than 524288 bytes.",
+      },
+    ]);
+  });
+
+  it("rejects a set without a usable key", () => {
+    write(setOf(createIssuer({ algorithm: "ES256" }).publicJwk));
+    expect(issuesWith(file)).toMatchObject([{ code: "key_unusable", path: ["keys", "jwksFile", "keys"] }]);
+  });
+
+  it("rejects a set with a private key", () => {
+    write(setOf(first.publicJwk, first.privateKey.export({ format: "jwk" })));
+    expect(issuesWith(file)).toMatchObject([{ code: "key_private", path: ["keys", "jwksFile", "keys", 1] }]);
+  });
+
+  it("ignores keys for other algorithms", async () => {
+    write(setOf(createIssuer({ algorithm: "ES256" }).publicJwk, first.publicJwk));
+    expect(await verdictOf(create(), await first.token())).toBe("accepted");
+  });
+});

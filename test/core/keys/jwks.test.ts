@@ -1,0 +1,170 @@
+import { describe, expect, it } from "vitest";
+import { type JsonWebKeySet } from "scopegate";
+import { importJwks, isJwks, parseJwks } from "../../../src/core/keys/jwks.ts";
+import { createIssuer } from "../../support/issuer.ts";
+import { createServer, issuer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+const elliptic = createIssuer({ algorithm: "ES256", kid: "elliptic" });
+
+const serverWith = (...keys: JsonWebKeySet["keys"]) => createServer({ keys: { jwks: { keys } } });
+const issuesWith = (keys: readonly unknown[], options: object = {}) =>
+  issuesOf({ serviceId: "agents-prod", keys: { jwks: { keys } }, ...options });
+
+describe("a JWK Set", () => {
+  it("verifies tokens with each of its keys", async () => {
+    const server = serverWith(first.publicJwk, second.publicJwk);
+    for (const { token } of [first, second]) {
+      expect(await verdictOf(server, await token())).toBe("accepted");
+      expect(await verdictOf(server, await token({}, { kid: undefined }))).toBe("accepted");
+    }
+  });
+
+  it("does not try other keys when the kid matches", async () => {
+    const server = serverWith(first.publicJwk, second.publicJwk);
+    expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("signature");
+    expect(await verdictOf(server, await issuer.token({}, { kid: "first" }))).toBe("signature");
+  });
+
+  it.each([
+    "third",
+    "First",
+    "first ",
+    "",
+    "../first",
+    "file:///first",
+    "__proto__",
+    "constructor",
+    "toString",
+  ])("finds no key for the kid %j", async (kid) => {
+    const server = serverWith(first.publicJwk, second.publicJwk);
+    expect(await verdictOf(server, await first.token({}, { kid }))).toBe("key");
+  });
+
+  it("tries every key with the same kid, as during a rotation", async () => {
+    const server = serverWith(first.publicJwk, { ...second.publicJwk, kid: "first" });
+    expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("accepted");
+  });
+
+  it("tries a key without a kid for an unknown kid", async () => {
+    const { kid, ...bare } = second.publicJwk;
+    const server = serverWith(first.publicJwk, { ...bare, kty: "RSA" });
+    expect(await verdictOf(server, await second.token({}, { kid: "unknown" }))).toBe("accepted");
+    expect(await verdictOf(server, await second.token({}, { kid: "first" }))).toBe("signature");
+  });
+
+  it.each<readonly [string, object]>([
+    ["a key of another algorithm", elliptic.publicJwk],
+    ["a key for encryption", { ...second.publicJwk, use: "enc" }],
+    ["a key that does not allow verify", { ...second.publicJwk, key_ops: ["wrapKey"] }],
+    ["a key bound to another algorithm", { ...second.publicJwk, alg: "RSA-OAEP-256" }],
+    ["a weak key", { ...second.publicJwk, n: Buffer.alloc(128, 0xff).toString("base64url") }],
+    ["a key with the exponent 1", { ...second.publicJwk, e: "AQ" }],
+    ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AAAA" }],
+    ["a broken key", { kty: "RSA", n: "!", e: "AQAB" }],
+    ["a secret", { kty: "oct", k: "c".repeat(64) }],
+    ["a key whose kid is not a string", { ...second.publicJwk, kid: 5 }],
+  ])("ignores %s (RFC 7517 section 5)", async (_, unsuitable) => {
+    const server = serverWith(first.publicJwk, { kty: "", ...unsuitable });
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+    expect(await verdictOf(server, await second.token())).toMatch(/^(key|signature)$/);
+    expect(await verdictOf(server, await second.token({}, { kid: undefined }))).toBe("signature");
+  });
+
+  it("rejects a set with a private key at construction", () => {
+    const leaked = { ...first.privateKey.export({ format: "jwk" }), kid: "leaked" };
+    expect(issuesWith([second.publicJwk, leaked, leaked])).toMatchObject([
+      { code: "key_private", path: ["keys", "jwks", "keys", 1] },
+      { code: "key_private", path: ["keys", "jwks", "keys", 2] },
+    ]);
+  });
+
+  it("rejects a set with a private key of another type", () => {
+    const leaked = elliptic.privateKey.export({ format: "jwk" });
+    expect(issuesWith([first.publicJwk, leaked])).toMatchObject([{ code: "key_private" }]);
+  });
+
+  it.each<readonly [string, readonly unknown[]]>([
+    ["without keys", []],
+    ["without a key for the algorithm", [elliptic.publicJwk]],
+    ["with only encryption keys", [{ ...first.publicJwk, use: "enc" }]],
+    ["with only weak keys", [{ ...first.publicJwk, e: "AQ" }]],
+  ])("rejects a set %s", (_, keys) => {
+    const issues = issuesWith(keys);
+    expect(issues).toMatchObject([{ code: "key_unusable", path: ["keys", "jwks", "keys"] }]);
+    expect(issues[0]?.message).toContain("RS256");
+    expect(issues[0]?.hint).toContain("JWK Set");
+  });
+
+  it("accepts HMAC secrets with an HS* algorithm only", () => {
+    const secret = Buffer.alloc(32, "s").toString("base64url");
+    expect(() =>
+      createServer({ algorithm: "HS256", keys: { jwks: { keys: [{ kty: "oct", k: secret }] } } }),
+    ).not.toThrow();
+    expect(issuesWith([first.publicJwk], { algorithm: "HS256" })).toMatchObject([{ code: "key_unusable" }]);
+  });
+
+  it("rejects two secrets with one kid, in every source, because a replaced secret would stay in use", () => {
+    const secret = (kid: string | undefined, letter: string) => ({
+      kty: "oct",
+      k: Buffer.alloc(32, letter).toString("base64url"),
+      ...(kid !== undefined && { kid }),
+    });
+    const repeated = [secret("first", "a"), secret("second", "b"), secret("first", "c")];
+    const options = { serviceId: "agents-prod", algorithm: "HS256" } as const;
+    const issue = { code: "key_invalid", message: "contains two secrets with the same `kid`." };
+    expect(issuesOf({ ...options, keys: { jwks: { keys: repeated } } })).toMatchObject([
+      { ...issue, path: ["keys", "jwks", "keys"] },
+    ]);
+    expect(issuesOf({ ...options, verificationKeys: repeated })).toMatchObject([
+      { ...issue, path: ["verificationKeys"] },
+    ]);
+    for (const keys of [
+      [secret("a", "a"), secret("b", "a")],
+      [secret(undefined, "a"), secret(undefined, "b")],
+    ])
+      expect(() => createServer({ algorithm: "HS256", keys: { jwks: { keys } } })).not.toThrow();
+  });
+
+  it("copies the set, so that later changes have no effect", async () => {
+    const keys = [{ ...first.publicJwk }];
+    const server = createServer({ keys: { jwks: { keys } } });
+    keys.push({ ...second.publicJwk });
+    Object.assign(keys[0] ?? {}, { ...second.publicJwk });
+    expect(await verdictOf(server, await second.token())).toBe("key");
+    expect(await verdictOf(server, await first.token())).toBe("accepted");
+  });
+});
+
+describe("an entry that is not a key", () => {
+  it.each<readonly [unknown]>([[null], ["a"], [5], [[]], [{}], [{ kty: 5 }], [{ kty: "RSA", kid: 7 }]])(
+    "does not affect the other keys: %j",
+    (entry) => {
+      const set = { keys: [entry, issuer.publicJwk] };
+      expect(isJwks(set)).toBe(true);
+      expect(importJwks(set as JsonWebKeySet, ["RS256"]).keys).toHaveLength(1);
+    },
+  );
+});
+
+describe("isJwks", () => {
+  it.each<readonly [unknown]>([[null], ["keys"], [[]], [{}], [{ keys: {} }], [{ keys: null }]])(
+    "returns false for %j",
+    (value) => {
+      expect(isJwks(value)).toBe(false);
+      expect(parseJwks(Buffer.from(JSON.stringify(value)))).toBeUndefined();
+    },
+  );
+
+  it("checks the shape of the set only, not its keys", () => {
+    expect(isJwks({ keys: [] })).toBe(true);
+    expect(isJwks({ keys: [{ kty: "unknown" }], more: 1 })).toBe(true);
+  });
+});
+
+describe("parseJwks", () => {
+  it.each(["", "keys", "{", '{"keys":[}', "undefined"])("returns undefined for %j", (text) => {
+    expect(parseJwks(Buffer.from(text))).toBeUndefined();
+  });
+});

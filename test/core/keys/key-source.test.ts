@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { createIssuer } from "../../support/issuer.ts";
+import { createServer, issuer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
+
+const other = createIssuer({ kid: "other" });
+const third = createIssuer({ kid: "third" });
+const anonymous = (own: typeof other) => own.token({}, { kid: undefined });
+
+describe("verificationKeys", () => {
+  it("tries each key until one verifies the token", async () => {
+    const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
+    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
+    expect(await verdictOf(server, await anonymous(other))).toBe("accepted");
+    expect(await verdictOf(server, await anonymous(third))).toBe("signature");
+  });
+
+  it("accepts duplicate keys and several forms of keys", async () => {
+    const server = createServer({
+      verificationKeys: [issuer.publicPem, issuer.publicKey, issuer.publicJwk, other.publicJwk],
+    });
+    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
+    expect(await verdictOf(server, await other.token())).toBe("accepted");
+  });
+
+  it("tries only the keys with the kid of the token if there are any", async () => {
+    const server = createServer({ verificationKeys: [issuer.publicPem, other.publicJwk, third.publicJwk] });
+    expect(await verdictOf(server, await third.token({}, { kid: "other" }))).toBe("signature");
+    expect(await verdictOf(server, await issuer.token({}, { kid: "other" }))).toBe("signature");
+    expect(await verdictOf(server, await issuer.token({}, { kid: "unknown" }))).toBe("accepted");
+    expect(await verdictOf(server, await third.token({}, { kid: "unknown" }))).toBe("signature");
+  });
+
+  it("stops at the first key that verifies the signature, even if the claims are invalid", async () => {
+    const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
+    expect(await verdictOf(server, await issuer.token({ exp: 1 }))).toBe("expired");
+    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
+  });
+
+  it("works the same inside the keys option", async () => {
+    const server = createServer({ keys: { verificationKeys: [issuer.publicPem] } });
+    expect(await verdictOf(server, await issuer.token())).toBe("accepted");
+    expect(issuesOf({ serviceId: "a", keys: { verificationKeys: ["x"] } })).toMatchObject([
+      { code: "key_invalid", path: ["keys", "verificationKeys", 0] },
+    ]);
+  });
+
+  it("reports every wrong key", () => {
+    const wrong = ["x", issuer.publicPem, "y", issuer.privateKey];
+    expect(issuesOf({ serviceId: "a", verificationKeys: wrong })).toMatchObject([
+      { code: "key_invalid", path: ["verificationKeys", 0] },
+      { code: "key_invalid", path: ["verificationKeys", 2] },
+      { code: "key_private", path: ["verificationKeys", 3] },
+    ]);
+  });
+
+  it("rejects an empty array", () => {
+    for (const [options, path] of [
+      [{ verificationKeys: [] }, ["verificationKeys"]],
+      [{ keys: { verificationKeys: [] } }, ["keys", "verificationKeys"]],
+    ] as const) {
+      expect(issuesOf({ serviceId: "a", ...options })).toMatchObject([
+        { code: "option_invalid", path, hint: "Pass at least one key." },
+      ]);
+    }
+  });
+});

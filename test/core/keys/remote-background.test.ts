@@ -1,0 +1,223 @@
+/** The background refresh of remote keys, its time limits, and close(). */
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { type KeyFetch } from "scopegate";
+import { createIssuer } from "../../support/issuer.ts";
+import {
+  COOLDOWN,
+  createRemote,
+  MAX_AGE,
+  REFRESH,
+  setOf,
+  type Signers,
+  TIMEOUT,
+} from "../../support/remote-keys.ts";
+
+const first = createIssuer({ kid: "first" });
+const second = createIssuer({ kid: "second" });
+const jwksUri = "https://issuer.example/jwks";
+
+const fetch = vi.fn<KeyFetch>();
+const publish = (...keys: Signers) =>
+  fetch.mockImplementation(() => Promise.resolve(Response.json(setOf(...keys))));
+const fail = () => fetch.mockImplementation(() => Promise.reject(new TypeError("fetch failed")));
+const hang = () => fetch.mockImplementation(() => new Promise(() => undefined));
+const signalOf = (call: number) => fetch.mock.calls[call]?.[1].signal;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  // Timers are not shortened.
+  vi.spyOn(Math, "random").mockReturnValue(0);
+  fetch.mockReset();
+  publish(first);
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.useRealTimers();
+});
+
+const wait = (milliseconds: number) => vi.advanceTimersByTimeAsync(milliseconds);
+
+describe("the background refresh of a remote set", () => {
+  it("fetches the set repeatedly at three quarters of maxAgeMs", async () => {
+    const { server } = createRemote({ jwksUri, fetch });
+    await server.ready();
+    for (let reading = 1; reading <= 3; reading += 1) {
+      await wait(REFRESH - 1);
+      expect(fetch).toHaveBeenCalledTimes(reading);
+      await wait(1);
+      expect(fetch).toHaveBeenCalledTimes(reading + 1);
+    }
+    expect(vi.getTimerCount()).toBe(1);
+  });
+
+  it("retries after a delay that doubles up to the cooldown, and returns to the normal interval", async () => {
+    fail();
+    const { server, types } = createRemote({ jwksUri, fetch });
+    await expect(server.ready()).rejects.toThrow("cannot be fetched");
+    for (const [attempt, delay] of [1_000, 2_000, 4_000, 8_000, 16_000, COOLDOWN, COOLDOWN].entries()) {
+      await wait(delay - 1);
+      expect(fetch).toHaveBeenCalledTimes(attempt + 1);
+      await wait(1);
+      expect(fetch).toHaveBeenCalledTimes(attempt + 2);
+    }
+    publish(first);
+    await wait(COOLDOWN);
+    expect(types().slice(-2)).toEqual(["failed", "fetched"]);
+    fail();
+    await wait(REFRESH - 1);
+    expect(fetch).toHaveBeenCalledTimes(9);
+    await wait(1 + 1_000);
+    expect(fetch).toHaveBeenCalledTimes(11);
+  });
+
+  it.each([
+    [0, REFRESH],
+    [0.5, REFRESH * 0.9],
+    [0.999_999, REFRESH * 0.8 + 1],
+  ])(
+    "starts up to a fifth earlier at random, so that servers do not fetch together: %d",
+    async (random, at) => {
+      vi.mocked(Math.random).mockReturnValue(random);
+      const { server } = createRemote({ jwksUri, fetch });
+      await server.ready();
+      await wait(at - 2);
+      expect(fetch).toHaveBeenCalledTimes(1);
+      await wait(2);
+      expect(fetch).toHaveBeenCalledTimes(2);
+    },
+  );
+
+  it.each([
+    ["fails", { cooldownMs: 0 }, fail],
+    ["responds", { maxAgeMs: 1 }, () => publish(first)],
+  ])("fetches at most once a second with any options while the issuer %s", async (_, timing, answer) => {
+    answer();
+    const { server } = createRemote({ jwksUri, fetch, ...timing });
+    await server.ready().catch(() => undefined);
+    await wait(999);
+    expect(fetch).toHaveBeenCalledTimes(1);
+    await wait(1);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+
+  it("uses one timer that every fetch resets", async () => {
+    const { server, verdict, pass, whenEmitted } = createRemote({ jwksUri, fetch });
+    await server.ready();
+    await wait(REFRESH / 2);
+    pass(REFRESH);
+    await verdict(await first.token());
+    await whenEmitted("fetched", 2);
+    await wait(0);
+    expect(vi.getTimerCount()).toBe(1);
+    await wait(REFRESH - 1);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+
+  it("uses only timers that do not keep the process alive", async () => {
+    const setTimer = vi.spyOn(globalThis, "setTimeout");
+    const { server } = createRemote({ jwksUri, fetch });
+    await server.ready();
+    const timers = setTimer.mock.results.map(({ value }) => value as NodeJS.Timeout);
+    setTimer.mockRestore();
+    expect(timers.map((timer) => timer.hasRef())).toEqual([false, false]);
+  });
+});
+
+describe("a response that takes too long", () => {
+  it.each<readonly [string, object, number]>([
+    ["five seconds", {}, TIMEOUT],
+    ["timeoutMs", { timeoutMs: 300 }, 300],
+  ])("fails after %s, even if fetch ignores its signal", async (_, timing, limit) => {
+    hang();
+    const { server } = createRemote({ jwksUri, fetch, ...timing });
+    const failed = vi.fn<(error: Error) => void>();
+    void server.ready().catch(failed);
+    await wait(limit - 1);
+    expect([failed.mock.calls.length, signalOf(0)?.aborted]).toEqual([0, false]);
+    await wait(1);
+    expect(failed.mock.calls[0]?.[0].message).toContain(`${jwksUri} timed out after ${limit} ms.`);
+    expect(signalOf(0)?.aborted).toBe(true);
+  });
+
+  it("ignores the late response, which does not block the next attempt", async () => {
+    let answer: (response: Response) => void = () => undefined;
+    fetch.mockImplementationOnce(() => new Promise((resolve) => (answer = resolve)));
+    const { server, verdict, pass, types } = createRemote({ jwksUri, fetch });
+    void server.ready().catch(() => undefined);
+    await wait(TIMEOUT);
+    answer(Response.json(setOf(second)));
+    await wait(0);
+    expect(await verdict(await second.token())).toBe("unavailable");
+    pass(COOLDOWN);
+    expect(await verdict(await first.token())).toBe("accepted");
+    expect(types()).toEqual(["failed", "fetched"]);
+  });
+
+  it("shares one time limit with discovery, after which no request is sent", async () => {
+    const issuer = "https://issuer.example";
+    const answers: ((response: Response) => void)[] = [];
+    fetch.mockImplementation(() => new Promise((resolve) => void answers.push(resolve)));
+    const { server } = createRemote({ discovery: true, fetch }, { issuer });
+    const failed = vi.fn<(error: Error) => void>();
+    void server.ready().catch(failed);
+    await wait(TIMEOUT - 1);
+    answers[0]?.(new Response(null, { status: 404 }));
+    await wait(1);
+    expect(fetch).toHaveBeenCalledTimes(2);
+    expect(failed).toHaveBeenCalledOnce();
+    answers[1]?.(Response.json({ issuer, jwks_uri: jwksUri }));
+    await wait(0);
+    expect(fetch).toHaveBeenCalledTimes(2);
+  });
+});
+
+describe("close()", () => {
+  it("stops the background refresh", async () => {
+    const { server } = createRemote({ jwksUri, fetch });
+    await server.ready();
+    await server.close();
+    expect(vi.getTimerCount()).toBe(0);
+    await wait(MAX_AGE);
+    expect(fetch).toHaveBeenCalledTimes(1);
+  });
+
+  it("aborts a running fetch, rejects its callers, and emits no event", async () => {
+    fetch.mockImplementation(
+      (_, { signal }) =>
+        new Promise((_resolve, reject) => {
+          signal.addEventListener("abort", () => reject(new Error("canary")));
+        }),
+    );
+    const { server, verdict, events } = createRemote({ jwksUri, fetch });
+    const waiting = verdict(await first.token());
+    await wait(0);
+    expect(signalOf(0)?.aborted).toBe(false);
+    await server.close();
+    expect(signalOf(0)?.aborted).toBe(true);
+    expect(await waiting).toBe("unavailable");
+    expect([vi.getTimerCount(), events]).toEqual([0, []]);
+  });
+
+  it("keeps the loaded keys usable until maxAgeMs", async () => {
+    const { server, verdict, pass } = createRemote({ jwksUri, fetch });
+    await server.ready();
+    await server.close();
+    await server.close();
+    pass(COOLDOWN);
+    expect(await verdict(await second.token())).toBe("unavailable");
+    expect(await verdict(await first.token())).toBe("accepted");
+    pass(MAX_AGE - COOLDOWN - 1);
+    expect(await verdict(await first.token())).toBe("accepted");
+    pass(1);
+    expect(await verdict(await first.token())).toBe("unavailable");
+    expect([fetch.mock.calls.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  it("prevents the first fetch", async () => {
+    const { server, verdict, events } = createRemote({ jwksUri, fetch });
+    await server.close();
+    expect(await verdict(await first.token())).toBe("unavailable");
+    await expect(server.ready()).rejects.toThrow("cannot be fetched: the resource server is closed.");
+    expect([fetch.mock.calls.length, events]).toEqual([0, []]);
+  });
+});

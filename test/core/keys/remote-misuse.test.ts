@@ -1,0 +1,88 @@
+/** Remote keys with a broken clock, with hooks that call the server, and after close(). */
+import { expect, it, vi } from "vitest";
+import { type KeyFetch, type ResourceServer } from "scopegate";
+import { createIssuer } from "../../support/issuer.ts";
+import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
+import { NOW } from "../../support/resource-servers.ts";
+
+const first = createIssuer({ kid: "first" });
+const jwksUri = "https://issuer.example/jwks";
+const fetchOf = () => vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(first))));
+const throwing = (value: unknown) => () => {
+  throw value;
+};
+
+it.each<readonly [string, () => number]>([
+  ["returns NaN", () => Number.NaN],
+  ["throws", throwing(new Error("canary"))],
+])("sends no request while the clock %s, and recovers afterwards", async (_, broken) => {
+  const fetch = fetchOf();
+  let now = broken;
+  const { verdict } = createRemote({ jwksUri, fetch }, { now: () => now() });
+  const token = await first.token();
+  for (let turn = 0; turn < 3; turn += 1) expect(await verdict(token)).toBe("unavailable");
+  expect(fetch).not.toHaveBeenCalled();
+  now = () => NOW * 1000;
+  expect(await verdict(token)).toBe("accepted");
+});
+
+it("reports a fixed message when the clock throws a value that is not an error", async () => {
+  const { server, events } = createRemote({ jwksUri, fetch: fetchOf() }, { now: throwing("canary") });
+  const reason: unknown = await server.ready().catch((error: unknown) => error);
+  expect(reason).toMatchObject({ message: `Keys are unavailable. ${jwksUri} failed.` });
+  expect(events).toMatchObject([{ type: "failed", source: jwksUri, message: `${jwksUri} failed.` }]);
+});
+
+it("does not use a set that expired during its fetch, as after the machine slept", async () => {
+  const fetch = fetchOf();
+  const { verdict, pass, server } = createRemote({ jwksUri, fetch });
+  fetch.mockImplementationOnce(() => {
+    pass(MAX_AGE);
+    return Promise.resolve(Response.json(setOf(first)));
+  });
+  await expect(server.authenticate(await first.token())).rejects.toMatchObject({
+    code: "keys_unavailable",
+    cause: new Error(`The keys of ${jwksUri} expired before they could be used.`),
+  });
+  expect(await verdict(await first.token())).toBe("accepted");
+});
+
+it("shares the running fetch with a hook that calls ready()", async () => {
+  const told = vi.fn();
+  const onKeyEvent = () => {
+    told();
+    void server.ready().catch(() => undefined);
+  };
+  const { server }: { server: ResourceServer } = createRemote(
+    { jwksUri, fetch: fetchOf() },
+    { now: throwing(new Error("canary")), onKeyEvent },
+  );
+  await expect(server.ready()).rejects.toThrow("canary");
+  expect(told).toHaveBeenCalledOnce();
+});
+
+it("uses no key beyond maxAgeMs after close()", async () => {
+  const { server, verdict, pass } = createRemote({ jwksUri, fetch: fetchOf() });
+  await server.ready();
+  await server.close();
+  pass(MAX_AGE - 1);
+  expect(await verdict(await first.token())).toBe("accepted");
+  pass(1);
+  expect(await verdict(await first.token())).toBe("unavailable");
+  pass(COOLDOWN);
+  expect(await verdict(await first.token())).toBe("unavailable");
+});
+
+it("uses stale keys for staleMs when closed during an outage", async () => {
+  const fetch = fetchOf();
+  const { server, verdict, pass } = createRemote({ jwksUri, fetch });
+  await server.ready();
+  fetch.mockImplementation(() => Promise.reject(new TypeError("fetch failed")));
+  pass(MAX_AGE);
+  expect(await verdict(await first.token())).toBe("accepted");
+  await server.close();
+  pass(STALE - 1);
+  expect(await verdict(await first.token())).toBe("accepted");
+  pass(1);
+  expect(await verdict(await first.token())).toBe("unavailable");
+});

@@ -1,0 +1,339 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createResourceServer, parseConfiguration } from "scopegate";
+import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
+import { createIssuer } from "../../support/issuer.ts";
+import { issuer, NOW, thrownBy, verdictOf } from "../../support/resource-servers.ts";
+
+/** Every JSON name with a value, and the option that it becomes. */
+const names: readonly (readonly [string, string, unknown])[] = [
+  ["verification_keys", "verificationKeys", [issuer.publicPem]],
+  ["keys", "keys", { jwks: { keys: [issuer.publicJwk] } }],
+  ["algorithm", "algorithm", "RS256"],
+  ["algorithms", "algorithms", ["RS256", "ES256"]],
+  ["issuer", "issuer", "https://issuer.example"],
+  [
+    "issuers",
+    "issuers",
+    [
+      {
+        issuer: "https://a.example",
+        algorithms: ["ES256"],
+        keys: { jwks: { keys: [] } },
+        audience: "agents",
+      },
+    ],
+  ],
+  ["service_id", "serviceId", "agents-prod"],
+  ["audience", "audience", ["agents-prod", "agents"]],
+  ["verify_audience", "verifyAudience", false],
+  ["authorization", "authorization", false],
+  ["scope_mappings", "scopeMappings", { "POST /custom/endpoint": ["custom:write"], "GET /public/stats": [] }],
+  ["default_scope_mappings", "defaultScopeMappings", {}],
+  ["unmapped_routes", "unmappedRoutes", "authenticated"],
+  ["enforcement", "enforcement", "report"],
+  ["admin_scope", "adminScope", null],
+  ["implied_scopes", "impliedScopes", { "agents:write": ["agents:read"] }],
+  ["scopes_claim", "scopesClaim", ["realm_access", "roles"]],
+  [
+    "scope_sources",
+    "scopeSources",
+    [
+      { claim: "scp", required: false },
+      { claim: "roles", map: { any_of: ["a:b"] } },
+    ],
+  ],
+  ["user_id_claim", "userIdClaim", "uid"],
+  ["session_id_claim", "sessionIdClaim", "sid"],
+  ["required_claims", "requiredClaims", ["exp"]],
+  ["token_types", "tokenTypes", ["at+jwt", null]],
+  ["clock_tolerance_seconds", "clockToleranceSeconds", 5],
+  ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
+  ["max_token_bytes", "maxTokenBytes", 4096],
+  ["token_sources", "tokenSources", [{ header: "authorization" }, { cookie: "access_token" }]],
+  ["multiple_credentials", "multipleCredentials", "first"],
+  ["grants_max_age_seconds", "grantsMaxAgeSeconds", 10],
+  ["token_cache", "tokenCache", false],
+  ["realm", "realm", "agents"],
+  ["resource_metadata_url", "resourceMetadataUrl", "https://service.example/meta"],
+  ["resource", "resource", { id: "https://service.example/mcp" }],
+];
+
+const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+
+const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
+
+const ISSUER = {
+  issuer: "https://a.example",
+  keys: { jwks_uri: "https://a.example/jwks" },
+  algorithms: ["RS256"],
+};
+
+describe("parseConfiguration", () => {
+  it.each(names)("converts %s to the option %s", (name, option, value) => {
+    const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
+    expect(parseConfiguration(json)).toEqual({ [option]: value });
+  });
+
+  it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
+    const json = { token_cache: { max_entries: 5, max_age_seconds: 6, max_bytes: 7 } };
+    expect(parseConfiguration(json)).toEqual({
+      tokenCache: { maxEntries: 5, maxAgeSeconds: 6, maxBytes: 7 },
+    });
+    expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
+      { code: "option_unknown", path: ["token_cache", "max_entrys"], hint: "Did you mean `max_entries`?" },
+    ]);
+  });
+
+  it("keeps the names of claims and their values", () => {
+    const required = { token_use: "access", tenantId: ["a", "b"] };
+    expect(parseConfiguration({ required_claims: required, unmapped_routes: "not_found" })).toEqual({
+      requiredClaims: required,
+      unmappedRoutes: "not_found",
+    });
+    const list = ["exp", { token_use: "access" }];
+    expect(parseConfiguration({ required_claims: list })).toEqual({ requiredClaims: list });
+    expect(issuesOf({ required_claims: { token_use: null } })).toMatchObject([
+      { code: "option_invalid", path: ["required_claims"] },
+    ]);
+  });
+
+  it("supports every option that JSON can represent", () => {
+    const functions = [
+      "isRevoked",
+      "revocation",
+      "opaqueTokens",
+      "grantsFor",
+      "onDecision",
+      "onKeyEvent",
+      "refusalBody",
+      "now",
+    ];
+    const known = names.map(([, option]) => option);
+    expect([...known, ...functions].sort()).toEqual([...OPTION_NAMES].sort());
+  });
+
+  it("returns options for a server that behaves as configured in JSON", async () => {
+    const json = JSON.stringify({
+      verification_keys: [issuer.publicPem.replaceAll("\n", "\\n")],
+      algorithm: "RS256",
+      authorization: true,
+      scope_mappings: {
+        "POST /custom/endpoint": ["custom:write"],
+        "GET /public/stats": [],
+        "GET /agents": ["custom:read"],
+      },
+      verify_audience: true,
+      service_id: "agents-prod",
+    });
+    const server = createResourceServer({ ...parseConfiguration(JSON.parse(json)), now: () => NOW * 1000 });
+    const check = async (route: string, scopes: readonly string[]) => {
+      const [method = "", target = ""] = route.split(" ");
+      const authorization = `Bearer ${await issuer.token({ scopes })}`;
+      return (await server.check({ method, target, authorization })).allowed;
+    };
+    expect(await check("POST /custom/endpoint", ["custom:write"])).toBe(true);
+    expect(await check("POST /custom/endpoint", ["custom:read"])).toBe(false);
+    expect(await check("GET /public/stats", [])).toBe(true);
+    expect(await check("GET /agents", ["agents:read"])).toBe(false);
+    expect(await check("GET /agents", ["custom:read"])).toBe(true);
+    expect(await check("GET /sessions", ["sessions:read"])).toBe(true);
+    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
+    expect(await verdictOf(server, await issuer.token({ exp: NOW - 1 }))).toBe("expired");
+  });
+
+  it("accepts verify_audience false and authorization false", async () => {
+    const json = { ...REQUIRED, verify_audience: false, authorization: false };
+    const server = createResourceServer({ ...parseConfiguration(json), now: () => NOW * 1000 });
+    const authorization = `Bearer ${await issuer.token({ aud: "other" })}`;
+    expect(await server.check({ method: "GET", target: "/agents", authorization })).toMatchObject({
+      allowed: true,
+    });
+    expect(await server.check({ method: "GET", target: "/agents" })).toMatchObject({ allowed: false });
+  });
+
+  it("accepts any_of, filtered, optional and public", () => {
+    const scope_mappings = {
+      "GET /either": { any_of: ["a:read", "b:read"] },
+      "GET /list": { filtered: "a:read" },
+      "GET /maybe": "optional",
+      "GET /open": "public",
+    };
+    const options = parseConfiguration({
+      ...REQUIRED,
+      scope_mappings,
+      default_scope_mappings: scope_mappings,
+    });
+    const scopeMappings = { ...scope_mappings, "GET /either": { anyOf: ["a:read", "b:read"] } };
+    expect(options).toMatchObject({ scopeMappings, defaultScopeMappings: scopeMappings });
+    const server = createResourceServer(options);
+    const explain = (path: string, scopes: readonly string[]) =>
+      server.explain({ method: "GET", path, scopes }).decision.allowed;
+    expect(explain("/either", ["b:read"])).toBe(true);
+    expect(explain("/either", ["c:read"])).toBe(false);
+    expect(explain("/list", ["a:7:read"])).toBe(true);
+    expect(explain("/open", [])).toBe(true);
+  });
+
+  it("accepts keys.jwks_file, keys.verification_keys and keys.jwks", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "configuration-"));
+    try {
+      const jwks_file = join(directory, "jwks.json");
+      const jwks = { keys: [issuer.publicJwk] };
+      writeFileSync(jwks_file, JSON.stringify(jwks));
+      for (const [keys, expected] of [
+        [{ jwks_file }, { jwksFile: jwks_file }],
+        [{ verification_keys: [issuer.publicPem] }, { verificationKeys: [issuer.publicPem] }],
+        [{ jwks }, { jwks }],
+      ] as const) {
+        const options = parseConfiguration({ service_id: "agents-prod", keys });
+        expect(options.keys).toEqual(expected);
+        expect(await verdictOf(createResourceServer(options), await issuer.token())).toBe("accepted");
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  it("keeps scopes, claims and routes unchanged, even if they look like option names", () => {
+    const json = {
+      implied_scopes: { any_of: ["verification_keys"] },
+      scopes_claim: ["any_of", "jwks_file"],
+      scope_mappings: { "GET /any_of/:jwks_file": ["any_of", "x:<jwks_file>:y"] },
+    };
+    expect(parseConfiguration(json)).toEqual({
+      impliedScopes: json.implied_scopes,
+      scopesClaim: json.scopes_claim,
+      scopeMappings: json.scope_mappings,
+    });
+  });
+
+  it("adds no defaults, and reads neither the environment nor a file", () => {
+    expect(parseConfiguration({})).toEqual({});
+    expect(() => parseConfiguration({ keys: { jwks_file: "/nowhere/jwks.json" } })).not.toThrow();
+  });
+
+  it("keeps its argument unchanged", () => {
+    const json = Object.freeze({
+      ...REQUIRED,
+      scope_mappings: Object.freeze({ "GET /x": Object.freeze({ any_of: Object.freeze(["a:b"]) }) }),
+    });
+    expect(() => parseConfiguration(json)).not.toThrow();
+    expect(json.scope_mappings["GET /x"]).toEqual({ any_of: ["a:b"] });
+  });
+
+  it.each<readonly [unknown]>([[null], [undefined], [[]], [[REQUIRED]], ["{}"], [5], [true], [() => ({})]])(
+    "rejects %j, which is not a JSON object",
+    (json) => {
+      expect(issuesOf(json)).toMatchObject([
+        { code: "option_invalid", path: [], hint: expect.stringContaining("JSON object") as string },
+      ]);
+    },
+  );
+
+  it.each([
+    ["scope_mapping", "Did you mean `scope_mappings`?"],
+    ["verify_audiance", "Did you mean `verify_audience`?"],
+    ["verification_key", "Did you mean `verification_keys`?"],
+    ["serviceId", "Did you mean `service_id`?"],
+    ["verifyAudience", "Did you mean `verify_audience`?"],
+    ["scopeMappings", "Did you mean `scope_mappings`?"],
+    ["SERVICE_ID", "table of options"],
+    ["secret", "table of options"],
+    ["", "table of options"],
+    ["toString", "table of options"],
+    ["constructor", "table of options"],
+    ["is_revoked", "table of options"],
+    ["isRevoked", "table of options"],
+    ["on_decision", "table of options"],
+    ["now", "table of options"],
+  ])("rejects the unknown name %j: %s", (name, hint) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: "x" });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it("rejects a property called __proto__, and inherits nothing from it", () => {
+    const json: unknown = JSON.parse('{"service_id":"a","__proto__":{"verify_audience":false}}');
+    expect(issuesOf(json)).toMatchObject([{ code: "option_unknown", path: ["__proto__"] }]);
+  });
+
+  it.each<readonly [object, readonly (string | number)[], string]>([
+    [{ service_id: "" }, ["service_id"], "option_invalid"],
+    [{ service_id: null }, ["service_id"], "option_invalid"],
+    [{ verify_audience: "false" }, ["verify_audience"], "option_invalid"],
+    [{ verification_keys: "key" }, ["verification_keys"], "option_invalid"],
+    [{ verification_keys: [5] }, ["verification_keys", 0], "option_invalid"],
+    [{ clock_tolerance_seconds: "5" }, ["clock_tolerance_seconds"], "option_invalid"],
+    [{ max_token_age_seconds: -1 }, ["max_token_age_seconds"], "option_invalid"],
+    [{ scopes_claim: [] }, ["scopes_claim"], "option_invalid"],
+    [{ token_sources: [{ query: "t" }] }, ["token_sources", 0], "option_invalid"],
+    [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "option_invalid"],
+    [{ scope_mappings: [] }, ["scope_mappings"], "option_invalid"],
+    [{ scope_mappings: { "GET /x": 5 } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
+    [{ scope_mappings: { "GET /x": { all_of: [] } } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
+    [
+      { default_scope_mappings: { "GET /x": null } },
+      ["default_scope_mappings", "GET /x"],
+      "requirement_invalid",
+    ],
+    [{ implied_scopes: { any_of: "x" } }, ["implied_scopes", "any_of"], "option_invalid"],
+    [{ keys: { jwks_url: "https://issuer.example" } }, ["keys", "jwks_url"], "option_unknown"],
+    [{ keys: { jwks_uri: "http://issuer.example" } }, ["keys", "jwks_uri"], "option_invalid"],
+    [{ keys: { jwks_uri: "https://a.example", fetch: "x" } }, ["keys", "fetch"], "option_unknown"],
+    [{ issuers: [{ ...ISSUER, scopes_claim: 5 }] }, ["issuers", 0, "scopes_claim"], "option_invalid"],
+    [
+      { issuers: [{ ...ISSUER, keys: { jwks_uri: "x" } }] },
+      ["issuers", 0, "keys", "jwks_uri"],
+      "option_invalid",
+    ],
+    [{ keys: [] }, ["keys"], "option_invalid"],
+    [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
+  ])("rejects %j with a path of JSON names", (json, path, code) => {
+    const issues = issuesOf({ ...REQUIRED, ...json });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatchObject({ code, path });
+    expect(issues[0]?.hint).not.toBe("");
+  });
+
+  it("lists several mistakes at once", () => {
+    const json = {
+      service_id: 5,
+      scope_mapping: {},
+      verify_audience: 0,
+      scope_mappings: { "GET /x": "all" },
+    };
+    const error = thrownBy(() => parseConfiguration(json));
+    expect(error.issues.map(({ path }) => path.join("/")).sort()).toEqual([
+      "scope_mapping",
+      "scope_mappings/GET /x",
+      "service_id",
+      "verify_audience",
+    ]);
+    expect(error.message).toContain('scope_mappings["GET /x"]: ');
+  });
+
+  it("never quotes a value that may be secret", () => {
+    const json = {
+      verification_keys: "canary-secret",
+      algorithm: "canary-secret",
+      issuer: ["canary-secret"],
+      secret: "canary-secret",
+      keys: { jwks: "canary-secret" },
+    };
+    const error = thrownBy(() => parseConfiguration(json));
+    expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
+  });
+
+  it("leaves checks across options to createResourceServer", () => {
+    const json = { verification_keys: [createIssuer({ algorithm: "ES256" }).publicPem], algorithm: "RS256" };
+    const options = parseConfiguration(json);
+    expect(
+      thrownBy(() => createResourceServer(options))
+        .issues.map(({ code }) => code)
+        .sort(),
+    ).toEqual(["key_unusable", "option_missing"]);
+  });
+});

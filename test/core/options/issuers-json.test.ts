@@ -1,0 +1,154 @@
+/** The `issuers` of a JSON configuration: every name is converted and reported as a JSON name. */
+import { describe, expect, it } from "vitest";
+import { createResourceServer, parseConfiguration } from "scopegate";
+import { TRUSTED_ISSUER_NAMES } from "../../../src/core/options/shape.ts";
+import { NOW, thrownBy, verdictOf } from "../../support/resource-servers.ts";
+import { BACKEND, CONTROL, PARTNER, signedBy } from "../issuers/signers.ts";
+import { A, B } from "./issuer-mistakes.ts";
+
+/** Every JSON name of an entry with a value, and the property that it becomes. */
+const members: readonly (readonly [string, string, unknown])[] = [
+  ["issuer", "issuer", "https://c.example"],
+  ["keys", "keys", { jwks: { keys: [{ kty: "RSA", key_ops: ["verify"] }] } }],
+  ["algorithms", "algorithms", ["RS256", "PS256"]],
+  ["audience", "audience", ["agents", "agents-prod"]],
+  ["verify_audience", "verifyAudience", false],
+  ["scopes_claim", "scopesClaim", ["realm_access", "scopes_claim"]],
+  ["scope_sources", "scopeSources", [{ claim: "scope_sources", map: { scope_sources: ["a:b"] } }]],
+  ["user_id_claim", "userIdClaim", "user_id"],
+  ["session_id_claim", "sessionIdClaim", ["session_id"]],
+  ["required_claims", "requiredClaims", ["exp", "required_claims"]],
+  ["token_types", "tokenTypes", ["at+jwt", null]],
+  ["clock_tolerance_seconds", "clockToleranceSeconds", 5],
+  ["max_token_age_seconds", "maxTokenAgeSeconds", 3600],
+];
+
+/** Every key source with JSON names, and with option names. */
+const sources: readonly (readonly [object, object])[] = [
+  [{ verification_keys: ["pem"] }, { verificationKeys: ["pem"] }],
+  [{ jwks: { keys: [] } }, { jwks: { keys: [] } }],
+  [{ jwks_file: "a.json" }, { jwksFile: "a.json" }],
+  [{ discovery: true }, { discovery: true }],
+  [
+    { jwks_uri: "https://a.example", timeout_ms: 1, cooldown_ms: 2, max_age_ms: 3, stale_ms: 4 },
+    { jwksUri: "https://a.example", timeoutMs: 1, cooldownMs: 2, maxAgeMs: 3, staleMs: 4 },
+  ],
+];
+
+const json = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+const parse = (...issuers: readonly unknown[]) => parseConfiguration(json({ issuers }));
+const issuesOf = (entry: unknown) =>
+  thrownBy(() => parse({ issuer: "a", algorithms: ["RS256"], keys: {} }, entry)).issues;
+
+describe("issuers in parseConfiguration", () => {
+  it("supports every property", () => {
+    expect(members.map(([, option]) => option).toSorted()).toEqual(TRUSTED_ISSUER_NAMES.toSorted());
+  });
+
+  it.each(members)("converts %s to %s, and keeps its value unchanged", (name, option, value) => {
+    const other = { issuer: "d", algorithms: ["ES256"], keys: { discovery: "https://d.example" } };
+    expect(parse(other, { ...other, [name]: value })).toEqual({
+      issuers: [other, { ...other, [option]: value }],
+    });
+  });
+
+  it.each(sources)("converts the keys %j to %j", (keys, expected) => {
+    const [first] = parse({ ...B, keys }).issuers ?? [];
+    expect(first?.keys).toEqual(expected);
+  });
+
+  it("returns options for a server that accepts each issuer as configured", async () => {
+    const configuration = {
+      service_id: "agents-prod",
+      required_claims: ["sub"],
+      issuers: [
+        {
+          issuer: CONTROL.iss,
+          algorithms: ["RS256"],
+          keys: { verification_keys: [CONTROL.known.replaceAll("\n", "\\n")] },
+          audience: "own",
+          scopes_claim: "permissions",
+          max_token_age_seconds: 60,
+        },
+        { issuer: BACKEND.iss, algorithms: ["ES256"], keys: { verification_keys: [BACKEND.known] } },
+      ],
+    };
+    const server = createResourceServer({
+      ...parseConfiguration(json(configuration)),
+      now: () => NOW * 1000,
+    });
+    const own = { aud: "own", permissions: ["a:b"], scopes: undefined, iat: NOW };
+    const judge = (claims: object) => verdictOf(server, signedBy(CONTROL, { claims: { ...own, ...claims } }));
+    expect(await judge({})).toBe("accepted");
+    expect(await judge({ aud: "agents-prod" })).toBe("audience");
+    expect(await judge({ permissions: undefined })).toBe("claims");
+    expect(await judge({ iat: NOW - 61 })).toBe("expired");
+    expect(await judge({ sub: undefined })).toBe("claims");
+    expect(await judge({ iss: BACKEND.iss })).toBe("algorithm");
+    expect(await verdictOf(server, signedBy(BACKEND, { claims: { aud: "agents-prod" } }))).toBe("accepted");
+    expect(await verdictOf(server, signedBy(PARTNER))).toBe("issuer");
+  });
+
+  it.each([
+    ["requiredClaims", "Did you mean `required_claims`?"],
+    ["required_claim", "Did you mean `required_claims`?"],
+    ["verifyAudience", "Did you mean `verify_audience`?"],
+    ["scopesClaim", "Did you mean `scopes_claim`?"],
+    ["maxTokenAgeSeconds", "Did you mean `max_token_age_seconds`?"],
+    ["algorithm", "Did you mean `algorithms`?"],
+    ["service_id", "table of options"],
+    ["toString", "table of options"],
+    ["is_revoked", "table of options"],
+  ])("rejects %s with its JSON name: %s", (name, hint) => {
+    const issues = issuesOf({ ...B, [name]: ["exp"] });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: ["issuers", 1, name] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each([
+    ["jwksUri", "Did you mean `jwks_uri`?"],
+    ["jwks_url", "Did you mean `jwks_uri`?"],
+    ["maxAgeMs", "Did you mean `max_age_ms`?"],
+    ["fetch", "table of options"],
+  ])("rejects %s in the keys of an issuer, as in the keys of a server: %s", (name, hint) => {
+    const keys = { jwks_uri: "https://b.example", [name]: "https://b.example" };
+    const expected = { code: "option_unknown", hint: expect.stringContaining(hint) as string };
+    expect(issuesOf({ ...B, keys })).toMatchObject([{ ...expected, path: ["issuers", 1, "keys", name] }]);
+    expect(thrownBy(() => parseConfiguration({ keys })).issues).toMatchObject([
+      { ...expected, path: ["keys", name] },
+    ]);
+  });
+
+  it("rejects a property called __proto__, and inherits nothing from it", () => {
+    const entry: unknown = JSON.parse(`{"__proto__":{"verify_audience":false},${JSON.stringify(B).slice(1)}`);
+    expect(thrownBy(() => parseConfiguration({ issuers: [entry] })).issues).toMatchObject([
+      { code: "option_unknown", path: ["issuers", 0, "__proto__"] },
+    ]);
+  });
+
+  it("lists every mistake of every entry", () => {
+    const wrong = [
+      { ...B, verify_audience: "no", clock_tolerance: 5 },
+      { ...A, keys: { jwks_uri: "http://a.example" }, token_types: [] },
+      null,
+      { algorithms: ["none"] },
+    ];
+    const { issues, message } = thrownBy(() => parse(...wrong));
+    expect(issues.map(({ code, path }) => `${code} ${path.join("/")}`).toSorted()).toEqual([
+      "option_invalid issuers/0/verify_audience",
+      "option_invalid issuers/1/keys/jwks_uri",
+      "option_invalid issuers/1/token_types",
+      "option_invalid issuers/2",
+      "option_invalid issuers/3/algorithms/0",
+      "option_missing issuers/3/issuer",
+      "option_missing issuers/3/keys",
+      "option_unknown issuers/0/clock_tolerance",
+    ]);
+    expect(message).toContain("issuers[1].keys.jwks_uri: ");
+  });
+
+  it("keeps its argument unchanged", () => {
+    const entry = Object.freeze({ ...B, required_claims: Object.freeze(["exp"]) });
+    expect(() => parseConfiguration(Object.freeze({ issuers: Object.freeze([entry]) }))).not.toThrow();
+  });
+});

@@ -1,0 +1,109 @@
+/** Mistakes in the entries of `issuers`. A mistake in one entry must not hide a mistake in another. */
+import { describe, expect, it } from "vitest";
+import { createResourceServer, type ResourceServerOptions } from "scopegate";
+import { TRUSTED_ISSUER_NAMES } from "../../../src/core/options/shape.ts";
+import { configurationErrorOf, issuer, issuesOf } from "../../support/resource-servers.ts";
+import { A, B, MISTAKES } from "./issuer-mistakes.ts";
+
+const optionsOf = (issuers: unknown, more: object = {}) => ({ serviceId: "agents-prod", issuers, ...more });
+const beside = (wrong: unknown) => optionsOf([A, wrong]);
+const found = (options: unknown) => issuesOf(options).map(({ code, path }) => `${code} ${path.join("/")}`);
+
+describe("an entry of issuers", () => {
+  it.each(MISTAKES)("rejects %s", (_, entry, code, path, hint) => {
+    const issues = issuesOf(beside(entry));
+    expect(issues).toMatchObject([{ code, path: ["issuers", 1, ...path] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each(TRUSTED_ISSUER_NAMES)(
+    "rejects the property %s with the value undefined, because the server's option would apply",
+    (name) => {
+      const server = {
+        requiredClaims: ["exp"],
+        maxTokenAgeSeconds: 60,
+        audience: "agents",
+        verifyAudience: false,
+      };
+      expect(issuesOf(optionsOf([A, { ...B, [name]: undefined }], server))).toMatchObject([
+        { code: "option_invalid", path: ["issuers", 1, name], message: "cannot be undefined." },
+      ]);
+    },
+  );
+
+  it.each(["issuer", "keys", "algorithms"])("requires %s", (name) => {
+    const entry = Object.fromEntries(Object.entries(B).filter(([member]) => member !== name));
+    expect(issuesOf(beside(entry))).toMatchObject([{ code: "option_missing", path: ["issuers", 1, name] }]);
+  });
+
+  it("allows an object without a prototype", () => {
+    const entry: unknown = Object.assign(Object.create(null) as object, B);
+    expect(() => createResourceServer(beside(entry) as ResourceServerOptions)).not.toThrow();
+  });
+
+  it("reports its mistakes together with those of the other entries", () => {
+    const options = optionsOf(
+      [
+        { ...A, algorithms: [], issuer: B.issuer, audience: "a" },
+        B,
+        { ...A, keys: { verificationKeys: ["x", issuer.privateKey] }, audiance: "a" },
+        null,
+        { ...B, issuer: 5, algorithms: ["HS256", "ES256"] },
+        { ...A, keys: { jwksUri: "http://a.example" }, requiredClaims: undefined },
+      ],
+      { serviceId: undefined, algorithm: "RS256", keys: A.keys, adminScope: "a b" },
+    );
+    expect(found(options).toSorted()).toEqual([
+      "algorithms_mixed issuers/4/algorithms",
+      "key_invalid issuers/2/keys/verificationKeys/0",
+      "key_private issuers/2/keys/verificationKeys/1",
+      "option_conflict algorithm",
+      "option_conflict issuers/1/issuer",
+      "option_conflict issuers/5/issuer",
+      "option_conflict keys",
+      "option_invalid issuers/0/algorithms",
+      "option_invalid issuers/3",
+      "option_invalid issuers/4/issuer",
+      "option_invalid issuers/5/keys/jwksUri",
+      "option_invalid issuers/5/requiredClaims",
+      "option_missing issuers/1/audience",
+      "option_missing issuers/2/audience",
+      "option_missing issuers/4/audience",
+      "option_missing issuers/5/audience",
+      "option_unknown issuers/2/audiance",
+      "scope_invalid adminScope",
+    ]);
+    expect(configurationErrorOf(options).message).toContain("issuers[2].keys.verificationKeys[1]: ");
+  });
+
+  it.each([
+    ["if the server has one", optionsOf([A, B])],
+    [
+      "if it has verifyAudience false",
+      optionsOf(
+        [
+          { ...A, audience: "a" },
+          { ...B, verifyAudience: false },
+        ],
+        { serviceId: undefined },
+      ),
+    ],
+  ])("requires no audience %s", (_, options) => {
+    expect(() => createResourceServer(options as ResourceServerOptions)).not.toThrow();
+  });
+
+  it.each<readonly [string, object]>([
+    ["instead of its keys", { keys: "canary-secret" }],
+    ["that is too short", { algorithms: ["HS256"], keys: { verificationKeys: ["canary-secret"] } }],
+    ["as a published key", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
+    ["as its key file", { keys: { jwksFile: "canary-secret" } }],
+    ["in the URL of its keys", { keys: { jwksUri: "http://b.example/?key=canary-secret" } }],
+    ["as its algorithm", { algorithms: ["canary-secret"] }],
+    ["as its issuer", { issuer: { secret: "canary-secret" } }],
+    ["as its audience", { audience: [{ secret: "canary-secret" }] }],
+    ["under an unknown name", { secret: "canary-secret" }],
+  ])("never appears in an error with a secret %s", (_, members) => {
+    const { message, stack, issues } = configurationErrorOf(beside({ ...B, ...members }));
+    expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
+  });
+});

@@ -1,0 +1,166 @@
+/** Configuration errors as readers see them: what was found, where, and the fix. */
+import { describe, expect, it } from "vitest";
+import { ConfigurationError, createResourceServer } from "scopegate";
+import { createIssuer } from "../../support/issuer.ts";
+
+const { publicPem } = createIssuer();
+
+/** The message of the error for these options. */
+function messageFor(options: object, keys: object = { verificationKeys: [publicPem] }): string {
+  try {
+    createResourceServer({ serviceId: "agents-prod", ...keys, ...options });
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.message;
+    throw error;
+  }
+  return "";
+}
+
+describe("the message of a configuration error", () => {
+  it.each<[string, object, string]>([
+    ["a number", { clockToleranceSeconds: -1 }, "clockToleranceSeconds: cannot be `-1`. Write a number"],
+    ["a boolean", { adminScope: true }, "adminScope: cannot be `true`. Write a scope"],
+    [
+      "a requirement",
+      { scopeMappings: { "GET /x": "pubic" } },
+      'scopeMappings["GET /x"]: cannot be `"pubic"`.',
+    ],
+    ["an object", { scopeMappings: { "GET /x": { anyof: ["a:b"] } } }, 'cannot be `{"anyof":["a:b"]}`.'],
+  ])("quotes %s", (_, options, expected) => {
+    expect(messageFor(options)).toContain(expected);
+  });
+
+  it("quotes only the start of a long value", () => {
+    expect(messageFor({ scopeMappings: { "GET /x": "y".repeat(1_000) } }).length).toBeLessThan(400);
+  });
+
+  it("omits a value that may be a key or a secret", () => {
+    expect(messageFor({ verificationKeys: [4242424242] })).not.toContain("4242424242");
+    expect(messageFor({ realm: "s3cr\u00e9t" })).not.toContain("s3cr");
+  });
+
+  it("contains the fix for a scope without an array", () => {
+    expect(messageFor({ scopeMappings: { "GET /x": "agents:read" } })).toContain('Write ["agents:read"].');
+  });
+
+  it("contains the fix for several scopes in one string", () => {
+    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a:write"] } })).toContain(
+      'Write each scope as a separate string: ["a:read", "a:write"].',
+    );
+    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a::b"] } })).toContain("without empty parts");
+    expect(messageFor({ scopeMappings: { "GET /x": { filtered: "a:read b:read" } } })).not.toContain(
+      "separate string",
+    );
+  });
+
+  it.each<[string, unknown, string]>([
+    [
+      "a file read as bytes",
+      Buffer.from(publicPem),
+      'cannot be a Buffer.*readFileSync\\("public.pem", "utf8"\\)',
+    ],
+    ["bytes", new Uint8Array(4), "cannot be a Uint8Array"],
+    ["an unset variable", undefined, "cannot be undefined.*Is the environment variable set"],
+    ["an empty variable", "", "cannot be an empty string.*Is the environment variable set"],
+  ])("names the kind of value that was found instead of a key: %s", (_, key, expected) => {
+    expect(messageFor({}, { verificationKeys: [key] })).toMatch(
+      new RegExp(`^verificationKeys\\[0\\]: ${expected}`),
+    );
+  });
+
+  it("explains why no token can be granted a scope of the hierarchy", () => {
+    expect(messageFor({ adminScope: "a::b" })).toContain('adminScope: "a::b" has an empty part');
+    expect(messageFor({ impliedScopes: { "a::b": ["a:c"] } })).toContain('"a::b" has an empty part');
+    expect(messageFor({ impliedScopes: { "a:b": ["a:c", ":a"] } })).toContain('":a" has an empty part');
+  });
+
+  it.each([
+    ["http://login.example/keys", "write `https://` instead of `http://`"],
+    ["https://user:hunter2@login.example/keys", "contains a user or a password: remove them"],
+    ["/keys", "is relative: add `https://` and the host"],
+    ["login.example/keys", "has no scheme: add `https://`"],
+    ["ftp://login.example/keys", "starts with `ftp:`"],
+    ["localhost:8080/keys", "starts with `localhost:`: is `https://` missing?"],
+  ])("explains once what is wrong with the URL %s, without the password", (jwksUri, expected) => {
+    const message = messageFor({}, { keys: { jwksUri } });
+    expect(message).toContain(expected);
+    expect(message).not.toContain("hunter2");
+    expect(message.split("\n")).toHaveLength(1);
+  });
+
+  it.each(["http://localhost:3000/meta", "http://127.0.0.1:3000/meta", "http://[::1]/meta"])(
+    "accepts a URL of this machine with http, in every option: %s",
+    (url) => {
+      expect(messageFor({ resourceMetadataUrl: url })).toBe("");
+      expect(messageFor({}, { keys: { jwksUri: url } })).toBe("");
+      expect(messageFor({ issuer: url }, { keys: { discovery: url } })).toBe("");
+    },
+  );
+
+  it.each([
+    ["clockTolerance", "`clockToleranceSeconds`, in seconds"],
+    ["maxTokenAge", "`maxTokenAgeSeconds`, in seconds"],
+    ["getToken", "`tokenSources`"],
+    ["credentialsRequired", '"optional" for the routes'],
+    ["authRequired", '"optional" for the routes'],
+    ["passthrough", '"optional" for the routes'],
+    ["tokenSigningAlg", "`algorithms: [tokenSigningAlg]`"],
+    ["issuerBaseUrl", "`issuer` and `keys: { discovery: true }`"],
+  ])("answers the option %s of another library with the option of this one", (name, expected) => {
+    const message = messageFor({ [name]: 1 });
+    expect(message).toContain(`received unknown option \`${name}\`. Write`);
+    expect(message).toContain(expected);
+    expect(message.split("\n")).toHaveLength(1);
+  });
+
+  it("explains what an optional group has in common with another rule", () => {
+    const message = messageFor({ scopeMappings: { "GET /": [], "GET /{*path}": "public" } });
+    expect(message).toContain(
+      "is for a route that `GET /` is for, too: `GET /{*path}` also stands for its path without",
+    );
+    expect(message).toContain("`/*path` instead of `/{*path}`");
+    expect(messageFor({ scopeMappings: { "GET /": [], "GET /*path": [] } })).toBe("");
+  });
+
+  it.each<[string, object]>([
+    ["inherited", Object.create({ "GET /x": ["a:b"] }) as object],
+    ["partly inherited", Object.assign(Object.create({ "GET /x": ["a:b"] }) as object, { "GET /y": [] })],
+    ["hidden", Object.defineProperty({}, "GET /x", { value: ["a:b"], enumerable: false })],
+    [
+      "in a class",
+      new (class {
+        "GET /x" = ["a:b"];
+      })(),
+    ],
+    ["in a Map", new Map([["GET /x", ["a:b"]]])],
+  ])("reports a table whose rules are %s, because they would be missing", (_, table) => {
+    for (const option of ["scopeMappings", "defaultScopeMappings", "impliedScopes"])
+      expect(messageFor({ [option]: table })).toMatch(
+        new RegExp(`^${option}: cannot be this object.*Inherited and hidden properties are not read`),
+      );
+  });
+
+  it("accepts a table without a prototype, and an empty one", () => {
+    const bare = Object.assign(Object.create(null) as object, { "GET /x": ["a:b"] });
+    expect(messageFor({ scopeMappings: bare, impliedScopes: {} })).toBe("");
+  });
+
+  it("reports an empty URL once", () => {
+    const message = messageFor({}, { keys: { jwksUri: "" } });
+    expect(message).toBe(
+      "keys.jwksUri: cannot be an empty string. Write an absolute https URL; http is only allowed for this machine.",
+    );
+  });
+
+  it.each([
+    ["serviceID", { serviceId: undefined, serviceID: "agents-prod" }, {}],
+    ["verificationKey", { verificationKey: [publicPem] }, { verificationKeys: undefined }],
+    ["publicKey", { publicKey: publicPem }, { verificationKeys: undefined }],
+    ["aud", { serviceId: undefined, aud: "agents-prod" }, {}],
+  ])("reports only the misspelled %s, and not a missing option", (name, options, keys) => {
+    const given = Object.keys(keys).length > 0 ? {} : { verificationKeys: [publicPem] };
+    const message = messageFor(options, given);
+    expect(message).toContain(`${name}: received unknown option`);
+    expect(message.split("\n")).toHaveLength(1);
+  });
+});

@@ -1,0 +1,398 @@
+import { describe, expect, it } from "vitest";
+import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
+import { configurationErrorOf, createServer, issuer, issuesOf } from "../../support/resource-servers.ts";
+
+const REQUIRED = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
+const { verificationKeys, ...WITHOUT_KEYS } = REQUIRED;
+const TOKEN_SOURCE = '{ header: "authorization" }';
+const KEYS = "{ verificationKeys }, { jwks }, { jwksFile }, { jwksUri }, { discovery }";
+const noFunctions: readonly unknown[] = [true, "log", {}, [], 5, null];
+
+/** Options with one invalid value, its path, and a part of the hint. */
+const invalid: readonly (readonly [object, readonly (string | number)[], string])[] = [
+  [{ algorithm: "none" }, ["algorithm"], "RS256"],
+  [{ algorithm: "None" }, ["algorithm"], "RS256"],
+  [{ algorithm: "" }, ["algorithm"], "RS256"],
+  [{ algorithm: "rs256" }, ["algorithm"], "Did you mean `RS256`?"],
+  [{ algorithm: "RSA256" }, ["algorithm"], "Did you mean `RS256`?"],
+  [{ algorithm: "HS265" }, ["algorithm"], "Did you mean `HS256`?"],
+  [{ algorithm: "ES256K" }, ["algorithm"], "Did you mean `ES256`?"],
+  [{ algorithm: 256 }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: null }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: ["RS256"] }, ["algorithm"], "Write one of RS256"],
+  [{ algorithm: "__proto__" }, ["algorithm"], "Write one of RS256"],
+  [{ algorithms: "RS256" }, ["algorithms"], "array of at least one algorithm"],
+  [{ algorithms: [] }, ["algorithms"], "at least one algorithm"],
+  [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "RS256"],
+  [{ algorithms: [null] }, ["algorithms", 0], "RS256"],
+  [{ issuer: "" }, ["issuer"], "exactly"],
+  [{ issuer: 5 }, ["issuer"], "exactly"],
+  [{ issuer: ["https://issuer.example"] }, ["issuer"], "exactly"],
+  [{ issuer: /issuer/ }, ["issuer"], "exactly"],
+  [{ serviceId: "" }, ["serviceId"], "id of this service"],
+  [{ serviceId: 7 }, ["serviceId"], "id of this service"],
+  [{ serviceId: null }, ["serviceId"], "id of this service"],
+  [{ audience: "" }, ["audience"], "array of at least one"],
+  [{ audience: [] }, ["audience"], "array of at least one"],
+  [{ audience: ["agents-prod", ""] }, ["audience", 1], "array of at least one"],
+  [{ audience: [5] }, ["audience"], "array of at least one"],
+  [{ audience: /.*/ }, ["audience"], "array of at least one"],
+  [{ audience: null }, ["audience"], "array of at least one"],
+  [{ verifyAudience: "false" }, ["verifyAudience"], "true or false"],
+  [{ verifyAudience: 0 }, ["verifyAudience"], "true or false"],
+  [{ verifyAudience: null }, ["verifyAudience"], "true or false"],
+  [{ authorization: "off" }, ["authorization"], "true or false"],
+  [{ authorization: 0 }, ["authorization"], "true or false"],
+  [{ unmappedRoutes: "allow" }, ["unmappedRoutes"], '"deny", "not_found" or "authenticated"'],
+  [{ unmappedRoutes: "public" }, ["unmappedRoutes"], '"deny", "not_found" or "authenticated"'],
+  [{ unmappedRoutes: false }, ["unmappedRoutes"], '"deny", "not_found" or "authenticated"'],
+  [{ enforcement: "reports" }, ["enforcement"], '"enforce" or "report"'],
+  [{ enforcement: false }, ["enforcement"], '"enforce" or "report"'],
+  [{ enforcement: null }, ["enforcement"], '"enforce" or "report"'],
+  [{ adminScope: "" }, ["adminScope"], "null for none"],
+  [{ adminScope: false }, ["adminScope"], "null for none"],
+  [{ adminScope: ["platform:admin"] }, ["adminScope"], "null for none"],
+  [{ impliedScopes: [] }, ["impliedScopes"], "maps a scope"],
+  [{ impliedScopes: null }, ["impliedScopes"], "maps a scope"],
+  [{ impliedScopes: { "a:b": "a:c" } }, ["impliedScopes", "a:b"], "array of scopes"],
+  [{ impliedScopes: { "a:b": [5] } }, ["impliedScopes", "a:b", 0], "array of scopes"],
+  [{ scopesClaim: "" }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: [] }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: ["realm_access", ""] }, ["scopesClaim", 1], '["realm_access", "roles"]'],
+  [{ scopesClaim: [5] }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ scopesClaim: null }, ["scopesClaim"], '["realm_access", "roles"]'],
+  [{ userIdClaim: 5 }, ["userIdClaim"], "claim name"],
+  [{ sessionIdClaim: {} }, ["sessionIdClaim"], "claim name"],
+  [{ requiredClaims: "exp" }, ["requiredClaims"], "array of claim names"],
+  [{ requiredClaims: ["exp", 5] }, ["requiredClaims"], "array of claim names"],
+  [{ requiredClaims: [""] }, ["requiredClaims", 0], "array of claim names"],
+  [{ requiredClaims: { type: undefined } }, ["requiredClaims"], "an object from claim names to values"],
+  [{ requiredClaims: { type: "" } }, ["requiredClaims", "type"], "an object from claim names to values"],
+  [{ requiredClaims: { type: [] } }, ["requiredClaims", "type"], "an array of at least one"],
+  [{ requiredClaims: { type: ["a", null] } }, ["requiredClaims"], "a string, a number or a boolean"],
+  [{ requiredClaims: { type: Number.NaN } }, ["requiredClaims"], "a string, a number or a boolean"],
+  [{ requiredClaims: ["exp", { type: {} }] }, ["requiredClaims"], "a string, a number or a boolean"],
+  [{ refusalBody: "html" }, ["refusalBody"], "{ contentType, body }"],
+  [{ tokenTypes: "JWT" }, ["tokenTypes"], "array of at least one `typ`"],
+  [{ tokenTypes: [] }, ["tokenTypes"], "at least one `typ`"],
+  [{ tokenTypes: ["JWT", 5] }, ["tokenTypes", 1], "null for none"],
+  [{ tokenTypes: [""] }, ["tokenTypes", 0], "null for none"],
+  [{ clockToleranceSeconds: -1 }, ["clockToleranceSeconds"], "0 or more"],
+  [{ clockToleranceSeconds: "60" }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ clockToleranceSeconds: Number.NaN }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ clockToleranceSeconds: Infinity }, ["clockToleranceSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: -1 }, ["maxTokenAgeSeconds"], "0 or more"],
+  [{ maxTokenAgeSeconds: "1h" }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: Number.NaN }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: Infinity }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenAgeSeconds: null }, ["maxTokenAgeSeconds"], "number of seconds"],
+  [{ maxTokenBytes: 0 }, ["maxTokenBytes"], "1 or more"],
+  [{ maxTokenBytes: -5 }, ["maxTokenBytes"], "1 or more"],
+  [{ maxTokenBytes: 1.5 }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: "16kb" }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: Infinity }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ maxTokenBytes: Number.NaN }, ["maxTokenBytes"], "whole number of bytes"],
+  [{ tokenSources: {} }, ["tokenSources"], "array of at least one token source"],
+  [{ tokenSources: [] }, ["tokenSources"], "at least one token source"],
+  [{ tokenSources: ["authorization"] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ query: "access_token" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "x-access-token" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "Authorization" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a=b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: "a;b" }] }, ["tokenSources", 0, "cookie"], TOKEN_SOURCE],
+  [{ tokenSources: [{ cookie: 5 }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "authorization", cookie: "a" }] }, ["tokenSources", 0], TOKEN_SOURCE],
+  [{ tokenSources: [{ header: "authorization" }, {}] }, ["tokenSources", 1], TOKEN_SOURCE],
+  [{ realm: "agénts" }, ["realm"], "printable ASCII"],
+  [{ realm: "a\r\nb" }, ["realm"], "printable ASCII"],
+  [{ realm: 5 }, ["realm"], "printable ASCII"],
+  [{ resourceMetadataUrl: "http://service.example/meta" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "http://127.0.0.1.example.com/meta" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "https://u:p@service.example" }, ["resourceMetadataUrl"], "user or a password"],
+  [{ resourceMetadataUrl: " https://service.example" }, ["resourceMetadataUrl"], "without spaces"],
+  [{ resourceMetadataUrl: "https://service.example/\u00e9" }, ["resourceMetadataUrl"], "printable ASCII"],
+  [{ resourceMetadataUrl: "/.well-known/meta" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "https://" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: "javascript:alert(1)" }, ["resourceMetadataUrl"], "https URL"],
+  [{ resourceMetadataUrl: new URL("https://service.example") }, ["resourceMetadataUrl"], "https URL"],
+  ...noFunctions.flatMap((value): (typeof invalid)[number][] => [
+    [{ isRevoked: value }, ["isRevoked"], "function that takes the principal"],
+    [{ onDecision: value }, ["onDecision"], "function that takes the decision"],
+    [{ onKeyEvent: value }, ["onKeyEvent"], "function that takes the event"],
+    [{ now: value }, ["now"], "milliseconds since the epoch"],
+  ]),
+  [{ now: new Date(0) }, ["now"], "milliseconds since the epoch"],
+  [{ scopeMappings: [] }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: "GET /x" }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: null }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ scopeMappings: new Map([["GET /x", []]]) }, ["scopeMappings"], "`METHOD /pattern`"],
+  [{ defaultScopeMappings: [] }, ["defaultScopeMappings"], "`METHOD /pattern`"],
+  [{ defaultScopeMappings: false }, ["defaultScopeMappings"], "`METHOD /pattern`"],
+];
+
+/** The same for keys. */
+const invalidKeys: readonly (readonly [object, readonly (string | number)[], string])[] = [
+  [{ verificationKeys: "key" }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: issuer.publicPem }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: {} }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: null }, ["verificationKeys"], "array of keys"],
+  [{ verificationKeys: [""] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [undefined] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [5] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [{}] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [{ kty: 5 }] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [issuer.publicPem, ["x"]] }, ["verificationKeys", 1], "Write a PEM"],
+  [{ verificationKeys: [Buffer.from(issuer.publicPem)] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ verificationKeys: [() => issuer.publicPem] }, ["verificationKeys", 0], "Write a PEM"],
+  [{ keys: [] }, ["keys"], KEYS],
+  [{ keys: null }, ["keys"], KEYS],
+  [{ keys: issuer.publicPem }, ["keys"], KEYS],
+  [{ keys: [issuer.publicPem] }, ["keys"], KEYS],
+  [{ keys: { verificationKeys: "key" } }, ["keys"], "Write"],
+  [{ keys: { jwks: [issuer.publicJwk] } }, ["keys"], "Write"],
+  [{ keys: { jwks: issuer.publicJwk } }, ["keys"], "Write"],
+  [{ keys: { jwksFile: "" } }, ["keys"], "Write"],
+  [{ keys: { jwksFile: new URL("file:///jwks.json") } }, ["keys"], "Write"],
+  [{ keys: { jwksUri: "issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://127.0.0.1.issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "http://localhost@issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "https://me:secret@issuer.example/jwks" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: "file:///etc/jwks.json" } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { jwksUri: new URL("https://issuer.example/jwks") } }, ["keys", "jwksUri"], "https URL"],
+  [{ keys: { discovery: false } }, ["keys", "discovery"], "Write true"],
+  [{ keys: { discovery: "http://issuer.example" } }, ["keys", "discovery"], "https URL"],
+  [{ keys: { jwksUri: "https://a.example", timeoutMs: 0 } }, ["keys", "timeoutMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", maxAgeMs: "1h" } }, ["keys", "maxAgeMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", staleMs: Infinity } }, ["keys", "staleMs"], "one day"],
+  [{ keys: { jwksUri: "https://a.example", staleMs: 86_400_001 } }, ["keys", "staleMs"], "one day"],
+  [{ keys: { jwksUri: "https://a.example", cooldownMs: -1 } }, ["keys", "cooldownMs"], "milliseconds"],
+  [{ keys: { jwksUri: "https://a.example", fetch: "undici" } }, ["keys", "fetch"], "like `fetch`"],
+];
+
+describe("createResourceServer with an option of the wrong shape", () => {
+  it.each(invalid)("reports the path and the fix: %j", (options, path, hint) => {
+    const issues = issuesOf({ ...REQUIRED, ...options });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]).toMatchObject({ code: "option_invalid", path });
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it.each(invalidKeys)("reports the path and the fix for keys: %j", (options, path, hint) => {
+    const issues = issuesOf({ ...WITHOUT_KEYS, ...options });
+    expect(issues).toHaveLength(1);
+    expect(issues[0]?.code).toBe("option_invalid");
+    expect(issues[0]?.path.slice(0, path.length)).toEqual(path);
+    expect(issues[0]?.hint).toContain(hint);
+    expect(issues[0]?.hint).not.toBe("");
+  });
+
+  const mistaken: readonly (readonly [unknown])[] = [
+    [5],
+    [null],
+    [true],
+    ["Public"],
+    ["PUBLIC"],
+    ["agents:read"],
+    [""],
+    [{}],
+    [[5]],
+    [["agents:read", null]],
+    [[["agents:read"]]],
+    [{ anyOf: "agents:read" }],
+    [{ anyOf: [5] }],
+    [{ any_of: ["agents:read"] }],
+    [{ allOf: ["agents:read"] }],
+    [{ filtered: 5 }],
+    [{ filtered: ["agents:read"] }],
+    [{ anyOf: ["agents:read"], filtered: "agents:read" }],
+    [{ report: "public" }],
+    [{ report: "optional" }],
+    [{ report: "agents:read" }],
+    [{ report: [] }],
+    [{ report: { anyOf: [] } }],
+    [{ report: { report: ["agents:read"] } }],
+    [{ report: ["agents:read"], anyOf: ["agents:read"] }],
+    [{ report: undefined }],
+    [Object.create({ report: ["agents:read"] })],
+  ];
+
+  it.each(mistaken)("rejects the requirement %j for a route", (requirement) => {
+    for (const table of ["scopeMappings", "defaultScopeMappings"]) {
+      const issues = issuesOf({ ...REQUIRED, [table]: { "GET /x": requirement } });
+      expect(issues).toHaveLength(1);
+      expect(issues[0]).toMatchObject({
+        code: "requirement_invalid",
+        hint: expect.stringContaining('"optional" or "public"') as string,
+      });
+      expect(issues[0]?.path.slice(0, 2)).toEqual([table, "GET /x"]);
+    }
+  });
+
+  it("rejects a table with a symbol as key", () => {
+    const entries = { [Symbol("GET /x")]: ["agents:read"] };
+    expect(issuesOf({ ...REQUIRED, scopeMappings: entries })).toEqual([
+      {
+        code: "requirement_invalid",
+        path: ["scopeMappings", "Symbol(GET /x)"],
+        message: 'cannot be `["agents:read"]`.',
+        hint: "Write an object that maps `METHOD /pattern` to the required scopes.",
+      },
+    ]);
+  });
+
+  it("names the type of a requirement that cannot be written as JSON", () => {
+    const [issue] = issuesOf({ ...REQUIRED, scopeMappings: { "GET /x": 1n } });
+    expect(issue?.message).toBe("cannot be `bigint`.");
+  });
+
+  it("rejects an empty realm", () => {
+    const issues = issuesOf({ ...REQUIRED, realm: "" });
+    expect(issues[0]).toMatchObject({
+      code: "option_invalid",
+      path: ["realm"],
+      hint: "Write printable ASCII.",
+    });
+  });
+
+  it("does not coerce values", () => {
+    expect(issuesOf({ ...REQUIRED, algorithms: new Set(["RS256"]) })).toMatchObject([
+      { code: "option_invalid" },
+    ]);
+    expect(issuesOf({ ...REQUIRED, issuer: new URL("https://issuer.example") })).toMatchObject([
+      { code: "option_invalid" },
+    ]);
+  });
+});
+
+describe("createResourceServer with an unknown option", () => {
+  it.each([
+    ["scopeMapping", "scopeMappings"],
+    ["scopemappings", "scopeMappings"],
+    ["scope_mappings", "scopeMappings"],
+    ["verifyAudiance", "verifyAudience"],
+    ["serviceID", "serviceId"],
+    ["verificationKey", "verificationKeys"],
+    ["algorithmn", "algorithm"],
+    ["isRevoke", "isRevoked"],
+    ["tokenSource", "tokenSources"],
+    ["unmappedRoute", "unmappedRoutes"],
+  ])("rejects %s and suggests %s", (name, guess) => {
+    expect(issuesOf({ ...REQUIRED, [name]: "x" })).toEqual([
+      {
+        code: "option_unknown",
+        path: [name],
+        message: `received unknown option \`${name}\`.`,
+        hint: `Did you mean \`${guess}\`?`,
+      },
+    ]);
+  });
+
+  it.each([
+    ["key", "verificationKeys"],
+    ["publicKey", "verificationKeys"],
+    ["secret", "HS256"],
+    ["jwks", "keys: { jwks }"],
+    ["jwksFile", "keys: { jwksFile }"],
+    ["aud", "serviceId"],
+    ["iss", "issuer"],
+  ])("rejects %s, a name of other libraries, and shows the name in this library", (name, hint) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: "x" });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+    expect(issues[0]?.hint).toContain(hint);
+  });
+
+  it("rejects an unknown property of tokenCache with a suggestion", () => {
+    expect(issuesOf({ ...REQUIRED, tokenCache: { maxEntrys: 5 } })).toEqual([
+      {
+        code: "option_unknown",
+        path: ["tokenCache", "maxEntrys"],
+        message: "received unknown option `maxEntrys`.",
+        hint: "Did you mean `maxEntries`?",
+      },
+    ]);
+  });
+
+  it.each(["cache", "x", "0", ""])("rejects %j without a suggestion if no name is similar", (name) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: true });
+    expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
+  });
+
+  it("rejects an unknown option even if its value is a function or false", () => {
+    expect(issuesOf({ ...REQUIRED, onDecisions: () => undefined })).toMatchObject([
+      { code: "option_unknown" },
+    ]);
+    expect(issuesOf({ ...REQUIRED, autorization: false })).toMatchObject([{ code: "option_unknown" }]);
+  });
+
+  it("writes the name and the fix in the message", () => {
+    expect(configurationErrorOf({ ...REQUIRED, scopeMapping: {} }).message).toBe(
+      "scopeMapping: received unknown option `scopeMapping`. Did you mean `scopeMappings`?",
+    );
+  });
+});
+
+describe("the options object", () => {
+  const narrowing = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"];
+
+  it.each<readonly [string, unknown]>([
+    ["null", null],
+    ["undefined", undefined],
+    ["a string", "options"],
+    ["a number", 5],
+    ["a boolean", true],
+    ["a function", () => REQUIRED],
+    ["an array", [REQUIRED]],
+    ["a Map", new Map(Object.entries(REQUIRED))],
+    [
+      "an instance of a class",
+      new (class {
+        readonly serviceId = "agents-prod";
+        readonly verificationKeys = [issuer.publicPem];
+        isRevoked(): boolean {
+          return true;
+        }
+      })(),
+    ],
+  ])(
+    "must be a plain object, because inherited properties would be ignored: %s is rejected",
+    (_, options) => {
+      const issues = issuesOf(options);
+      expect(issues).toMatchObject([{ code: "option_invalid", path: [] }]);
+      expect(issues[0]?.hint).toContain("createResourceServer({");
+    },
+  );
+
+  it("may have no prototype", () => {
+    const options = Object.assign(Object.create(null) as object, REQUIRED);
+    expect(() => createServer(options)).not.toThrow();
+  });
+
+  it("may have properties that are undefined", () => {
+    const absent = Object.fromEntries(
+      OPTION_NAMES.filter((name) => !(name in REQUIRED) && !narrowing.includes(name)).map((name) => [
+        name,
+        undefined,
+      ]),
+    );
+    expect(() => createServer({ ...absent, ...REQUIRED })).not.toThrow();
+  });
+
+  it.each(narrowing)("rejects %s as undefined, because more tokens would be accepted", (name) => {
+    const issues = issuesOf({ ...REQUIRED, [name]: undefined });
+    expect(issues).toMatchObject([{ code: "option_invalid", path: [name] }]);
+    expect(issues[0]?.hint).toContain("omit the option");
+  });
+
+  it("may be frozen, and stays unchanged", () => {
+    const options = Object.freeze({
+      ...REQUIRED,
+      verificationKeys: Object.freeze([issuer.publicPem]),
+      algorithms: Object.freeze(["RS256"] as const),
+      scopeMappings: Object.freeze({ "GET /x": Object.freeze(["a:read"]) }),
+    });
+    expect(() => createServer(options)).not.toThrow();
+  });
+});

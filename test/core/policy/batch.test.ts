@@ -1,0 +1,188 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { keysOf, PROPERTY, tableOf } from "../../support/policy.ts";
+
+const RULES = {
+  "GET /trpc/:procedure": ["any:use"],
+  "GET /trpc/list": ["list:use"],
+  "GET /trpc/secret": ["secret:use"],
+  "GET /trpc/a/:id": ["a:use"],
+  "GET /open": "public",
+  "GET /secret": ["top:use"],
+} as const;
+
+const declared = (prefix: string) => {
+  const table = tableOf(RULES);
+  table.declareBatches(prefix);
+  return table;
+};
+
+const [UNDECLARED, DECLARED] = [tableOf(RULES), declared("/trpc")];
+const keys = (table: typeof UNDECLARED, target: string) => keysOf(table.forTarget("GET", target, true));
+
+describe("a batch under a prefix that is not declared", () => {
+  it.each(["list,secret", "list%2Csecret", "list%2csecret", "list%252Csecret", "list%25252Csecret"])(
+    "requires the rule of its path, of each name, and of each name at a shorter prefix: %s",
+    (names) => {
+      const rules = ["GET /trpc/:procedure", "GET /trpc/list", "GET /trpc/secret", "GET /secret"];
+      expect(keys(UNDECLARED, `/trpc/${names}?batch=1`)).toEqual(rules);
+    },
+  );
+
+  it("requires the rule of a name at each prefix that the path may be served at", () => {
+    expect(keys(UNDECLARED, "/trpc/a/x,secret?batch=1")).toEqual([
+      "GET /trpc/a/:id",
+      "GET /trpc/secret",
+      "GET /secret",
+    ]);
+  });
+
+  it.each([
+    "batch=1",
+    "%62%61%74%63%68=%31",
+    "%62atch=%31",
+    "x=2&batch=1",
+    "batch=0&batch=1",
+    "batch=1&batch=0",
+  ])("recognizes the query %s", (query) =>
+    expect(keys(UNDECLARED, `/trpc/list,secret?${query}`)).toContain("GET /trpc/secret"),
+  );
+
+  it.each([
+    "",
+    "?",
+    "?batch=0",
+    "?batch=01",
+    "?batch=%201",
+    "?Batch=1",
+    "?x=batch=1",
+    "?batch",
+    "?batch=1x",
+    "?batch%3D1",
+    "??batch=1",
+  ])("ignores the query %j", (query) =>
+    expect(keys(UNDECLARED, `/trpc/list,secret${query}`)).toEqual(["GET /trpc/:procedure"]),
+  );
+
+  it("finds no rule if the path or one name is unmapped", () => {
+    expect(keys(UNDECLARED, "/elsewhere/list,secret?batch=1")).toBe("unmapped");
+    expect(keys(UNDECLARED, "/open,elsewhere?batch=1")).toBe("unmapped");
+  });
+});
+
+describe("a batch under a declared prefix", () => {
+  it("requires only the rules of its names", () => {
+    expect(keys(DECLARED, "/trpc/list,secret?batch=1")).toEqual(["GET /trpc/list", "GET /trpc/secret"]);
+    expect(keys(declared(""), "/open,secret?batch=1")).toEqual(["GET /open", "GET /secret"]);
+  });
+
+  it.each(["/TRPC/list,secret", "/trpc/list,secret/", "/trpc/a/list,secret", "/trpc,x/list,secret"])(
+    "counts as undeclared if its path is spelled in another way: %s",
+    (path) => expect(keys(DECLARED, `${path}?batch=1`)).toEqual(keys(UNDECLARED, `${path}?batch=1`)),
+  );
+});
+
+describe.each([
+  ["undeclared", UNDECLARED],
+  ["declared", DECLARED],
+])("a batch, %s", (_, table) => {
+  it.each(["list,", ",list", "list,,secret", "list,..", "list,%2e", "list,%2F", "list,;"])(
+    "refuses a name that is empty or cannot be read: %s",
+    (names) => expect(keys(table, `/trpc/${names}?batch=1`)).toBe("ambiguous"),
+  );
+
+  it.each(["list,", "list,.."])("reports why it refuses %s", (names) => {
+    expect(table.forTarget("GET", `/trpc/${names}?batch=1`, true)).toMatchObject({
+      cause: "A name in the batch is empty or cannot be read, or the batch is too long.",
+    });
+  });
+
+  it("allows 90 different names and any number of equal ones, and refuses hundreds of different ones", () => {
+    const names = (count: number) => Array.from({ length: count }, (_one, index) => index.toString(36));
+    expect(keys(table, `/trpc/${names(90).join(",")}?batch=1`)).toContain("GET /trpc/:procedure");
+    expect(keys(table, `/trpc/${names(300).join(",")}?batch=1`)).toBe("ambiguous");
+    expect(keys(table, `/trpc/${"list,".repeat(1_500)}secret?batch=1`)).toContain("GET /trpc/secret");
+  });
+
+  it("refuses names whose paths are too long together", () => {
+    const names = Array.from({ length: 90 }, (_one, index) => `${index}${"x".repeat(80)}`);
+    expect(keys(table, `/trpc/${names.slice(0, 40).join(",")}?batch=1`)).toContain("GET /trpc/:procedure");
+    const parent = "p".repeat(400);
+    expect(keys(table, `/${parent}/${names.slice(0, 40).join(",")}?batch=1`)).toBe("ambiguous");
+  });
+
+  it("refuses without a route check if one name is not spelled as in the table", () => {
+    expect(keysOf(table.forTarget("GET", "/trpc/list,secret?batch=1", false))).toContain("GET /trpc/secret");
+    expect(keysOf(table.forTarget("GET", "/trpc/list,Secret?batch=1", false))).toBe("ambiguous");
+  });
+});
+
+it("adds rules to those of the path and removes none, whatever the path", () => {
+  const segment = fc.constantFrom(
+    "trpc",
+    "a",
+    "list",
+    "secret",
+    "open",
+    "x",
+    "list,secret",
+    "a,x",
+    "%73ecret",
+  );
+  const path = fc.array(segment, { minLength: 1, maxLength: 4 }).map((segments) => `/${segments.join("/")}`);
+  fc.assert(
+    fc.property(path, (own) => {
+      const [without, batch] = [keys(UNDECLARED, own), keys(UNDECLARED, `${own}?batch=1`)];
+      if (typeof batch !== "string") expect(batch).toEqual(expect.arrayContaining([without].flat()));
+      if (typeof without === "string") expect(typeof batch).toBe("string");
+    }),
+    PROPERTY,
+  );
+});
+
+it("refuses a batch if the path of one name is refused", () => {
+  const table = tableOf({ "GET /trpc/list": ["list:use"], "GET /trpc/secret": ["secret:use"] });
+  table.declareBatches("/trpc");
+  expect(table.forTarget("GET", "/trpc/list,%73ecret?batch=1", true)).toMatchObject({
+    kind: "ambiguous",
+    cause: "The path matches a rule only after it is decoded.",
+  });
+});
+
+describe("the operations of one request", () => {
+  const found = UNDECLARED.forTarget("GET", "/trpc/list", true);
+  const withCalls = (...targets: string[]) => UNDECLARED.forOperations(found, "GET", targets);
+
+  it("require their rules and that of the path", () => {
+    expect(keysOf(withCalls("/trpc/secret", "/trpc/other"))).toEqual([
+      "GET /trpc/secret",
+      "GET /trpc/:procedure",
+      "GET /trpc/list",
+    ]);
+  });
+
+  it("change nothing if they require no other rule", () => {
+    expect(withCalls("/trpc/list")).toBe(found);
+    expect(withCalls()).toBe(found);
+  });
+
+  it("stay unmapped if one of them is unmapped, with any number of rules", () => {
+    expect(withCalls("/nowhere").kind).toBe("unmapped");
+    expect(withCalls("/trpc/secret", "/nowhere").kind).toBe("unmapped");
+  });
+
+  it("stay unmapped if the path is unmapped, although they have rules", () => {
+    const unmapped = UNDECLARED.forTarget("GET", "/nowhere", true);
+    expect(UNDECLARED.forOperations(unmapped, "GET", ["/trpc/list"]).kind).toBe("unmapped");
+    expect(UNDECLARED.forOperations(unmapped, "GET", [])).toBe(unmapped);
+  });
+
+  it("cause a refusal if one of them cannot be read", () => {
+    expect(keysOf(withCalls("/trpc/secret", "//"))).toBe("ambiguous");
+  });
+
+  it("keep the refusal of the path", () => {
+    const refused = DECLARED.forTarget("GET", "//trpc", true);
+    expect(DECLARED.forOperations(refused, "GET", ["/open"])).toBe(refused);
+  });
+});

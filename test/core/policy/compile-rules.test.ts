@@ -1,0 +1,365 @@
+import { describe, expect, it } from "vitest";
+import { type Requirement, type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import { changeable, keyOf, matchOf, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
+
+const sourcesOf = (customs: ScopeMappings, defaults: ScopeMappings) =>
+  rulesOf(customs, defaults).map(({ rule }) => [rule.source, rule.key]);
+
+const issueCodes = (customs: ScopeMappings, defaults: ScopeMappings = {}) =>
+  tableIssues(customs, defaults).map(({ code, path }) => [code, ...path]);
+
+const DEFAULTS: ScopeMappings = {
+  "GET /agents": { filtered: "agents:read" },
+  "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+  "GET /files/*path": ["files:read"],
+};
+
+describe("the effective table", () => {
+  it("adds the custom table to the default one", () => {
+    expect(sourcesOf({ "POST /custom/endpoint": ["custom:write"] }, DEFAULTS)).toEqual([
+      ["default", "GET /agents"],
+      ["default", "GET /agents/:agent_id"],
+      ["default", "GET /files/*path"],
+      ["custom", "POST /custom/endpoint"],
+    ]);
+  });
+
+  it.each([
+    ["GET /agents", "GET /agents"],
+    ["GET /agents/:id", "GET /agents/:agent_id"],
+    ['GET /agents/:"agent-id"', "GET /agents/:agent_id"],
+    ["GET /files/*rest", "GET /files/*path"],
+    ['GET /files/*"*"', "GET /files/*path"],
+  ])("replaces by the custom %s the default %s, whatever its parameter is called", (custom, replaced) => {
+    const sources = sourcesOf({ [custom]: [] }, DEFAULTS);
+    expect(sources).toHaveLength(3);
+    expect(sources).toContainEqual(["override", custom]);
+    if (custom !== replaced) expect(sources.flat()).not.toContain(replaced);
+  });
+
+  it.each([
+    "* /agents",
+    "HEAD /agents",
+    "POST /agents",
+    "GET /agents/me",
+    "GET /agents/*agent_id",
+    "GET /agents/:id/x",
+    "GET /files/:path",
+    "GET /agents/:id.json",
+  ])("keeps every default next to the custom %s, which is another route", (custom) => {
+    const sources = sourcesOf({ [custom]: [] }, DEFAULTS);
+    expect(sources).toHaveLength(4);
+    expect(sources).toContainEqual(["custom", custom]);
+    expect(sources.filter(([source]) => source === "default")).toHaveLength(3);
+  });
+
+  it("lists the remaining defaults first, then the custom rules, in the order of writing", () => {
+    const customs = { "POST /x": [], "GET /agents": [], "GET /y": [] };
+    expect(sourcesOf(customs, DEFAULTS)).toEqual([
+      ["default", "GET /agents/:agent_id"],
+      ["default", "GET /files/*path"],
+      ["custom", "POST /x"],
+      ["override", "GET /agents"],
+      ["custom", "GET /y"],
+    ]);
+  });
+
+  it("replaces every default that a custom rule with optional groups has in common", () => {
+    const customs: ScopeMappings = { "GET /agents{/:id}": ["custom:read"] };
+    expect(sourcesOf(customs, DEFAULTS)).toEqual([
+      ["default", "GET /files/*path"],
+      ["override", "GET /agents{/:id}"],
+    ]);
+    const table = tableOf(customs, DEFAULTS);
+    for (const target of ["/agents", "/agents/web"])
+      expect(keyOf(table, "GET", target), target).toBe("GET /agents{/:id}");
+  });
+
+  it("keeps the remaining alternatives of a default with optional groups", () => {
+    const defaults: ScopeMappings = { "GET /agents{/:id}{/x}": ["agents:read"] };
+    const customs: ScopeMappings = { "GET /agents/:name": "public" };
+    expect(sourcesOf(customs, defaults)).toEqual([
+      ["default", "GET /agents{/:id}{/x}"],
+      ["override", "GET /agents/:name"],
+    ]);
+    const table = tableOf(customs, defaults);
+    for (const target of ["/agents", "/agents/x", "/agents/web/x"])
+      expect(keyOf(table, "GET", target), target).toBe("GET /agents{/:id}{/x}");
+    expect(keyOf(table, "GET", "/agents/web")).toBe("GET /agents/:name");
+  });
+
+  it("drops a default whose alternatives several custom rules replace", () => {
+    const customs: ScopeMappings = { "GET /a": ["x:y"], "GET /a/:b": "public" };
+    expect(sourcesOf(customs, { "GET /a{/:id}": [] })).toEqual([
+      ["override", "GET /a"],
+      ["override", "GET /a/:b"],
+    ]);
+  });
+
+  it("uses the requirement and the parameters of the custom rule", () => {
+    const table = tableOf({ "GET /agents/:id": ["custom:<id>:read"] }, DEFAULTS);
+    const match = matchOf(table, "GET", "/agents/web");
+    expect(match.compiled.rule).toMatchObject({ source: "override", requirement: ["custom:<id>:read"] });
+    expect(match.parameter("id")).toBe("web");
+    expect(match.parameter("agent_id")).toBe("");
+  });
+
+  it("checks a template against the parameters of its own key", () => {
+    expect(issueCodes({ "GET /agents/:id": ["agents:<agent_id>:read"] }, DEFAULTS)).toEqual([
+      ["template_unknown", "scopeMappings", "GET /agents/:id", 0],
+    ]);
+  });
+});
+
+describe("a template", () => {
+  it("names the one parameter of a mixed segment", () => {
+    expect(issueCodes({ "GET /files/:id.json": ["files:<id>:read"] })).toEqual([]);
+  });
+
+  it("causes template_unknown if it names one of two parameters of a mixed segment", () => {
+    for (const name of ["from", "to"])
+      expect(
+        issueCodes({ "GET /flights/:from-:to/:id": ["flights:<id>:read", `airports:<${name}>:read`] }),
+      ).toEqual([["template_unknown", "scopeMappings", "GET /flights/:from-:to/:id", 1]]);
+  });
+});
+
+describe("two keys of one route", () => {
+  it.each([
+    ["GET /agents/:id", "GET /agents/:agent_id"],
+    ["GET /files/*path", 'GET /files/*"*"'],
+    ["GET /:from-:to", "GET /:a-:b"],
+    ["* /a{/:b}", "* /a{/:c}"],
+    // Optional groups that overlap, whatever else they match.
+    ["GET /a{/b}", "GET /a"],
+    ["GET /a{/:b}", "GET /a/:id"],
+    ["GET /a{/b}", "GET /a{/c}"],
+    ["GET /:id{.json}", "GET /:name.json"],
+  ])("reports them in one table: %s and %s", (first, second) => {
+    for (const requirement of [["a:b"], []]) {
+      expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toContainEqual([
+        "route_duplicate",
+        "scopeMappings",
+        second,
+      ]);
+      expect(issueCodes({}, { [first]: ["a:b"], [second]: requirement })).toContainEqual([
+        "route_duplicate",
+        "defaultScopeMappings",
+        second,
+      ]);
+    }
+    const [issue] = tableIssues({ [first]: [], [second]: [] });
+    expect(issue?.message).toContain(`\`${first}\``);
+    expect(issue?.hint).toContain("Keep one of the two");
+  });
+
+  it.each([
+    ["GET /docs", "GET /docs/{*path}", "public"],
+    ["GET /docs", "GET /docs{/*path}", ["docs:read"]],
+    ["GET /docs/", "GET /docs/{*path}", []],
+    ["GET /", "GET /{*path}", "public"],
+    ["GET /orgs/:org", "GET /orgs/:org{/*path}", ["orgs:<org>:read"]],
+  ] as const)("accepts %s and %s if both require the same", (root, subtree, requirement) => {
+    for (const keys of [
+      [root, subtree],
+      [subtree, root],
+    ]) {
+      const table = Object.fromEntries(keys.map((key) => [key, requirement]));
+      expect(tableIssues(table)).toEqual([]);
+      expect(rulesOf(table).map(({ rule }) => rule.key)).toEqual(keys);
+      expect(rulesOf(table, table).map(({ rule }) => rule.source)).toEqual(["override", "override"]);
+    }
+  });
+
+  it.each([
+    ["GET /docs", "public", "GET /docs/{*path}", []],
+    ["GET /docs", ["a:b"], "GET /docs/{*path}", { report: ["a:b"] }],
+    ["GET /agents", "public", "GET /agents/", "public"],
+    ["GET /docs/{*path}", "public", "GET /docs{/*rest}", "public"],
+  ] as const)("reports %s: %j and %s: %j", (one, first, other, second) => {
+    const [issue, ...others] = tableIssues({ [one]: first, [other]: second });
+    expect([issue?.code, others]).toEqual(["route_duplicate", []]);
+  });
+
+  it("explains how a subtree is for the route of another key, although it is written with a slash", () => {
+    expect(tableIssues({ "GET /docs": "public", "GET /docs/{*path}": [] })).toMatchObject([
+      {
+        message:
+          "is for a route that `GET /docs` is for, too: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash does not make another route.",
+      },
+    ]);
+  });
+
+  it("accepts different methods", () => {
+    expect(
+      tableIssues({ "GET /a": [], "POST /a": ["a:b"], "* /a": "public", "HEAD /a": "optional" }),
+    ).toEqual([]);
+  });
+});
+
+describe("keys that are one route by the loosest spelling", () => {
+  const pairs: readonly (readonly [string, string])[] = [
+    ["GET /agents", "GET /Agents"],
+    ["GET /agents", "GET /%61gents"],
+    ["GET /agents", "GET /agents/"],
+    ["GET /agents", "GET /AGENTS/"],
+    ["GET /agents/:id", "GET /Agents/:agent_id"],
+    ["GET /agents/:id", "GET /agents/:id/"],
+    ["GET /files/*path", "GET /FILES/*rest"],
+    ["GET /v:id.json", "GET /V:id.JSON"],
+    ["GET /caf%C3%A9", "GET /caf%c3%a9"],
+    ["GET /a{/b}", "GET /A{/B}"],
+    ["GET /a{/:b}", "GET /a{/:b}/"],
+    ["* /a", "* /A"],
+  ];
+
+  it.each(pairs)(
+    "reports a duplicate in one table, whatever the requirements: %s and %s",
+    (first, second) => {
+      for (const requirement of ["public", ["a:b"]] as const) {
+        expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toContainEqual([
+          "route_duplicate",
+          "scopeMappings",
+          second,
+        ]);
+        expect(issueCodes({}, { [second]: requirement, [first]: ["a:b"] })).toContainEqual([
+          "route_duplicate",
+          "defaultScopeMappings",
+          first,
+        ]);
+      }
+    },
+  );
+
+  it.each(pairs)("allows a custom rule to override a default one: %s and %s", (first, second) => {
+    expect(sourcesOf({ [second]: ["a:b"] }, { [first]: "public" })).toEqual([["override", second]]);
+    expect(sourcesOf({ [first]: ["a:b"] }, { [second]: "public" })).toEqual([["override", first]]);
+  });
+});
+
+describe("two spellings of one text at the same place", () => {
+  it.each([
+    ["GET /agents/y", "GET /Agents/x"],
+    ["GET /agents/y", "POST /Agents/y"],
+    ["GET /agents/y", "GET /%61gents/x"],
+    ["GET /a/caf%C3%A9", "POST /a/caf%c3%a9"],
+    ["GET /:id.json/x", "GET /:id.JSON/y"],
+    ["GET /*path/raw", "POST /*path/Raw"],
+    ["GET /a{/b}", "POST /a/B/c"],
+  ])("cause route_ambiguous: %s next to %s", (first, second) => {
+    for (const requirement of ["public", ["a:b"]] as const)
+      expect(issueCodes({ [first]: ["a:b"], [second]: requirement })).toEqual([
+        ["route_ambiguous", "scopeMappings", second],
+      ]);
+    expect(issueCodes({}, { [second]: [], [first]: [] })).toEqual([
+      ["route_ambiguous", "defaultScopeMappings", first],
+    ]);
+    expect(issueCodes({ [second]: [] }, { [first]: [] })).toEqual([
+      ["route_ambiguous", "scopeMappings", second],
+    ]);
+  });
+
+  it("appear with both spellings and the one to write", () => {
+    expect(tableIssues({ "GET /agents/y": [], "GET /Agents/x": [] })).toEqual([
+      {
+        code: "route_ambiguous",
+        path: ["scopeMappings", "GET /Agents/x"],
+        message: "spells `Agents`, which another rule spells `agents` at the same place.",
+        hint: "Write `agents` here, or change the other rule: many routers read both as one path.",
+      },
+    ]);
+    expect(tableIssues({ "GET /:id.json/x": [], "GET /:name.JSON/y": [] })[0]?.message).toContain("`:.JSON`");
+  });
+
+  it.each([
+    ["GET /agents/x", "GET /teams/X"],
+    ["GET /agents", "GET /:agents"],
+    ["GET /:id", "GET /*id"],
+    ["GET /a-b", "GET /ab"],
+    ["GET /a/b", "GET /ab"],
+    ["GET /:a/x", "GET /b/X"],
+  ])("cause no error: %s and %s", (first, second) => {
+    expect(tableIssues({ [first]: ["a:b"], [second]: "public" })).toEqual([]);
+  });
+});
+
+describe("the mistakes of a table", () => {
+  it("reports all of them, each with its path", () => {
+    const customs: ScopeMappings = {
+      "get /a": [],
+      "GET  /b": [],
+      "GET /files/*": [],
+      "GET /c//d": [],
+      "GET /e": ["f::g", "h i"],
+      "GET /j": { filtered: "j" },
+      "GET /k": ["k:<id>:read"],
+      "GET /ok": ["a:b"],
+    };
+    expect(issueCodes(customs, { "GTE /l": [] })).toEqual([
+      ["route_method_unknown", "defaultScopeMappings", "GTE /l"],
+      ["route_method_unknown", "scopeMappings", "get /a"],
+      ["route_key_invalid", "scopeMappings", "GET  /b"],
+      ["route_pattern_invalid", "scopeMappings", "GET /files/*"],
+      ["route_unreachable", "scopeMappings", "GET /c//d"],
+      ["scope_invalid", "scopeMappings", "GET /e", 0],
+      ["scope_invalid", "scopeMappings", "GET /e", 1],
+      ["requirement_invalid", "scopeMappings", "GET /j", "filtered"],
+      ["template_unknown", "scopeMappings", "GET /k", 0],
+    ]);
+  });
+
+  it("reads own keys only: a polluted prototype adds no route", () => {
+    const table = Object.create({ "GET /admin": "public" }) as ScopeMappings;
+    expect(rulesOf(table)).toEqual([]);
+  });
+});
+
+describe("a compiled table", () => {
+  it("does not change with the objects that it was compiled from", () => {
+    const scopes = ["admin:use"];
+    const alternatives = { anyOf: ["a:read", "b:read"] };
+    const filtered = { filtered: "agents:read" };
+    const customs: Record<string, Requirement> = {
+      "GET /admin": scopes,
+      "GET /any": alternatives,
+      "GET /list": filtered,
+    };
+    const defaults: Record<string, Requirement> = { "GET /x": ["x:read"] };
+    const rules = rulesOf(customs, defaults);
+    const before = JSON.stringify(rules);
+    const table = tableOf(customs, defaults);
+
+    scopes.length = 0;
+    alternatives.anyOf.push("c:read");
+    filtered.filtered = "agents:list";
+    customs["GET /admin"] = "public";
+    customs["GET /new"] = "public";
+    delete defaults["GET /x"];
+
+    expect(JSON.stringify(rules)).toBe(before);
+    expect(matchOf(table, "GET", "/admin").compiled.requirement).toMatchObject({
+      kind: "allOf",
+      scopes: [{ text: "admin:use" }],
+    });
+    expect(matchOf(table, "GET", "/any").compiled.rule.requirement).toEqual({ anyOf: ["a:read", "b:read"] });
+    expect(matchOf(table, "GET", "/list").compiled.rule.requirement).toEqual({ filtered: "agents:read" });
+    expect(keyOf(table, "GET", "/new")).toBe("unmapped");
+    expect(keyOf(table, "GET", "/x")).toBe("GET /x");
+  });
+
+  it("does not freeze the objects that it was compiled from", () => {
+    const customs: Record<string, Requirement> = { "GET /a": ["a:b"], "GET /b": { anyOf: ["a:b"] } };
+    rulesOf(customs, customs);
+    expect(changeable(customs)).toHaveLength(4);
+  });
+
+  it("contains only frozen rules, overrides included", () => {
+    const customs: ScopeMappings = {
+      "GET /agents": { anyOf: ["a:b"] },
+      "GET /b": { filtered: "a:b" },
+      "GET /c": ["a:b"],
+      "GET /d": "public",
+    };
+    for (const { rule } of rulesOf(customs, DEFAULTS)) expect(changeable(rule), rule.key).toEqual([]);
+  });
+});

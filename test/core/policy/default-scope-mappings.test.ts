@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { decideByRules } from "../../../src/core/policy/decision.ts";
+import { defaultScopeMappings } from "../../../src/core/policy/default-scope-mappings.ts";
+import {
+  callerWith,
+  changeable,
+  keyOf,
+  matchOf,
+  SCOPE_RULES,
+  tableIssues,
+  tableOf,
+} from "../../support/policy.ts";
+
+const table = tableOf({}, defaultScopeMappings);
+
+const isAllowed = (method: string, target: string, ...scopes: readonly string[]) =>
+  decideByRules([matchOf(table, method, target)], callerWith(...scopes), SCOPE_RULES).allowed;
+
+describe("the default table", () => {
+  it("compiles without a mistake", () => {
+    expect(tableIssues({}, defaultScopeMappings)).toEqual([]);
+    expect(tableIssues(defaultScopeMappings)).toEqual([]);
+  });
+
+  it("freezes its entries, so that one service cannot change the table of another", () => {
+    expect(changeable(defaultScopeMappings)).toEqual([]);
+    expect(() => Object.assign(defaultScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
+    expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
+  });
+
+  it("refuses every request without a token", () => {
+    for (const requirement of Object.values(defaultScopeMappings)) {
+      expect(typeof requirement).toBe("object");
+      expect(Array.isArray(requirement) && requirement.length === 0).toBe(false);
+    }
+  });
+
+  it.each([
+    ["GET", "/agents", "agents:read"],
+    ["GET", "/agents", "agents:web:read"],
+    ["GET", "/agents/web", "agents:web:read"],
+    ["GET", "/agents/web", "agents:read"],
+    ["POST", "/agents/web/runs", "agents:web:run"],
+    ["GET", "/teams", "teams:read"],
+    ["GET", "/teams", "teams:red:read"],
+    ["GET", "/teams/red", "teams:red:read"],
+    ["POST", "/teams/red/runs", "teams:red:run"],
+    ["GET", "/sessions", "sessions:read"],
+    ["GET", "/sessions/1", "sessions:read"],
+    ["POST", "/sessions", "sessions:write"],
+    ["PATCH", "/sessions/1", "sessions:write"],
+    ["DELETE", "/sessions/1", "sessions:write"],
+    ["GET", "/knowledge/config", "knowledge:read"],
+    ["HEAD", "/agents/web", "agents:web:read"],
+  ])("allows %s %s with %s or the admin scope, and refuses it without", (method, target, scope) => {
+    expect(isAllowed(method, target, scope)).toBe(true);
+    expect(isAllowed(method, target, "platform:admin")).toBe(true);
+    expect(isAllowed(method, target)).toBe(false);
+    expect(isAllowed(method, target, "openid", "custom:read", scope.toUpperCase())).toBe(false);
+  });
+
+  it.each([
+    ["GET", "/agents/web", "agents:api:read"],
+    ["GET", "/agents/web", "agents:web:run"],
+    ["POST", "/agents/web/runs", "agents:web:read"],
+    ["POST", "/agents/web/runs", "agents:api:run"],
+    ["GET", "/teams/red", "agents:red:read"],
+    ["GET", "/teams", "agents:read"],
+    ["POST", "/sessions", "sessions:read"],
+    ["DELETE", "/sessions/1", "sessions:read"],
+    ["GET", "/sessions", "sessions:write"],
+    ["GET", "/knowledge/config", "knowledge:write"],
+  ])("refuses %s %s with %s", (method, target, scope) => {
+    expect(isAllowed(method, target, scope)).toBe(false);
+  });
+
+  it.each([
+    ["DELETE", "/agents/web"],
+    ["POST", "/agents"],
+    ["GET", "/agents/web/runs"],
+    ["OPTIONS", "/agents"],
+    ["GET", "/knowledge"],
+    ["GET", "/"],
+  ])("contains no rule for %s %s", (method, target) => {
+    expect(keyOf(table, method, target)).toBe("unmapped");
+  });
+});

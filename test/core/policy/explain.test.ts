@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { allow, decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
+import { explainDecision } from "../../../src/core/policy/explain.ts";
+import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
+
+/** The text as pairs of the name and the value of each line. */
+function linesOf(decision: Decision, path = "/agents/web"): readonly (readonly [string, string])[] {
+  const { text } = explainDecision({ method: "GET", path }, decision);
+  const [head, ...lines] = text.split("\n");
+  expect(head).toBe(`GET ${path}`);
+  return lines.map((line): readonly [string, string] => {
+    const [, name = "", said = ""] = /^ {2}(\w+) +(\S.*)?$/.exec(line) ?? [];
+    return [name, said];
+  });
+}
+
+const saysOf = (decision: Decision, name: string) =>
+  linesOf(decision)
+    .filter(([one]) => one === name)
+    .map(([, said]) => said);
+
+const matchFor = (requirement: Requirement) =>
+  matchOf(tableOf({ "GET /agents/:id": requirement }), "GET", "/agents/web");
+
+const decide = (requirement: Requirement, ...granted: readonly string[]) =>
+  decideByRules([matchFor(requirement)], callerWith(...granted), SCOPE_RULES);
+
+const anonymous = (requirement: Requirement) =>
+  refuse("credential_missing", [matchFor(requirement).compiled.rule]);
+
+describe("explainDecision", () => {
+  it("returns the query and the decision as data", () => {
+    const decision = decide(["agents:<id>:read"], "agents:read");
+    const query = { method: "GET", path: "/agents/web", scopes: ["agents:read"] };
+    expect(explainDecision(query, decision)).toMatchObject({ method: "GET", path: "/agents/web" });
+    expect(explainDecision(query, decision).decision).toBe(decision);
+  });
+
+  it("shows the rule with its source, its requirement, what satisfied it, and the decision", () => {
+    expect(linesOf(decide(["agents:<id>:read", "openid"], "agents:*:read", "openid"))).toEqual([
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:web:read openid"],
+      ["granted", "agents:*:read openid"],
+      ["satisfied", "agents:web:read by agents:*:read (wildcard)"],
+      ["satisfied", "openid by openid (exact)"],
+      ["decision", "allowed"],
+    ]);
+  });
+
+  it("shows what is missing, and the reason", () => {
+    expect(linesOf(decide(["agents:<id>:read", "openid"], "openid"))).toEqual([
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:web:read openid"],
+      ["granted", "openid"],
+      ["satisfied", "openid by openid (exact)"],
+      ["missing", "agents:web:read"],
+      ["decision", "refused: scope_insufficient"],
+    ]);
+  });
+
+  it("shows the source of an override and of a default", () => {
+    const defaults = { "GET /a": ["a:b"], "GET /b": ["a:b"] };
+    const table = tableOf({ "GET /a": [] }, defaults);
+    const ruleOf = (target: string) =>
+      saysOf(decideByRules([matchOf(table, "GET", target)], callerWith(), SCOPE_RULES), "rule");
+    expect(ruleOf("/a")).toEqual(["GET /a (override)"]);
+    expect(ruleOf("/b")).toEqual(["GET /b (default)"]);
+  });
+
+  it.each([
+    ["public", "nothing"],
+    ["optional", "no token, or a valid one"],
+    [[], "a valid token"],
+    [["agents:<id>:read", "openid"], "agents:<id>:read openid"],
+    [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:<id>:read openid"],
+    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
+  ] satisfies (readonly [Requirement, string])[])(
+    "shows what %j requires of a caller without a token: %s",
+    (requirement, said) => {
+      expect(saysOf(anonymous(requirement), "requires")).toEqual([said]);
+      expect(saysOf(anonymous(requirement), "decision")).toEqual(["refused: credential_missing"]);
+      expect(saysOf(anonymous(requirement), "granted")).toEqual(["-"]);
+    },
+  );
+
+  it.each([
+    [{ anyOf: ["agents:<id>:read", "openid"] }, "one of agents:web:read openid"],
+    [{ filtered: "agents:read" }, "agents:read, for all ids or at least one"],
+    [["agents:<id>:read"], "agents:web:read"],
+    [[], "a valid token"],
+  ] satisfies (readonly [Requirement, string])[])(
+    "shows what %j requires of a caller with a token: %s",
+    (requirement, said) => {
+      expect(saysOf(decide(requirement, "x:y"), "requires")).toEqual([said]);
+    },
+  );
+
+  it("shows that no rule decided", () => {
+    expect(linesOf(refuse("route_unmapped"))).toEqual([
+      ["rule", "none"],
+      ["granted", "-"],
+      ["decision", "refused: route_unmapped"],
+    ]);
+  });
+
+  it("shows the cause of an ambiguous request, and not that it has no rule", () => {
+    const decision = refuse("request_ambiguous", [], {
+      cause: "The route does not match the request any more.",
+    });
+    expect(linesOf(decision)).toEqual([
+      ["granted", "-"],
+      ["decision", "refused: request_ambiguous. The route does not match the request any more."],
+    ]);
+  });
+
+  it("shows every rule of a request with its own requirement", () => {
+    const table = tableOf({ "GET /agents/me": ["me:read"], "GET /agents/:id": ["agents:<id>:read"] });
+    const decision = decideByRules(matchesOf(table, "GET", "/agents/ME"), callerWith("me:read"), SCOPE_RULES);
+    expect(linesOf(decision, "/agents/ME")).toEqual([
+      ["rule", "GET /agents/me (custom)"],
+      ["requires", "me:read"],
+      ["rule", "GET /agents/:id (custom)"],
+      ["requires", "agents:<id>:read"],
+      ["granted", "me:read"],
+      ["satisfied", "me:read by me:read (exact)"],
+      ["missing", "agents:ME:read"],
+      ["decision", "refused: scope_insufficient"],
+    ]);
+  });
+
+  it("shows what was wrong with a token", () => {
+    expect(saysOf(refuse("token_rejected", [], { rejection: "expired" }), "decision")).toEqual([
+      "refused: token_rejected (expired)",
+    ]);
+  });
+
+  it("shows a public route as allowed, with and without a caller", () => {
+    const decision = allow([matchFor("public").compiled.rule]);
+    expect(saysOf(decision, "decision")).toEqual(["allowed"]);
+    expect(saysOf(decision, "missing")).toEqual([]);
+    expect(saysOf(decide("public", "a:b"), "requires")).toEqual(["nothing"]);
+  });
+});

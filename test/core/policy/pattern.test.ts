@@ -1,0 +1,310 @@
+import fc from "fast-check";
+import { match } from "path-to-regexp";
+import { describe, expect, it } from "vitest";
+import { identityOf, type PatternSegment, segmentIdentity } from "../../../src/core/policy/pattern.ts";
+import { isPattern, parsePattern, type PatternMistake } from "../../../src/core/policy/parse-pattern.ts";
+import { patternOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
+
+const fixed = (text: string) => ({ kind: "static", text });
+const parameter = (name: string) => ({ kind: "parameter", name });
+const wildcard = (name: string) => ({ kind: "wildcard", name });
+const mixed = (...parts: readonly (string | { name: string })[]) => ({
+  kind: "mixed",
+  parts: parts.map((part) => (typeof part === "string" ? part : { type: "param", ...part })),
+});
+
+function mistakeIn(source: string): PatternMistake {
+  const parsed = parsePattern(source);
+  if (isPattern(parsed)) throw new Error(`${source} was accepted.`);
+  return parsed;
+}
+
+describe("parsePattern", () => {
+  it.each([
+    ["/", []],
+    ["/agents", [fixed("agents")]],
+    ["/agents/:agent_id/runs", [fixed("agents"), parameter("agent_id"), fixed("runs")]],
+    ["/files/*path", [fixed("files"), wildcard("path")]],
+    ["/*path", [wildcard("path")]],
+    ["/*head/x/:tail", [wildcard("head"), fixed("x"), parameter("tail")]],
+    ['/files/*"*"', [fixed("files"), wildcard("*")]],
+    ['/:"agent-id"', [parameter("agent-id")]],
+    ["/:id.json", [mixed({ name: "id" }, ".json")]],
+    ["/v:major", [mixed("v", { name: "major" })]],
+    ["/:from-:to", [mixed({ name: "from" }, "-", { name: "to" })]],
+    ["/a\\:b\\*c", [fixed("a:b*c")]],
+    ["/caf%C3%A9", [fixed("caf%C3%A9")]],
+    ["/a.b/..c/...", [fixed("a.b"), fixed("..c"), fixed("...")]],
+  ])("parses %s", (source, segments) => {
+    expect(patternOf(source).alternatives).toEqual([{ segments, hasSlash: false }]);
+  });
+
+  it("keeps a slash at the end apart from the segments", () => {
+    expect(patternOf("/agents/").alternatives).toEqual([{ segments: [fixed("agents")], hasSlash: true }]);
+    expect(patternOf("/").alternatives).toEqual([{ segments: [], hasSlash: false }]);
+    expect(patternOf("/a{/}").alternatives.map(({ hasSlash }) => hasSlash)).toEqual([true, false]);
+  });
+
+  it.each([
+    ["/a{/:id}", ["/a/:id", "/a"]],
+    ["/{:id}", ["/:id", "/"]],
+    ["/a{b}c", ["/abc", "/ac"]],
+    ["/a{/b{/c}}", ["/a/b/c", "/a/b", "/a"]],
+    ["/a{/b}{/c}", ["/a/b/c", "/a/b", "/a/c", "/a"]],
+    ["/a{/}", ["/a/", "/a"]],
+    ["/a{/*rest}", ["/a/*rest", "/a"]],
+    ["{/a}/b", ["/a/b", "/b"]],
+  ])("writes out the optional groups of %s as %j", (source, written) => {
+    expect(patternOf(source).alternatives).toEqual(written.flatMap((one) => patternOf(one).alternatives));
+  });
+
+  it("lists the parameters of all alternatives that a scope may name", () => {
+    expect(patternOf("/:a{/:b}/x-:c/*d").parameters).toEqual(new Set(["a", "b", "c", "d"]));
+    expect(patternOf("/agents").parameters).toEqual(new Set());
+  });
+
+  it("does not list the parameters of a segment with several, which routers divide in different ways", () => {
+    expect(patternOf("/flights/:from-:to/:id").parameters).toEqual(new Set(["id"]));
+  });
+
+  it("accepts up to 64 combinations of optional groups", () => {
+    expect(patternOf(`/a${"{/b}".repeat(6)}`).alternatives).toHaveLength(64);
+  });
+
+  it.each([
+    // A wildcard needs a name.
+    ["/files/*", "/files/*path"],
+    ["/*", "/*path"],
+    ["/files/*/raw", "/files/*path/raw"],
+    // An optional parameter is a group.
+    ["/agents/:id?", "/agents{/:id}"],
+    ["/agents/:id?/runs", "/agents{/:id}/runs"],
+    // There are no expressions.
+    ["/:id(\\d+)", "/:id"],
+    ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
+    ["/agents/:id([a-z]{2})", "/agents/:id"],
+    // A wildcard is a whole segment.
+    ["/files/a*path", "/files/*path"],
+    ["/files/*path.json", "/files/*path"],
+    ["/:id-*path", "/files/*path"],
+    // Everything else that path-to-regexp gives a meaning.
+    ["/a+", "/:parameter"],
+    ["/a?", "/:parameter"],
+    ["/a(b)", "/*wildcard"],
+    ["/a[b]", "/static"],
+    ["/a!", "backslash"],
+    ["/:", "/:parameter"],
+    ["/:1", "/:parameter"],
+    ['/:"id', "/:parameter"],
+    ["/a{/b", "{/:optional}"],
+    ["/a}", "{/:optional}"],
+    ["/a\\", "backslash"],
+    ["/:a:b", "/:parameter"],
+    // The whole path.
+    ["agents", "from `/` on"],
+    ["", "from `/` on"],
+    ["*path", "from `/` on"],
+    [":id", "from `/` on"],
+    ["{/a}", "from `/` on"],
+    // One name, one parameter.
+    ["/:id/:id", "its own name"],
+    ["/:id/x/*id", "its own name"],
+    ["/:id-:id", "its own name"],
+    ["/:id{/:id}", "its own name"],
+    // Routers divide a path between two wildcards in different ways.
+    ["/*a/*b", "Use one"],
+    ["/*head/x/*tail", "Use one"],
+    ["/*head{/*tail}", "Use one"],
+    ["/a{/*b}/c/*d", "Use one"],
+    // Groups multiply.
+    [`/a${"{/b}".repeat(7)}`, "several routes"],
+    [`/a${"{/b".repeat(65)}${"}".repeat(65)}`, "several routes"],
+  ])("refuses %s, and the hint shows how to write it", (source, way) => {
+    const { code, hint } = mistakeIn(source);
+    expect(code).toBe("route_pattern_invalid");
+    expect(hint).toContain(way);
+  });
+
+  it.each([
+    ["/agents/{id}", "writes a parameter in another syntax."],
+    ["/files/*", "is not a pattern of path-to-regexp."],
+    ["agents", "does not begin with a slash."],
+    [`/a${"{/b}".repeat(7)}`, "has more than 64 combinations of optional groups."],
+    ["/:id/:id", "uses one parameter name twice."],
+    ["/files/a*path", "has a wildcard that shares its segment."],
+    ["/*a/*b", "has two wildcards."],
+    ["/agents//runs", "is a path that is refused in every request."],
+  ])("reports what is wrong with %s: it %s", (source, message) => {
+    expect(mistakeIn(source).message).toBe(message);
+  });
+
+  it.each([
+    ["/files/*", "/files/*path"],
+    ["/files/*/raw", "/files/*path/raw"],
+    ["/agents/:id?", "/agents{/:id}"],
+    ["/agents/:id?/runs", "/agents{/:id}/runs"],
+    ["/:id?", "/{:id}"],
+    ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
+    ["/agents/:id((a|b)c)", "/agents/:id"],
+    // What other routers write.
+    ["/files/:path*", "/files/*path"],
+    ["/files/**", "/files/*path"],
+    ["/files/:path*/raw", "/files/*path/raw"],
+    ["/files/**/raw", "/files/*path/raw"],
+    ["/files/(.*)", "/files/*path"],
+    ["/(.*)", "/*path"],
+    ["/agents/{id}", "/agents/:id"],
+    ["/agents/{agent_id}/runs/{run_id}", "/agents/:agent_id/runs/:run_id"],
+    ["/agents/<id>", "/agents/:id"],
+    // A path travels percent-encoded.
+    ["/café", "/caf%C3%A9"],
+    ["/café/:id", "/caf%C3%A9/:id"],
+    ["/日本/東京", "/%E6%97%A5%E6%9C%AC/%E6%9D%B1%E4%BA%AC"],
+    ["/😀", "/%F0%9F%98%80"],
+  ])("refuses %s, and accepts what the hint shows", (source, way) => {
+    expect(mistakeIn(source).hint).toContain(`\`${way}\``);
+    expect(isPattern(parsePattern(way))).toBe(true);
+  });
+
+  it.each(["/agents/:id?/(b", "agents/*", "agents/:id?", "/files/a*", "/*.json"])(
+    "does not hint at another pattern that is refused: %s",
+    (source) => {
+      expect(mistakeIn(source).hint).toMatch(/^Write `\/static`/);
+    },
+  );
+
+  it.each([
+    [
+      "an empty segment",
+      ["//", "//agents", "/agents//runs", "/agents//", "/:id//x", "/a{/}{/}b", "/café//x"],
+    ],
+    [
+      "a dot segment",
+      ["/.", "/..", "/./a", "/a/.", "/a/..", "/a/../b", "/%2e/a", "/%2E%2e", "/a{/..}", "/café/.."],
+    ],
+    ["a semicolon", ["/a;b", "/:id;v=1", "/;"]],
+    ["a fragment", ["/a#b", "/#", "/:id#x"]],
+    ["a query", ["/a\\?b", "/a\\?x=:y", "/x/a\\?b"]],
+    ["a backslash", ["/a\\\\b", "/\\\\"]],
+    [
+      "an encoded slash, backslash or control character",
+      ["/a%2Fb", "/a%2fb", "/a%5Cb", "/a%00", "/a%0A", "/a%7f"],
+    ],
+    ["a bad percent-encoding", ["/a%", "/a%zz", "/100%", "/%ff", "/%:hex"]],
+    ["a space", ["/a b", "/:id x"]],
+  ])("refuses a pattern whose paths are refused in every request: %s", (_, sources) => {
+    for (const source of sources) {
+      const { code, hint } = mistakeIn(source);
+      expect(code, source).toBe("route_unreachable");
+      expect(hint, source).toContain(
+        "Write a path without empty or dot segments, query, fragment, semicolon, backslash",
+      );
+    }
+  });
+
+  it("refuses control characters", () => {
+    for (const source of ["/a\tb", "/a\u0000", "/a\u007f", "/:id\n", "/a\r\nb"]) {
+      expect(mistakeIn(source).code, JSON.stringify(source)).toBe("route_unreachable");
+    }
+  });
+
+  it("does not hint at another spelling of a control character that is refused", () => {
+    for (const source of ["/a\tb", "/a\u0000", "/a\u007f"]) {
+      const [, way] = /`(\/[^`]*)`/.exec(mistakeIn(source).hint) ?? [];
+      expect(way === undefined || isPattern(parsePattern(way)), way).toBe(true);
+    }
+  });
+
+  it("accepts only what path-to-regexp matches too, and throws no error", () => {
+    const char = fc.constantFrom(...'/:*{}()\\?+!.-%#"[]ab19é '.split(""));
+    const piece = fc.oneof(char, fc.constantFrom("/", ":id", ":to", "*path", "{/", "}", "agents", "%2e"));
+    const source = fc.array(piece, { maxLength: 10 }).map((pieces) => `/${pieces.join("")}`);
+    fc.assert(
+      fc.property(source, (text) => {
+        const parsed = parsePattern(text);
+        if (!isPattern(parsed)) {
+          expect(parsed.hint).not.toBe("");
+          return;
+        }
+        const matches = match(text, { sensitive: true, trailing: false, decode: false });
+        for (const { segments, hasSlash } of parsed.alternatives)
+          expect(matches(`${samplePath(segments)}${hasSlash ? "/" : ""}`)).toBeTruthy();
+      }),
+      { ...PROPERTY, numRuns: 2000 },
+    );
+  });
+});
+
+/** A path of an alternative: every parameter filled with one letter. */
+function samplePath(segments: readonly PatternSegment[]): string {
+  const texts = segments.map((segment) => {
+    if (segment.kind === "static") return segment.text;
+    if (segment.kind !== "mixed") return "x";
+    return segment.parts.map((part) => (typeof part === "string" ? part : "x")).join("");
+  });
+  return `/${texts.join("/")}`;
+}
+
+describe("identityOf", () => {
+  const identities = (source: string) =>
+    patternOf(source).alternatives.map(({ segments }) => identityOf(segments));
+
+  it.each([
+    ["/agents/:id", "/agents/:agent_id"],
+    ["/files/*path", '/files/*"*"'],
+    ["/:from-:to", "/:a-:b"],
+    ["/a{/:b}", "/a{/:c}"],
+    ["/*a/x/:b", "/*c/x/:d"],
+    ["/agents", "/Agents/"],
+    ["/agents", "/%61gents"],
+    ["/caf%C3%A9", "/CAF%c3%89"],
+    ["/v:id.json", "/V:id.J%73ON"],
+    ["/a%E2%84%AA", "/ak"],
+  ])("returns the same for %s and %s", (one, other) => {
+    expect(identities(one)).toEqual(identities(other));
+  });
+
+  it.each([
+    ["/agents{/:id}", ["/agents", "/agents/:id"]],
+    ["/a{/b}{/c}", ["/a", "/a/b", "/a/c", "/a/b/c"]],
+    ["/a{b}", ["/a", "/ab"]],
+    ["/:id{.json}", ["/:id", "/:id.json"]],
+    ["/{*path}", ["/", "/*path"]],
+  ])("returns for %s the identities of %j", (source, alternatives) => {
+    expect(new Set(identities(source))).toEqual(new Set(alternatives.flatMap(identities)));
+  });
+
+  const different = [
+    "/",
+    "/agents",
+    "/agents/x",
+    "/:a",
+    "/*a",
+    "/:a/:b",
+    "/*a/:b",
+    "/:a/*b",
+    "/:a-:b",
+    "/:a.:b",
+    "/a:b",
+    "/:b-a",
+    "/agents/:id",
+    "/agents/*id",
+    "/agents/:id/x",
+    "/agents/\\:id",
+  ];
+
+  it("differs for every two other patterns", () => {
+    expect(new Set(different.flatMap(identities)).size).toBe(different.length);
+  });
+
+  it.each([
+    ["/:id", /^[^\x20-\x7e]$/],
+    ["/*path", /^[^\x20-\x7e]$/],
+    ["/:from-:to.json", /^[^\x20-\x7e]-[^\x20-\x7e]\.json$/],
+  ])("writes a parameter of %s as one character that no static segment can hold", (source, written) => {
+    const [segment] = segmentsIn(source);
+    const identity = segment && segmentIdentity(segment);
+    expect(identity).toMatch(written);
+    expect(isPattern(parsePattern(`/${identity ?? ""}`))).toBe(false);
+  });
+});

@@ -1,0 +1,362 @@
+import { coveringOf } from "../../../src/core/scopes/scope.ts";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "../../../src/core/errors.ts";
+import { compileRequirement, type Requirement } from "../../../src/core/policy/requirement.ts";
+import { bindScope, compileScope, compileScopeList } from "../../../src/core/scopes/required-scope.ts";
+import { GrantedScopes, isScopePart, isScopeToken } from "../../../src/core/scopes/scope.ts";
+import { PROPERTY, reporting, scopeRulesOf } from "../../support/policy.ts";
+import { anyCharacter } from "../../support/text.ts";
+
+const PARAMETERS: ReadonlySet<string> = new Set(["agent_id", "path"]);
+
+const compile = (requirement: Requirement, parameters = PARAMETERS) =>
+  reporting((report) => compileRequirement(requirement, parameters, ["scopeMappings", "GET /x"], report));
+
+const mistakesIn = (requirement: Requirement, parameters = PARAMETERS) => {
+  const { value, issues } = compile(requirement, parameters);
+  expect(value).toBeUndefined();
+  return issues.map(({ code, path }) => [code, ...path.slice(2)]);
+};
+
+function scopeOf(text: string) {
+  const [scope] = compileScopeList([text], PARAMETERS);
+  if (!scope) throw new Error(`${text} was not compiled.`);
+  return scope;
+}
+
+const bind = (text: string, id: string) => bindScope(scopeOf(text), () => id);
+
+const find = (granted: readonly string[], text: string, id: string) => {
+  const bound = bind(text, id);
+  return new GrantedScopes(granted, scopeRulesOf()).find(bound.covering, bound.text);
+};
+
+describe("compileRequirement", () => {
+  const read = { text: "agents:read", parts: ["agents", "read"], covering: coveringOf(["agents", "read"]) };
+  const run = {
+    text: "agents:<agent_id>:run",
+    parts: ["agents", { parameter: "agent_id" }, "run"],
+    covering: coveringOf(["agents", ":", "run"]),
+  };
+
+  it.each([
+    ["public", { kind: "public" }],
+    ["optional", { kind: "optional" }],
+    [[], { kind: "allOf", scopes: [] }],
+    [["agents:read"], { kind: "allOf", scopes: [read] }],
+    [["agents:read", "agents:<agent_id>:run"], { kind: "allOf", scopes: [read, run] }],
+    [{ anyOf: ["agents:<agent_id>:run", "agents:read"] }, { kind: "anyOf", scopes: [run, read] }],
+    [{ filtered: "agents:read" }, { kind: "filtered", scope: read, resource: "agents", action: "read" }],
+  ] satisfies (readonly [Requirement, unknown])[])("compiles %j", (requirement, expected) => {
+    expect(compile(requirement)).toEqual({ value: expected, issues: [] });
+  });
+
+  it.each(["agents", "agents:web:read", "agents:*:read", "a:b:c:d", "openid"])(
+    "refuses to filter by %s, which has no ids to filter by",
+    (filtered) => {
+      expect(mistakesIn({ filtered })).toEqual([["requirement_invalid", "filtered"]]);
+    },
+  );
+
+  it("refuses to filter by a parameter or by an invalid scope", () => {
+    expect(mistakesIn({ filtered: "agents:<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
+    expect(mistakesIn({ filtered: "<agent_id>:read" })).toEqual([["template_unknown", "filtered"]]);
+    expect(mistakesIn({ filtered: "agents:" })).toEqual([["scope_invalid", "filtered"]]);
+    expect(mistakesIn({ filtered: "" })).toEqual([["scope_invalid", "filtered"]]);
+  });
+
+  it.each([
+    "",
+    " ",
+    "agents read",
+    "agents::read",
+    "agents:",
+    ":read",
+    ":",
+    'agents:"web"',
+    "agents:é",
+    "a\\b",
+    "a\n",
+  ])("refuses %j, which no token can be granted", (scope) => {
+    expect(mistakesIn([scope])).toEqual([["scope_invalid", 0]]);
+    expect(mistakesIn({ anyOf: ["agents:read", scope] })).toEqual([["scope_invalid", "anyOf", 1]]);
+    expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
+  });
+
+  it.each([[42], [null], [undefined], [{}], [["agents:read"]]])(
+    "refuses %j, which programs without types may pass",
+    (scope) => {
+      expect(mistakesIn([scope as unknown as string])).toEqual([["scope_invalid", 0]]);
+    },
+  );
+
+  it("reports every mistake with its path", () => {
+    expect(mistakesIn(["agents::read", "agents:read", "agents:<team_id>:read"])).toEqual([
+      ["scope_invalid", 0],
+      ["template_unknown", 2],
+    ]);
+  });
+});
+
+describe("a mistake in a requirement", () => {
+  it.each([
+    [
+      { filtered: "agents" },
+      "`agents` has no ids to filter by.",
+      'Write `resource:action`, such as { filtered: "agents:read" }.',
+    ],
+    [
+      ['agents:"web"'],
+      '"agents:\\"web\\"" is a scope that no token can be granted.',
+      "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.",
+    ],
+    [
+      ["agents:read teams:read"],
+      '"agents:read teams:read" is a scope that no token can be granted.',
+      'Write each scope as a separate string: ["agents:read", "teams:read"].',
+    ],
+    [
+      ["agents:<team_id>:run"],
+      "`agents:<team_id>:run` names no parameter of its route.",
+      "Write one of `<agent_id>`, `<path>` as a whole part of the scope.",
+    ],
+    [
+      { filtered: "agents:<agent_id>" },
+      "`agents:<agent_id>` names no parameter of its route.",
+      "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
+    ],
+  ] satisfies (readonly [Requirement, string, string])[])(
+    "names what was found and what to write: %j",
+    (requirement, message, hint) => {
+      expect(compile(requirement).issues).toEqual([expect.objectContaining({ message, hint })]);
+    },
+  );
+
+  it("does not list the parameters of a route for scopes in code", () => {
+    expect(() => compileScopeList(["agents:x<any>:run"], "any")).toThrow(
+      "Write the scope without `<` and `>`, or a whole part as `<parameter>`.",
+    );
+  });
+});
+
+describe("a template", () => {
+  it.each([
+    ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],
+    ["<agent_id>", [{ parameter: "agent_id" }]],
+    ["<path>:<agent_id>", [{ parameter: "path" }, { parameter: "agent_id" }]],
+  ])("represents in %s the parameter of its name", (text, parts) => {
+    expect(scopeOf(text)).toMatchObject({ text, parts });
+  });
+
+  it.each([
+    "agents:<team_id>:run",
+    "agents:<Agent_id>:run",
+    "agents:<agent_id_>:run",
+    "agents:<>:run",
+    // Only a whole part.
+    "agents:x<agent_id>:run",
+    "agents:<agent_id>x:run",
+    "agents:<agent_id><path>:run",
+    "agents:<<agent_id>>:run",
+    "agents:<agent_id:run",
+    "agents:agent_id>:run",
+    "agents:<:run",
+    "agents:>:run",
+    "agents-<agent_id>:run",
+    // As other tools write one.
+    "agents:{agent_id}:run",
+    "agents:${agent_id}:run",
+  ])("rejects %s, and lists the parameters of the route in the hint", (text) => {
+    expect(mistakesIn([text])).toEqual([["template_unknown", 0]]);
+    expect(compile([text]).issues[0]?.hint).toContain("`<agent_id>`, `<path>`");
+  });
+
+  it.each(["agents:x{agent_id}:run", "agents:{agent_id}x:run", "agents:$x{agent_id}:run"])(
+    "ignores %s: braces inside a part are plain characters",
+    (text) => {
+      const parts = text.split(":");
+      expect(scopeOf(text)).toEqual({ text, parts, covering: coveringOf(parts) });
+    },
+  );
+
+  it("rejects a template on every route without parameters", () => {
+    expect(mistakesIn(["agents:<agent_id>:run"], new Set())).toEqual([["template_unknown", 0]]);
+    expect(compile(["agents:<agent_id>:run"], new Set()).issues[0]?.hint).toContain("`<parameter>`");
+  });
+
+  it("leaves the name to the request for scopes in code, but requires a whole part", () => {
+    expect(compileScopeList(["agents:<any>:run"], "any")).toEqual([
+      {
+        text: "agents:<any>:run",
+        parts: ["agents", { parameter: "any" }, "run"],
+        covering: coveringOf(["agents", ":", "run"]),
+      },
+    ]);
+    for (const scope of ["agents:x<any>:run", "agents:<any:run", "agents:any>:run"])
+      expect(() => compileScopeList([scope], "any"), scope).toThrow(ConfigurationError);
+  });
+});
+
+describe("compileScopeList", () => {
+  it("throws one error that lists every mistake", () => {
+    const compileWrong = () => compileScopeList(["agents:read", "agents::read", "teams:<x>:read"], new Set());
+    expect(compileWrong).toThrow(
+      expect.objectContaining({
+        code: "configuration_invalid",
+        issues: [
+          expect.objectContaining({ code: "scope_invalid", path: ["scopes", 1] }),
+          expect.objectContaining({ code: "template_unknown", path: ["scopes", 2] }),
+        ],
+      }),
+    );
+  });
+});
+
+describe("bindScope", () => {
+  it.each(["agents:read", "agents:*:read", `agents:${"x".repeat(201)}:read`])(
+    "returns a scope without parameters unchanged, and reads no parameter: %s",
+    (text) => {
+      const never = () => {
+        throw new Error("No parameter is needed.");
+      };
+      expect(bindScope(scopeOf(text), never)).toEqual({
+        text,
+        covering: coveringOf(text.split(":")),
+      });
+    },
+  );
+
+  it.each([
+    // An id that can be granted is written out.
+    ["agents:<agent_id>:run", "web", "agents:web:run"],
+    ["agents:<agent_id>:run", "a/b", "agents:a/b:run"],
+    ["agents:<agent_id>:run", "<agent_id>", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a*", "agents:a*:run"],
+    // One that cannot stays a template: a client must not request the scope for all ids.
+    ["agents:<agent_id>:run", "*", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "web:admin", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", ":", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a b", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", 'a", scope="x', "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a\\b", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "café", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "a\r\nb", "agents:<agent_id>:run"],
+    ["agents:<agent_id>:run", "\ud83d", "agents:<agent_id>:run"],
+    // One that is too long for a header is not repeated, though it can be granted.
+    ["agents:<agent_id>:run", "x".repeat(200), `agents:${"x".repeat(200)}:run`],
+    ["agents:<agent_id>:run", "x".repeat(201), "agents:<agent_id>:run"],
+    ["<agent_id>:run", "x".repeat(201), "<agent_id>:run"],
+    // The same in every other part.
+    ["<agent_id>:run", "web", "web:run"],
+    ["<agent_id>:run", "web:admin", "<agent_id>:run"],
+    ["<agent_id>:web:run", "", "<agent_id>:web:run"],
+    ["agents:web:<agent_id>", "é", "agents:web:<agent_id>"],
+    ["<agent_id>", 'x"', "<agent_id>"],
+    ["agents:<agent_id>", "x:y", "agents:<agent_id>"],
+    ["a:<agent_id>:c:d", "x:y", "a:<agent_id>:c:d"],
+    ["a:b:<agent_id>:d", "x:y", "a:b:<agent_id>:d"],
+  ])("writes %s for %j as %s", (template, id, text) => {
+    expect(bind(template, id).text).toBe(text);
+  });
+
+  it.each(["web:admin", "*", "", "<agent_id>x:y", "café", 'a"b', "a b", "a\\b", "\r\n"])(
+    "allows only grants for every id to cover the id %j",
+    (id) => {
+      const template = "agents:<agent_id>:run";
+      expect(find(["agents:*:run"], template, id)?.by).toBe("wildcard");
+      expect(find(["agents:run"], template, id)?.by).toBe("resource-wide");
+      expect(find(["platform:admin"], template, id)?.by).toBe("admin");
+      const others = [
+        `agents:${id}:run`,
+        "agents:web:run",
+        "agents:admin:run",
+        "agents:web:admin",
+        "agents:web:admin:run",
+        "web:admin",
+        "agents:<agent_id>:run",
+        "agents::run",
+        "agents:**:run",
+      ].filter((scope) => scope !== "agents:*:run");
+      expect(find(others, template, id)).toBeUndefined();
+    },
+  );
+
+  it.each([
+    ["agents:<agent_id>:read", "web:admin", ["agents:web:admin", "agents:web:admin:read", "agents:web:read"]],
+    ["agents:<agent_id>", "web:read", ["agents:web:read", "agents:read", "agents:*:read"]],
+    ["<agent_id>", "platform:admin", ["agents:read", "platform:*:admin", "platform"]],
+    ["<agent_id>", "agents:read", ["agents:read", "agents:*:read"]],
+    ["<agent_id>:read", "agents:web", ["agents:web:read", "agents:read"]],
+    ["a:b:<agent_id>:d", "x:y", ["a:b:x:y:d", "a:b:x:d"]],
+    ["a:b:<agent_id>:d", "*", ["a:b:x:d"]],
+    ["a:b:c:<agent_id>", "", ["a:b:c", "a:b:c:", "a:b:c:x"]],
+  ])("does not let in %s the value %j add a part", (template, value, granted) => {
+    expect(find(granted, template, value)).toBeUndefined();
+  });
+
+  it("covers a literal grant for that id, and no other", () => {
+    const template = "agents:<agent_id>:run";
+    for (const id of ["web", "a/b", "<agent_id>", "a*", "~._-", "%2F"]) {
+      expect(find([`agents:${id}:run`], template, id)?.by, id).toBe("exact");
+      expect(find([`agents:${id}x:run`, `agents:x${id}:run`], template, id), id).toBeUndefined();
+    }
+  });
+
+  const anyId = fc.oneof(
+    fc.string({ unit: anyCharacter, maxLength: 8 }),
+    fc.string({ unit: fc.constantFrom("a", "b", ":", "*", "<", ">", "/", '"', "\\", " ", "é", "%", "\n") }),
+  );
+
+  it("does not allow a grant for one id to cover another", () => {
+    const part = fc
+      .string({ unit: fc.constantFrom("a", "b", "*", "<", ">", "/"), minLength: 1, maxLength: 4 })
+      .filter((text) => text !== "*");
+    fc.assert(
+      fc.property(anyId, part, (id, granted) => {
+        fc.pre(id !== granted);
+        expect(find([`agents:${granted}:run`], "agents:<agent_id>:run", id)).toBeUndefined();
+      }),
+      PROPERTY,
+    );
+  });
+
+  it("writes text that is a scope-token without empty parts, whatever the request holds", () => {
+    const templates = [
+      "agents:<agent_id>:run",
+      "<agent_id>:run",
+      "agents:<agent_id>",
+      "a:b:<agent_id>:d",
+      "<path>",
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...templates), anyId, (template, id) => {
+        const { text } = bind(template, id);
+        expect(isScopeToken(text)).toBe(true);
+        expect(text.split(":").every(isScopePart)).toBe(true);
+        expect(text.split(":")).toHaveLength(template.split(":").length);
+      }),
+      PROPERTY,
+    );
+  });
+
+  it("names a scope that is enough for a token, or the template", () => {
+    fc.assert(
+      fc.property(anyId, (id) => {
+        const { text } = bind("agents:<agent_id>:run", id);
+        const isTemplate = text === "agents:<agent_id>:run" && id !== "<agent_id>";
+        expect(find([text], "agents:<agent_id>:run", id) === undefined).toBe(isTemplate);
+        expect(text).not.toBe("agents:*:run");
+      }),
+      PROPERTY,
+    );
+  });
+});
+
+describe("compileScope", () => {
+  it("reports the path of a mistake", () => {
+    const { issues } = reporting((report) => compileScope("a::b", new Set(), ["anywhere", 3], report));
+    expect(issues).toEqual([expect.objectContaining({ code: "scope_invalid", path: ["anywhere", 3] })]);
+  });
+});

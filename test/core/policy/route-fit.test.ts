@@ -1,0 +1,113 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { fitOf, parseRoutePattern, readAt } from "../../../src/core/policy/route-fit.ts";
+import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
+import { pathOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
+import { isMatch, isMatchOrEmpty, LOOSEST, STRICT } from "../../support/reference.ts";
+
+describe("fitOf", () => {
+  it.each([
+    ["/", "/"],
+    ["/agents", "/agents"],
+    ["/agents/:id", "/agents/W%65b"],
+    ["/files/*path", "/files/a/B"],
+    ["/*path/raw/:id", "/a/b/raw/1"],
+    ["/:id.json", "/a.json"],
+    ["/caf%C3%A9", "/caf%C3%A9"],
+  ])("returns exact for %s and %s", (route, target) => {
+    expect(fitOf(segmentsIn(route), pathOf(target))).toBe("exact");
+  });
+
+  it.each([
+    ["/agents", "/Agents"],
+    ["/agents", "/%61gents"],
+    ["/agents", "/agents/"],
+    ["/agents/:id", "/agents/x/"],
+    ["/files/*path", "/files/a/"],
+    ["/:id.json", "/a.JSON"],
+    ["/:id.json", "/a%2ejson"],
+    // The empty parameter or wildcard of Fastify.
+    ["/agents/:id", "/agents/"],
+    ["/files/*path", "/files/"],
+    ["/*path", "/"],
+    ["/:id", "/"],
+  ])("returns loose for %s and %s", (route, target) => {
+    expect(fitOf(segmentsIn(route), pathOf(target))).toBe("loose");
+  });
+
+  it.each([
+    ["/agents", "/teams"],
+    ["/agents", "/"],
+    ["/", "/agents"],
+    ["/agents/:id", "/agents"],
+    ["/agents/:id", "/agents/a/b"],
+    ["/files/*path", "/files"],
+    ["/*path/raw", "/raw"],
+    ["/*path/raw", "/a/raw/b"],
+    ["/:id.json", "/a.xml"],
+    ["/:id.json", "/.json"],
+    ["/a/:id.json", "/a/"],
+    ["/a/b", "/a/"],
+  ])("returns nothing for %s and %s", (route, target) => {
+    expect(fitOf(segmentsIn(route), pathOf(target))).toBeUndefined();
+  });
+
+  it("agrees with path-to-regexp about exact paths and about the most lenient router", () => {
+    const route = kinds(["a", "A", "b", "accent", "suffix", "pair", "parameter", "wildcard"], 3);
+    const text = fc.constantFrom("a", "A", "%61", "b", "z", "a-b", "A-B", "%C3%A9", "%c3%89");
+    const path = fc
+      .tuple(fc.array(text, { maxLength: 4 }), fc.boolean())
+      .map(([all, hasSlash]) => textOf(hasSlash && all.length > 0 ? [...all, ""] : all));
+    const cases = fc.oneof(
+      fc.tuple(route, path),
+      route.chain((one) => fc.tuple(fc.constant(one), fc.constantFrom(...samplePaths(one)))),
+    );
+    const seen = { exact: 0, loose: 0, none: 0 };
+    fc.assert(
+      fc.property(cases, ([one, target]: [Kinds, string]) => {
+        const fit = fitOf(segmentsIn(sourceOf(one)), pathOf(target));
+        seen[fit ?? "none"] += 1;
+        const isExact = isMatch(one, target, STRICT) && (target === "/" || !target.endsWith("/"));
+        expect(fit === "exact").toBe(isExact);
+        expect(fit !== undefined).toBe(isMatchOrEmpty(one, target, LOOSEST) || isEmptyFit(one, target));
+      }),
+      { ...PROPERTY, numRuns: 2_000 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(30);
+  });
+
+  const isEmptyFit = (one: Kinds, target: string) =>
+    target.endsWith("/") && isMatchOrEmpty(one, target, { ...LOOSEST, ignoresSlash: false });
+});
+
+describe("readAt", () => {
+  it("returns the path itself, or the path with an empty last segment if only that fits", () => {
+    const path = pathOf("/agents/");
+    expect(readAt(segmentsIn("/agents"), path)).toBe(path);
+    expect(readAt(segmentsIn("/agents/:id"), path)).toEqual({ ...path, end: 8 });
+    expect(readAt(segmentsIn("/*path"), pathOf("/"))).toEqual({ text: "/", end: 1, isPlain: true });
+    expect(readAt(segmentsIn("/agents/:id"), pathOf("/agents"))).toBeUndefined();
+  });
+});
+
+describe("parseRoutePattern", () => {
+  it.each([
+    ["/agents/:id", "/agents/:id"],
+    ["/agents/:id(\\d+)", "/agents/:id"],
+    ["/agents/:id([a-z]{2}|x)", "/agents/:id"],
+    ["/agents/:id?", "/agents{/:id}"],
+    ["/agents/:id*", "/agents/*id"],
+    ["/agents/*", "/agents/{*path}"],
+    ["/agents/(.*)", "/agents/{*path}"],
+    ["*", "/{*path}"],
+  ])("parses %s as %s", (source, current) => {
+    expect(parseRoutePattern(source)?.alternatives).toEqual(parseRoutePattern(current)?.alternatives);
+  });
+
+  it.each(["/agents/:id(.*)", "/agents/:id([^x])", "/a(b)", "RegExp /x/", "", "agents", "/a//b", "/a;b"])(
+    "returns nothing for %s",
+    (source) => {
+      expect(parseRoutePattern(source)).toBeUndefined();
+    },
+  );
+});

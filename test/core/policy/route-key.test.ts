@@ -1,0 +1,104 @@
+import { METHODS } from "node:http";
+import { describe, expect, it } from "vitest";
+import { parseRouteKey } from "../../../src/core/policy/route-key.ts";
+import { reporting } from "../../support/policy.ts";
+
+const parse = (key: string) => reporting((report) => parseRouteKey(key, ["scopeMappings", key], report));
+
+function issueOf(key: string) {
+  const { value, issues } = parse(key);
+  expect(value).toBeUndefined();
+  expect(issues).toHaveLength(1);
+  expect(issues[0]?.path).toEqual(["scopeMappings", key]);
+  return { code: issues[0]?.code, message: issues[0]?.message, hint: issues[0]?.hint };
+}
+
+describe("a route key", () => {
+  it.each([
+    ["GET /agents", "GET", "/agents"],
+    ["* /agents", "*", "/agents"],
+    ["OPTIONS /*path", "OPTIONS", "/*path"],
+    ["M-SEARCH /x", "M-SEARCH", "/x"],
+    ["HEAD /", "HEAD", "/"],
+  ])("parses %s as a method and a pattern", (key, method, source) => {
+    const { value, issues } = parse(key);
+    expect(issues).toEqual([]);
+    expect(value?.method).toBe(method);
+    expect(value?.pattern.source).toBe(source);
+  });
+
+  it("accepts every method that Node.js receives", () => {
+    expect(METHODS.filter((method) => parse(`${method} /agents`).value?.method !== method)).toEqual([]);
+  });
+
+  it.each([
+    "",
+    " ",
+    "GET",
+    "/agents",
+    "GET  /agents",
+    " GET /agents",
+    "GET /agents ",
+    "GET /agents /teams",
+    "GET\t/agents",
+    "GET\u00a0/agents",
+    "GET /agents\n",
+    "GET /a b",
+    "GET /agents HTTP/1.1",
+  ])("refuses %j, which is not one method, one space and one pattern", (key) => {
+    const { code, message, hint } = issueOf(key);
+    expect(code).toBe("route_key_invalid");
+    expect(message).toBe("is not a route key.");
+    expect(hint).toContain("`METHOD /pattern`");
+    expect(hint).toContain("`GET /agents/:agent_id`");
+  });
+
+  it.each([
+    ["get /agents", "`GET`"],
+    ["Get /agents", "`GET`"],
+    ["post /agents", "`POST`"],
+    ["GTE /agents", "`GET`"],
+    ["POTS /agents", "`POST`"],
+    ["DELET /agents", "`DELETE`"],
+    ["delet /agents", "`DELETE`"],
+    ["PACTH /agents", "`PATCH`"],
+    ["OPTION /agents", "`OPTIONS`"],
+    ["ANYTHING_AT_ALL /agents", "`* /pattern` for every method"],
+    ["GET,POST /agents", "`METHOD /pattern`"],
+    ["** /agents", "`* /pattern`"],
+    ["ALL /agents", "`* /agents`"],
+    ["any /agents", "`* /agents`"],
+  ])("refuses the method of %s, and the hint shows what to write: %s", (key, way) => {
+    const { code, hint } = issueOf(key);
+    expect(code).toBe("route_method_unknown");
+    expect(hint).toContain(way);
+  });
+
+  it.each([
+    ["GET agents", "route_pattern_invalid", "from `/` on"],
+    ["GET *", "route_pattern_invalid", "Write `/{*path}` for every path"],
+    ["GET /files/*", "route_pattern_invalid", "`/files/*path`"],
+    ["GET /agents/:id?", "route_pattern_invalid", "`/agents{/:id}`"],
+    ["GET /agents/:id(\\d+)", "route_pattern_invalid", "`/agents/:id`"],
+    ["GET /agents/{id}/runs", "route_pattern_invalid", "`/agents/:id/runs`"],
+    ["GET /files/a*path", "route_pattern_invalid", "`/files/*path`"],
+    ["GET /:id/:id", "route_pattern_invalid", "its own name"],
+    [`GET /a${"{/b}".repeat(7)}`, "route_pattern_invalid", "several routes"],
+    ["GET /agents//runs", "route_unreachable", "without empty or dot segments"],
+    ["GET /agents/../runs", "route_unreachable", "without empty or dot segments"],
+    ["GET /agents#runs", "route_unreachable", "fragment"],
+    ["GET /agents%2Fruns", "route_unreachable", "encoded slashes"],
+    ["GET /café", "route_unreachable", "`/caf%C3%A9`"],
+    ["GET http://service.example/agents", "route_pattern_invalid", "`"],
+  ])("refuses %s (%s): %s", (key, code, way) => {
+    const issue = issueOf(key);
+    expect(issue.code).toBe(code);
+    expect(issue.hint).toContain(way);
+  });
+
+  it("appears in the message with the mistake", () => {
+    expect(issueOf("GET /files/*").message).toBe("`/files/*` is not a pattern of path-to-regexp.");
+    expect(issueOf("get /agents").message).toBe("`get` is not a method that Node.js receives.");
+    expect(issueOf("get /agents").hint).toBe("Write `GET`: methods are case-sensitive.");
+  });
+});

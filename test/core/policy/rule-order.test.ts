@@ -1,0 +1,278 @@
+import fc from "fast-check";
+import {
+  createResourceServer,
+  ConfigurationError,
+  type ConfigurationIssue,
+  type ScopeMappings,
+} from "scopegate";
+import { describe, expect, it } from "vitest";
+import { type Kinds, kinds, samplePaths, sourceOf } from "../../support/patterns.ts";
+import { PROPERTY } from "../../support/policy.ts";
+import { isMatch, STRICT } from "../../support/reference.ts";
+
+/** Starts a server with a table, and returns the mistakes that it reports. */
+function startWith(
+  scopeMappings: ScopeMappings,
+  options: Partial<Parameters<typeof createResourceServer>[0]> = {},
+): readonly ConfigurationIssue[] {
+  try {
+    createResourceServer({
+      verifyAudience: false,
+      algorithm: "HS256",
+      verificationKeys: ["0123456789abcdef0123456789abcdef"],
+      defaultScopeMappings: {},
+      scopeMappings,
+      ...options,
+    });
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigurationError) return error.issues;
+    throw error;
+  }
+}
+
+const codesOf = (...given: Parameters<typeof startWith>): readonly string[] =>
+  startWith(...given).map(({ code, path }) => `${code} ${path.join(".")}`);
+
+describe("a table whose order of rules is not total", () => {
+  it("does not start if an exact method is written at a wider path, and the narrower path requires something else", () => {
+    const table: ScopeMappings = {
+      "DELETE /{*path}": ["platform:delete"],
+      "* /agents/:id": ["agents:<id>:write"],
+    };
+    expect(startWith(table)).toEqual([
+      {
+        code: "rule_outranked",
+        path: ["scopeMappings", "DELETE /{*path}"],
+        message:
+          "does not decide `DELETE /agents/:id`. `* /agents/:id` (agents:<id>:write) would decide, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.",
+        hint: "Add `DELETE /agents/:id` with what these requests require.",
+      },
+    ]);
+  });
+
+  it("does not start if two paths cross, and the one that decides does not imply the other", () => {
+    const table: ScopeMappings = { "GET /*path/secrets": ["secrets:read"], "GET /docs/*path": "public" };
+    expect(startWith(table)).toEqual([
+      {
+        code: "rules_cross",
+        path: ["scopeMappings", "GET /*path/secrets"],
+        message:
+          "also matches `GET /docs/secrets` and `GET /docs/*path/secrets`. `GET /docs/*path` (nothing) would decide, although neither path contains the other, and a caller that it allows may not satisfy this rule.",
+        hint: "Add `GET /docs/secrets` and `GET /docs/*path/secrets` with what these requests require.",
+      },
+    ]);
+  });
+
+  it.each<[string, ScopeMappings, string]>([
+    ["POST over a wider POST", { "POST /{*path}": ["a:b"], "* /x": [] }, "rule_outranked POST /{*path}"],
+    ["GET over a wider GET", { "GET /*path": ["a:b"], "* /x/:id": ["c:d"] }, "rule_outranked GET /*path"],
+    ["a HEAD rule", { "HEAD /*path": ["a:b"], "GET /x": [] }, "rule_outranked HEAD /*path"],
+    ["a HEAD rule that asks for less", { "HEAD /x": "public", "GET /x": ["a:b"] }, "rule_outranked HEAD /x"],
+    ["a HEAD rule below GET", { "HEAD /x": "public", "GET /{*path}": ["a:b"] }, "rule_outranked HEAD /x"],
+    ["a HEAD rule below `*`", { "HEAD /x": [], "* /{*path}": ["a:b"] }, "rule_outranked HEAD /x"],
+    ["parameters that cross", { "GET /:a/x": ["a:b"], "GET /y/:b": ["c:d"] }, "rules_cross GET /:a/x"],
+    ["mixed segments that cross", { "GET /a-:x": ["a:b"], "GET /:y-b": ["c:d"] }, "rules_cross GET /a-:x"],
+    ["methods and paths that cross", { "GET /:a/x": ["a:b"], "* /y/:b": [] }, "rules_cross GET /:a/x"],
+    ["a path with fewer segments first", { "GET /:a/*p": [], "GET /*p/x": ["a:b"] }, "rules_cross GET /*p/x"],
+    [
+      "optional, which lets callers without a token pass",
+      { "GET /:a/x": [], "GET /y/:b": "optional" },
+      "rules_cross GET /:a/x",
+    ],
+    [
+      "a scope of another parameter",
+      { "GET /:a/x/:c": ["r:<a>:w"], "GET /y/:a/:c": ["r:<a>:w"] },
+      "rules_cross GET /:a/x/:c",
+    ],
+    [
+      "one of several scopes",
+      { "GET /:a/x": ["a:b"], "GET /y/:b": { anyOf: ["a:b", "c:d"] } },
+      "rules_cross GET /:a/x",
+    ],
+    [
+      "a filtered scope",
+      { "GET /:a/x": ["a:read"], "GET /y/:b": { filtered: "a:read" } },
+      "rules_cross GET /:a/x",
+    ],
+    [
+      "mixed segments beside a wider rule, which does not decide what they have in common",
+      { "GET /:f.json": "public", "GET /x:b": ["a:b"], "GET /{*p}": ["a:b"] },
+      "rules_cross GET /x:b",
+    ],
+    [
+      "mixed segments beside a rule for some of the paths that they have in common",
+      { "GET /:f-z": "public", "GET /a-:b": ["a:b"], "GET /a-:b-z": ["a:b"] },
+      "rules_cross GET /a-:b",
+    ],
+    [
+      "a report-only rule",
+      { "GET /:a/x": ["a:b"], "GET /y/:b": { report: ["a:b"] } },
+      "rules_cross GET /:a/x",
+    ],
+  ])("does not start: %s", (_, table, issue) => {
+    const [code = "", ...key] = issue.split(" ");
+    for (const order of [table, Object.fromEntries(Object.entries(table).reverse())])
+      expect(codesOf(order)).toEqual([`${code} scopeMappings.${key.join(" ")}`]);
+  });
+
+  it("names no key for mixed segments if no pattern can express what they have in common", () => {
+    const [issue] = startWith({ "GET /a-:x": ["a:b"], "GET /:y-b": ["c:d"] });
+    expect(issue?.hint).toBe("Change one of the two paths, or let both rules require the same.");
+  });
+
+  it("names the option of a rule of the base table", () => {
+    const defaultScopeMappings: ScopeMappings = { "DELETE /{*path}": ["a:b"] };
+    expect(codesOf({ "* /x": [] }, { defaultScopeMappings })).toEqual([
+      "rule_outranked defaultScopeMappings.DELETE /{*path}",
+    ]);
+  });
+
+  it("reports with other mistakes, but not from a table that has other mistakes itself", () => {
+    const table: ScopeMappings = { "GET /:a/x": ["a:b"], "GET /y/:b": [] };
+    expect(codesOf(table, { maxTokenBytes: -1 })).toEqual([
+      "option_invalid maxTokenBytes",
+      "rules_cross scopeMappings.GET /:a/x",
+    ]);
+    expect(codesOf({ ...table, "get /z": [] })).toEqual(["route_method_unknown scopeMappings.get /z"]);
+  });
+
+  it("lists at most 20 pairs", () => {
+    const numbers = Array.from({ length: 10 }, (_, index) => index);
+    const table = Object.fromEntries(
+      numbers.flatMap((index) => [
+        [`GET /:a/x${index}`, ["a:b"]],
+        [`GET /y${index}/:b`, []],
+      ]),
+    );
+    expect(startWith(table)).toHaveLength(20);
+  });
+});
+
+describe("a table whose order of rules is total", () => {
+  it.each<[string, ScopeMappings, Partial<Parameters<typeof createResourceServer>[0]>?]>([
+    ["an API below a public website", { "GET /{*path}": "public", "* /api/{*path}": ["a:b"] }],
+    ["an admin area below a public website", { "* /admin/*path": ["admin"], "GET /{*path}": "public" }],
+    ["an exact method at the narrower path", { "DELETE /agents/:id": ["a:b"], "* /{*path}": ["c:d"] }],
+    ["the key of the message", { "DELETE /{*path}": ["p:d"], "* /a/:id": [], "DELETE /a/:id": ["p:d"] }],
+    [
+      "a third rule where two cross",
+      { "GET /*p/s": ["a:b"], "GET /d/*p": [], "GET /d/s": ["a:b"], "GET /d/*p/s": ["a:b"] },
+    ],
+    ["two methods that share no request", { "GET /:a/x": ["a:b"], "POST /y/:b": [] }],
+    ["the same scopes", { "GET /:a/x": ["a:b"], "GET /y/:b": ["c:d", "a:b"] }],
+    ["a wider scope for all ids", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:w"] }],
+    ["an id that is certain", { "GET /:a/x": ["r:<a>:w"], "GET /y/:b": ["r:y:w"] }],
+    ["the same parameter", { "GET /:a/x/:c": ["r:<a>:w"], "GET /:b/:c/y": ["r:<b>:w"] }],
+    [
+      "every one of several scopes",
+      { "GET /:a/x": { anyOf: ["a:b", "c:d"] }, "GET /y/:b": { anyOf: ["c:d", "a:b"] } },
+    ],
+    ["a filtered scope", { "GET /:a/x": { filtered: "a:read" }, "GET /y/:b": ["a:7:read"] }],
+    ["any token", { "GET /:a/x": [], "GET /y/:b": { filtered: "a:read" } }],
+    ["optional", { "GET /:a/x": "optional", "GET /y/:b": "optional", "GET /z/:b": [] }],
+    ["two report-only rules", { "GET /:a/x": { report: ["a:b"] }, "GET /y/:b": { report: ["c:d"] } }],
+    [
+      "an implied scope",
+      { "GET /:a/x": ["a:b"], "GET /y/:b": ["c:d"] },
+      { impliedScopes: { "c:d": ["a:b"] } },
+    ],
+    ["the admin scope", { "GET /:a/x": ["a:b"], "GET /y/:b": ["root"] }, { adminScope: "root" }],
+    ["a HEAD rule that requires more", { "GET /x": [], "HEAD /x": ["a:b"] }],
+    ["a HEAD rule without GET", { "HEAD /x": "public" }],
+    ["a narrower text", { "GET /i/:name.:ext": ["a:b"], "GET /i/:name.png": "public" }],
+  ])("starts: %s", (_, table, options) => {
+    expect(codesOf(table, options)).toEqual([]);
+    expect(codesOf(Object.fromEntries(Object.entries(table).reverse()), options)).toEqual([]);
+  });
+
+  it("compares the scopes of rules that only the whole server reports", () => {
+    const table: ScopeMappings = { "GET /:a/x": ["a:b"], "GET /y/:b": ["c:d"] };
+    expect(codesOf(table, { enforcement: "report" })).toEqual(["rules_cross scopeMappings.GET /:a/x"]);
+    expect(codesOf({ ...table, "GET /y/:b": ["a:b"] }, { enforcement: "report" })).toEqual([]);
+  });
+});
+
+/** A rule of a random table. Only its sets of scopes matter: `undefined` stands for a public rule. */
+interface RandomRule {
+  readonly method: string;
+  readonly path: Kinds;
+  readonly scopes: readonly string[] | undefined;
+}
+
+const randomRule = fc.record<RandomRule>({
+  method: fc.constantFrom("*", "GET", "HEAD", "DELETE"),
+  path: kinds(["a", "b", "suffix", "prefix", "parameter", "wildcard"], 3),
+  scopes: fc.constantFrom(undefined, [], ["x"], ["y"], ["x", "y"]),
+});
+
+const randomTable = fc.uniqueArray(randomRule, {
+  maxLength: 5,
+  selector: ({ method, path }) => `${method} ${sourceOf(path).replaceAll(/p\d/g, "p")}`,
+});
+
+const matchesRule = (rule: RandomRule, method: string, path: string): boolean =>
+  (rule.method === "*" || rule.method === method || (rule.method === "GET" && method === "HEAD")) &&
+  isMatch(rule.path, path, STRICT);
+
+const isSatisfied = ({ scopes }: RandomRule, caller: readonly string[] | undefined): boolean =>
+  scopes === undefined || (caller !== undefined && scopes.every((scope) => caller.includes(scope)));
+
+/** All short paths: a set of paths stands for a pattern, so that containment is inclusion of sets. */
+const PATHS = [
+  "/",
+  ...["a", "b", "z", "a-b", "a-z", "z-b"].flatMap((first) => [
+    `/${first}`,
+    ...["a", "b", "z"].flatMap((second) => [
+      `/${first}/${second}`,
+      ...["a", "b", "z"].map((third) => `/${first}/${second}/${third}`),
+    ]),
+  ]),
+];
+
+const isInside = (inner: Kinds, outer: Kinds): boolean =>
+  PATHS.every((path) => !isMatch(inner, path, STRICT) || isMatch(outer, path, STRICT));
+
+describe("a random table that starts", () => {
+  it("allows no request that another matching rule refuses, unless that rule is wider by path and method", () => {
+    let decisions = 0;
+    let starts = 0;
+    fc.assert(
+      fc.property(randomTable, (rules) => {
+        const table: ScopeMappings = Object.fromEntries(
+          rules.map(({ method, path, scopes }) => [`${method} ${sourceOf(path)}`, scopes ?? "public"]),
+        );
+        if (startWith(table).length > 0) return;
+        starts += 1;
+        const server = createResourceServer({
+          verifyAudience: false,
+          algorithm: "HS256",
+          verificationKeys: ["0123456789abcdef0123456789abcdef"],
+          defaultScopeMappings: {},
+          scopeMappings: table,
+        });
+        const paths = new Set(rules.flatMap(({ path }) => samplePaths(path)));
+        for (const path of [...paths].slice(0, 30))
+          for (const method of ["GET", "HEAD", "DELETE", "POST"])
+            for (const scopes of [undefined, [], ["x"], ["y"]]) {
+              const { decision } = server.explain({ method, path, ...(scopes && { scopes }) });
+              if (!decision.allowed) continue;
+              decisions += 1;
+              const [key] = decision.rules.map((rule) => rule.key);
+              const deciding = rules.find((rule) => `${rule.method} ${sourceOf(rule.path)}` === key);
+              if (!deciding) throw new Error(`${method} ${path} is allowed without a rule.`);
+              for (const other of rules) {
+                if (!matchesRule(other, method, path) || isSatisfied(other, scopes)) continue;
+                const isWiderMethod =
+                  other.method === "*" || other.method === deciding.method || deciding.method === method;
+                const where = `${method} ${path} by ${key}, although ${other.method} ${sourceOf(other.path)}`;
+                expect(isInside(deciding.path, other.path) && isWiderMethod, where).toBe(true);
+              }
+            }
+      }),
+      { ...PROPERTY, numRuns: 400 },
+    );
+    expect(starts).toBeGreaterThan(100);
+    expect(decisions).toBeGreaterThan(10_000);
+  }, 60_000);
+});

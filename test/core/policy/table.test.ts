@@ -1,0 +1,511 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
+import {
+  governingOf,
+  keyOf,
+  keysOf,
+  matchesOf,
+  matchOf,
+  PROPERTY,
+  tableIssues,
+  tableOf,
+} from "../../support/policy.ts";
+import {
+  type Entry,
+  isMatch,
+  isMatchOrEmpty,
+  keyOfEntry,
+  narrowestCovering,
+  narrowestEntry,
+  type Reading,
+  READINGS,
+} from "../../support/reference.ts";
+
+const causeOf = (table: ReturnType<typeof tableOf>, method: string, target: string, ...routes: string[]) => {
+  const governing = governingOf(table, method, target, ...routes);
+  return governing.kind === "ambiguous" ? governing.cause : governing.kind;
+};
+
+const UNREADABLE = "The target can be read in more than one way.";
+const DECODED_ONLY = "The path matches a rule only after it is decoded.";
+const TOO_MANY = "More than 8 rules may apply to the path.";
+const OPEN = "The rule needs no token, and the path is not spelled as the table spells it.";
+const MISFIT = "The path does not fit the route that the router chose.";
+const UNCOVERED = "No rule covers the route, and the path is not spelled as the table spells it.";
+const UNCHECKED = "The path is not spelled as the table spells it.";
+
+const AGENTS = tableOf({
+  "GET /agents/me": ["me:read"],
+  "GET /agents/:id": ["agents:<id>:read"],
+  "GET /open": "public",
+  "GET /maybe": "optional",
+  "GET /files/:id": ["files:read"],
+  "GET /files/*path": ["files:list"],
+});
+
+describe("forTarget", () => {
+  it.each(["//agents", "/agents/../me", "/a%2fb", "/agents;v=1", "/a#b", "*"])(
+    "refuses a target that routers read in different ways: %s",
+    (target) => {
+      expect(causeOf(AGENTS, "GET", target)).toBe(UNREADABLE);
+    },
+  );
+
+  it("requires only the rule of an exact path, whether or not a route will be checked", () => {
+    for (const isRouteChecked of [true, false]) {
+      expect(keysOf(AGENTS.forTarget("GET", "/agents/Me", isRouteChecked))).not.toBe("unmapped");
+      expect(keysOf(AGENTS.forTarget("GET", "/agents/web", isRouteChecked))).toEqual(["GET /agents/:id"]);
+      expect(keysOf(AGENTS.forTarget("GET", "/open", isRouteChecked))).toEqual(["GET /open"]);
+    }
+  });
+
+  it.each(["/agents/ME", "/AGENTS/x", "/agents/m%65", "/agents/me/", "/FILES/a"])(
+    "refuses the inexact path %s if no route will be checked",
+    (target) => {
+      const found = AGENTS.forTarget("GET", target, false);
+      expect(found).toMatchObject({ kind: "ambiguous", cause: UNCHECKED });
+      expect(AGENTS.forTarget("GET", target, true)).toMatchObject({ kind: "rules", isExact: false });
+    },
+  );
+
+  it.each([
+    ["/agents/ME", "GET /agents/me and GET /agents/:id"],
+    ["/agents/m%65", "GET /agents/me and GET /agents/:id"],
+    ["/AGENTS/web", "GET /agents/:id"],
+    ["/agents/web/", "GET /agents/:id"],
+    ["/files/a/", "GET /files/:id and GET /files/*path"],
+  ])("requires every rule that a reading of %s reaches: %s", (target, keys) => {
+    expect(keyOf(AGENTS, "GET", target)).toBe(keys);
+  });
+
+  it("reports why an inexact path is refused, whether or not a route will be checked", () => {
+    for (const isRouteChecked of [true, false])
+      expect(AGENTS.forTarget("GET", "/OPEN", isRouteChecked)).toMatchObject({ cause: OPEN });
+  });
+
+  it("counts a catch-all rule as a reading of an inexact path", () => {
+    const table = tableOf({ "GET /admin/users": ["admin:use"], "* /{*path}": [] });
+    expect(keyOf(table, "GET", "/admin/users")).toBe("GET /admin/users");
+    expect(keyOf(table, "GET", "/ADMIN/users")).toBe("GET /admin/users and * /{*path}");
+  });
+
+  it.each(["/OPEN", "/OPEN/", "/Maybe", "/MAYBE/"])(
+    "refuses %s, an inexact path whose rules are all public or optional",
+    (target) => {
+      expect(causeOf(AGENTS, "GET", target)).toBe(OPEN);
+    },
+  );
+
+  it.each([
+    ["/open/", "GET /open"],
+    ["/maybe/", "GET /maybe"],
+  ])(
+    "serves %s, which differs from a public or optional route by its slash only, if the route is checked",
+    (target, key) => {
+      expect(keyOf(AGENTS, "GET", target)).toBe(key);
+      expect(AGENTS.forTarget("GET", target, false).kind).toBe("ambiguous");
+    },
+  );
+
+  it.each(["/docs", "/docs/", "/docs/a"])("reads %s as an exact path of a public subtree", (target) => {
+    const table = tableOf({ "GET /docs/{*path}": "public" });
+    for (const isRouteChecked of [true, false])
+      expect(table.forTarget("GET", target, isRouteChecked)).toMatchObject({ kind: "rules", isExact: true });
+  });
+
+  it("requires the rule of the subtree and any other rule that the root of the subtree may have", () => {
+    const table = tableOf({ "GET /docs/{*path}": "public", "GET /:page": ["pages:read"] });
+    expect(keyOf(table, "GET", "/docs")).toBe("GET /docs/{*path} and GET /:page");
+    expect(keyOf(table, "GET", "/docs/")).toBe("GET /docs/{*path}");
+  });
+
+  it("decides the root of a subtree by its own rule if both rules require the same", () => {
+    const table = tableOf({ "GET /docs/{*path}": "public", "GET /docs": "public" });
+    for (const target of ["/docs", "/docs/"]) expect(keyOf(table, "GET", target)).toBe("GET /docs");
+    expect(keyOf(table, "GET", "/docs/a")).toBe("GET /docs/{*path}");
+  });
+
+  it("does not refuse an inexact path if one of its rules needs a token", () => {
+    const table = tableOf({ "GET /open": "public", "GET /:page": [] });
+    expect(keyOf(table, "GET", "/OPEN")).toBe("GET /open and GET /:page");
+  });
+
+  it.each(["/%6fpen", "/a%67ents/x", "/%66iles/a/b"])(
+    "refuses %s if only a router that decodes the path finds a rule",
+    (target) => {
+      expect(causeOf(AGENTS, "GET", target)).toBe(DECODED_ONLY);
+    },
+  );
+
+  it("adds the rule of a decoding reading to that of another one", () => {
+    const table = tableOf({ "GET /admin": ["admin:use"], "GET /:page": [] });
+    expect(keyOf(table, "GET", "/%61dmin")).toBe("GET /admin and GET /:page");
+  });
+
+  it.each([
+    [8, "rules"],
+    [9, TOO_MANY],
+  ])("decides an inexact path with %i rules: %s", (count, expected) => {
+    const keys = Array.from({ length: count - 1 }, (_, index) => {
+      const segments = Array.from({ length: 4 }, (_, place) => ((index >> place) & 1 ? `:p${place}` : "a"));
+      return `GET ${textOf(segments)}`;
+    });
+    const table = tableOf(Object.fromEntries([...keys, "GET /*path"].map((key) => [key, []])));
+    expect(causeOf(table, "GET", "/A/A/A/A")).toBe(expected);
+  });
+
+  it("reports a path that no reading maps as unmapped, however it is spelled", () => {
+    for (const target of ["/nowhere", "/NOWHERE/", "/%6eowhere", "/"])
+      expect(keyOf(AGENTS, "GET", target)).toBe("unmapped");
+    expect(keyOf(AGENTS, "POST", "/agents/me")).toBe("unmapped");
+    expect(keyOf(tableOf({}), "GET", "/")).toBe("unmapped");
+  });
+
+  it("allows a custom rule in another letter case to override a default one, by the loosest spelling", () => {
+    const table = tableOf({ "GET /Agents": ["custom:read"] }, { "GET /agents": "public" });
+    expect(keyOf(table, "GET", "/Agents")).toBe("GET /Agents");
+    expect(matchOf(table, "GET", "/agents").compiled.rule).toMatchObject({
+      source: "override",
+      requirement: ["custom:read"],
+    });
+  });
+
+  it("treats both endings of a path as exact if the pattern ends with `{/}`", () => {
+    const table = tableOf({ "GET /a{/}": "public" });
+    for (const target of ["/a", "/a/"])
+      expect(table.forTarget("GET", target, false)).toMatchObject({ kind: "rules", isExact: true });
+  });
+
+  it.each([
+    ["\u212A", "k"],
+    ["\u017F", "s"],
+    ["\u0130", "i\u0307"],
+  ])("requires the rule of the text that some router folds %s to", (character, folded) => {
+    const table = tableOf({ [`GET /a${encodeURIComponent(folded)}`]: ["x:y"], "GET /:page": [] });
+    const target = `/a${encodeURIComponent(character)}`;
+    expect(keyOf(table, "GET", target)).toBe(`GET /a${encodeURIComponent(folded)} and GET /:page`);
+  });
+});
+
+describe("the parameters of a rule", () => {
+  it.each([
+    ["GET /agents/:id", "/agents/web", { id: "web" }],
+    ["GET /agents/:id", "/agents/w%65b%3A%2a", { id: "web:*" }],
+    ["GET /agents/:id", "/agents/%252f", { id: "%2f" }],
+    ["GET /a/:x/:y", "/a/1/2", { x: "1", y: "2" }],
+    ["GET /*path/:last", "/a/b%20c/d", { path: "a/b c", last: "d" }],
+    ["GET /:id.json", "/a.b.json", { id: "a.b" }],
+    ["GET /v:major/x", "/v2/x", { major: "2" }],
+    ["GET /:from-:to", "/a-b", { from: "", to: "" }],
+    ["GET /:x/:from-:to", "/1/a-b", { x: "1", from: "", to: "" }],
+    ["GET /a/:x/*path", "/a/1/2/3", { x: "1", path: "2/3" }],
+    ["GET /:x/*path/:last", "/1/2/3/4", { x: "1", path: "2/3", last: "4" }],
+    ["GET /a{/:b}", "/a", { b: "" }],
+    ["GET /a{/:b}", "/a/x", { b: "x" }],
+  ])("read from %s and the path %s the values %j", (key, target, parameters) => {
+    const names = Object.keys(parameters).filter((name) => !["from", "to"].includes(name));
+    const match = matchOf(tableOf({ [key]: names.map((name) => `things:<${name}>:read`) }), "GET", target);
+    for (const [name, value] of Object.entries(parameters)) expect(match.parameter(name)).toBe(value);
+    expect(match.parameter("other")).toBe("");
+  });
+
+  it("fill a template if only one of several scopes names them", () => {
+    const table = tableOf({ "GET /agents/:id": ["agents:list", "agents:<id>:read"] });
+    expect(matchOf(table, "GET", "/agents/web").parameter("id")).toBe("web");
+  });
+
+  it("stay empty for a wildcard if the path ends with a slash, which some routers include", () => {
+    const table = tableOf({ "GET /files/*path": ["files:<path>:read"] });
+    expect(matchOf(table, "GET", "/files/a/b").parameter("path")).toBe("a/b");
+    expect(matchOf(table, "GET", "/files/a/b/").parameter("path")).toBe("");
+  });
+
+  it("stay empty for a mixed segment whose text is not spelled exactly", () => {
+    const table = tableOf({ "GET /:id.json": ["files:<id>:read"] });
+    expect(matchOf(table, "GET", "/a.JSON").parameter("id")).toBe("");
+  });
+
+  it("fill the scopes of each rule that an inexact path requires", () => {
+    const table = tableOf({ "GET /a/:x": ["x:<x>:y"], "GET /:y/b": ["y:<y>:z"] });
+    const matches = matchesOf(table, "GET", "/A/b");
+    expect(matches.map(({ parameter }) => [parameter("x"), parameter("y")])).toEqual([
+      ["b", ""],
+      ["", "A"],
+    ]);
+  });
+});
+
+describe("forRoute", () => {
+  it("returns the rules of an exact path unchanged if the route is that of its rule", () => {
+    const found = AGENTS.forTarget("GET", "/agents/web", true);
+    expect(AGENTS.forRoute(found, "GET", ["/agents/:agent"])).toBe(found);
+  });
+
+  it.each([
+    ["/agents/me", "/agents/:id", "GET /agents/me and GET /agents/:id"],
+    ["/agents/web", "/agents/:id", "GET /agents/:id"],
+    ["/agents/web", "/agents/web", "GET /agents/:id"],
+    ["/agents/web", "/:section/:id", "GET /agents/:id"],
+    ["/files/a", "/files/*path", "GET /files/:id and GET /files/*path"],
+    ["/agents/ME", "/agents/me", "GET /agents/me and GET /agents/:id"],
+    ["/AGENTS/web/", "/agents/:id/", "GET /agents/:id"],
+  ])("adds to the rule of %s the rule of the route %s: %s", (target, route, keys) => {
+    expect(keyOf(AGENTS, "GET", target, route)).toBe(keys);
+  });
+
+  it("decides an exact path by its own rule if no rule covers the route", () => {
+    expect(keyOf(AGENTS, "GET", "/agents/me", "/*path")).toBe("GET /agents/me");
+    expect(keyOf(AGENTS, "GET", "/nowhere", "/*path")).toBe("unmapped");
+  });
+
+  it("refuses an inexact path if no rule covers the route", () => {
+    expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id")).toBe(UNCOVERED);
+    expect(causeOf(AGENTS, "GET", "/agents/ME", "/:section/:id", "/agents/:id")).toBe(UNCOVERED);
+    expect(causeOf(AGENTS, "GET", "/agents/ME", "/agents/:id", "RegExp /^\\/agents/")).toBe(UNCOVERED);
+  });
+
+  it.each(["/teams/:id", "/agents", "/agents/:id/runs", "/agents/:id.json", "/", "/*path/x"])(
+    "refuses a path that does not fit the reported route %s",
+    (route) => {
+      expect(causeOf(AGENTS, "GET", "/agents/web", route)).toBe(MISFIT);
+    },
+  );
+
+  it("matches a route without parameters to its path, however both are spelled", () => {
+    expect(causeOf(AGENTS, "GET", "/agents/m%65", "/AGENTS/me/")).toBe("rules");
+  });
+
+  it("requires the rule of an empty parameter or wildcard after a trailing slash, which Fastify matches", () => {
+    const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /files/*path": ["files:read"] });
+    expect(matchOf(table, "GET", "/agents/", "/agents/:id").parameter("id")).toBe("");
+    expect(keyOf(table, "GET", "/files/", "/files/*path")).toBe("GET /files/*path");
+    expect(keyOf(tableOf({ "* /{*path}": [] }), "GET", "/", "/*path")).toBe("* /{*path}");
+  });
+
+  it("requires the narrower rule that the empty segment reaches, too", () => {
+    const table = tableOf({ "GET /agents/:id": ["agents:<id>:read"], "GET /:section/:id": [] });
+    const matches = matchesOf(table, "GET", "/agents/", "/:section/:id");
+    expect(matches.map(({ compiled }) => compiled.rule.key)).toEqual([
+      "GET /:section/:id",
+      "GET /agents/:id",
+    ]);
+    expect(matches.map(({ parameter }) => parameter("id"))).toEqual(["", ""]);
+    expect(keyOf(table, "GET", "/agents/", "/*path")).toBe("unmapped");
+  });
+
+  it("fills a parameter after a wildcard from the empty segment, not from the one before it", () => {
+    const table = tableOf({ "GET /x/*path/:id": ["x:<id>:read"] });
+    expect(matchOf(table, "GET", "/x/a/", "/x/*path/:id").parameter("id")).toBe("");
+  });
+
+  it("requires the rules of all patterns of a route that is mounted in several ways", () => {
+    const table = tableOf({ "GET /agents/:id": [], "GET /:section/:id": ["x:y"] });
+    expect(keyOf(table, "GET", "/agents/web", "/agents/:id", "/:section/:id")).toBe(
+      "GET /agents/:id and GET /:section/:id",
+    );
+    expect(keyOf(AGENTS, "GET", "/agents/me", "/agents/:id", "/files/:id")).toBe(
+      "GET /agents/me and GET /agents/:id",
+    );
+    expect(causeOf(AGENTS, "GET", "/agents/me", "/teams", "/files/:id")).toBe(MISFIT);
+  });
+
+  it("uses only the alternatives of a route with optional groups that the path fits", () => {
+    const table = tableOf({ "GET /a": ["a:list"], "GET /a/:id": ["a:read"], "GET /:x": [] });
+    expect(keyOf(table, "GET", "/a", "/a{/:id}")).toBe("GET /a");
+    expect(keyOf(table, "GET", "/a/1", "/a{/:id}")).toBe("GET /a/:id");
+    expect(keyOf(table, "GET", "/A", "/a{/:id}")).toBe("GET /a and GET /:x");
+  });
+
+  it.each(["RegExp /^\\/agents/", "", "agents", "/a(b)", "/a//b"])(
+    "decides an unreadable route by its path alone, which must be exact: %s",
+    (route) => {
+      expect(keyOf(AGENTS, "GET", "/agents/me", route)).toBe("GET /agents/me");
+      expect(causeOf(AGENTS, "GET", "/agents/ME", route)).toBe(UNCOVERED);
+    },
+  );
+
+  it.each([
+    ["/agents/:id(\\d+)", "/agents/7"],
+    ["/agents/:id?", "/agents/7"],
+    ["/agents/:id*", "/agents/7"],
+    ["/agents/*", "/agents/7"],
+    ["/agents/(.*)", "/agents/7"],
+  ])("reads the route %s in the syntax of Express 4", (route, target) => {
+    const table = tableOf({ "GET /agents/:id": ["agents:read"], "GET /agents{/*rest}": ["agents:list"] });
+    expect(keyOf(table, "GET", target, route)).toContain("GET /agents/:id");
+    expect(causeOf(table, "GET", "/teams/7", route)).not.toBe("rules");
+  });
+
+  it("refuses a route that was matched for another request", () => {
+    const found = AGENTS.forTarget("GET", "/agents/me", true);
+    expect(AGENTS.forRoute(found, "GET", undefined)).toMatchObject({
+      kind: "ambiguous",
+      cause: "The route does not match the request any more.",
+    });
+  });
+
+  it("keeps a refusal of the path", () => {
+    const found = AGENTS.forTarget("GET", "//", true);
+    expect(AGENTS.forRoute(found, "GET", ["/agents/:id"])).toBe(found);
+  });
+
+  it("adds a rule once", () => {
+    const table = tableOf({ "GET /a{/:b}": ["a:read"], "GET /*path": [] });
+    expect(keyOf(table, "GET", "/a/x", "/a{/:c}", "/*p0")).toBe("GET /a{/:b} and GET /*path");
+  });
+
+  it("decides each route and method separately, however many there are", () => {
+    const table = tableOf({ "GET /agents/:id": "public", "GET /teams/*path": "public" });
+    const ask = (method: string, route: string) => keyOf(table, method, "/agents/x", route);
+    for (let round = 0; round < 10_050; round += 1) ask("GET", `/teams/${round}`);
+    expect(ask("GET", "/agents/:x")).toBe("GET /agents/:id");
+    expect(ask("POST", "/agents/:x")).toBe("unmapped");
+    expect(ask("GET", "/agents/:x")).toBe("GET /agents/:id");
+  });
+});
+
+describe("any table, any path and any router", () => {
+  /** What runs behind the guard. */
+  interface Router {
+    readonly reading: Reading;
+    readonly takesNarrowest: boolean;
+    readonly takesEmpty: boolean;
+    readonly routes: readonly Entry[];
+  }
+
+  const requirement = fc.constantFrom<Requirement>("public", "optional", [], ["x:y"], ["x:y"]);
+  const entriesOf = (of: fc.Arbitrary<Kinds>) =>
+    fc.uniqueArray(
+      fc.record({ method: fc.constantFrom("GET", "GET", "GET", "HEAD", "POST", "*"), kinds: of }),
+      {
+        minLength: 1,
+        maxLength: 7,
+        selector: keyOfEntry,
+      },
+    );
+  const casesOf = (of: fc.Arbitrary<Kinds>) =>
+    fc.record({
+      rules: entriesOf(of),
+      requirements: fc.array(requirement, { minLength: 7, maxLength: 7 }),
+      router: fc.record({
+        reading: fc.constantFrom(...READINGS),
+        takesNarrowest: fc.boolean(),
+        takesEmpty: fc.boolean(),
+        routes: entriesOf(of),
+      }),
+      areRulesRoutes: fc.boolean(),
+      method: fc.constantFrom("GET", "GET", "HEAD", "POST"),
+      seed: fc.array(fc.nat(), { minLength: 8, maxLength: 8 }),
+    });
+  type Case = typeof casesOf extends (of: fc.Arbitrary<Kinds>) => fc.Arbitrary<infer T> ? T : never;
+
+  /** The route whose handler runs. */
+  function routeOf({ reading, takesNarrowest, takesEmpty, routes }: Router, method: string, path: string) {
+    const methods = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
+    const matching = routes.filter(
+      (route) =>
+        methods.includes(route.method) &&
+        (takesEmpty
+          ? isMatchOrEmpty(route.kinds, path, reading)
+          : narrowestEntry([route], method, path, reading)),
+    );
+    return (takesNarrowest ? narrowestEntry(matching, method, path, reading) : undefined) ?? matching[0];
+  }
+
+  /** A path of one of the routes, with each segment spelled as it is, in the other letter case or encoded. */
+  function pathFor(routes: readonly Entry[], seed: readonly number[]): string {
+    const [which = 0, sample = 0, slash = 0, ...spellings] = seed;
+    const paths = samplePaths(routes[which % routes.length]?.kinds ?? []);
+    const path = paths[sample % paths.length] ?? "/";
+    const spelled = path.split("/").map((text, index) => {
+      const spelling = (spellings[index % spellings.length] ?? 0) % 6;
+      if (spelling === 0) return text.startsWith("%") ? text.toLowerCase() : swapCase(text);
+      if (spelling === 1) return text.replace(/^[ab]/, (first) => `%${first.charCodeAt(0).toString(16)}`);
+      return spelling === 2
+        ? text.replace(/^[ab]/, (first) => `%${(first.charCodeAt(0) - 32).toString(16)}`)
+        : text;
+    });
+    const text = spelled.join("/");
+    return slash % 3 === 0 && !text.endsWith("/") ? `${text}/` : text;
+  }
+
+  const swapCase = (text: string) => (text === text.toLowerCase() ? text.toUpperCase() : text.toLowerCase());
+
+  /** Runs one case, and reports what was asked and what ran; nothing where no handler runs. */
+  function runCase({ rules, requirements, router: given, areRulesRoutes, method, seed }: Case) {
+    const mappings = Object.fromEntries(
+      rules.map((rule, index) => [keyOfEntry(rule), requirements[index] ?? "public"]),
+    );
+    fc.pre(tableIssues(mappings).length === 0);
+    const router = areRulesRoutes ? { ...given, routes: rules } : given;
+    const path = pathFor(router.routes, seed);
+    const route = routeOf(router, method, path);
+    if (!route) return undefined;
+    const governing = governingOf(tableOf(mappings), method, path, sourceOf(route.kinds));
+    return { governing, route, path, reading: router.reading };
+  }
+
+  it("requires the rule of the path as the router reads it, or refuses", () => {
+    const seen = { rules: 0, inexact: 0, ambiguous: 0, unmapped: 0 };
+    const all = fc.oneof(
+      kinds(["a", "A", "b", "accent", "suffix", "pair", "parameter", "wildcard", ""]),
+      kinds(["a", "b", "parameter", "wildcard"], 2),
+    );
+    fc.assert(
+      fc.property(casesOf(all), (one) => {
+        const run = runCase(one);
+        if (!run) return;
+        const { governing, path, reading, route } = run;
+        seen[governing.kind] += 1;
+        if (governing.kind === "ambiguous") return;
+        if (governing.kind === "rules" && !governing.isExact) seen.inexact += 1;
+        // Fastify takes an empty parameter. A route that no rule covers is decided by the path alone.
+        const isEmpty = !isMatch(route.kinds, path, reading);
+        const asked = one.rules.filter((rule) => keysOf(governing).includes(keyOfEntry(rule)));
+        const isCovered = narrowestCovering(asked, one.method, route.kinds) !== undefined;
+        const matches = isEmpty && isCovered ? isMatchOrEmpty : isMatch;
+        const expected = narrowestEntry(one.rules, one.method, path, reading, matches);
+        if (expected)
+          expect(keysOf(governing), `${path} ${JSON.stringify(reading)}`).toContain(keyOfEntry(expected));
+      }),
+      { ...PROPERTY, numRuns: 3_000 },
+    );
+    for (const count of Object.values(seen)) expect(count).toBeGreaterThan(50);
+  });
+
+  it("requires the narrowest rule that covers the route that runs, or refuses", () => {
+    let added = 0;
+    const segment = kinds(["a", "b", "accent", "suffix", "prefix", "parameter"], 3);
+    const all = fc
+      .tuple(segment, fc.constantFrom<Kinds>([], [], ["wildcard"], [""]))
+      .map(([head, tail]) => [...head, ...tail]);
+    fc.assert(
+      fc.property(casesOf(all), (one) => {
+        const run = runCase(one);
+        if (!run || run.governing.kind === "ambiguous") return;
+        const { governing, route, path } = run;
+        const expected = narrowestCovering(one.rules, one.method, route.kinds);
+        if (!expected) return;
+        const keys = keysOf(governing);
+        if (keys.length > 1) added += 1;
+        expect(keys, `${path} at ${keyOfEntry(route)}`).toContain(keyOfEntry(expected));
+      }),
+      { ...PROPERTY, numRuns: 3_000 },
+    );
+    expect(added).toBeGreaterThan(50);
+  });
+
+  it("allows every path that is spelled as the table and its route spell it", () => {
+    const plain = kinds(["a", "b", "suffix", "pair", "parameter", "wildcard"]);
+    fc.assert(
+      fc.property(entriesOf(plain), plain, (rules, route) => {
+        const table = tableOf(Object.fromEntries(rules.map((rule) => [keyOfEntry(rule), "public"])));
+        for (const path of samplePaths(route).slice(0, 10))
+          expect(governingOf(table, "GET", path, sourceOf(route)).kind, path).not.toBe("ambiguous");
+      }),
+      { ...PROPERTY, numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,332 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import {
+  type AccessRequest,
+  hasTrailingSlash,
+  originForm,
+  ownProperty,
+  pathOf,
+  readPath,
+  requireString,
+  segmentsOf,
+  withoutCredentials,
+} from "../../src/core/request.ts";
+import { anyCharacter } from "../support/text.ts";
+
+/** The segments of a target, with an empty one for a trailing slash; `undefined` for a target that is refused. */
+function readSegments(target: string): readonly string[] | undefined {
+  const path = readPath(target);
+  return path && [...segmentsOf(path), ...(hasTrailingSlash(path) ? [""] : [])];
+}
+
+describe("the segments of a path", () => {
+  it.each([
+    ["/", []],
+    ["/agents", ["agents"]],
+    ["/agents/", ["agents", ""]],
+    ["/agents/web/runs", ["agents", "web", "runs"]],
+    ["/agents/web/", ["agents", "web", ""]],
+    ["/agents?limit=5", ["agents"]],
+    ["/?limit=5", []],
+    ["/agents?", ["agents"]],
+    ["/agents?path=/../..%2f//\\%00%", ["agents"]],
+    ["/w%65b", ["w%65b"]],
+    ["/caf%C3%A9", ["caf%C3%A9"]],
+    ["/a%20b", ["a%20b"]],
+    ["/web%3Aadmin", ["web%3Aadmin"]],
+    ["/100%25", ["100%25"]],
+    ["/a%3Fb", ["a%3Fb"]],
+    ["/a%23b", ["a%23b"]],
+    ["/...", ["..."]],
+    ["/.well-known/x", [".well-known", "x"]],
+    ["/a..b/..c/d..", ["a..b", "..c", "d.."]],
+    ["/%2e%2e%2e", ["%2e%2e%2e"]],
+    ["/a=c,d/e@f:g", ["a=c,d", "e@f:g"]],
+    ["/~-._!$&'()*+,=:@", ["~-._!$&'()*+,=:@"]],
+    ["/a%3Bb", ["a%3Bb"]],
+  ])("reads %j as %j", (target, segments) => {
+    expect(readSegments(target)).toEqual(segments);
+  });
+
+  it.each([
+    ["a dot segment", ["/.", "/./a", "/a/.", "/a/./b", "/./"]],
+    ["a double dot segment", ["/..", "/../a", "/a/..", "/a/../b", "/a/../"]],
+    ["an encoded dot segment", ["/%2e", "/%2E/a", "/a/%2e%2e", "/a/%2E%2E/b", "/a/%2e%2E/"]],
+    ["a dot segment that is encoded in part", ["/.%2e/a", "/%2e./a", "/a/.%2E/b", "/a/%2E."]],
+    ["a dot segment before a query", ["/a/..?x", "/a/%2e%2e?x", "/.?x"]],
+    ["an empty segment", ["//", "//a", "/a//b", "/a//", "///", "//?x", "/a//?x"]],
+    ["a backslash", ["/\\", "/a\\b", "/a/..\\b", "\\a", "/\\evil.example/a"]],
+    ["an encoded slash", ["/a%2fb", "/a%2Fb", "/%2f", "/a/..%2fb", "/%2f%2fevil"]],
+    ["an encoded backslash", ["/a%5cb", "/a%5Cb", "/..%5c"]],
+    ["an encoded NUL", ["/%00", "/a%00", "/a%00.json"]],
+    ["an encoded control character", ["/%01", "/%09", "/%0a", "/%0D", "/%0d%0aX:y", "/%1f", "/%1F", "/%7f"]],
+    ["a raw control character", ["/\0", "/a\tb", "/a\nb", "/a\rb", "/a\u001fb", "/a\u007f", "/a\n"]],
+    ["a raw space", ["/a b", "/ ", "/a "]],
+    ["invalid percent-encoding", ["/%", "/a%", "/%2", "/%zz", "/%G0", "/a%2", "/% 1", "/%u0061"]],
+    [
+      "percent-encoding that is not UTF-8",
+      ["/%ff", "/%C3", "/%C3%28", "/%c0%ae", "/%e0%80%af", "/%ED%A0%80"],
+    ],
+    ["a semicolon", ["/a;b", "/;", "/a;v=1/b", "/agents;.json", "/a/;", "http://host/a;b"]],
+    ["a raw number sign", ["/a#b", "/#", "/a#", "/a?x#y", "/a#/../b"]],
+    ["a raw character beyond ASCII", ["/é", "/日本", "/a\u2028b", "/a\u0130", "/a\ufeff", "/\u{1f600}"]],
+  ])("rejects a target with %s", (_, targets) => {
+    expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
+  });
+
+  it.each([
+    ["http://service.example/agents", ["agents"]],
+    ["https://service.example/agents/", ["agents", ""]],
+    ["HTTP://SERVICE.EXAMPLE/Agents", ["Agents"]],
+    ["http://service.example:8080/agents?x=1", ["agents"]],
+    ["http://127.0.0.1/agents", ["agents"]],
+    ["http://[::1]:8080/agents", ["agents"]],
+    ["http://service.example", []],
+    ["http://service.example/", []],
+    ["http://service.example?x=1", []],
+    ["http://service.example:80?x=/agents", []],
+  ])("reads the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
+    expect(readSegments(target)).toEqual(segments);
+  });
+
+  it("reads an absolute form as Node's URL parser passes it to routers", () => {
+    expect(readSegments("http://service.example/it's?it's")).toEqual(["it%27s"]);
+    expect(readSegments("/a{b}'c")).toEqual(["a{b}'c"]);
+  });
+
+  it("rejects an absolute form with characters that URIs cannot have (RFC 3986)", () => {
+    for (const char of '{}|^`<>"') expect(readSegments(`http://service.example/a${char}b`)).toBeUndefined();
+    expect(readSegments(`http://host/a?${"^".repeat(100)}`)).toEqual(["a"]);
+  });
+
+  it.each([
+    ["userinfo", ["http://user@host/a", "http://user:pass@host/a", "http://good.example@evil.example/a"]],
+    ["no host", ["http:///a", "http://", "http:/a", "http:a", "http://:80/a", "http://?x"]],
+    [
+      "an invalid host",
+      [
+        "http://ho_st/a",
+        "http://ho%73t/a",
+        "http://h\\a",
+        "http://host\\@evil/a",
+        "http://hé/a",
+        "http://h o/a",
+      ],
+    ],
+    [
+      "an invalid port",
+      ["http://host:/a", "http://host:port/a", "http://host:123456/a", "http://host:80:80/a"],
+    ],
+    [
+      "an invalid IPv6 address",
+      ["http://[::1/a", "http://::1/a", "http://[::1]x/a", "http://[fe80::1%25en0]/a"],
+    ],
+    ["another scheme", ["ftp://host/a", "ws://host/a", "file:///a", "javascript:a", "httpx://host/a"]],
+    ["a path that is refused by itself", ["http://host//a", "http://host/../a", "http://host/%2f"]],
+    ["a fragment", ["http://host#/a", "http://host/a#b"]],
+    ["leading or trailing text", [" http://host/a", "\nhttp://host/a", "http://host/a "]],
+  ])("rejects an absolute form with %s", (_, targets) => {
+    expect(targets.filter((target) => readSegments(target) !== undefined)).toEqual([]);
+  });
+
+  it.each(["*", "", "agents", "?x=1", "host:443", "host.example:443", "./a", "../a", " /a", "%2fa"])(
+    "rejects %j, which is neither the origin form nor the absolute form",
+    (target) => {
+      expect(readSegments(target)).toBeUndefined();
+    },
+  );
+
+  const piece = fc.constantFrom(
+    ...["/", "//", ".", "..", "%2e", "%2E", "%2f", "%5C", "\\", "%00", "%", "%25", "%2", "%c3%a9", "é"],
+    ...["#", "?", "a", "A", ":", "@", " ", "\n", "\0", "*", ";", "http://", "https://h", "[::1]", "%7F"],
+  );
+  const anyTarget = fc.oneof(
+    fc.string({ unit: anyCharacter }),
+    fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join("")),
+    fc.array(piece, { maxLength: 12 }).map((pieces) => `/${pieces.join("")}`),
+    fc.array(piece, { maxLength: 8 }).map((pieces) => `http://host/${pieces.join("")}`),
+  );
+
+  it("rejects every path that another parser could read differently", () => {
+    fc.assert(
+      fc.property(anyTarget, (target) => {
+        const segments = readSegments(target);
+        if (!segments) return;
+        const decoded = segments.map((segment) => decodeURIComponent(segment));
+        expect(decoded.filter((text) => text === "." || text === "..")).toEqual([]);
+        expect(decoded.slice(0, -1)).not.toContain("");
+        // eslint-disable-next-line no-control-regex -- They are what must not be there.
+        expect(decoded.filter((text) => /[/\\\u0000-\u001f\u007f]/.test(text))).toEqual([]);
+        expect(segments.filter((segment) => /[^\x21-\x7e]|[?#]/.test(segment))).toEqual([]);
+        expect(target).not.toContain("#");
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("agree with the URL standard about every path", () => {
+    fc.assert(
+      fc.property(anyTarget, (target) => {
+        const segments = readSegments(target);
+        if (!segments) return;
+        const url = new URL(target, "http://service.example");
+        const decode = (text: string) => decodeURIComponent(text);
+        expect(url.pathname.split("/").slice(1).map(decode)).toEqual(
+          segments.length === 0 ? [""] : segments.map(decode),
+        );
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it("reads what an honest client encodes, with any query", () => {
+    // eslint-disable-next-line no-control-regex -- No honest segment holds one.
+    const structure = /[/\\\u0000-\u001f\u007f]/;
+    const segment = fc
+      .string({ unit: "grapheme", minLength: 1 })
+      .filter((text) => !structure.test(text) && text !== "." && text !== "..");
+    fc.assert(
+      fc.property(fc.array(segment, { minLength: 1 }), fc.webQueryParameters(), (texts, query) => {
+        const path = `/${texts.map((text) => encodeURIComponent(text)).join("/")}`;
+        for (const target of [path, `${path}?${query}`, `https://service.example:8443${path}?${query}`]) {
+          expect(readSegments(target)?.map(decodeURIComponent)).toEqual(texts);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe("readPath", () => {
+  it.each([
+    ["/agents?x=A%", { text: "/agents", end: 7, isPlain: true }],
+    ["/", { text: "/", end: 0, isPlain: true }],
+    ["/agents/", { text: "/agents/", end: 7, isPlain: true }],
+    ["/.well-known/a..b", { text: "/.well-known/a..b", end: 17, isPlain: true }],
+    ["/.../..../.a/..b/a./b..?x=/../", { text: "/.../..../.a/..b/a./b..", end: 23, isPlain: true }],
+    ["/a/?x", { text: "/a/", end: 2, isPlain: true }],
+    ["http://HOST/agents", { text: "/agents", end: 7, isPlain: true }],
+    ["/Agents", { text: "/Agents", end: 7, isPlain: false }],
+    ["/a%20b/", { text: "/a%20b/", end: 6, isPlain: false }],
+  ])("reads %j as %j", (target, path) => {
+    expect(readPath(target)).toEqual(path);
+  });
+
+  it("accepts a path of 8,192 characters and refuses one of 8,193, whatever the query", () => {
+    for (const start of ["/", "/A", "/%41", "/a/"]) {
+      const longest = start.padEnd(8_192, "a");
+      for (const query of ["", `?${"x".repeat(10_000)}`]) {
+        expect(readPath(`${longest}${query}`)?.text).toBe(longest);
+        expect(readPath(`${longest}a${query}`)).toBeUndefined();
+        expect(readPath(`${longest.slice(0, -1)}//${query}`)).toBeUndefined();
+      }
+    }
+    expect(readPath(`http://host${"/".padEnd(8_192, "a")}`)).toBeDefined();
+    expect(readPath(`http://host${"/".padEnd(8_193, "a")}`)).toBeUndefined();
+    // The absolute form counts as routers see it, percent-encoded.
+    expect(readPath(`http://host/${"'".repeat(2_730)}`)?.text.length).toBe(8_191);
+    expect(readPath(`http://host/${"'".repeat(2_731)}`)).toBeUndefined();
+  });
+
+  it.each(["%ed%a0%80", "%c3", "%c0%af", "%f4%90%80%80", "%2F", "é", "/", "%2e%2E/x", ";"])(
+    "checks a long path to its end: %s",
+    (bad) => {
+      const path = `/${"A".repeat(8_000)}/`;
+      expect(readPath(path + bad)).toBeUndefined();
+      expect(readPath(`${path}%c3%a9`)?.end).toBe(8_008);
+    },
+  );
+});
+
+describe("originForm", () => {
+  it.each([
+    ["/agents?x=1", "/agents?x=1"],
+    ["http://host/agents?x=1", "/agents?x=1"],
+    ["http://host", "/"],
+    ["http://host?x=1", "/?x=1"],
+    ["http://host/it's?x={y}", "/it%27s?x={y}"],
+  ])("returns for %j the target %j", (target, origin) => {
+    expect(originForm(target)).toBe(origin);
+  });
+
+  it.each(["*", "", "host:443", "http://user@host/agents", "agents", "http://host/a{b}"])(
+    "returns nothing for %j",
+    (target) => {
+      expect(originForm(target)).toBeUndefined();
+    },
+  );
+});
+
+describe("pathOf", () => {
+  it.each([
+    ["/agents?access_token=x", "/agents"],
+    ["/agents?", "/agents"],
+    ["/agents", "/agents"],
+    ["/a?b?c", "/a"],
+    ["?x", ""],
+  ])("removes the query of %j", (target, path) => {
+    expect(pathOf(target)).toBe(path);
+  });
+});
+
+describe("ownProperty", () => {
+  it("reads own properties only: a polluted prototype names no route and no credential", () => {
+    const inherited = Object.create({ method: "GET", target: "/", cookie: "a=b" }) as AccessRequest;
+    expect(ownProperty(inherited, "cookie")).toBeUndefined();
+    expect(ownProperty({ method: "GET", target: "/", cookie: "a=b" }, "cookie")).toBe("a=b");
+    expect(ownProperty({ method: "GET", target: "/" }, "cookie")).toBeUndefined();
+  });
+});
+
+describe("requireString", () => {
+  it.each([
+    [undefined, "server.check: `target` is missing."],
+    [7, "server.check: `target` must be a string."],
+    [null, "server.check: `target` must be a string."],
+  ])("throws for %j a TypeError that names the property", (value, message) => {
+    const run = () => {
+      requireString(value, "server.check", "target");
+    };
+    expect(run).toThrow(TypeError);
+    expect(run).toThrow(message);
+  });
+
+  it("accepts a string", () => {
+    expect(() => {
+      requireString("", "server.check", "target");
+    }).not.toThrow();
+  });
+});
+
+describe("withoutCredentials", () => {
+  it("keeps only the properties of a request that a log may show", () => {
+    const request = {
+      method: "GET",
+      target: "https://user:secret@service.example/agents?access_token=secret",
+      authorization: "Bearer secret",
+      cookie: "access_token=secret",
+      matchedPattern: "/agents",
+    };
+    expect(JSON.stringify(withoutCredentials(request))).not.toContain("secret");
+    expect(withoutCredentials({ ...request, target: "/agents?access_token=secret" })).toEqual({
+      method: "GET",
+      target: "/agents",
+      matchedPattern: "/agents",
+    });
+  });
+
+  it.each([
+    ["/agents", "/agents"],
+    ["/agents?access_token=canary", "/agents"],
+    ["/agents#access_token=canary", "/agents"],
+    ["/agents?a=b#access_token=canary", "/agents"],
+    ["/agents#a\n?access_token=canary", "/agents"],
+    ["http://service.example/agents?access_token=canary", "/agents"],
+    ["http://user:canary@service.example/agents", ""],
+    ["?access_token=canary", ""],
+    ["*", ""],
+    ["", ""],
+  ])("removes from %j the parts that may contain secrets", (target, shown) => {
+    expect(withoutCredentials({ method: "GET", target })).toEqual({ method: "GET", target: shown });
+  });
+});

@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import { type Rejection } from "../../../src/core/errors.ts";
+import { refuse, type RefusalReason } from "../../../src/core/policy/decision.ts";
+import { createProblem, describeRefusal } from "../../../src/core/response/problem.ts";
+
+const rejections: readonly Rejection[] = [
+  "malformed",
+  "too_large",
+  "algorithm",
+  "key",
+  "signature",
+  "expired",
+  "not_yet_valid",
+  "issuer",
+  "audience",
+  "type",
+  "claims",
+  "revoked",
+];
+
+const statuses: readonly (readonly [RefusalReason, number, string])[] = [
+  ["request_ambiguous", 400, "Bad Request"],
+  ["credential_missing", 401, "Unauthorized"],
+  ["credential_malformed", 400, "Bad Request"],
+  ["token_rejected", 401, "Unauthorized"],
+  ["scope_insufficient", 403, "Forbidden"],
+  ["route_unmapped", 403, "Forbidden"],
+  ["keys_unavailable", 503, "Service Unavailable"],
+];
+
+describe("createProblem", () => {
+  it.each(statuses)("returns for %s: %i %s (RFC 9457)", (reason, status, title) => {
+    expect(createProblem(refuse(reason))).toMatchObject({
+      type: "about:blank",
+      title,
+      status,
+      code: reason,
+      detail: expect.stringMatching(/^[A-Z][^"\\]+\.$/) as string,
+    });
+  });
+
+  it.each(statuses.map(([reason]) => reason).filter((reason) => reason !== "scope_insufficient"))(
+    "omits scopes for %s",
+    (reason) => {
+      expect(Object.keys(createProblem(refuse(reason))).sort()).toEqual([
+        "code",
+        "detail",
+        "status",
+        "title",
+        "type",
+      ]);
+    },
+  );
+
+  it("lists the required and missing scopes for an insufficient token", () => {
+    const refused = {
+      ...refuse("scope_insufficient"),
+      required: ["agents:web:read", "custom:write"],
+      granted: ["canary:granted"],
+      missing: ["custom:write"],
+    };
+    const problem = createProblem(refused);
+    expect(problem).toMatchObject({
+      required_scopes: ["agents:web:read", "custom:write"],
+      missing_scopes: ["custom:write"],
+    });
+    expect(JSON.stringify(problem)).not.toContain("canary");
+  });
+
+  it.each(rejections)("returns the same status and code for every rejection: %s", (rejection) => {
+    const problem = createProblem(refuse("token_rejected", [], { rejection }));
+    expect(problem).toMatchObject({ status: 401, code: "token_rejected", title: "Unauthorized" });
+    expect(Object.keys(problem).sort()).toEqual(["code", "detail", "status", "title", "type"]);
+  });
+
+  it("does not reveal whether the key, the signature or the issuer was wrong", () => {
+    const secretive: readonly Rejection[] = ["algorithm", "key", "signature", "issuer", "type", "revoked"];
+    const details = secretive.map((rejection) =>
+      describeRefusal(refuse("token_rejected", [], { rejection })),
+    );
+    expect(new Set(details).size).toBe(1);
+  });
+
+  it.each<readonly [Rejection, string]>([
+    ["too_large", "The access token is too large."],
+    ["expired", "The access token has expired."],
+    ["not_yet_valid", "The access token is not valid yet."],
+    ["audience", "The access token is meant for another service."],
+  ])("reports what the client can fix: %s", (rejection, detail) => {
+    expect(describeRefusal(refuse("token_rejected", [], { rejection }))).toBe(detail);
+  });
+
+  it("omits the cause", () => {
+    const refused = refuse("keys_unavailable", [], {
+      cause: new Error("canary: connect ECONNREFUSED 10.0.0.7"),
+    });
+    expect(JSON.stringify(createProblem(refused))).not.toMatch(/canary|ECONNREFUSED|10\.0/);
+  });
+});

@@ -1,0 +1,183 @@
+import { describe, expect, it } from "vitest";
+import { refuse, type Refused, type RefusalReason } from "../../../src/core/policy/decision.ts";
+import { createRefusal, createRefuser } from "../../../src/core/response/refusal.ts";
+
+const SILENT = { realm: undefined, resourceMetadataUrl: undefined };
+const TALKATIVE = { realm: 'the "agents" realm', resourceMetadataUrl: "https://as.example/meta" };
+
+const lacking: Refused = {
+  ...refuse("scope_insufficient"),
+  required: ["agents:web:read", "custom:write"],
+  granted: ["agents:web:read"],
+  missing: ["custom:write"],
+};
+
+interface Row {
+  readonly refused: Refused;
+  readonly status: number;
+  readonly error: "invalid_request" | "invalid_token" | "insufficient_scope";
+  readonly scope?: string;
+}
+
+/** The status of each refusal, and the RFC 6750 error and scope of its challenge. */
+const table: readonly Row[] = [
+  { refused: refuse("request_ambiguous"), status: 400, error: "invalid_request" },
+  { refused: refuse("credential_malformed"), status: 400, error: "invalid_request" },
+  { refused: refuse("token_rejected", [], { rejection: "expired" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "signature" }), status: 401, error: "invalid_token" },
+  { refused: refuse("token_rejected", [], { rejection: "revoked" }), status: 401, error: "invalid_token" },
+  // RFC 6750 section 3.1: all scopes that the operation needs, not only the missing ones.
+  { refused: lacking, status: 403, error: "insufficient_scope", scope: "agents:web:read custom:write" },
+];
+
+describe("createRefusal", () => {
+  it.each(table)(
+    "answers $refused.reason with status $status and error $error",
+    ({ refused, status, error, scope }) => {
+      const { headers, body, problem, ...refusal } = createRefusal(refused, SILENT);
+      expect(refusal).toEqual({ status });
+      expect(body).toBe(problem);
+      expect(headers["WWW-Authenticate"]).toBe(
+        `Bearer error="${error}", error_description="${problem.detail}"` +
+          (scope === undefined ? "" : `, scope="${scope}"`),
+      );
+    },
+  );
+
+  it.each(table)(
+    "adds the realm and the resource metadata to the challenge of $refused.reason",
+    ({ refused }) => {
+      const challenge = createRefusal(refused, TALKATIVE).headers["WWW-Authenticate"];
+      expect(challenge).toMatch(/^Bearer realm="the \\"agents\\" realm", error=/);
+      expect(challenge).toMatch(/, resource_metadata="https:\/\/as\.example\/meta"$/);
+    },
+  );
+
+  it("omits the error from the challenge for a request without credentials (RFC 6750 section 3.1)", () => {
+    expect(createRefusal(refuse("credential_missing"), SILENT)).toMatchObject({
+      status: 401,
+      headers: { "WWW-Authenticate": "Bearer" },
+    });
+    expect(createRefusal(refuse("credential_missing"), TALKATIVE).headers["WWW-Authenticate"]).toBe(
+      'Bearer realm="the \\"agents\\" realm", resource_metadata="https://as.example/meta"',
+    );
+  });
+
+  it.each([
+    ["route_unmapped", 403],
+    ["keys_unavailable", 503],
+  ] as const)("omits the challenge for %s, because another token would not help", (reason, status) => {
+    const refusal = createRefusal(refuse(reason), TALKATIVE);
+    expect(refusal.status).toBe(status);
+    expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
+  });
+
+  it("sends the Retry-After of the decision", () => {
+    const refuser = createRefuser(SILENT);
+    for (const retryAfterSeconds of [1, 30]) {
+      const refused = refuse("keys_unavailable", [], { retryAfterSeconds });
+      expect(refuser(refused).headers["Retry-After"]).toBe(String(retryAfterSeconds));
+    }
+    expect(refuser(refuse("keys_unavailable")).headers["Retry-After"]).toBe("5");
+  });
+
+  it("sends Retry-After only if a retry can succeed", () => {
+    const reasons: readonly RefusalReason[] = [
+      "request_ambiguous",
+      "credential_missing",
+      "credential_malformed",
+      "token_rejected",
+      "scope_insufficient",
+      "route_unmapped",
+      "keys_unavailable",
+    ];
+    const told = reasons.filter((reason) => "Retry-After" in createRefusal(refuse(reason), SILENT).headers);
+    expect(told).toEqual(["keys_unavailable"]);
+    expect(createRefusal(refuse("keys_unavailable"), SILENT).headers["Retry-After"]).toMatch(/^[1-9]\d*$/);
+  });
+
+  it.each(table)("sends an uncacheable problem document: $refused.reason", ({ refused, status }) => {
+    const { headers, body } = createRefusal(refused, SILENT);
+    expect(headers).toMatchObject({
+      "Content-Type": "application/problem+json",
+      "Cache-Control": "no-store",
+    });
+    expect(body).toMatchObject({ status, code: refused.reason });
+  });
+
+  it("lists scopes that are too long for the challenge in the body", () => {
+    const required = Array.from({ length: 200 }, (_, index) => `agents:${index}:run`);
+    const { headers, problem } = createRefusal({ ...lacking, required, missing: required }, SILENT);
+    expect(headers["WWW-Authenticate"]).toBe(
+      `Bearer error="insufficient_scope", error_description="${problem.detail}"`,
+    );
+    expect(problem).toMatchObject({ required_scopes: required, missing_scopes: required });
+  });
+
+  it("removes a line break of the path from the scopes of the header", () => {
+    const refused: Refused = { ...lacking, required: ["agents:a\r\nSet-Cookie: b:read", "custom:write"] };
+    expect(createRefusal(refused, SILENT).headers["WWW-Authenticate"]).toMatch(/, scope="custom:write"$/);
+  });
+
+  it("omits the principal, the rule and the cause", () => {
+    const rule = {
+      key: "GET /canary-rule",
+      method: "GET",
+      pattern: "/canary-rule",
+      requirement: [],
+      enforcement: "enforce",
+      source: "custom",
+    } as const;
+    const refused: Refused = {
+      ...refuse("token_rejected", [rule], { rejection: "claims", cause: new Error("canary-cause") }),
+      granted: ["canary:granted"],
+      required: ["canary:required"],
+      missing: ["canary:missing"],
+    };
+    expect(JSON.stringify(createRefusal(refused, TALKATIVE))).not.toContain("canary");
+  });
+});
+
+describe("createRefuser", () => {
+  const rejected = (rejection: NonNullable<Refused["rejection"]>) =>
+    refuse("token_rejected", [], { rejection });
+
+  it.each([...table.map(({ refused }) => refused), rejected("audience"), refuse("keys_unavailable")])(
+    "returns what createRefusal returns: %j",
+    (refused) => {
+      const answer = createRefuser(TALKATIVE);
+      for (let turn = 0; turn < 2; turn += 1)
+        expect(answer(refused)).toEqual(createRefusal(refused, TALKATIVE));
+    },
+  );
+
+  it("shares one frozen refusal between requests if it depends only on the reason", () => {
+    const answer = createRefuser(SILENT);
+    const { headers, body } = answer(rejected("expired"));
+    expect(answer(rejected("expired")).body).toBe(body);
+    expect(answer(rejected("signature")).body).not.toBe(body);
+    expect(Object.isFrozen(body) && Object.isFrozen(headers)).toBe(true);
+  });
+
+  it("creates a new refusal if it contains scopes", () => {
+    const answer = createRefuser(SILENT);
+    answer(lacking);
+    const other = { ...lacking, required: ["teams:read"], missing: ["teams:read"] };
+    expect(answer(other).body).toMatchObject({ required_scopes: ["teams:read"] });
+  });
+
+  it.each([
+    [
+      "a promise",
+      Promise.resolve(lacking),
+      "refuse received a promise. Write server.refuse(await server.check(request)).",
+    ],
+    [
+      "an allowed decision",
+      { allowed: true },
+      "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
+    ],
+  ])("throws for %s from untyped code, with the code to write", (_, given, message) => {
+    expect(() => createRefuser(SILENT)(given as unknown as Refused)).toThrow(new TypeError(message));
+  });
+});

@@ -1,0 +1,161 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { BoundedMap } from "../../../src/core/runtime/bounded-map.ts";
+
+const ACTION = fc.constantFrom("set", "get", "delete");
+
+const filledMap = (maxEntries: number): BoundedMap<string, number> => {
+  const map = new BoundedMap<string, number>(maxEntries);
+  for (let index = 0; index < maxEntries; index += 1) map.set(`key ${index}`, index);
+  return map;
+};
+
+describe("BoundedMap", () => {
+  it("returns the value that was set last, and undefined for an unknown key", () => {
+    const map = new BoundedMap<string, number>(3);
+    map.set("a", 1);
+    map.set("a", 2);
+    expect([map.get("a"), map.get("b"), map.size]).toEqual([2, undefined, 1]);
+  });
+
+  it.each([1, 2, 5])("holds at most %i entries and always returns the right value", (maxEntries) => {
+    // Few more keys than the map can hold, so that most actions meet an entry.
+    const key = fc.integer({ min: 0, max: maxEntries + 1 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(ACTION, key), { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, number>(maxEntries);
+        const latest = new Map<number, number>();
+        for (const [index, [action, key]] of actions.entries()) {
+          const sizeBefore = map.size;
+          if (action === "set") {
+            const wasKnown = map.get(key) !== undefined;
+            map.set(key, index);
+            latest.set(key, index);
+            expect(map.get(key)).toBe(index);
+            expect(map.size).toBe(wasKnown ? sizeBefore : Math.min(sizeBefore + 1, maxEntries));
+          } else if (action === "delete") {
+            const wasKnown = map.get(key) !== undefined;
+            map.delete(key);
+            latest.delete(key);
+            expect(map.get(key)).toBeUndefined();
+            expect(map.size).toBe(wasKnown ? sizeBefore - 1 : sizeBefore);
+          } else {
+            expect([undefined, latest.get(key)]).toContain(map.get(key));
+            expect(map.size).toBe(sizeBefore);
+          }
+        }
+        const held = [...latest].filter(([one, value]) => map.get(one) === value);
+        expect(held).toHaveLength(map.size);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("keeps an entry that is read while new keys pass through, however many", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 2, max: 8 }),
+        fc.nat({ max: 7 }),
+        fc.nat({ max: 50 }),
+        (max, pick, scanned) => {
+          const map = filledMap(max);
+          const read = pick % max;
+          for (let index = 0; index < scanned; index += 1) {
+            expect(map.get(`key ${read}`)).toBe(read);
+            map.set(`new ${index}`, index);
+          }
+          expect(map.get(`key ${read}`)).toBe(read);
+        },
+      ),
+    );
+  });
+
+  it("keeps an entry that was read once while fewer new keys than maxEntries pass through", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 8 }), fc.nat({ max: 7 }), (max, pick) => {
+        const map = filledMap(max);
+        const read = pick % max;
+        map.get(`key ${read}`);
+        for (let index = 1; index < max; index += 1) map.set(`new ${index}`, index);
+        expect(map.get(`key ${read}`)).toBe(read);
+      }),
+    );
+  });
+
+  it("replaces the oldest entry when none was read, and when all were", () => {
+    for (const isRead of [false, true]) {
+      const map = filledMap(3);
+      if (isRead) for (const key of ["key 0", "key 1", "key 2"]) map.get(key);
+      map.set("new", 3);
+      expect(["key 0", "key 1", "key 2", "new"].map((key) => map.get(key))).toEqual([undefined, 1, 2, 3]);
+    }
+  });
+
+  it("deletes the entry at the hand, and fills its slot before it evicts another", () => {
+    const map = filledMap(3);
+    map.delete("key 0");
+    expect([map.get("key 0"), map.size]).toEqual([undefined, 2]);
+    map.set("new", 3);
+    expect([map.get("key 1"), map.get("key 2"), map.get("new"), map.size]).toEqual([1, 2, 3, 3]);
+    map.delete("new");
+    map.delete("new");
+    map.set("newer", 4);
+    map.set("newest", 5);
+    expect(map.size).toBe(3);
+    expect(map.get("newest")).toBe(5);
+  });
+
+  it.each([1, 4, 10])("weighs at most %i, and holds only what was set last", (maxWeight) => {
+    const key = fc.integer({ min: 0, max: 6 });
+    fc.assert(
+      fc.property(fc.array(fc.tuple(ACTION, key, fc.nat({ max: 12 })), { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, number>(4, maxWeight);
+        const weights = new Map<number, number>();
+        for (const [action, key, weight] of actions) {
+          if (action === "set") map.set(key, weight, { own: weight });
+          if (action === "set") weights.set(key, weight);
+          if (action === "delete") map.delete(key);
+          if (action === "get") map.get(key);
+          if (action === "set") expect(map.get(key)).toBe(weight > maxWeight ? undefined : weight);
+          const held = [...weights].filter(([key, weight]) => map.get(key) === weight);
+          expect(held).toHaveLength(map.size);
+          expect(held.reduce((total, [, weight]) => total + weight, 0)).toBe(map.weight);
+          expect(map.weight).toBeLessThanOrEqual(maxWeight);
+          expect(map.size).toBeLessThanOrEqual(4);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it.each([4, 10])("counts a shared part once, as long as an entry holds it, up to %i", (maxWeight) => {
+    const part = fc.constantFrom(undefined, { weight: 0 }, { weight: 2 }, { weight: 3 });
+    const action = fc.tuple(ACTION, fc.integer({ min: 0, max: 6 }), fc.nat({ max: 3 }), part);
+    fc.assert(
+      fc.property(fc.array(action, { maxLength: 60 }), (actions) => {
+        const map = new BoundedMap<number, { own: number; part: { weight: number } | undefined }>(
+          4,
+          maxWeight,
+        );
+        for (const [name, key, own, part] of actions) {
+          if (name === "set") map.set(key, { own, part }, part ? { own, shared: part } : { own });
+          if (name === "delete") map.delete(key);
+          const held = [0, 1, 2, 3, 4, 5, 6].flatMap((one) => map.get(one) ?? []);
+          const parts = new Set(held.flatMap((one) => one.part ?? []));
+          const weights = [...held.map((one) => one.own), ...[...parts].map(({ weight }) => weight)];
+          expect(map.weight).toBe(weights.reduce((total, weight) => total + weight, 0));
+          expect(map.weight).toBeLessThanOrEqual(maxWeight);
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  it("deletes the oldest entries, up to a number and up to the first that is kept", () => {
+    const map = filledMap(6);
+    expect(map.deleteOldest((value) => value < 4, 3)).toBe(3);
+    expect(map.deleteOldest((value) => value < 4, 3)).toBe(1);
+    expect(map.deleteOldest((value) => value === 5, 3)).toBe(0);
+    expect([map.size, map.get("key 3"), map.get("key 4")]).toEqual([2, undefined, 4]);
+  });
+});

@@ -1,0 +1,1187 @@
+import { inspect } from "node:util";
+import { describe, expect, it, vi } from "vitest";
+import {
+  type AccessRequest,
+  ConfigurationError,
+  type Decision,
+  KeysUnavailableError,
+  type DecisionEvent,
+  type ObservedRequest,
+  type Principal,
+  type Refused,
+  type ResourceServer,
+  type ResourceServerOptions,
+  TokenRejectedError,
+} from "scopegate";
+import { createIssuer } from "../support/issuer.ts";
+import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+
+const scopeMappings = {
+  "GET /open": "public",
+  "GET /maybe": "optional",
+  "GET /signed-in": [],
+  "GET /items/:id": ["items:<id>:read"],
+  "POST /items": ["items:write", "audit:write"],
+  "GET /either": { anyOf: ["a:read", "b:read"] },
+  "GET /list": { filtered: "items:read" },
+} as const;
+
+const create = (options: Partial<ResourceServerOptions> = {}) => createServer({ scopeMappings, ...options });
+
+const server = create();
+const bearer = async (scopes: readonly string[] = [], claims: object = {}) =>
+  `Bearer ${await issuer.token({ scopes, ...claims })}`;
+
+/** The decision on a request: `METHOD /path`, and whatever else it has. */
+function check(to: ResourceServer, route: string, request: Partial<AccessRequest> = {}): Promise<Decision> {
+  const [method = "", target = ""] = route.split(" ");
+  return to.check({ method, target, ...request });
+}
+
+const expired = await bearer(["platform:admin"], { exp: NOW });
+const stranger = createIssuer({ kid: "stranger" });
+
+describe("check", () => {
+  it("allows a caller with the required scopes, and reports what satisfied them", async () => {
+    const decision = await check(server, "GET /items/7", { authorization: await bearer(["items:7:read"]) });
+    expect(decision).toMatchObject({
+      allowed: true,
+      rule: { key: "GET /items/:id", source: "custom" },
+      principal: { userId: "user-1" },
+      required: ["items:7:read"],
+      granted: ["items:7:read"],
+      missing: [],
+      satisfied: [{ required: "items:7:read", granted: "items:7:read", by: "exact" }],
+    });
+  });
+
+  it("refuses a caller without a required scope, and reports which is missing", async () => {
+    const decision = await check(server, "POST /items", { authorization: await bearer(["items:write"]) });
+    expect(decision).toMatchObject({
+      allowed: false,
+      reason: "scope_insufficient",
+      rule: { key: "POST /items" },
+      principal: { userId: "user-1" },
+      required: ["items:write", "audit:write"],
+      granted: ["items:write"],
+      missing: ["audit:write"],
+      satisfied: [{ required: "items:write", granted: "items:write", by: "exact" }],
+    });
+  });
+
+  it("returns a frozen decision", async () => {
+    for (const decision of [
+      await check(server, "GET /items/7", { authorization: await bearer(["items:read"]) }),
+      await check(server, "GET /items/7", { authorization: await bearer([]) }),
+      await check(server, "GET /items/7"),
+      await check(server, "GET /open"),
+    ]) {
+      for (const part of [
+        decision,
+        decision.required,
+        decision.granted,
+        decision.missing,
+        decision.satisfied,
+      ])
+        expect(Object.isFrozen(part)).toBe(true);
+    }
+  });
+
+  it.each([
+    ["several tokens", { authorization: ["Bearer a.b.c", "Bearer d.e.f"] }],
+    ["a malformed header", { authorization: "Bearer" }],
+    ["an empty header", { authorization: "" }],
+    ["a bad token", { authorization: "Bearer a.b.c" }],
+    ["an expired token", { authorization: expired }],
+    ["no token", {}],
+  ])("reads no token on a public route: %s", async (_, request) => {
+    const decision = await check(server, "GET /open", request);
+    expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
+    expect(decision).not.toHaveProperty("principal");
+  });
+
+  it("does not touch the credential on a public, an unmapped or an ambiguous path", async () => {
+    const untouchable = (target: string): AccessRequest => ({
+      method: "GET",
+      target,
+      get authorization(): string {
+        throw new Error("The credential was read.");
+      },
+      get cookie(): string {
+        throw new Error("The cookie was read.");
+      },
+    });
+    expect(await server.check(untouchable("/open"))).toMatchObject({ allowed: true });
+    expect(await server.check(untouchable("/nowhere"))).toMatchObject({ reason: "route_unmapped" });
+    expect(await server.check(untouchable("/a/../open"))).toMatchObject({ reason: "request_ambiguous" });
+    await expect(server.check(untouchable("/signed-in"))).rejects.toThrow("was read");
+  });
+
+  it.each([
+    ["no token", {}, { allowed: true }],
+    ["a token of another scheme", { authorization: "Basic dXNlcjpwYXNz" }, { allowed: true }],
+    ["a malformed header", { authorization: "Bearer" }, { reason: "credential_malformed" }],
+    ["several headers", { authorization: ["Bearer a", "Bearer b"] }, { reason: "credential_malformed" }],
+    ["a bad token", { authorization: "Bearer a.b.c" }, { reason: "token_rejected", rejection: "malformed" }],
+    ["an expired token", { authorization: expired }, { reason: "token_rejected", rejection: "expired" }],
+  ])("decides an optional route with %s", async (_, request, expected) => {
+    const decision = await check(server, "GET /maybe", request);
+    expect(decision).toMatchObject(expected);
+    expect(decision).not.toHaveProperty("principal");
+  });
+
+  it("returns the caller with a token on an optional route", async () => {
+    expect(await check(server, "GET /maybe", { authorization: await bearer(["a:read"]) })).toMatchObject({
+      allowed: true,
+      principal: { userId: "user-1", scopes: ["a:read"] },
+    });
+  });
+
+  it.each([
+    ["no token", {}, { reason: "credential_missing" }],
+    ["another scheme", { authorization: "Basic dXNlcjpwYXNz" }, { reason: "credential_missing" }],
+    [
+      "a cookie that is not a token source",
+      { cookie: "access_token=a.b.c" },
+      { reason: "credential_missing" },
+    ],
+    ["a malformed header", { authorization: "Bearer a b" }, { reason: "credential_malformed" }],
+    ["a bad token", { authorization: "Bearer a.b.c" }, { reason: "token_rejected", rejection: "malformed" }],
+    ["an expired token", { authorization: expired }, { reason: "token_rejected", rejection: "expired" }],
+  ])("refuses %s where a token is required, and names the rule", async (_, request, expected) => {
+    for (const route of ["GET /signed-in", "GET /items/7", "POST /items", "GET /either", "GET /list"]) {
+      const decision = await check(server, route, request);
+      expect(decision).toMatchObject({ allowed: false, ...expected, required: [], granted: [] });
+      expect(decision.rule?.key).toBe(route.replace("7", ":id"));
+      expect(decision).not.toHaveProperty("principal");
+    }
+  });
+
+  it("reads no token from the query", async () => {
+    const token = await issuer.token({ scopes: ["platform:admin"] });
+    const both = create({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
+    expect(await check(both, `GET /signed-in?access_token=${token}`)).toMatchObject({
+      reason: "credential_missing",
+    });
+  });
+
+  it("reads a token from a cookie where that is configured, and refuses two of them", async () => {
+    const token = await issuer.token();
+    const both = create({ tokenSources: [{ header: "authorization" }, { cookie: "access_token" }] });
+    const cookie = `access_token=${token}`;
+    expect(await check(both, "GET /signed-in", { cookie })).toMatchObject({ allowed: true });
+    expect(await check(both, "GET /signed-in", { cookie: `access_token="${token}"` })).toMatchObject({
+      allowed: true,
+    });
+    expect(await check(both, "GET /signed-in", { cookie, authorization: `Bearer ${token}` })).toMatchObject({
+      reason: "credential_malformed",
+    });
+  });
+
+  it.each(["/a/../open", "/%2e%2e/open", "//open", "/open#x", "/open%2f", "*", "", "http://user@host/open"])(
+    "refuses %j before it reads a rule or a token",
+    async (target) => {
+      const request = { target, method: "GET", authorization: await bearer(["platform:admin"]) };
+      const decision = await server.check(request);
+      expect(decision).toMatchObject({ allowed: false, reason: "request_ambiguous" });
+      expect(decision).not.toHaveProperty("rule");
+      expect(decision).not.toHaveProperty("principal");
+    },
+  );
+
+  it.each(["/ITEMS/7", "/items/7/", "/%69tems/7", "/Open", "/open/", "/MAYBE"])(
+    "refuses the inexact path %s without a matched route, for every caller",
+    async (target) => {
+      for (const authorization of [undefined, await bearer(["platform:admin"])])
+        expect(await server.check({ method: "GET", target, authorization })).toMatchObject({
+          allowed: false,
+          reason: "request_ambiguous",
+          rules: [],
+        });
+    },
+  );
+
+  it("decides an inexact path with the route that the router matched, by all its rules", async () => {
+    const authorization = await bearer(["items:7:read"]);
+    const request = { method: "GET", matchedPattern: "/items/:id", authorization };
+    expect(await server.check({ ...request, target: "/Items/7/" })).toMatchObject({
+      allowed: true,
+      rules: [{ key: "GET /items/:id" }],
+    });
+    expect(await server.check({ ...request, target: "/Items/8/" })).toMatchObject({
+      reason: "scope_insufficient",
+      missing: ["items:8:read"],
+    });
+  });
+
+  it("refuses a path that does not fit the matched route", async () => {
+    const request = { method: "GET", target: "/open", matchedPattern: "/items/:id" };
+    expect(await server.check(request)).toMatchObject({ reason: "request_ambiguous" });
+  });
+
+  it("ignores a matched route of a polluted prototype", async () => {
+    const request = Object.assign(Object.create({ matchedPattern: "/items/:id" }) as object, {
+      method: "GET",
+      target: "/ITEMS/7",
+    });
+    expect(await server.check(request)).toMatchObject({
+      cause: "The path is not spelled as the table spells it.",
+    });
+  });
+
+  it.each(["GET /nowhere", "POST /open", "OPTIONS /signed-in", "get /signed-in", "GET /", "DELETE /items"])(
+    "refuses %s, which has no rule, for every caller",
+    async (route) => {
+      for (const authorization of [undefined, "Bearer", expired, await bearer(["platform:admin"])]) {
+        const decision = await check(server, route, { authorization });
+        expect(decision).toMatchObject({ allowed: false, reason: "route_unmapped" });
+        expect(decision).not.toHaveProperty("rule");
+        expect(decision).not.toHaveProperty("principal");
+      }
+    },
+  );
+
+  it('requires a valid token and no scope on unmapped routes with `unmappedRoutes: "authenticated"`', async () => {
+    const lenient = create({ unmappedRoutes: "authenticated" });
+    expect(await check(lenient, "GET /nowhere")).toMatchObject({ reason: "credential_missing" });
+    expect(await check(lenient, "GET /nowhere", { authorization: "Bearer" })).toMatchObject({
+      reason: "credential_malformed",
+    });
+    expect(await check(lenient, "GET /nowhere", { authorization: expired })).toMatchObject({
+      reason: "token_rejected",
+    });
+    const decision = await check(lenient, "GET /nowhere", { authorization: await bearer() });
+    expect(decision).toMatchObject({ allowed: true, principal: { userId: "user-1" }, required: [] });
+    expect(decision).not.toHaveProperty("rule");
+    expect(await check(lenient, "GET /a//b", { authorization: await bearer() })).toMatchObject({
+      reason: "request_ambiguous",
+    });
+    expect(await check(lenient, "GET /items/7", { authorization: await bearer() })).toMatchObject({
+      reason: "scope_insufficient",
+    });
+  });
+
+  it("verifies tokens and checks no scopes with `authorization: false`", async () => {
+    const open = create({ authorization: false });
+    for (const route of ["GET /items/7", "POST /items", "GET /either", "GET /list", "GET /nowhere"]) {
+      expect(await check(open, route)).toMatchObject({ reason: "credential_missing" });
+      expect(await check(open, route, { authorization: "Bearer" })).toMatchObject({
+        reason: "credential_malformed",
+      });
+      expect(await check(open, route, { authorization: expired })).toMatchObject({
+        reason: "token_rejected",
+      });
+      expect(await check(open, route, { authorization: await bearer() })).toMatchObject({
+        allowed: true,
+        principal: { userId: "user-1" },
+      });
+    }
+    expect(await check(open, "GET /open", { authorization: "Bearer" })).toMatchObject({ allowed: true });
+    expect(await check(open, "GET /maybe")).toMatchObject({ allowed: true });
+    expect(await check(open, "GET /a/../open")).toMatchObject({ reason: "request_ambiguous" });
+  });
+
+  it.each<readonly [string, object, Partial<ResourceServerOptions>]>([
+    ["scopes", { scopes: 5 }, {}],
+    ["scopes", { scopes: undefined }, {}],
+    ["realm_access.roles", { realm_access: {} }, { scopesClaim: ["realm_access", "roles"] }],
+    ["sub", { sub: 5.5 }, {}],
+    ["uid", { uid: 5.5 }, { userIdClaim: "uid" }],
+    ["session_id", { session_id: null }, {}],
+    ["iss", { iss: 5 }, {}],
+    ["jti", { jti: [] }, {}],
+    ["exp", { exp: "never" }, {}],
+    ["tenant", {}, { requiredClaims: ["tenant"] }],
+  ])(
+    "reports the claim %s that is missing or wrong to the operator, not to the client",
+    async (claim, claims, options) => {
+      const strict = create(options);
+      const decision = await check(strict, "GET /signed-in", { authorization: await bearer([], claims) });
+      expect(decision).toMatchObject({ reason: "token_rejected", rejection: "claims", claim });
+      const other = await check(strict, "GET /signed-in", {
+        authorization: `Bearer ${await stranger.token({}, { kid: undefined })}`,
+      });
+      expect(strict.refuse(decision as Refused)).toEqual(strict.refuse(other as Refused));
+    },
+  );
+
+  it("needs no scopes claim with `authorization: false`, but one of the right type", async () => {
+    const open = create({ authorization: false });
+    const authorization = await bearer([], { scopes: undefined });
+    expect(await check(open, "GET /items/7", { authorization })).toMatchObject({
+      allowed: true,
+      principal: { userId: "user-1", scopes: [] },
+    });
+    for (const options of [
+      { authorization: false, scopesClaim: "scp" },
+      { authorization: false, scopeSources: [{ claim: "scp" }] },
+    ])
+      expect(await check(create(options), "GET /items/7", { authorization })).toMatchObject({
+        allowed: true,
+      });
+    const wrong = await bearer([], { scopes: 5 });
+    expect(await check(open, "GET /items/7", { authorization: wrong })).toMatchObject({ claim: "scopes" });
+    const required = create({ authorization: false, scopeSources: [{ claim: "scopes", required: true }] });
+    expect(await check(required, "GET /items/7", { authorization })).toMatchObject({ claim: "scopes" });
+  });
+
+  it("decides each of many concurrent requests for its own caller", async () => {
+    const users = [...Array(30).keys()].map((index) => `user-${index}`);
+    const decisions = await Promise.all(
+      users.map(async (sub, index) =>
+        check(server, `GET /items/${sub}`, {
+          authorization: await bearer([index % 2 === 0 ? `items:${sub}:read` : "items:other:read"], { sub }),
+        }),
+      ),
+    );
+    expect(decisions.map(({ principal }) => principal?.userId)).toEqual(users);
+    expect(decisions.map(({ allowed }) => allowed)).toEqual(users.map((_, index) => index % 2 === 0));
+  });
+});
+
+describe("isRevoked", () => {
+  const answering = (isRevoked: (principal: Principal) => unknown) =>
+    create({ isRevoked: isRevoked as NonNullable<ResourceServerOptions["isRevoked"]> });
+
+  it.each<readonly [string, unknown]>([
+    ["false", false],
+    ["a promise of false", Promise.resolve(false)],
+  ])("allows the caller when it returns %s", async (_, answer) => {
+    const authorization = await bearer();
+    expect(
+      await check(
+        answering(() => answer),
+        "GET /signed-in",
+        { authorization },
+      ),
+    ).toMatchObject({
+      allowed: true,
+    });
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["true", true],
+    ["a promise of true", Promise.resolve(true)],
+  ])("rejects the token when it returns %s, on every route that reads one", async (_, answer) => {
+    const revoking = answering(() => answer);
+    const authorization = await bearer(["platform:admin"]);
+    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
+      expect(await check(revoking, route, { authorization })).toMatchObject({
+        allowed: false,
+        reason: "token_rejected",
+        rejection: "revoked",
+      });
+    }
+    await expect(revoking.authenticate(await issuer.token())).rejects.toMatchObject({ rejection: "revoked" });
+  });
+
+  const nonsense: readonly (readonly [string, () => unknown])[] = [
+    ["undefined", () => undefined],
+    ["null", () => null],
+    ["0", () => 0],
+    ["1", () => 1],
+    ["NaN", () => Number.NaN],
+    ["an empty string", () => ""],
+    ["a string", () => "false"],
+    ["an object", () => ({ revoked: false })],
+    ["an array", () => []],
+    ["a boxed boolean", () => Object(false) as unknown],
+    ["a promise of nothing", () => Promise.resolve()],
+    ["a promise of a string", () => Promise.resolve("false")],
+    [
+      "an error",
+      () => {
+        throw new Error("The revocation list is away.");
+      },
+    ],
+    ["a rejection", () => Promise.reject(new Error("The revocation list is away."))],
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A hook may reject with anything.
+    ["a rejection with false", () => Promise.reject(false)],
+  ];
+
+  it.each(nonsense)(
+    "refuses all requests when it returns %s, and does not treat that as a bad token",
+    async (_, isRevoked) => {
+      const unsure = answering(isRevoked);
+      const authorization = await bearer(["platform:admin"]);
+      for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
+        const decision = await check(unsure, route, { authorization });
+        expect(decision).toMatchObject({ allowed: false, reason: "keys_unavailable", granted: [] });
+        expect(decision).not.toHaveProperty("principal");
+        const refusal = unsure.refuse(decision as Refused);
+        expect(refusal.status).toBe(503);
+        expect(refusal.headers).toHaveProperty("Retry-After");
+        expect(JSON.stringify(refusal)).not.toContain("revocation");
+      }
+      await expect(unsure.authenticate(await issuer.token())).rejects.toBeInstanceOf(KeysUnavailableError);
+    },
+  );
+
+  it.each([
+    ["never", new Promise<boolean>(() => undefined)],
+    ["like a promise of another library that never settles", { then: () => undefined }],
+  ])("refuses all requests when it settles %s, within a time limit", async (_, answer) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const authorization = await bearer(["platform:admin"]);
+      let decision: Promise<Decision> | undefined;
+      await new Promise<void>((resolve) => {
+        const hanging = answering(() => {
+          resolve();
+          return answer;
+        });
+        decision = check(hanging, "GET /signed-in", { authorization });
+      });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await decision).toMatchObject({
+        allowed: false,
+        reason: "keys_unavailable",
+        cause: new Error("The revocation check timed out after 5000 ms."),
+      });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("receives the principal of every verified token, and no other", async () => {
+    const isRevoked = vi.fn((principal: Principal) => principal.userId === "user-9");
+    const asking = create({ isRevoked });
+    await check(asking, "GET /open", { authorization: await bearer() });
+    await check(asking, "GET /nowhere", { authorization: await bearer() });
+    await check(asking, "GET /signed-in");
+    await check(asking, "GET /signed-in", { authorization: expired });
+    await check(asking, "GET /signed-in", { authorization: "Bearer a.b.c" });
+    await check(asking, "GET /signed-in", { authorization: await bearer([], { scopes: 5 }) });
+    expect(isRevoked).not.toHaveBeenCalled();
+    const authorization = await bearer(["a:read"], { jti: "token-1" });
+    for (let turn = 1; turn <= 2; turn += 1) {
+      expect(await check(asking, "GET /signed-in", { authorization })).toMatchObject({ allowed: true });
+      expect(isRevoked).toHaveBeenCalledTimes(turn);
+    }
+    expect(isRevoked).toHaveBeenLastCalledWith(expect.objectContaining({ tokenId: "token-1" }));
+    const ninth = await bearer([], { sub: "user-9" });
+    expect(await check(asking, "GET /signed-in", { authorization: ninth })).toMatchObject({
+      rejection: "revoked",
+    });
+  });
+
+  it("reports its failure to the operator", async () => {
+    const cause = new Error("The revocation list is away.");
+    const unsure = answering(() => Promise.reject(cause));
+    const decision = await check(unsure, "GET /signed-in", { authorization: await bearer() });
+    expect(decision).toMatchObject({ cause });
+    await expect(unsure.authenticate(await issuer.token())).rejects.toMatchObject({ cause });
+    const nothing = answering(() => undefined);
+    expect(await check(nothing, "GET /signed-in", { authorization: await bearer() })).toMatchObject({
+      cause: new TypeError("`isRevoked` must return true or false."),
+    });
+  });
+});
+
+describe("onDecision", () => {
+  it("receives every decision and its request", async () => {
+    const seen: [Decision, ObservedRequest][] = [];
+    const observed = create({ onDecision: (decision, request) => void seen.push([decision, request]) });
+    const decisions = [
+      await check(observed, "GET /open"),
+      await check(observed, "GET /nowhere"),
+      await check(observed, "GET /a//b"),
+      await check(observed, "GET /signed-in"),
+      await check(observed, "GET /signed-in", { authorization: "Bearer" }),
+      await check(observed, "GET /signed-in", { authorization: expired }),
+      await check(observed, "GET /items/7", { authorization: await bearer() }),
+      await check(observed, "GET /items/7", { authorization: await bearer(["items:read"]) }),
+    ];
+    expect(seen.map(([decision]) => decision)).toEqual(decisions);
+    expect(seen.map(([decision]) => (decision.allowed ? "allowed" : decision.reason))).toEqual([
+      "allowed",
+      "route_unmapped",
+      "request_ambiguous",
+      "credential_missing",
+      "credential_malformed",
+      "token_rejected",
+      "scope_insufficient",
+      "allowed",
+    ]);
+    expect(seen.map(([, { method, target }]) => `${method} ${target}`)).toEqual([
+      "GET /open",
+      "GET /nowhere",
+      "GET /a//b",
+      "GET /signed-in",
+      "GET /signed-in",
+      "GET /signed-in",
+      "GET /items/7",
+      "GET /items/7",
+    ]);
+  });
+
+  it("never receives the token, wherever the client sent it, or the query", async () => {
+    const seen: unknown[][] = [];
+    const observed = create({
+      onDecision: (...values) => void seen.push(values),
+      tokenSources: [{ header: "authorization" }, { cookie: "access_token" }],
+    });
+    const token = await issuer.token();
+    const cookie = `access_token=${token}`;
+    const left: readonly Partial<AccessRequest>[] = [
+      { authorization: `Bearer ${token}` },
+      { authorization: [`Bearer ${token}`] },
+      { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
+      { authorization: `Bearer ${token} x` },
+      { authorization: `Basic ${token}` },
+      { authorization: token },
+      { cookie },
+      { cookie: `${cookie}; ${cookie}` },
+      { cookie: `other=${token}` },
+      { target: `/signed-in?access_token=${token}` },
+      { target: `/nowhere?a=b&access_token=${token}` },
+      { target: `/a//b?access_token=${token}` },
+      { target: `http://service.example/signed-in?access_token=${token}` },
+      { target: `http://service.example?access_token=${token}` },
+      { target: `?access_token=${token}` },
+      { target: `/signed-in#access_token=${token}` },
+      { target: `http://user:${token}@service.example/signed-in` },
+    ];
+    for (const request of left) await check(observed, "GET /signed-in", request);
+    expect(seen).toHaveLength(left.length);
+    for (const [decision, request] of seen) {
+      expect(Object.keys(request as object)).not.toContain("authorization");
+      expect(Object.keys(request as object)).not.toContain("cookie");
+      expect((request as ObservedRequest).target).not.toContain("?");
+      const shown = inspect([decision, request], { depth: Infinity, showHidden: true });
+      for (const part of token.split(".")) {
+        expect(shown).not.toContain(part);
+        expect(JSON.stringify([decision, request])).not.toContain(part);
+      }
+    }
+  });
+
+  it("receives the time, the duration and the request of the framework, which no log shows", async () => {
+    const onDecision = vi.fn();
+    const observed = create({ onDecision, now: () => 1_700_000_000_000 });
+    const source = { secret: "token" };
+    const decision = await check(observed, "GET /items/7", { authorization: await bearer(), source });
+    observed.checkScopes(decision, ["items:read"], { method: "GET", target: "/items/7", source });
+    expect(onDecision).toHaveBeenCalledTimes(2);
+    for (const [, request, event] of onDecision.mock.calls as [Decision, ObservedRequest, DecisionEvent][]) {
+      expect(event.source).toBe(source);
+      expect(event).toEqual({ at: 1_700_000_000_000, durationMs: expect.any(Number) as number });
+      expect(event.durationMs).toBeGreaterThan(0);
+      expect(event.durationMs).toBeLessThan(60_000);
+      expect(inspect([request, event])).not.toContain("secret");
+      expect(JSON.stringify([request, event])).not.toContain("secret");
+    }
+  });
+
+  it("receives the pattern and the parameters that the framework matched", async () => {
+    const onDecision = vi.fn();
+    const matched = { matchedPattern: "/items/:key", params: { key: "7" } };
+    await check(create({ onDecision }), "GET /items/7", { ...matched, authorization: await bearer() });
+    expect(onDecision.mock.lastCall?.[1]).toEqual({ method: "GET", target: "/items/7", ...matched });
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    [
+      "throws",
+      () => {
+        throw new Error("The log is full.");
+      },
+    ],
+    ["rejects", () => Promise.reject(new Error("The log is away."))],
+    ["never settles", () => new Promise(() => undefined)],
+  ])("changes nothing when it %s", async (_, onDecision) => {
+    const observed = create({ onDecision });
+    expect(await check(observed, "GET /open")).toMatchObject({ allowed: true });
+    expect(await check(observed, "GET /signed-in")).toMatchObject({ reason: "credential_missing" });
+    const authorization = await bearer(["items:read"]);
+    expect(await check(observed, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
+  });
+
+  it("keeps the decision unchanged, whatever the hook does", async () => {
+    const observed = create({
+      onDecision: (decision, request) => {
+        Object.assign(request, { target: "/open" });
+        Object.assign(decision, { allowed: true });
+      },
+    });
+    expect(await check(observed, "GET /signed-in")).toMatchObject({ allowed: false });
+  });
+
+  it("receives nothing from authorize and explain", async () => {
+    const onDecision = vi.fn();
+    const observed = create({ onDecision });
+    const principal = await observed.authenticate(await issuer.token());
+    observed.authorize(principal, "GET", "/items/7");
+    observed.explain({ method: "GET", path: "/items/7" });
+    expect(onDecision).not.toHaveBeenCalled();
+  });
+});
+
+describe("authenticate", () => {
+  it("returns the principal of a token, whatever the table has", async () => {
+    const token = await issuer.token({ scopes: ["a:read"], session_id: "s-1" });
+    const principal = await create({ scopeMappings: {}, defaultScopeMappings: {} }).authenticate(token);
+    expect(principal).toMatchObject({ userId: "user-1", sessionId: "s-1", scopes: ["a:read"] });
+    expect(principal.has("a:read")).toBe(true);
+    expect(principal.has("a:write")).toBe(false);
+  });
+
+  it.each([
+    ["malformed", () => "a.b.c"],
+    ["too_large", () => "a".repeat(20_000)],
+    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
+    ["signature", () => stranger.token({}, { kid: undefined })],
+    ["expired", () => issuer.token({ exp: NOW })],
+    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
+    ["audience", () => issuer.token({ aud: "other" })],
+    ["type", () => issuer.token({}, { typ: "id+jwt" })],
+    ["claims", () => issuer.token({ scopes: 5 })],
+  ])("throws for %s without quoting the token", async (rejection, make) => {
+    const token = await make();
+    const error: unknown = await server.authenticate(token).catch((thrown: unknown) => thrown);
+    if (!(error instanceof TokenRejectedError)) throw new Error("It is not a TokenRejectedError.");
+    expect(error).toMatchObject({ name: "TokenRejectedError", code: "token_rejected", rejection });
+    expect(error.message).toBe(`The access token was rejected: ${rejection}.`);
+    const shown = [error.stack, inspect(error, { depth: Infinity, showHidden: true }), JSON.stringify(error)];
+    for (const part of token.split(".").filter(({ length }) => length > 8))
+      expect(shown.join("\n")).not.toContain(part);
+  });
+
+  it.each<readonly [unknown]>([
+    [""],
+    [" "],
+    ["."],
+    [".."],
+    ["Bearer x"],
+    ["\0"],
+    ["a".repeat(100_000)],
+    [undefined],
+    [null],
+    [5],
+    [["a.b.c"]],
+    [{ length: 5 }],
+  ])("throws TokenRejectedError for every invalid value: %j", async (token) => {
+    await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
+  });
+
+  it("throws KeysUnavailableError with a fixed message when the token cannot be checked", async () => {
+    const unsure = create({ isRevoked: () => Promise.reject(new Error("canary")) });
+    const error: unknown = await unsure.authenticate(await issuer.token()).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      name: "KeysUnavailableError",
+      code: "keys_unavailable",
+      message: "The access token cannot be checked at the moment.",
+    });
+  });
+});
+
+describe("authorize", () => {
+  it("decides by the table for a known caller", async () => {
+    const principal = await server.authenticate(await issuer.token({ scopes: ["items:7:read"] }));
+    expect(server.authorize(principal, "GET", "/items/7")).toMatchObject({ allowed: true, principal });
+    expect(server.authorize(principal, "GET", "/items/8")).toMatchObject({ reason: "scope_insufficient" });
+    expect(server.authorize(principal, "GET", "/items/7?x=1")).toMatchObject({ allowed: true });
+    expect(server.authorize(principal, "HEAD", "/items/7")).toMatchObject({ allowed: true });
+    expect(server.authorize(principal, "PUT", "/items/7")).toMatchObject({ reason: "route_unmapped" });
+    expect(server.authorize(principal, "GET", "/items//7")).toMatchObject({ reason: "request_ambiguous" });
+    expect(server.authorize(principal, "GET", "/signed-in")).toMatchObject({ allowed: true });
+    expect(server.authorize(principal, "GET", "/open")).toMatchObject({ allowed: true });
+    expect(server.authorize(principal, "GET", "/list")).toMatchObject({ allowed: true });
+  });
+
+  it("decides like check for the same caller", async () => {
+    const routes = ["GET /items/7", "POST /items", "GET /either", "GET /list", "GET /nowhere", "GET /a//b"];
+    for (const scopes of [[], ["items:read"], ["a:read"], ["items:7:read"], ["platform:admin"]]) {
+      const token = await issuer.token({ scopes });
+      const principal = await server.authenticate(token);
+      for (const route of routes) {
+        const [method = "", path = ""] = route.split(" ");
+        const checked = await check(server, route, { authorization: `Bearer ${token}` });
+        const { allowed, required, missing } = server.authorize(principal, method, path);
+        expect({ allowed, required, missing }).toEqual({
+          allowed: checked.allowed,
+          required: checked.required,
+          missing: checked.missing,
+        });
+      }
+    }
+  });
+
+  it("decides a principal of another server, or a hand-made one, by its scopes and the rules of this server", async () => {
+    const lenient = create({ impliedScopes: { "a:read": ["items:read"] }, adminScope: "root" });
+    for (const [scopes, allowed] of [
+      [["a:read"], false],
+      [["root"], false],
+      [["items:7:read"], true],
+      [["platform:admin"], true],
+    ] as const) {
+      const foreign = await lenient.authenticate(await issuer.token({ scopes }));
+      const made: Principal = { ...foreign, has: () => true, resourceIds: () => "all" };
+      for (const principal of [foreign, made])
+        expect(server.authorize(principal, "GET", "/items/7").allowed).toBe(allowed);
+    }
+  });
+});
+
+describe("checkScopes", () => {
+  const request = { method: "GET", target: "/signed-in", params: { id: "7", path: ["a", "b"] } };
+  const allowedFor = async (scopes: readonly string[], to = server) =>
+    check(to, "GET /signed-in", { authorization: await bearer(scopes) });
+
+  it.each([
+    [["extra:use"], ["extra:use"], true],
+    [["extra:use"], ["extra:use", "more:use"], false],
+    [["extra:use", "more:use"], ["extra:use", "more:use"], true],
+    [[], [], true],
+    [[], ["extra:use"], false],
+    [["platform:admin"], ["extra:use"], true],
+    [["extra:7:use"], ["extra:<id>:use"], true],
+    [["extra:use"], ["extra:<id>:use"], true],
+    [["extra:8:use"], ["extra:<id>:use"], false],
+    [["extra:a/b:use"], ["extra:<path>:use"], true],
+  ])("requires of a caller with %j all of %j", async (held, scopes, allowed) => {
+    const decision = server.checkScopes(await allowedFor(held), scopes, request);
+    expect(decision).toMatchObject({ allowed, rule: { key: "GET /signed-in" }, granted: held });
+    expect(decision.principal?.userId).toBe("user-1");
+    expect(decision.missing.length === 0).toBe(allowed);
+  });
+
+  it("calls onDecision without the credential", async () => {
+    const onDecision = vi.fn();
+    const observed = create({ onDecision });
+    const allowed = await allowedFor([], observed);
+    onDecision.mockClear();
+    const authorization = await bearer();
+    const asked = { ...request, target: "/signed-in?token=x", authorization, cookie: "a=b" };
+    const decision = observed.checkScopes(allowed, ["extra:use"], asked);
+    expect(decision).toMatchObject({ allowed: false, reason: "scope_insufficient", missing: ["extra:use"] });
+    expect(onDecision.mock.calls).toEqual([[decision, request, expect.anything()]]);
+  });
+
+  it("refuses a caller without a token on an optional route", async () => {
+    const anonymous = await check(server, "GET /maybe");
+    expect(server.checkScopes(anonymous, ["extra:use"], request)).toMatchObject({
+      allowed: false,
+      reason: "credential_missing",
+    });
+  });
+
+  it("checks no scopes with `authorization: false`", async () => {
+    const open = create({ authorization: false });
+    expect(open.checkScopes(await allowedFor([], open), ["extra:use"], request)).toMatchObject({
+      allowed: true,
+    });
+  });
+
+  it("throws for scopes that could never allow anyone", async () => {
+    const allowed = await allowedFor(["platform:admin"]);
+    const open = await check(server, "GET /open");
+    expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("public");
+    expect(() => server.checkScopes(allowed, ["extra:<other>:use"], request)).toThrow("<other>");
+    expect(() => server.checkScopes(allowed, ["extra:<toString>:use"], request)).toThrow("<toString>");
+    expect(() => server.checkScopes(allowed, ["extra use"], request)).toThrow(ConfigurationError);
+    expect(() => server.checkScopes(allowed, ["extra::use"], request)).toThrow(ConfigurationError);
+  });
+});
+
+describe("explain", () => {
+  it("shows the rule, its requirement, what satisfied it and the decision", () => {
+    const { text, decision, ...query } = server.explain({
+      method: "GET",
+      path: "/items/7",
+      scopes: ["items:read"],
+    });
+    expect(query).toEqual({ method: "GET", path: "/items/7" });
+    expect(decision).toMatchObject({ allowed: true });
+    expect(text.split("\n")).toEqual([
+      "GET /items/7",
+      expect.stringMatching(/rule +GET \/items\/:id \(custom\)$/),
+      expect.stringMatching(/requires +items:7:read$/),
+      expect.stringMatching(/granted +items:read$/),
+      expect.stringMatching(/satisfied +items:7:read by items:read \(resource-wide\)$/),
+      expect.stringMatching(/decision +allowed$/),
+    ]);
+  });
+
+  it("shows what is missing", () => {
+    const { text, decision } = server.explain({ method: "POST", path: "/items", scopes: ["items:write"] });
+    expect(decision).toMatchObject({ reason: "scope_insufficient", missing: ["audit:write"] });
+    expect(text).toMatch(/requires +items:write audit:write\n/);
+    expect(text).toMatch(/missing +audit:write\n/);
+    expect(text).toMatch(/decision +refused: scope_insufficient$/);
+  });
+
+  it.each([
+    ["/open", true, /requires +nothing\n/],
+    ["/maybe", true, /requires +no token, or a valid one\n/],
+    ["/signed-in", false, /requires +a valid token\n/],
+    ["/items/7", false, /requires +items:<id>:read\n/],
+    ["/either", false, /requires +one of a:read b:read\n/],
+    ["/list", false, /requires +items:read, for all ids or at least one\n/],
+    ["/nowhere", false, /rule +none\n[^]*refused: route_unmapped$/],
+    [
+      "/a//b",
+      false,
+      /^GET \/a\/\/b\n +granted +-\n[^]*refused: request_ambiguous\. The target can be read in more than one way\.$/,
+    ],
+  ])("shows how %s is decided for a caller without a token", (path, allowed, text) => {
+    const explanation = server.explain({ method: "GET", path });
+    expect(explanation.decision.allowed).toBe(allowed);
+    expect(explanation.decision).not.toHaveProperty("principal");
+    expect(explanation.text).toMatch(text);
+  });
+
+  it("decides like check, with a token and without", async () => {
+    for (const path of [
+      "/open",
+      "/maybe",
+      "/signed-in",
+      "/items/7",
+      "/either",
+      "/list",
+      "/nowhere",
+      "/a//b",
+    ]) {
+      const anonymous = await check(server, `GET ${path}`);
+      expect(server.explain({ method: "GET", path }).decision).toEqual(anonymous);
+      for (const scopes of [[], ["items:read"], ["b:read"], ["platform:admin"]]) {
+        const checked = await check(server, `GET ${path}`, { authorization: await bearer(scopes) });
+        const { allowed, missing } = server.explain({ method: "GET", path, scopes }).decision;
+        expect({ allowed, missing }).toEqual({ allowed: checked.allowed, missing: checked.missing });
+      }
+    }
+  });
+
+  it("lists the same rules as check, with and without the route that the router matched", async () => {
+    const narrow = create({
+      scopeMappings: {
+        "GET /files/:id": ["files:read"],
+        "GET /files/*path": ["files:list"],
+        "GET /open": "public",
+      },
+    });
+    const authorization = await bearer(["files:read", "files:list"]);
+    let several = 0;
+    for (const path of [
+      "/files/a",
+      "/FILES/a",
+      "/files/a/",
+      "/files/a/b",
+      "/open",
+      "/OPEN",
+      "/%66iles/a",
+      "/x",
+    ]) {
+      for (const matchedPattern of [undefined, "/files/:name", "/files/*all", "/open", "/:page"]) {
+        const request = { method: "GET", ...(matchedPattern !== undefined && { matchedPattern }) };
+        const checked = await narrow.check({ ...request, target: path, authorization });
+        const { decision } = narrow.explain({ ...request, path, scopes: ["files:read", "files:list"] });
+        if (checked.rules.length > 1) several += 1;
+        expect(decision.rules).toEqual(checked.rules);
+        expect(decision).toMatchObject({ allowed: checked.allowed, missing: checked.missing });
+        if (!checked.allowed) expect(decision).toMatchObject({ reason: checked.reason });
+      }
+    }
+    expect(several).toBeGreaterThan(3);
+  });
+
+  it("fills templates from the path, not from the parameters of the query", () => {
+    const query = {
+      method: "GET",
+      path: "/items/7",
+      scopes: ["items:7:read"],
+      matchedPattern: "/items/:key",
+    };
+    for (const key of ["7", "8"])
+      expect(server.explain({ ...query, params: { key } }).decision).toMatchObject({
+        required: ["items:7:read"],
+      });
+  });
+
+  it.each([
+    ["/ITEMS/7", undefined, "The path is not spelled as the table spells it."],
+    [
+      "/ITEMS/7",
+      "/:section/:id",
+      "No rule covers the route, and the path is not spelled as the table spells it.",
+    ],
+    ["/items/7", "/items", "The path does not fit the route that the router chose."],
+    ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
+    ["/%69tems/7", "/items/:id", "The path matches a rule only after it is decoded."],
+    ["/a//b", undefined, "The target can be read in more than one way."],
+  ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
+    const query = { method: "GET", path, ...(matchedPattern !== undefined && { matchedPattern }) };
+    const { text, decision } = server.explain(query);
+    expect(decision).toMatchObject({ reason: "request_ambiguous", cause, rules: [] });
+    expect(text).toContain(`refused: request_ambiguous. ${cause}`);
+  });
+
+  it("names the source of a rule", () => {
+    const overriding = create({ scopeMappings: { "GET /agents/:id": ["a:read"] } });
+    const textOf = (path: string) => overriding.explain({ method: "GET", path }).text;
+    expect(textOf("/agents/7")).toContain("GET /agents/:id (override)");
+    expect(textOf("/teams")).toContain("GET /teams (default)");
+  });
+});
+
+describe("audit", () => {
+  const routes = [
+    { method: "GET", pattern: "/items/:item" },
+    { method: "DELETE", pattern: "/items/:item" },
+  ];
+  const fateIn = (options: Partial<ResourceServerOptions>) => {
+    const { ok, findings } = create(options).audit(routes);
+    return [ok, findings.find(({ kind }) => kind === "route_unmapped")?.message];
+  };
+
+  it("compares the effective table with the routes, and makes every route without a rule an error", () => {
+    const report = server.audit(routes);
+    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /items/:id", undefined]);
+    expect(report.findings.map(({ severity, kind }) => `${severity} ${kind}`)).toContain(
+      "error route_unmapped",
+    );
+    expect(report.findings.filter(({ severity }) => severity === "note")).toHaveLength(
+      server.routes.filter(({ source }) => source === "default").length,
+    );
+  });
+
+  it("reports what the server does with a route without a rule", () => {
+    const refused = "`DELETE /items/:item` has no rule: every request for it is refused.";
+    const open = "`DELETE /items/:item` has no rule: any valid token is enough for it.";
+    expect(fateIn({})).toEqual([false, refused]);
+    expect(fateIn({ unmappedRoutes: "authenticated" })).toEqual([false, open]);
+    expect(fateIn({ authorization: false })).toEqual([false, open]);
+  });
+});
+
+describe("refuse", () => {
+  const talkative = create({
+    realm: "agents",
+    resourceMetadataUrl: "https://service.example/meta",
+    isRevoked: ({ userId }) => {
+      if (userId === "user-503") throw new Error("canary-cause");
+      return userId === "user-revoked";
+    },
+  });
+  const params = 'realm="agents"';
+  const metadata = 'resource_metadata="https://service.example/meta"';
+  const challengeOf = (error: string, detail: string) =>
+    `Bearer ${params}, error="${error}", error_description="${detail}"`;
+
+  const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
+    ["malformed", () => "canary.token.text"],
+    ["too_large", () => "canary".repeat(4000)],
+    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
+    ["signature", () => stranger.token({}, { kid: undefined })],
+    ["expired", () => issuer.token({ exp: NOW })],
+    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
+    ["audience", () => issuer.token({ aud: "canary-audience" })],
+    ["type", () => issuer.token({}, { typ: "canary-type" })],
+    ["claims", () => issuer.token({ scopes: 5, sub: "canary-user" })],
+    ["revoked", () => issuer.token({ sub: "user-revoked" })],
+  ];
+
+  async function refusalOf(route: string, request: Partial<AccessRequest> = {}) {
+    const decision = await check(talkative, route, request);
+    if (decision.allowed) throw new Error("The request was allowed.");
+    return { decision, refusal: talkative.refuse(decision) };
+  }
+
+  it.each(rejected)(
+    "returns 401 invalid_token for a token that is rejected as %s",
+    async (rejection, make) => {
+      const { decision, refusal } = await refusalOf("GET /signed-in", {
+        authorization: `Bearer ${await make()}`,
+      });
+      expect(decision).toMatchObject({ reason: "token_rejected", rejection });
+      expect(refusal).toMatchObject({ status: 401, body: { status: 401, code: "token_rejected" } });
+      expect(refusal.headers["WWW-Authenticate"]).toBe(
+        `${challengeOf("invalid_token", refusal.problem.detail)}, ${metadata}`,
+      );
+      expect(Object.keys(refusal.body).sort()).toEqual(["code", "detail", "status", "title", "type"]);
+      expect(JSON.stringify(refusal)).not.toContain("canary");
+    },
+  );
+
+  it("returns 401 and a challenge without an error for no credential", async () => {
+    const { refusal } = await refusalOf("GET /signed-in");
+    expect(refusal).toMatchObject({ status: 401, body: { code: "credential_missing" } });
+    expect(refusal.headers["WWW-Authenticate"]).toBe(`Bearer ${params}, ${metadata}`);
+  });
+
+  it.each([
+    ["credential_malformed", "GET /signed-in", { authorization: "Bearer canary canary" }],
+    ["request_ambiguous", "GET /canary//b", {}],
+  ])("returns 400 invalid_request for %s", async (code, route, request) => {
+    const { refusal } = await refusalOf(route, request);
+    expect(refusal).toMatchObject({ status: 400, body: { status: 400, code } });
+    expect(refusal.headers["WWW-Authenticate"]).toBe(
+      `${challengeOf("invalid_request", refusal.problem.detail)}, ${metadata}`,
+    );
+    expect(JSON.stringify(refusal)).not.toContain("canary");
+  });
+
+  it("returns 403 insufficient_scope and all required scopes for missing scopes", async () => {
+    const authorization = await bearer(["items:write", "canary:granted"], { sub: "canary-user" });
+    const { refusal } = await refusalOf("POST /items", { authorization });
+    expect(refusal).toMatchObject({
+      status: 403,
+      body: {
+        code: "scope_insufficient",
+        required_scopes: ["items:write", "audit:write"],
+        missing_scopes: ["audit:write"],
+      },
+    });
+    expect(refusal.headers["WWW-Authenticate"]).toBe(
+      `${challengeOf("insufficient_scope", refusal.problem.detail)}, scope="items:write audit:write", ${metadata}`,
+    );
+    expect(JSON.stringify(refusal)).not.toContain("canary");
+  });
+
+  it("keeps special characters of a path out of the challenge", async () => {
+    for (const id of ["a%22b", "a%20b", "%C3%A9", "a:b", "a%3Ab", "*", "a,b"]) {
+      const { refusal } = await refusalOf(`GET /items/${id}`, { authorization: await bearer() });
+      const named = /, scope="([^"]*)"/.exec(refusal.headers["WWW-Authenticate"] ?? "")?.[1];
+      expect(named).toBe(id === "a,b" ? "items:a,b:read" : undefined);
+      expect(refusal.headers["WWW-Authenticate"]).toMatch(/^[\x20-\x7e]+$/);
+    }
+  });
+
+  it("returns 403 without a challenge for an unmapped route", async () => {
+    const { refusal } = await refusalOf("GET /canary");
+    expect(refusal).toMatchObject({ status: 403, body: { code: "route_unmapped" } });
+    expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
+    expect(JSON.stringify(refusal)).not.toContain("canary");
+  });
+
+  it("returns 503 and Retry-After without a challenge for unavailable keys", async () => {
+    const authorization = await bearer([], { sub: "user-503" });
+    const { refusal } = await refusalOf("GET /signed-in", { authorization });
+    expect(refusal).toMatchObject({ status: 503, body: { code: "keys_unavailable" } });
+    expect(refusal.headers["Retry-After"]).toMatch(/^[1-9]\d*$/);
+    expect(refusal.headers).not.toHaveProperty("WWW-Authenticate");
+    expect(JSON.stringify(refusal)).not.toContain("canary");
+  });
+});
+
+describe("a resource server", () => {
+  it("lists its effective table, each rule with its source, frozen", () => {
+    const { routes } = create({
+      defaultScopeMappings: { "GET /a": ["a:read"], "GET /b/:id": ["b:read"] },
+      scopeMappings: { "GET /b/:key": ["b:<key>:read"], "GET /c": "public" },
+    });
+    expect(routes.map(({ key, source }) => `${key} ${source}`).sort()).toEqual([
+      "GET /a default",
+      "GET /b/:key override",
+      "GET /c custom",
+    ]);
+    for (const part of [routes, ...routes, ...routes.map((one) => one.requirement)])
+      expect(Object.isFrozen(part)).toBe(true);
+  });
+
+  it("freezes its properties", () => {
+    expect(Object.isFrozen(server)).toBe(true);
+  });
+
+  it("accepts ready() and close() more than once and in any order", async () => {
+    const own = create({ algorithm: "HS256", verificationKeys: ["s".repeat(32)] });
+    await expect(
+      Promise.all([own.ready(), own.ready(), own.close(), own.close(), own.ready()]),
+    ).resolves.toEqual(Array(5).fill(undefined));
+  });
+
+  it("shows no key and no secret", async () => {
+    const secret = "canary-secret-canary-secret-canary";
+    const symmetric = create({ algorithm: "HS256", verificationKeys: [secret] });
+    await symmetric.ready();
+    const asymmetric = create();
+    await asymmetric.ready();
+    const shown = [symmetric, asymmetric].flatMap((one) => [
+      inspect(one, { depth: Infinity, showHidden: true }),
+      JSON.stringify(one),
+    ]);
+    const keyLines = issuer.publicPem
+      .split("\n")
+      .filter((line) => line.length > 20 && !line.includes("-----"));
+    for (const text of [secret, Buffer.from(secret).toString("base64"), ...keyLines])
+      expect(shown.join("\n")).not.toContain(text);
+  });
+
+  it("shows no token in its decisions and principals", async () => {
+    const authorization = await bearer(["items:7:read"]);
+    const principal = await server.authenticate(authorization.replace("Bearer ", ""));
+    const results = [
+      principal,
+      await check(server, "GET /items/7", { authorization }),
+      await check(server, "GET /items/8", { authorization }),
+      await check(server, "GET /signed-in", { authorization: `${authorization.slice(0, -4)}AAAA` }),
+      server.authorize(principal, "GET", "/items/7"),
+    ];
+    for (const result of results) {
+      const shown = inspect(result, { depth: Infinity, showHidden: true }) + JSON.stringify(result);
+      for (const part of authorization.replace("Bearer ", "").split(".")) expect(shown).not.toContain(part);
+    }
+  });
+
+  it("grants nothing through a polluted prototype", async () => {
+    const token = await issuer.token();
+    const prototype = Object.prototype as Record<string, unknown>;
+    const members = { allowed: true, principal: {}, scopes: ["platform:admin"], granted: ["platform:admin"] };
+    for (const [name, value] of Object.entries(members))
+      Object.defineProperty(prototype, name, { value, configurable: true });
+    try {
+      const request = { method: "GET", target: "/items/7" };
+      expect((await server.check({ ...request, authorization: `Bearer ${token}` })).allowed).toBe(false);
+      expect((await server.check(request)).allowed).toBe(false);
+      expect((await server.check({ method: "GET", target: "/nowhere" })).allowed).toBe(false);
+    } finally {
+      for (const name of Object.keys(members)) Reflect.deleteProperty(prototype, name);
+    }
+  });
+});
+
+describe("a call from a program without types", () => {
+  it.each<[string, () => unknown, string]>([
+    [
+      "a promise to refuse",
+      () => server.refuse(server.check({ method: "GET", target: "/items/1" }) as never),
+      "server.refuse(await server.check(request))",
+    ],
+    [
+      "an allowed decision to refuse",
+      () => server.refuse({ allowed: true } as never),
+      "if (!decision.allowed)",
+    ],
+    [
+      "explain without a path",
+      () => server.explain({ method: "GET", target: "/open" } as never),
+      "`path` is missing",
+    ],
+    [
+      "explain with scopes in a text",
+      () => server.explain({ method: "GET", path: "/open", scopes: "a:b" as never }),
+      'scopes: ["agents:read"]',
+    ],
+    [
+      "authorize without a path",
+      () => server.authorize({} as never, "GET", undefined as never),
+      "is missing",
+    ],
+    [
+      "authorize with a path that is not a string",
+      () => server.authorize({} as never, "GET", 7 as never),
+      "must be a string",
+    ],
+  ])("throws a TypeError with what to write: %s", (_, call, expected) => {
+    expect(call).toThrow(TypeError);
+    expect(call).toThrow(expected);
+  });
+
+  it("throws a TypeError with what to write: check with `path` instead of `target`", async () => {
+    const checking = server.check({ method: "GET", path: "/open" } as never);
+    await expect(checking).rejects.toThrow(TypeError);
+    await expect(checking).rejects.toThrow(
+      "server.check takes { method, target, authorization }: `target` is missing.",
+    );
+  });
+});

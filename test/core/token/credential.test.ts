@@ -1,0 +1,338 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type AccessRequest } from "../../../src/core/request.ts";
+import { isMalformed, readCredential, type TokenSource } from "../../../src/core/token/credential.ts";
+import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
+
+const HEADER: readonly TokenSource[] = [{ header: "authorization" }];
+const COOKIE: readonly TokenSource[] = [{ cookie: "access_token" }];
+const BOTH: readonly TokenSource[] = [...HEADER, ...COOKIE];
+
+/** As for a request whose token was rejected. */
+function read(
+  request: Partial<AccessRequest>,
+  tokenSources = HEADER,
+  multipleCredentials: "refuse" | "first" = "refuse",
+): object {
+  const rules = { tokenSources, maxTokenBytes: 16_384, multipleCredentials };
+  const credential = readCredential({ method: "GET", target: "/agents", ...request }, rules);
+  if (credential.kind === "malformed") return MALFORMED;
+  if (credential.kind !== "token") return credential;
+  return isMalformed(credential) ? MALFORMED : token(credential.token);
+}
+
+const token = (text: string) => ({ kind: "token", token: text });
+const MISSING = { kind: "missing" };
+const MALFORMED = { kind: "malformed" };
+
+describe("readCredential with the Authorization header", () => {
+  it.each([
+    ["Bearer a.b.c", "a.b.c"],
+    ["bearer a.b.c", "a.b.c"],
+    ["BEARER a.b.c", "a.b.c"],
+    ["bEaReR a.b.c", "a.b.c"],
+    ["Bearer  a.b.c", "a.b.c"],
+    ["Bearer      a.b.c", "a.b.c"],
+    ["Bearer opaque", "opaque"],
+    ["Bearer -._~+/Az09==", "-._~+/Az09=="],
+    ["Bearer bearer", "bearer"],
+  ])("returns the token of %j (RFC 6750 section 2.1, RFC 9110 section 11.1)", (authorization, text) => {
+    expect(read({ authorization })).toEqual(token(text));
+    expect(read({ authorization: [authorization] })).toEqual(token(text));
+  });
+
+  it.each([
+    "Bearer",
+    "bearer",
+    "Bearer ",
+    "Bearer    ",
+    "",
+    " ",
+    "Bearer\ta.b.c",
+    "Bearer \ta.b.c",
+    "Bearera.b.c",
+    "Bearer:a.b.c",
+    "Bearer: a.b.c",
+    "Bearer=a.b.c",
+    "Bearer a.b.c ",
+    "Bearer a.b.c\t",
+    "Bearer a.b.c\n",
+    " Bearer a.b.c",
+    "\tBearer a.b.c",
+    "Bearer a.b.c d",
+    "Bearer a.b.c, Bearer d.e.f",
+    "Bearer a.b.c,Bearer d.e.f",
+    "Bearer a.b.c, Basic dXNlcjpwYXNz",
+    "Bearer a.b.c,d.e.f",
+    "Bearer a,b",
+    'Bearer "a.b.c"',
+    "Bearer token=a.b.c",
+    "Bearer a=b",
+    "Bearer =",
+    "Bearer a.b.ç",
+    "Bearer a.b.c\0",
+    "Bearer a%2Eb",
+    "a.b.c",
+    "Basic",
+    "Basic ",
+    "(Bearer) a.b.c",
+    "Bearer\u00a0a.b.c",
+    "Ｂearer a.b.c",
+  ])("returns malformed for %j", (authorization) => {
+    expect(read({ authorization })).toEqual(MALFORMED);
+    expect(read({ authorization: [authorization] })).toEqual(MALFORMED);
+  });
+
+  it.each([
+    "Basic dXNlcjpwYXNz",
+    "basic dXNlcjpwYXNz",
+    'Digest username="Mufasa", realm="x"',
+    "DPoP a.b.c",
+    "Bearer2 a.b.c",
+    "XBearer a.b.c",
+    "Negotiate  YII=",
+  ])("returns missing for another scheme: %j (RFC 6750 section 3.1)", (authorization) => {
+    expect(read({ authorization })).toEqual(MISSING);
+  });
+
+  it("returns missing if there is no field", () => {
+    expect(read({})).toEqual(MISSING);
+    expect(read({ authorization: undefined })).toEqual(MISSING);
+    expect(read({ authorization: [] })).toEqual(MISSING);
+  });
+
+  it.each([
+    [["Bearer a.b.c", "Bearer d.e.f"]],
+    [["Bearer a.b.c", "Bearer a.b.c"]],
+    [["Bearer a.b.c", ""]],
+    [["", "Bearer a.b.c"]],
+    [["Bearer", "Bearer"]],
+    [["Bearer a.b.c", "Bearer"]],
+    [["Basic dXNlcjpwYXNz", "Bearer a.b.c"]],
+    [["Bearer a.b.c", "Basic dXNlcjpwYXNz"]],
+    [["Basic dXNlcjpwYXNz", "Basic dXNlcjpwYXNz"]],
+  ])("returns malformed for several fields, even equal ones: %j", (authorization) => {
+    expect(read({ authorization })).toEqual(MALFORMED);
+  });
+
+  it("ignores the header if only a cookie is configured", () => {
+    expect(read({ authorization: "Bearer a.b.c" }, COOKIE)).toEqual(MISSING);
+    expect(read({ authorization: "Bearer", cookie: "access_token=d.e.f" }, COOKIE)).toEqual(token("d.e.f"));
+  });
+});
+
+describe("readCredential with a cookie", () => {
+  it.each([
+    ["access_token=a.b.c", "a.b.c"],
+    ["theme=dark; access_token=a.b.c; lang=en", "a.b.c"],
+    ["theme=dark;access_token=a.b.c", "a.b.c"],
+    ["other=access_token; access_token=a.b.c", "a.b.c"],
+    ["xaccess_token=d.e.f; access_token=a.b.c", "a.b.c"],
+    ["access_token=a.b=", "a.b="],
+  ])("returns the token of the configured cookie in %j", (cookie, text) => {
+    expect(read({ cookie }, COOKIE)).toEqual(token(text));
+  });
+
+  it.each([
+    undefined,
+    "",
+    ";",
+    "theme=dark",
+    "access_token",
+    "Access_Token=a.b.c",
+    "access_token2=a.b.c",
+    "xaccess_token=a.b.c",
+    "theme=access_token=a.b.c",
+    "access%5Ftoken=a.b.c",
+    "__proto__=a.b.c",
+  ])("returns missing for %j", (cookie) => {
+    expect(read({ cookie }, COOKIE)).toEqual(MISSING);
+  });
+
+  it.each([
+    "access_token=a.b.c; access_token=d.e.f",
+    "access_token=a.b.c; access_token=a.b.c",
+    "access_token=a.b.c; theme=dark; access_token=d.e.f; access_token=g.h.i",
+  ])("returns malformed for a repeated name, because a sibling domain may have set one: %j", (cookie) => {
+    expect(read({ cookie }, COOKIE)).toEqual(MALFORMED);
+  });
+
+  it.each(["access_token=", "access_token=; theme=dark", "access_token= "])(
+    "returns missing for an empty cookie, as after a sign-out: %j",
+    (cookie) => {
+      expect(read({ cookie }, COOKIE)).toEqual(MISSING);
+      expect(read({ cookie, authorization: "Bearer a.b.c" }, BOTH)).toEqual(token("a.b.c"));
+    },
+  );
+
+  it.each([
+    ['access_token="a.b.c"', "a.b.c"],
+    ['access_token="a.b.c"; theme="dark"', "a.b.c"],
+    ['access_token= "a.b.c" ', "a.b.c"],
+    ['access_token="a.b.c', '"a.b.c'],
+    ['access_token=a.b.c"', 'a.b.c"'],
+    ['access_token="', '"'],
+    ['access_token=""a.b.c""', '"a.b.c"'],
+  ])("reads the value between double quotes (RFC 6265 section 4.1.1): %s", (cookie, text) => {
+    expect(read({ cookie }, COOKIE)).toEqual(token(text));
+  });
+
+  it("returns missing for double quotes without a value", () => {
+    expect(read({ cookie: 'access_token=""' }, COOKIE)).toEqual(MISSING);
+  });
+
+  it.each(["\u00a0", "\u00a0 ", "\ufeff", "\v", "\f", "\u2028"])(
+    "ignores a cookie whose name has %j before or after it",
+    (space) => {
+      const sources = [{ cookie: "__Host-token" }];
+      expect(read({ cookie: `${space}__Host-token=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `__Host-token${space}=a.b.c` }, sources)).toEqual(MISSING);
+      expect(read({ cookie: `${space}__Host-token=a.b.c; __Host-token=d.e.f` }, sources)).toEqual(
+        token("d.e.f"),
+      );
+    },
+  );
+
+  it("removes spaces and tabs around the name and the value, and nothing else", () => {
+    expect(read({ cookie: "a=b;\t access_token \t=\t a.b.c \t" }, COOKIE)).toEqual(token("a.b.c"));
+    expect(read({ cookie: "access_token=\u00a0a.b.c\u00a0" }, COOKIE)).toEqual(token("\u00a0a.b.c\u00a0"));
+  });
+
+  it("ignores the cookie if it is not configured", () => {
+    expect(read({ cookie: "access_token=a.b.c" })).toEqual(MISSING);
+    expect(read({ cookie: "access_token=d.e.f", authorization: "Bearer a.b.c" })).toEqual(token("a.b.c"));
+    expect(read({ cookie: "authorization=a.b.c" })).toEqual(MISSING);
+  });
+
+  it("accepts any cookie name", () => {
+    expect(read({ cookie: "__proto__=a.b.c" }, [{ cookie: "__proto__" }])).toEqual(token("a.b.c"));
+    expect(read({ cookie: "__Host-t=a.b.c" }, [{ cookie: "__Host-t" }])).toEqual(token("a.b.c"));
+  });
+});
+
+describe("the size of a credential", () => {
+  const MAX = 16_384;
+  /** The size of the cookies besides the token: RFC 6265 section 6.1. */
+  const OTHERS = 50 * 4096;
+  const TOO_LARGE = { kind: "too_large" };
+
+  it.each(["Bearer ", "bearer "])(
+    "returns a token of maxTokenBytes, and too_large for one byte more, after %j",
+    (scheme) => {
+      const longest = "a".repeat(MAX);
+      expect(read({ authorization: scheme + longest })).toEqual(token(longest));
+      expect(read({ authorization: `${scheme}${longest}a` })).toEqual(TOO_LARGE);
+      expect(read({ authorization: `${scheme} ${longest}` })).toEqual(TOO_LARGE);
+    },
+  );
+
+  it("limits a token in a cookie to maxTokenBytes, whatever other cookies there are", () => {
+    const longest = "a".repeat(MAX);
+    expect(read({ cookie: `x=y; access_token=${longest}` }, COOKIE)).toEqual(token(longest));
+    expect(read({ cookie: `x=y; access_token=${longest}a` }, COOKIE)).toEqual(TOO_LARGE);
+  });
+
+  it("allows the other cookies that a user agent may send, and no more", () => {
+    const cookie = "access_token=a; x=".padEnd(OTHERS + MAX, "y");
+    expect(read({ cookie }, COOKIE)).toEqual(token("a"));
+    expect(read({ cookie: `${cookie}y` }, COOKIE)).toEqual(TOO_LARGE);
+  });
+});
+
+describe("readCredential with an unusual cookie header", () => {
+  it("finds no token in a cookie without an equals sign", () => {
+    expect(read({ cookie: "access_token" }, COOKIE)).toEqual(MISSING);
+    expect(read({ cookie: "access_tokenX" }, COOKIE)).toEqual(MISSING);
+  });
+
+  it("returns malformed for a repeated name, even if one value is empty", () => {
+    expect(read({ cookie: "access_token=; access_token=a" }, COOKIE)).toEqual(MALFORMED);
+    expect(read({ cookie: "access_token=a; access_token=" }, COOKIE)).toEqual(MALFORMED);
+  });
+});
+
+describe("readCredential with the header and a cookie configured", () => {
+  it("returns the token of either place", () => {
+    expect(read({ authorization: "Bearer a.b.c" }, BOTH)).toEqual(token("a.b.c"));
+    expect(read({ cookie: "access_token=d.e.f" }, BOTH)).toEqual(token("d.e.f"));
+    expect(read({}, BOTH)).toEqual(MISSING);
+  });
+
+  it.each([
+    ["Bearer a.b.c", "access_token=d.e.f"],
+    ["Bearer a.b.c", "access_token=a.b.c"],
+    ["Bearer", "access_token=d.e.f"],
+    ["", "access_token=d.e.f"],
+  ])("returns malformed for tokens in both: %j and %j (RFC 6750 section 2)", (authorization, cookie) => {
+    expect(read({ authorization, cookie }, BOTH)).toEqual(MALFORMED);
+  });
+
+  it("returns malformed for two configured cookies", () => {
+    const sources = [{ cookie: "a" }, { cookie: "b" }];
+    expect(read({ cookie: "a=a.b.c; b=d.e.f" }, sources)).toEqual(MALFORMED);
+    expect(read({ cookie: "b=d.e.f" }, sources)).toEqual(token("d.e.f"));
+  });
+});
+
+describe('readCredential with several credentials and `multipleCredentials: "first"`', () => {
+  const first = (request: Partial<AccessRequest>, sources = BOTH) => read(request, sources, "first");
+  const both = { authorization: "Bearer a.b.c", cookie: "access_token=d.e.f" };
+
+  it("returns the token of the first source that is present", () => {
+    expect(first(both)).toEqual(token("a.b.c"));
+    expect(first(both, [...COOKIE, ...HEADER])).toEqual(token("d.e.f"));
+    expect(first({ cookie: both.cookie })).toEqual(token("d.e.f"));
+    expect(first({ ...both, authorization: "Basic dXNlcjpwYXNz" })).toEqual(token("d.e.f"));
+    expect(first({ ...both, cookie: "access_token=" }, [...COOKIE, ...HEADER])).toEqual(token("a.b.c"));
+    expect(first({})).toEqual(MISSING);
+  });
+
+  it("does not try the next source if the first is malformed or too large", () => {
+    expect(first({ ...both, authorization: "Bearer" })).toEqual(MALFORMED);
+    expect(first({ ...both, authorization: `Bearer ${"a".repeat(16_385)}` })).toEqual({ kind: "too_large" });
+  });
+
+  it("returns malformed for several headers, and for several cookies of one name", () => {
+    expect(first({ authorization: ["Bearer a.b.c", "Bearer a.b.c"] })).toEqual(MALFORMED);
+    expect(first({ cookie: "access_token=a; access_token=b" })).toEqual(MALFORMED);
+  });
+});
+
+describe("isMalformed", () => {
+  it("returns false for every token that could be accepted", () => {
+    const text = fc.string({
+      unit: fc.constantFrom("a", "Z", "0", "-", "_", ".", "~", "+", "/", "=", ",", "\t", " ", "\u00e7"),
+      maxLength: 12,
+    });
+    const segment = fc.oneof(
+      text,
+      fc.base64String().map((one) => one.replaceAll("=", "")),
+    );
+    fc.assert(
+      fc.property(
+        fc.constant("eyJhbGciOiJSUzI1NiJ9"),
+        segment,
+        segment,
+        text,
+        (header, payload, signature, more) => {
+          const encoded = `${header}.${payload}.${signature}${more}`;
+          const credential = { kind: "token", token: encoded, source: "header" } as const;
+          fc.pre(isMalformed(credential));
+          const { kind, ...rejected } = findFormMistake(encoded, 16_384) ?? readJwt(encoded);
+          expect([kind, rejected]).toEqual(["rejected", { rejection: "malformed" }]);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("the query string", () => {
+  it.each(["/agents?access_token=a.b.c", "/agents?authorization=Bearer%20a.b.c", "/agents?token=a.b.c"])(
+    "provides no token: %j (RFC 6750 section 5.3)",
+    (target) => {
+      expect(read({ target }, BOTH)).toEqual(MISSING);
+      expect(read({ target, authorization: "Bearer d.e.f" }, BOTH)).toEqual(token("d.e.f"));
+    },
+  );
+});

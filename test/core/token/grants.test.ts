@@ -1,0 +1,211 @@
+/** Scopes of a role store, and whose data a caller may see. */
+import { describe, expect, it, vi } from "vitest";
+import { type Decision, owned, type Principal, type ResourceServerOptions } from "scopegate";
+import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+
+const ROLES: Readonly<Record<string, readonly string[]>> = { u1: ["agents:read"], u2: ["teams:read"] };
+
+/** A server whose role store counts its lookups, and a clock that the test moves. */
+function createGranting(options: Partial<ResourceServerOptions> = {}) {
+  let now = NOW * 1000;
+  const roles: Record<string, readonly string[]> = { ...ROLES };
+  const asked: (string | undefined)[] = [];
+  const server = createServer({
+    now: () => now,
+    grantsFor: ({ userId = "" }) => {
+      asked.push(userId);
+      return Promise.resolve(roles[userId] ?? []);
+    },
+    ...options,
+  });
+  return { server, asked, roles, pass: (seconds: number) => void (now += seconds * 1000) };
+}
+
+const statusOf = async (server: ReturnType<typeof createServer>, token: string, target = "/agents") => {
+  const decision = await server.check({ method: "GET", target, authorization: `Bearer ${token}` });
+  return decision.allowed ? 200 : server.refuse(decision).status;
+};
+
+describe("grantsFor", () => {
+  it("adds the scopes of the store to those of the token", async () => {
+    const { server } = createGranting();
+    const token = await issuer.token({ sub: "u1", scopes: ["teams:read"] });
+    const principal = await server.authenticate(token);
+    expect(principal.scopes).toEqual(["teams:read", "agents:read"]);
+    expect([principal.has("agents:read"), principal.resourceIds("agents", "read")]).toEqual([true, "all"]);
+    expect(await statusOf(server, token)).toBe(200);
+    expect(await statusOf(server, await issuer.token({ sub: "u2", scopes: [] }))).toBe(403);
+  });
+
+  it("looks a user up once for all tokens and concurrent requests, until `grantsMaxAgeSeconds`", async () => {
+    const { server, asked, roles, pass } = createGranting({ grantsMaxAgeSeconds: 10 });
+    const tokens = await Promise.all(
+      [{ jti: "1" }, { jti: "2" }].map((one) => issuer.token({ sub: "u1", ...one })),
+    );
+    await Promise.all([...tokens, ...tokens].map((token) => server.authenticate(token)));
+    expect(asked).toEqual(["u1"]);
+    roles["u1"] = [];
+    pass(9);
+    expect((await server.authenticate(tokens[0] ?? "")).has("agents:read")).toBe(true);
+    pass(1);
+    expect((await server.authenticate(tokens[0] ?? "")).has("agents:read")).toBe(false);
+    expect(asked).toEqual(["u1", "u1"]);
+  });
+
+  it("looks a user up again if the clock is set back, because the age of the grants is not known", async () => {
+    const { server, asked, pass } = createGranting({ grantsMaxAgeSeconds: 10 });
+    const token = await issuer.token({ sub: "u1" });
+    await server.authenticate(token);
+    pass(-1);
+    await server.authenticate(token);
+    expect(asked).toEqual(["u1", "u1"]);
+  });
+
+  it("does not run for a token that is rejected or revoked", async () => {
+    const { server, asked } = createGranting({ isRevoked: ({ userId }) => userId === "u2" });
+    expect(await verdictOf(server, await issuer.token({ sub: "u1", exp: 1 }))).toBe("expired");
+    expect(await verdictOf(server, await issuer.token({ sub: "u2" }))).toBe("revoked");
+    expect(asked).toEqual([]);
+  });
+
+  it("reports to the operator what the store returned instead of scopes", async () => {
+    const server = createServer({ grantsFor: () => Promise.resolve("agents:read") as never });
+    const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
+    expect(await server.check({ method: "GET", target: "/agents", authorization })).toMatchObject({
+      cause: new TypeError("`grantsFor` must return an array of strings."),
+    });
+  });
+
+  it("returns 503 within a time limit if the store never answers", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
+      let decision: Promise<Decision> | undefined;
+      await new Promise<void>((resolve) => {
+        const grantsFor = () => {
+          resolve();
+          return new Promise<never>(() => undefined);
+        };
+        decision = createServer({ grantsFor }).check({ method: "GET", target: "/agents", authorization });
+      });
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await decision).toMatchObject({
+        reason: "keys_unavailable",
+        cause: new Error("`grantsFor` timed out after 5000 ms."),
+      });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("returns the same principal while the grants are the same, and freezes it", async () => {
+    const { server } = createGranting();
+    const token = await issuer.token({ sub: "u1" });
+    const principal = await server.authenticate(token);
+    expect(await server.authenticate(token)).toBe(principal);
+    expect(Object.isFrozen(principal)).toBe(true);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ["rejects", () => Promise.reject(new Error("the database is down"))],
+    [
+      "throws",
+      () => {
+        throw new Error("the database is down");
+      },
+    ],
+    ["returns a string instead of an array", () => Promise.resolve("agents:read")],
+    ["returns other values", () => Promise.resolve([1])],
+    ["returns an array with a hole", () => Promise.resolve(new Array(1))],
+    ["returns nothing", () => undefined],
+  ])("answers 503 and asks again with the next request if the store %s", async (_, answer) => {
+    let isBroken = true;
+    const grantsFor = () => (isBroken ? answer() : Promise.resolve(["agents:read"])) as Promise<string[]>;
+    const server = createServer({ grantsFor });
+    const token = await issuer.token({ sub: "u1" });
+    expect(await statusOf(server, token)).toBe(503);
+    expect(await verdictOf(server, token)).toBe("unavailable");
+    isBroken = false;
+    expect(await statusOf(server, token)).toBe(200);
+  });
+
+  it("keeps the grants of one user from another user and from the user of another issuer", async () => {
+    const seen: string[] = [];
+    const server = createServer({
+      grantsFor: ({ issuer: iss = "", userId = "" }) => {
+        seen.push(`${iss} ${userId}`);
+        return Promise.resolve(iss === "https://a.example/" ? ["agents:read"] : []);
+      },
+    });
+    const tokens = ["https://a.example/", "https://b.example/"].map((iss) =>
+      issuer.token({ sub: "u1", iss }),
+    );
+    const [one, other] = await Promise.all(tokens);
+    expect(await statusOf(server, one ?? "")).toBe(200);
+    expect(await statusOf(server, other ?? "")).toBe(403);
+    expect(seen).toHaveLength(2);
+  });
+
+  it("passes only what identifies the user, because the result is used for all tokens of the user", async () => {
+    const asked: unknown[] = [];
+    const server = createServer({ grantsFor: (user) => (asked.push(user), Promise.resolve([])) });
+    await server.authenticate(await issuer.token({ sub: "u1", iss: "https://a.example/", tenant: "t1" }));
+    await server.authenticate(await issuer.token({ sub: "u1", iss: "https://a.example/", tenant: "t2" }));
+    await server.authenticate(await issuer.token({ sub: undefined }));
+    expect(asked).toEqual([{ userId: "u1", issuer: "https://a.example/" }, {}]);
+  });
+});
+
+describe("owned", () => {
+  const principalOf = async (
+    claims: object,
+    options: Partial<ResourceServerOptions> = {},
+  ): Promise<Principal> => createServer(options).authenticate(await issuer.token({ ...claims }));
+
+  it("returns the caller as the owner", async () => {
+    expect(owned(await principalOf({ sub: "u1", scopes: ["sessions:read"] }))).toEqual({
+      kind: "owner",
+      id: "u1",
+    });
+  });
+
+  it("returns all for the admin scope and the scope of the option `all`, and for no other scope", async () => {
+    const admin = await principalOf({ sub: "u1", scopes: ["platform:admin"] });
+    const manager = await principalOf({ sub: "u1", scopes: ["sessions:manage"] });
+    expect(owned(admin)).toEqual({ kind: "all" });
+    expect(owned(manager, { all: "sessions:manage" })).toEqual({ kind: "all" });
+    expect(owned(manager)).toEqual({ kind: "owner", id: "u1" });
+    expect(owned(manager, { all: "sessions:other" })).toEqual({ kind: "owner", id: "u1" });
+    const other = await principalOf({ sub: "u1", scopes: ["platform:admin"] }, { adminScope: "root" });
+    expect(owned(other)).toEqual({ kind: "owner", id: "u1" });
+  });
+
+  it.each([{ sub: undefined }, { sub: "" }])("returns none for a token with %j", async (claims) => {
+    expect(owned(await principalOf(claims))).toEqual({ kind: "none" });
+  });
+
+  it("returns none without a principal", () => {
+    expect(owned(undefined)).toEqual({ kind: "none" });
+  });
+
+  it("ignores the admin scope of an object that is not a principal of a server", async () => {
+    const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
+    expect(owned({ ...principal, scopes: ["platform:admin"] })).toEqual({ kind: "owner", id: "u1" });
+  });
+
+  it("ignores a polluted prototype", async () => {
+    const principal = await principalOf({ sub: "u1", scopes: ["sessions:read"] });
+    Reflect.set(Object.prototype, "all", "sessions:read");
+    try {
+      expect(owned(principal)).toEqual({ kind: "owner", id: "u1" });
+      expect(owned(principal, {})).toEqual({ kind: "owner", id: "u1" });
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "all");
+    }
+  });
+
+  it("returns all for an admin scope that the role store grants", async () => {
+    const granted = { grantsFor: () => Promise.resolve(["platform:admin"]) };
+    expect(owned(await principalOf({ sub: "u1", scopes: [] }, granted))).toEqual({ kind: "all" });
+  });
+});

@@ -1,0 +1,377 @@
+/** Compiles every code block of the documentation, runs the programs, and compares their answers with the pages. */
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { createResourceServer, parseConfiguration, type ResourceServer } from "scopegate";
+import { WebSocket } from "ws";
+import { compileAll, compileMcp, exportedNames, forgetProgram, mistakesOf, peerOptions } from "./compile.ts";
+import { type Block, pageOf, pages, ROOT } from "./markdown.ts";
+import { type Cookies, run, send, serve, serveFetch, watchSubscriptions } from "./serve.ts";
+import { type Mint, isCommand, type Request, requestsOf } from "./shell.ts";
+import {
+  examples,
+  FOLDER,
+  removeSnippets,
+  roleOf,
+  type Snippet,
+  snippets,
+  writeSnippets,
+} from "./snippets.ts";
+import { folder, scopegate, useFolder } from "../tools/cli/support.ts";
+import { createIssuer } from "../support/issuer.ts";
+import { CHILD_LIMIT } from "../support/child-limit.ts";
+
+const PRELOAD = fileURLToPath(new URL("../support/report-port.ts", import.meta.url));
+const QUICK_START = "README.md";
+
+const issuer = createIssuer();
+const blocks = pages.flatMap((page) => page.blocks);
+const ofLanguage = (...languages: readonly string[]): readonly Block[] =>
+  blocks.filter(({ language }) => languages.includes(language));
+const withRole = (role: ReturnType<typeof roleOf>): readonly Snippet[] =>
+  snippets.filter((snippet) => snippet.block?.language === "ts" && roleOf(snippet) === role);
+
+useFolder();
+const keyFile = join(folder, "documentation.pem");
+
+/** Runs `scopegate token`, with the key that the servers of the pages accept. */
+const mint: Mint = async (args) => {
+  const { code, out, notes } = await scopegate(["token", ...args, "--key", keyFile]);
+  expect(code, notes).toBe(0);
+  return out.trim();
+};
+
+const realFetch = globalThis.fetch;
+
+/** Answers requests to `https://login.example/` inside this process. */
+const answerAsIssuer = (url: string, init?: RequestInit): Promise<Response> =>
+  url.startsWith("https://login.example/")
+    ? Promise.resolve(
+        Response.json(
+          url.includes("/.well-known/")
+            ? { issuer: "https://login.example/", jwks_uri: "https://login.example/keys" }
+            : { keys: [issuer.publicJwk] },
+        ),
+      )
+    : realFetch(url, init);
+
+beforeAll(() => {
+  writeSnippets();
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(keyFile, issuer.privateKey.export({ format: "pem", type: "pkcs8" }), { mode: 0o600 });
+  vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
+  vi.stubEnv("INTROSPECTION_SECRET", "secret");
+  vi.stubGlobal("fetch", answerAsIssuer);
+});
+afterAll(() => {
+  vi.unstubAllGlobals();
+  vi.unstubAllEnvs();
+  removeSnippets();
+  forgetProgram();
+});
+
+/** The other blocks of the same section, which is everything below one heading of the second level. */
+const besides = ({ page, section }: Block, ...languages: readonly string[]): readonly Block[] =>
+  blocks.filter((one) => one.page === page && one.section === section && languages.includes(one.language));
+
+/** The requests of a section, with the tokens that the page has created so far. */
+async function requestsBelow(block: Block): Promise<readonly Request[]> {
+  const shell = besides(block, "sh");
+  const above = blocks.filter(({ page, language, line }) => {
+    return page === block.page && language === "sh" && line < (shell[0]?.line ?? 0);
+  });
+  const earlier = await requestsOf(above, mint);
+  return (await requestsOf([...above, ...shell], mint)).slice(earlier.length);
+}
+
+/** Sends each request of a section to each server of it. Of two servers, the second replaces the first. */
+async function checkAnswers(files: readonly string[], block: Block, ports: readonly number[]): Promise<void> {
+  const requests = await requestsBelow(block);
+  expect(requests.length, `${block.page}:${block.line} shows no request`).toBeGreaterThan(0);
+  const heads: string[] = [];
+  const jars = ports.map((): Cookies => new Map());
+  const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+  for (const request of requests) {
+    const { statuses, body, printed } = request.expected;
+    for (const [index, port] of ports.entries()) {
+      const answer = await send(port, request, jars[index]);
+      const about = `${files[index] ?? ""}: ${request.text} ${answer.text}`;
+      expect(answer.status, about).toBe(statuses[index] ?? statuses[0]);
+      const isNew = index === ports.length - 1;
+      if (isNew && body !== undefined) expect(JSON.parse(answer.text) as unknown, about).toEqual(body);
+      if (isNew && printed !== undefined) expect(log.mock.lastCall, about).toEqual([printed]);
+      heads.push(`${answer.head.toLowerCase()}\n${answer.text}`);
+    }
+  }
+  log.mockRestore();
+  for (const { code, page, line } of besides(block, "http")) {
+    const lines = code.trim().split("\n");
+    const isShown = (answer: string) =>
+      lines.every((one) => one === "" || answer.includes(one) || answer.includes(lowerName(one)));
+    expect(heads.some(isShown), `${page}:${line} matches a response`).toBe(true);
+  }
+}
+
+const inAMinute = (): number => Math.floor(Date.now() / 1000) + 60;
+
+const lowerName = (line: string): string => line.toLowerCase();
+
+/** A documented WebSocket opens for callers with the scope, and only at its path. */
+async function checkUpgrades(port: number, code: string): Promise<void> {
+  const open = async (path: string, ...scopes: string[]): Promise<string> => {
+    const authorization = `Bearer ${await issuer.token({ scopes, exp: inAMinute() })}`;
+    const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, { headers: { authorization } });
+    const outcome = await new Promise<string>((resolve) => {
+      client.on("message", (data: Buffer) => resolve(data.toString()));
+      client.on("unexpected-response", (_request, { statusCode }) => resolve(String(statusCode)));
+      client.on("error", () => resolve("closed"));
+    });
+    client.terminate();
+    return outcome;
+  };
+  expect(await open("/agents/web/events", "agents:web:read")).toBe("hello user-1");
+  expect(await open("/agents/web/events", "agents:api:read")).toBe("403");
+  if (code.includes('"upgrade"')) expect(await open("/agents/web", "agents:web:read")).toBe("closed");
+}
+
+/** A documented WebSocket that takes its token from the first message. */
+async function checkFirstMessage(port: number): Promise<void> {
+  const token = await issuer.token({ scopes: ["events:read"], exp: inAMinute() });
+  const client = new WebSocket(`ws://127.0.0.1:${port}/live`);
+  client.on("open", () => client.send(JSON.stringify({ type: "authenticate", token })));
+  expect(String((await once(client, "message"))[0])).toBe("hello user-1");
+  client.terminate();
+}
+
+describe("the code of the documentation", () => {
+  it("uses only languages that are checked here", () => {
+    const known = ["ts", "js", "json", "sh", "http", "text", "yaml"];
+    const others = blocks.filter(({ language }) => !known.includes(language));
+    expect(others.map(({ page, line }) => `${page}:${line}`)).toEqual([]);
+    expect(withRole("server").length).toBeGreaterThanOrEqual(12);
+    expect(withRole("program").length).toBeGreaterThanOrEqual(5);
+    expect(withRole("configuration").length).toBeGreaterThanOrEqual(10);
+    expect(examples.length).toBeGreaterThanOrEqual(7);
+  });
+
+  it("compiles in every block and every example of a comment", () => {
+    expect([...mistakesOf(compileAll()), ...mistakesOf(compileMcp())]).toEqual([]);
+  }, 300_000);
+
+  it("documents every exported name", () => {
+    const names = exportedNames(compileAll());
+    expect([...names].filter(([, comment]) => comment === "").map(([name]) => name)).toEqual([]);
+    expect(names.size).toBeGreaterThan(200);
+  });
+
+  it("names every option of the libraries that the migration pages cover", () => {
+    const forgotten = [...peerOptions(compileAll())].flatMap(([page, options]) => {
+      const { prose } = pageOf(page);
+      const isNamed = (name: string) => new RegExp(`\`[^\`]*\\b${name}\\b[^\`]*\``).test(prose);
+      return options.filter((name) => !isNamed(name)).map((name) => `${page}: ${name}`);
+    });
+    expect(forgotten).toEqual([]);
+  });
+
+  it("shows valid JSON, with configurations and payloads that are accepted", async () => {
+    for (const { code, page, line } of ofLanguage("json")) {
+      const value = JSON.parse(code) as Record<string, unknown>;
+      const about = `${page}:${line}`;
+      if ("service_id" in value)
+        expect(
+          () => createResourceServer({ verificationKeys: [issuer.publicPem], ...parseConfiguration(value) }),
+          about,
+        ).not.toThrow();
+      if (typeof value["iat"] !== "number") continue;
+      const now = (value["iat"] + 1) * 1000;
+      const server = createResourceServer({
+        serviceId: "agents-prod",
+        verificationKeys: [issuer.publicPem],
+        now: () => now,
+      });
+      const principal = await server.authenticate(await issuer.token(value));
+      expect(principal.claims, about).toEqual(value);
+    }
+  });
+
+  it("shows only commands that exist", () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as {
+      readonly name: string;
+      readonly scripts: object;
+      readonly dependencies: object;
+      readonly devDependencies: object;
+    };
+    const packages = [
+      manifest.name,
+      ...Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }),
+    ];
+    const known = {
+      packages: new Set(packages),
+      scripts: new Set(Object.keys(manifest.scripts)),
+      hasPath: (path: string) => existsSync(join(ROOT, path)),
+    };
+    const mistakes = ofLanguage("sh").flatMap(({ code, page, line }) =>
+      code
+        .replaceAll("\\\n", " ")
+        .split("\n")
+        .filter((command) => !isCommand(command, known))
+        .map((command) => `${page}:${line}: ${command}`),
+    );
+    expect(mistakes).toEqual([]);
+  });
+});
+
+describe("the first screen of README.md", () => {
+  const [server] = pageOf(QUICK_START).blocks.filter(({ language }) => language === "js");
+
+  it("answers as the page shows, with the key and the tokens of its own commands", async () => {
+    const place = mkdtempSync(join(FOLDER, "quick-start-"));
+    writeFileSync(join(place, "server.mjs"), server?.code ?? "");
+    const child = fork("server.mjs", {
+      ...CHILD_LIMIT,
+      cwd: place,
+      execArgv: ["--import", import.meta.resolve("tsx"), "--import", PRELOAD],
+      env: {
+        ...process.env,
+        JWT_PUBLIC_KEY: await mint(["--public-key"]),
+        TSX_TSCONFIG_PATH: join(ROOT, "tsconfig.json"),
+      },
+      silent: true,
+    });
+    try {
+      const [port] = (await once(child, "message")) as [number];
+      const shell = pageOf(QUICK_START).blocks.filter(
+        ({ language, section }) => language === "sh" && section === server?.section,
+      );
+      const requests = await requestsOf(shell, mint);
+      expect(requests.length).toBeGreaterThanOrEqual(4);
+      for (const request of requests) {
+        const answer = await send(port, request);
+        expect(answer.status, request.text).toBe(request.expected.statuses[0]);
+        if (request.expected.body !== undefined)
+          expect(JSON.parse(answer.text)).toEqual(request.expected.body);
+      }
+    } finally {
+      child.kill();
+      await once(child, "close");
+    }
+  });
+});
+
+describe("a documented server", () => {
+  const servers = withRole("server").flatMap((snippet) =>
+    snippet.block ? [{ ...snippet, block: snippet.block }] : [],
+  );
+  const nameOf = ({ page, section }: Block): string => `${page} # ${section}`;
+  const sections = [...new Set(servers.map(({ block }) => nameOf(block)))].map(
+    (name) => [name, servers.filter(({ block }) => nameOf(block) === name)] as const,
+  );
+
+  it.each(sections)("answers as the page shows: %s", async (_name, members) => {
+    const [first] = members;
+    if (!first) return;
+    const served = [];
+    try {
+      for (const { file } of members) served.push(await serve(pathToFileURL(file).href));
+      const ports = served.map(({ port }) => port);
+      await checkAnswers(
+        members.map(({ name }) => name),
+        first.block,
+        ports,
+      );
+      for (const [index, { code }] of members.entries()) {
+        const port = ports[index] ?? 0;
+        if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
+        if (code.includes("authenticateFirst")) await checkFirstMessage(port);
+      }
+    } finally {
+      for (const { close } of served) await close();
+    }
+  });
+});
+
+describe("a documented handler of the Fetch standard", () => {
+  it.each(withRole("fetch"))("answers as the page shows: $name", async ({ name, file, block }) => {
+    const { port, close } = await serveFetch(pathToFileURL(file).href);
+    if (block) await checkAnswers([name], block, [port]);
+    await close();
+  });
+
+  it("answers events of API Gateway as the recipe for Lambda says", async () => {
+    const [recipe] = snippets.filter(({ code }) => code.includes("rawQueryString"));
+    const { handler } = (await import(pathToFileURL(recipe?.file ?? "").href)) as {
+      readonly handler: (event: object) => Promise<Readonly<Record<string, unknown>>>;
+    };
+    const invoke = async (method: string, scopes: readonly string[], event: object = {}) => {
+      const result = await handler({
+        version: "2.0",
+        rawPath: "/agents/web",
+        rawQueryString: "",
+        headers: {
+          host: "api.example",
+          authorization: `Bearer ${await issuer.token({ scopes, exp: inAMinute() })}`,
+        },
+        requestContext: { http: { method } },
+        isBase64Encoded: false,
+        ...event,
+      });
+      const body = JSON.parse(Buffer.from(String(result["body"]), "base64").toString()) as object;
+      return { ...result, body };
+    };
+
+    expect(await invoke("GET", ["agents:web:read"], { rawQueryString: "full=1", cookies: ["a=1"] })).toEqual({
+      statusCode: 200,
+      headers: { "content-type": "application/json" },
+      cookies: ["seen=1"],
+      body: { pathname: "/agents/web", caller: "user-1", body: "1" },
+      isBase64Encoded: true,
+    });
+    const notes = { rawPath: "/notes", isBase64Encoded: true, body: Buffer.from("hello").toString("base64") };
+    expect(await invoke("POST", ["notes:write"], notes)).toMatchObject({ body: { body: "hello" } });
+    expect(await invoke("GET", ["agents:api:read"])).toMatchObject({
+      statusCode: 403,
+      headers: { "www-authenticate": expect.stringContaining("insufficient_scope") as string },
+      cookies: [],
+      body: { code: "scope_insufficient" },
+    });
+    const twice = { headers: { authorization: "Bearer a.b.c,Bearer d.e.f" } };
+    expect(await invoke("GET", [], twice)).toMatchObject({ statusCode: 400 });
+    expect(await invoke("GET", [], { headers: {} })).toMatchObject({ statusCode: 401 });
+  });
+});
+
+describe("a documented configuration", () => {
+  it.each(withRole("configuration"))("creates a server: $name", async ({ file }) => {
+    const stopWatching = watchSubscriptions();
+    const made = (await import(pathToFileURL(file).href)) as Readonly<Record<string, unknown>>;
+    stopWatching()();
+    for (const one of Object.values(made)) {
+      if (typeof one !== "object" || one === null || !("routes" in one)) continue;
+      const server = one as ResourceServer;
+      expect([...server.routes].length).toBeGreaterThan(0);
+      await server.close();
+    }
+  });
+});
+
+describe("a documented program", () => {
+  it.each(withRole("program"))("prints what the page shows: $name", async ({ file, code, block }) => {
+    const out = await run(pathToFileURL(file).href);
+    const shownLines = [...code.matchAll(/^ *console\.log\(.*; \/\/ (.*)$/gm)].map(([, text]) => text);
+    expect(out.split("\n").slice(0, shownLines.length)).toEqual(shownLines);
+    const [shown] = block ? besides(block, "text").filter(({ line }) => line > block.line) : [];
+    if (shown) expect(out).toContain(shown.code.trim());
+  });
+
+  it.each(withRole("test").filter(({ code }) => code.includes('"node:test"')))(
+    "passes as a test: $name",
+    async ({ file }) => {
+      const child = fork(file, { ...CHILD_LIMIT, execArgv: ["--import", "tsx"], silent: true });
+      const [exitCode] = (await once(child, "close")) as [number | null];
+      expect(exitCode).toBe(0);
+    },
+  );
+});

@@ -1,0 +1,355 @@
+/** Stores of API keys in memory, in a file and in Redis. */
+import { randomUUID } from "node:crypto";
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from "node:fs";
+import { lstatSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { Redis } from "ioredis";
+import { afterAll, describe, expect, it } from "vitest";
+import {
+  apiKeyFile,
+  apiKeys,
+  type ApiKeyStore,
+  createApiKey,
+  inMemoryApiKeys,
+  redisApiKeys,
+} from "scopegate/api-keys";
+import { REDIS_URL, useRedisClients } from "../../support/redis.ts";
+import { createServer, verdictOf } from "../../support/resource-servers.ts";
+import { until } from "../../support/until.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "scopegate-api-keys-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+const newPath = () => join(folder, `${randomUUID()}.json`);
+
+const make = (name = "ci") =>
+  createApiKey({ prefix: "acme_pat_", name, scopes: ["agents:read"], ownerId: "u1" });
+
+function describeStore(name: string, create: () => ApiKeyStore) {
+  describe(name, () => {
+    it("finds the records that were added, and no others", async () => {
+      const store = create();
+      const [one, other] = [make().record, make().record];
+      await store.add(one);
+      await store.add(other);
+      expect(await store.find(one.id)).toEqual(one);
+      expect(await store.find(other.id)).toEqual(other);
+      for (const id of [make().record.id, "", "__proto__", "constructor", "toString"])
+        expect(await store.find(id)).toBeUndefined();
+    });
+
+    it("refuses a second key with the same id, and keeps the first", async () => {
+      const store = create();
+      const { record } = make();
+      await store.add(record);
+      await expect(store.add({ ...make().record, id: record.id })).rejects.toThrow(record.id);
+      expect(await store.find(record.id)).toEqual(record);
+    });
+
+    it("adds only one of many keys with the same id that are added at once", async () => {
+      const store = create();
+      const { id } = make().record;
+      const adding = Array.from({ length: 10 }, () => store.add({ ...make().record, id }));
+      const results = await Promise.allSettled(adding);
+      expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+    });
+
+    it("lists every key without its hash", async () => {
+      const store = create();
+      const records = ["a", "b", "c"].map((one) => make(one).record);
+      for (const record of records) await store.add(record);
+      const listed = await store.list();
+      expect([...listed].sort((one, other) => one.name.localeCompare(other.name))).toEqual(
+        records.map(({ hash: _, ...rest }) => rest),
+      );
+      expect(JSON.stringify(listed)).not.toContain(records[0]?.hash);
+    });
+
+    it("revokes a key once, with the first reason and time", async () => {
+      const store = create();
+      const { record } = make();
+      await store.add(record);
+      expect(await store.revoke(record.id, "leaked")).toBe(true);
+      const revoked = await store.find(record.id);
+      expect(revoked).toEqual({
+        ...record,
+        revokedAt: expect.any(Number) as number,
+        revokedReason: "leaked",
+      });
+      expect(Math.abs((revoked?.revokedAt ?? 0) - Date.now() / 1000)).toBeLessThan(5);
+      expect(await store.revoke(record.id, "again")).toBe(true);
+      expect(await store.find(record.id)).toEqual(revoked);
+    });
+
+    it("keeps a revocation without a reason, and adds no reason of a later one", async () => {
+      const store = create();
+      const { record } = make();
+      await store.add(record);
+      await store.revoke(record.id);
+      await store.revoke(record.id, "later");
+      expect(await store.find(record.id)).not.toHaveProperty("revokedReason");
+    });
+
+    it("reports that there is no key to revoke, and adds no record for an unknown id", async () => {
+      const store = create();
+      await store.add(make().record);
+      const { id } = make().record;
+      expect(await store.revoke(id)).toBe(false);
+      await store.markUsed(id, 5);
+      expect(await store.find(id)).toBeUndefined();
+      expect(await store.list()).toHaveLength(1);
+    });
+
+    it("saves when a key was used, and keeps its revocation", async () => {
+      const store = create();
+      const records = Array.from({ length: 5 }, () => make().record);
+      for (const record of records) await store.add(record);
+      await Promise.all(
+        records.flatMap(({ id }, index) => [
+          store.markUsed(id, index),
+          store.revoke(id),
+          store.markUsed(id, 100 + index),
+        ]),
+      );
+      const listed = new Map((await store.list()).map((one) => [one.id, one]));
+      for (const [index, { id }] of records.entries()) {
+        expect(listed.get(id)?.lastUsedAt).toBe(100 + index);
+        expect((await store.find(id))?.revokedAt).toEqual(expect.any(Number));
+      }
+    });
+
+    it("finds keys for a server, and saves when the server used them", async () => {
+      const store = create();
+      const { key, record } = make();
+      await store.add(record);
+      const { find, markUsed } = store;
+      let noted: Promise<void> | undefined;
+      const onUse = (id: string, at: number) => (noted = markUsed(id, at));
+      const kind = apiKeys({ prefix: "acme_pat_", find, onUse, cacheSeconds: 0 });
+      const server = createServer({ now: Date.now, opaqueTokens: [kind] });
+      expect(await verdictOf(server, key)).toBe("accepted");
+      await noted;
+      expect((await store.list())[0]?.lastUsedAt).toEqual(expect.any(Number));
+      await store.revoke(record.id);
+      expect(await verdictOf(server, key)).toBe("revoked");
+      expect(await verdictOf(server, make().key)).toBe("key");
+    });
+  });
+}
+
+describeStore("inMemoryApiKeys", inMemoryApiKeys);
+describeStore("apiKeyFile", () => apiKeyFile(newPath()));
+
+describe("inMemoryApiKeys", () => {
+  it("keeps its own copy of a record", async () => {
+    const store = inMemoryApiKeys();
+    const { record } = make();
+    const mine = { ...record };
+    await store.add(mine);
+    Object.assign(mine, { hash: "another" });
+    expect(await store.find(record.id)).toEqual(record);
+  });
+});
+
+describe("apiKeyFile", () => {
+  it("creates a file that only its owner can read, which contains no key, and leaves no other file", async () => {
+    const place = mkdtempSync(join(folder, "alone-"));
+    const path = join(place, "keys.json");
+    const store = apiKeyFile(path);
+    const { key, record } = make();
+    await store.add(record);
+    await store.markUsed(record.id, 5);
+    await expect(store.add(record)).rejects.toThrow();
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+    expect(readdirSync(place)).toEqual(["keys.json"]);
+    const text = readFileSync(path, "utf8");
+    expect(JSON.parse(text)).toEqual({ keys: [{ ...record, lastUsedAt: 5 }] });
+    expect(text).not.toContain(key.slice(-20));
+  });
+
+  it("reads what another process has written, with the next call", async () => {
+    const path = newPath();
+    const [one, other] = [apiKeyFile(path), apiKeyFile(path)];
+    const { record } = make();
+    await one.add(record);
+    expect(await other.find(record.id)).toEqual(record);
+    await one.revoke(record.id);
+    expect((await other.find(record.id))?.revokedAt).toBeDefined();
+  });
+
+  it("loses nothing that several processes write at once", async () => {
+    const path = newPath();
+    const stores = Array.from({ length: 4 }, () => apiKeyFile(path));
+    const records = Array.from({ length: 20 }, () => make().record);
+    await Promise.all(records.map(async (record, index) => stores[index % 4]?.add(record)));
+    expect((await stores[0]?.list())?.map(({ id }) => id).sort()).toEqual(records.map(({ id }) => id).sort());
+  });
+
+  it("writes the uses of many keys at once", async () => {
+    const path = newPath();
+    const store = apiKeyFile(path);
+    const records = Array.from({ length: 30 }, () => make().record);
+    for (const record of records) await store.add(record);
+    const before = statSync(path, { bigint: true });
+    const marking = records.map(({ id }) => store.markUsed(id, 7));
+    await marking[0];
+    const first = statSync(path, { bigint: true });
+    await Promise.all(marking);
+    expect(first.ino === before.ino && first.mtimeNs === before.mtimeNs).toBe(false);
+    expect(statSync(path, { bigint: true })).toMatchObject({ ino: first.ino, mtimeNs: first.mtimeNs });
+    expect((await store.list()).every(({ lastUsedAt }) => lastUsedAt === 7)).toBe(true);
+  });
+
+  it("waits for another writer, and after two seconds throws which file to delete", async () => {
+    const path = newPath();
+    const store = apiKeyFile(path);
+    const { record } = make();
+    await store.add(record);
+    writeFileSync(`${path}.lock`, "");
+    const waiting = store.revoke(record.id);
+    let isDone = false;
+    void waiting.then(() => (isDone = true));
+    const since = performance.now();
+    await until(() => performance.now() - since > 60);
+    expect(isDone).toBe(false);
+    rmSync(`${path}.lock`);
+    expect(await waiting).toBe(true);
+    writeFileSync(`${path}.lock`, "");
+    await expect(store.revoke(record.id)).rejects.toThrow(`${path}.lock exists`);
+    expect(existsSync(`${path}.lock`)).toBe(true);
+    // It can always be read.
+    expect((await store.find(record.id))?.id).toBe(record.id);
+  });
+
+  it("replaces the file behind a symbolic link, and not the link", async () => {
+    const path = newPath();
+    const link = newPath();
+    await apiKeyFile(path).add(make().record);
+    symlinkSync(path, link);
+    await apiKeyFile(link).add(make().record);
+    expect(lstatSync(link).isSymbolicLink()).toBe(true);
+    expect(await apiKeyFile(path).list()).toHaveLength(2);
+  });
+
+  it.each([0o620, 0o602, 0o666])("refuses a file of mode %o, which others can write", async (mode) => {
+    const path = newPath();
+    const { record } = make();
+    await apiKeyFile(path).add(record);
+    chmodSync(path, mode);
+    await expect(apiKeyFile(path).find(record.id)).rejects.toThrow("run chmod 600");
+    await expect(apiKeyFile(path).add(make().record)).rejects.toThrow("run chmod 600");
+    chmodSync(path, 0o644);
+    expect(await apiKeyFile(path).find(record.id)).toEqual(record);
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["content that is not JSON", "{"],
+    ["no content", ""],
+    ["null", null],
+    ["an array", []],
+    ["keys that are not an array", { keys: {} }],
+    ["a key that is null", { keys: [null] }],
+    ["a key without a hash", { keys: [{ ...make().record, hash: undefined }] }],
+    ["a key with a wrong end", { keys: [{ ...make().record, expiresAt: "2099" }] }],
+    [
+      "two keys with the same id",
+      { keys: [make().record, make().record].map((one) => ({ ...one, id: "000000000001" })) },
+    ],
+  ])("throws for a file with %s, and changes nothing in it", async (_, content) => {
+    const path = newPath();
+    const text = typeof content === "string" ? content : JSON.stringify(content);
+    writeFileSync(path, text, { mode: 0o600 });
+    const store = apiKeyFile(path);
+    await expect(store.find("000000000001")).rejects.toThrow();
+    await expect(store.list()).rejects.toThrow();
+    await expect(store.add(make().record)).rejects.toThrow();
+    expect(readFileSync(path, "utf8")).toBe(text);
+    expect(existsSync(`${path}.lock`)).toBe(false);
+  });
+
+  it("throws for a file that is absent or a folder, and creates a file only to add a key", async () => {
+    const path = newPath();
+    await expect(apiKeyFile(path).find("000000000001")).rejects.toThrow("ENOENT");
+    expect(await apiKeyFile(path).revoke("000000000001")).toBe(false);
+    expect(existsSync(path)).toBe(false);
+    await expect(apiKeyFile(join(folder, "no/keys.json")).add(make().record)).rejects.toThrow("ENOENT");
+    await expect(apiKeyFile(folder).list()).rejects.toThrow("must be a file");
+  });
+
+  it("makes every key unavailable while the file is broken or absent", async () => {
+    const path = newPath();
+    const { key, record } = make();
+    const store = apiKeyFile(path);
+    await store.add(record);
+    const kind = apiKeys({ prefix: "acme_pat_", find: store.find, cacheSeconds: 0 });
+    const server = createServer({ now: Date.now, opaqueTokens: [kind] });
+    expect(await verdictOf(server, key)).toBe("accepted");
+    const text = readFileSync(path, "utf8");
+    writeFileSync(path, "{}");
+    expect(await verdictOf(server, key)).toBe("unavailable");
+    rmSync(path);
+    expect(await verdictOf(server, key)).toBe("unavailable");
+    writeFileSync(path, text, { mode: 0o600 });
+    expect(await verdictOf(server, key)).toBe("accepted");
+  });
+});
+
+describe.skipIf(!REDIS_URL)("redisApiKeys", () => {
+  const { prefix, clients } = useRedisClients();
+  const newPrefix = () => `${prefix}${randomUUID()}:`;
+
+  describeStore("with ioredis", () => redisApiKeys(clients.ioredis, { prefix: newPrefix() }));
+  describeStore("with redis", () => redisApiKeys(clients.redis, { prefix: newPrefix() }));
+
+  it("shares keys between clients, and lists none at first", async () => {
+    const own = newPrefix();
+    const [one, other] = [clients.ioredis, clients.redis].map((client) =>
+      redisApiKeys(client, { prefix: own }),
+    );
+    expect(await one?.list()).toEqual([]);
+    const { record } = make();
+    await one?.add(record);
+    await other?.revoke(record.id, "leaked");
+    expect(await one?.find(record.id)).toMatchObject({ revokedReason: "leaked" });
+    expect((await clients.ioredis.keys(`${own}*`)).every((key) => key.startsWith(own))).toBe(true);
+  });
+
+  it.each([
+    ["is cut", (json: string) => json.slice(0, -20)],
+    ["has a character too many", (json: string) => json.replace(',"name"', ',,"name"')],
+    ["is a string", (json: string) => JSON.stringify(json)],
+    ["is null", () => "null"],
+  ])("refuses with 503 and quotes nothing, if a record %s", async (_, corrupt) => {
+    const own = newPrefix();
+    const { key, record } = make();
+    await clients.ioredis.hset(`${own}records`, record.id, corrupt(JSON.stringify(record)));
+    const store = redisApiKeys(clients.redis, { prefix: own });
+    const server = createServer({ opaqueTokens: [apiKeys({ prefix: "acme_pat_", find: store.find })] });
+    const authorization = `Bearer ${key}`;
+    const decision = await server.check({ method: "GET", target: "/agents", authorization });
+    const cause = new TypeError("Redis has a record of an API key that is not a JSON object.");
+    expect(decision).toMatchObject({ reason: "keys_unavailable", cause });
+    for (const run of [() => store.find(record.id), () => store.list(), () => store.revoke(record.id)])
+      await expect(run()).rejects.toEqual(cause);
+    const shown = inspect(decision, { depth: 9 });
+    for (let start = 0; start + 5 <= record.hash.length; start += 1)
+      expect(shown).not.toContain(record.hash.slice(start, start + 5));
+  });
+
+  it("throws while Redis cannot be reached, and refuses anything but a client", async () => {
+    const away = new Redis({ host: "127.0.0.1", port: 1, lazyConnect: true, retryStrategy: () => null });
+    away.on("error", () => undefined);
+    await expect(redisApiKeys(away).find("000000000001")).rejects.toThrow();
+    expect(() => redisApiKeys({} as never)).toThrow("a client of the package `redis` or `ioredis`");
+  });
+});

@@ -1,0 +1,87 @@
+/** The responses of an application, and where a token must not appear. */
+import express from "express";
+import { createServer as createHttpServer } from "node:http";
+import { inspect } from "node:util";
+import { expect, it, onTestFinished, vi } from "vitest";
+import { principalOf, protect } from "scopegate/express";
+import * as behave from "../../support/behaviours.ts";
+import { ask, listen } from "../../support/http.ts";
+import { active, CANARY, startAsking, TOKEN } from "./support.ts";
+
+const TIMEOUT_MS = 1_500;
+
+async function startApplication() {
+  const logged: unknown[] = [];
+  const onDecision = (...values: unknown[]) => void logged.push(values);
+  const asking = await startAsking({ timeoutMs: TIMEOUT_MS }, { server: { onDecision } });
+  const app = express();
+  app.use(protect(asking.server));
+  app.get("/agents", (request, response) => void response.json({ user: principalOf(request)?.userId }));
+  const { port, close } = await listen(createHttpServer(app));
+  onTestFinished(close);
+  return { ...asking, logged, get: (token?: string) => ask(port, { path: "/agents", token }) };
+}
+
+it("returns 200, 401, 403 and 503 with their headers", async () => {
+  const { endpoint, get } = await startApplication();
+  expect(await get("one")).toMatchObject({ status: 200, body: { user: "u1" } });
+
+  endpoint.answer(behave.json(active({ scope: "teams:read" })));
+  const forbidden = await get("two");
+  expect(forbidden).toMatchObject({ status: 403, body: { missing_scopes: ["agents:read"] } });
+  expect(forbidden.headers["www-authenticate"]).toContain('error="insufficient_scope"');
+
+  endpoint.answer(behave.json({ active: false }));
+  const rejected = await get("three");
+  expect(rejected).toMatchObject({
+    status: 401,
+    body: { code: "token_rejected", detail: "The access token is not accepted." },
+  });
+  expect(rejected.headers["www-authenticate"]).toContain('error="invalid_token"');
+
+  endpoint.answer(behave.status(503, { "retry-after": "9" }));
+  const unavailable = await get("four");
+  expect(unavailable).toMatchObject({ status: 503, body: { code: "keys_unavailable" } });
+  expect(unavailable.headers["retry-after"]).toBe("9");
+  expect(unavailable.headers).not.toHaveProperty("www-authenticate");
+
+  const missing = await get();
+  expect([missing.status, missing.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
+});
+
+it("keeps the token and the secret out of decisions, warnings and responses", async () => {
+  // Time passes only when a test says so: on a busy machine, a request may take longer than the limit.
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
+  onTestFinished(() => {
+    vi.useRealTimers();
+    warn.mockRestore();
+  });
+  const { endpoint, logged, get, pass } = await startApplication();
+  const echo: behave.Behaviour = (request, response) =>
+    behave.json({ error: TOKEN, error_description: request.headers }, { status: 400 })(request, response);
+  const timeout: behave.Behaviour = () => void vi.advanceTimersByTime(TIMEOUT_MS);
+  const behaviours = [
+    behave.json({ active: false }),
+    behave.json(active({ exp: 1 })),
+    behave.status(401),
+    behave.text(TOKEN),
+    timeout,
+    behave.reset(),
+    behave.redirect(`/?token=${TOKEN}`),
+    echo,
+  ];
+  for (const [index, behaviour] of behaviours.entries()) {
+    endpoint.answer(behaviour);
+    // After status 401, no token is asked about for a second.
+    pass(1);
+    const { text, headers, status } = await get(`${TOKEN}-${index}`);
+    expect(status).toBeGreaterThan(400);
+    expect(text + JSON.stringify(headers)).not.toContain(CANARY);
+  }
+  expect(endpoint.received).toHaveLength(behaviours.length);
+  expect(logged).toHaveLength(behaviours.length);
+  expect(inspect(logged, { depth: 8 })).not.toContain(CANARY);
+  // Other tests of this process may cause warnings, too.
+  expect(inspect(warn.mock.calls)).not.toContain(CANARY);
+});

@@ -1,0 +1,281 @@
+import { describe, expect, it } from "vitest";
+import { type RevocationTarget, type ResourceServerOptions } from "scopegate";
+import { inMemoryRevocation } from "scopegate/revocation";
+import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+
+/** A server with revocation, and a clock that the test moves. */
+function createRevoking(options: Partial<ResourceServerOptions> = {}, maxEntries = 1_000) {
+  let now = NOW * 1000;
+  const clock = () => now;
+  const revocation = inMemoryRevocation({ keepSeconds: 3600, maxEntries, now: clock });
+  const server = createServer({ now: clock, revocation, ...options });
+  return {
+    server,
+    revocation,
+    verdict: (token: string) => verdictOf(server, token),
+    pass: (seconds: number) => void (now += seconds * 1000),
+  };
+}
+
+const CLAIMS = {
+  jti: "t1",
+  sub: "u1",
+  session_id: "s1",
+  iss: "https://login.example/",
+  iat: NOW - 10,
+  exp: NOW + 1000,
+};
+
+describe("server.revoke", () => {
+  it.each<readonly [string, RevocationTarget]>([
+    ["a token by its id", { tokenId: "t1" }],
+    ["a token by its id and issuer", { tokenId: "t1", issuer: "https://login.example/" }],
+    ["a session", { sessionId: "s1" }],
+    ["a user", { userId: "u1" }],
+    ["a user of one issuer", { userId: "u1", issuer: "https://login.example/" }],
+    ["an issuer", { issuer: "https://login.example/" }],
+    ["a user up to the second of iat", { userId: "u1", before: new Date((NOW - 10) * 1000) }],
+  ])("rejects a remembered token after revoking %s", async (_, target) => {
+    const { server, verdict } = createRevoking();
+    const token = await issuer.token(CLAIMS);
+    expect(await verdict(token)).toBe("accepted");
+    await server.revoke(target);
+    expect(await verdict(token)).toBe("revoked");
+  });
+
+  it.each<readonly [string, RevocationTarget]>([
+    ["another token", { tokenId: "t2" }],
+    ["another session", { sessionId: "t1" }],
+    ["another user", { userId: "s1" }],
+    ["the same user of another issuer", { userId: "u1", issuer: "https://other.example/" }],
+    ["another issuer", { issuer: "https://other.example/" }],
+    ["older tokens of the user", { userId: "u1", before: new Date((NOW - 11) * 1000) }],
+    ["older tokens of the issuer", { issuer: CLAIMS.iss, before: new Date((NOW - 11) * 1000) }],
+  ])("accepts a token after revoking %s", async (_, target) => {
+    const { server, verdict } = createRevoking();
+    await server.revoke(target);
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("accepted");
+  });
+
+  it("rejects the revoked token, and no other token of its user", async () => {
+    const { server, verdict } = createRevoking();
+    const token = await issuer.token(CLAIMS);
+    await server.revoke({ token });
+    expect(await verdict(token)).toBe("revoked");
+    expect(await verdict(await issuer.token({ ...CLAIMS, jti: "t2" }))).toBe("accepted");
+  });
+
+  it("revokes a token without jti by its claims, also with another signature", async () => {
+    const { server, verdict } = createRevoking();
+    const { jti, ...claims } = CLAIMS;
+    expect(jti).toBe("t1");
+    await server.revoke({ token: await issuer.token(claims) });
+    expect(await verdict(await issuer.token(claims))).toBe("revoked");
+    expect(await verdict(await issuer.token({ ...claims, exp: NOW + 999 }))).toBe("accepted");
+  });
+
+  it("revokes the tokens of a user that have no iat", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ userId: "u1", before: new Date(0) });
+    const { iat, ...claims } = CLAIMS;
+    expect(iat).toBeLessThan(NOW);
+    expect(await verdict(await issuer.token({ ...claims, iat: undefined }))).toBe("revoked");
+  });
+
+  it("rejects a token that the user gets in the same second, and accepts one of the next second", async () => {
+    const { server, verdict, pass } = createRevoking();
+    await server.revoke({ userId: "u1" });
+    pass(1);
+    expect(await verdict(await issuer.token({ ...CLAIMS, iat: NOW }))).toBe("revoked");
+    expect(await verdict(await issuer.token({ ...CLAIMS, iat: NOW + 1 }))).toBe("accepted");
+  });
+
+  it("keeps the wider of two revocations of one user", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ userId: "u1" });
+    await server.revoke({ userId: "u1", before: new Date(0) }, { until: new Date((NOW + 10) * 1000) });
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
+  });
+
+  it("forgets a revocation at `until`, and not before", async () => {
+    const { server, verdict, pass } = createRevoking();
+    await server.revoke({ sessionId: "s1" }, { until: new Date((NOW + 100) * 1000) });
+    const token = await issuer.token(CLAIMS);
+    pass(99);
+    expect(await verdict(token)).toBe("revoked");
+    pass(1);
+    expect(await verdict(token)).toBe("accepted");
+  });
+
+  it.each<readonly [string, unknown]>([
+    ["nothing", {}],
+    ["an undefined user of an issuer", { userId: undefined, issuer: "https://login.example/" }],
+    ["an empty id", { tokenId: "" }],
+    ["two ids", { tokenId: "t1", userId: "u1" }],
+    ["an unknown id", { clientId: "c1" }],
+    ["a limit in time for a session", { sessionId: "s1", before: new Date(0) }],
+    ["an invalid date", { userId: "u1", before: new Date("never") }],
+    ["a number as a date", { userId: "u1", before: NOW }],
+    ["an undefined issuer", { userId: "u1", issuer: undefined }],
+  ])("refuses a target with %s", async (_, target) => {
+    const { server, revocation } = createRevoking();
+    await expect(server.revoke(target as RevocationTarget)).rejects.toThrow(TypeError);
+    expect(revocation.status().entries).toBe(0);
+  });
+
+  it("refuses a revocation that would be forgotten before the token expires", async () => {
+    const { server } = createRevoking();
+    const late = { until: new Date((NOW + 3601) * 1000) };
+    await expect(server.revoke({ tokenId: "t1" }, late)).rejects.toThrow(RangeError);
+    const { exp, ...endless } = CLAIMS;
+    expect(exp).toBe(NOW + 1000);
+    const token = await issuer.token({ ...endless, exp: undefined });
+    await expect(server.revoke({ token })).rejects.toThrow("has no `exp`");
+    const long = await issuer.token({ ...CLAIMS, exp: NOW + 3601 });
+    await expect(server.revoke({ token: long })).rejects.toThrow("keepSeconds");
+  });
+
+  it("keeps the revocation of a token until it is not accepted any more, with the clock tolerance", async () => {
+    const { server, verdict, pass } = createRevoking({ clockToleranceSeconds: 60 });
+    const token = await issuer.token(CLAIMS);
+    await server.revoke({ token });
+    pass(1000 + 30);
+    expect(await verdict(token)).toBe("revoked");
+    pass(40);
+    expect(await verdict(token)).toBe("expired");
+  });
+
+  it("refuses a time that has passed, and a token together with another target", async () => {
+    const { server, verdict } = createRevoking();
+    const past = { until: new Date((NOW - 1) * 1000) };
+    await expect(server.revoke({ userId: "u1" }, past)).rejects.toThrow("`until` has passed");
+    const token = await issuer.token(CLAIMS);
+    await expect(server.revoke({ token, userId: "u2" })).rejects.toThrow(TypeError);
+    expect(await verdict(token)).toBe("accepted");
+  });
+
+  it("revokes a token that is already revoked, or whose revocation cannot be checked", async () => {
+    const { server, revocation } = createRevoking();
+    const token = await issuer.token(CLAIMS);
+    await server.revoke({ token });
+    await server.revoke({ token });
+    const unknown = { ...revocation, isRevoked: () => Promise.reject(new Error("out of reach")) };
+    await createServer({ revocation: unknown }).revoke({
+      token: await issuer.token({ ...CLAIMS, jti: "t2" }),
+    });
+    expect(revocation.status().entries).toBe(2);
+  });
+
+  it("rejects a token that is not accepted, and any call without the option `revocation`", async () => {
+    const { server } = createRevoking();
+    await expect(server.revoke({ token: "a.b.c" })).rejects.toThrow("malformed");
+    await expect(createServer().revoke({ tokenId: "t1" })).rejects.toThrow("inMemoryRevocation()");
+  });
+});
+
+describe("inMemoryRevocation", () => {
+  it("rejects further entries when it is full, until some have ended", async () => {
+    const { server, verdict, pass } = createRevoking({}, 2);
+    await server.revoke({ tokenId: "t1" }, { until: new Date((NOW + 10) * 1000) });
+    await server.revoke({ tokenId: "t2" });
+    await expect(server.revoke({ tokenId: "t3" })).rejects.toThrow("is full (2 entries)");
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
+    pass(10);
+    await server.revoke({ tokenId: "t3" });
+    expect(server.health().revocation).toEqual({ state: "ok", entries: 2 });
+  });
+
+  it("restores an entry if the clock was ahead for a while", async () => {
+    const { server, verdict, pass, revocation } = createRevoking({}, 10_000);
+    await server.revoke({ tokenId: "t1" });
+    pass(2 * 3600 - 1);
+    for (const id of Array(100).keys()) await server.revoke({ tokenId: `new-${id}` });
+    pass(1 - 2 * 3600);
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
+    expect(revocation.status().entries).toBe(101);
+  });
+
+  it("counts a token whose iat is in the future as an old one of the user", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ userId: "u1" });
+    for (const iat of [NOW + 301, NOW * 1000, 1e15])
+      expect(await verdict(await issuer.token({ ...CLAIMS, iat }))).toBe("revoked");
+  });
+
+  it("does not take tokens with an empty jti for one token", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ token: await issuer.token({ ...CLAIMS, jti: "" }) });
+    expect(await verdict(await issuer.token({ ...CLAIMS, jti: "" }))).toBe("revoked");
+    expect(await verdict(await issuer.token({ ...CLAIMS, jti: "", sub: "u2" }))).toBe("accepted");
+  });
+
+  it("forgets ended entries while others are added", async () => {
+    const { server, revocation, pass } = createRevoking({}, 10_000);
+    const until = () => new Date((NOW + 10) * 1000);
+    for (const id of Array(100).keys()) await server.revoke({ tokenId: `old-${id}` }, { until: until() });
+    // An hour later than they end, because the clock may be ahead for a while.
+    pass(10 + 3600);
+    for (const id of Array(100).keys()) await server.revoke({ tokenId: `new-${id}` });
+    expect(revocation.status().entries).toBeLessThanOrEqual(101);
+  });
+});
+
+describe("the option `revocation`", () => {
+  it.each([[{}], [null], ["redis"], [{ isRevoked: () => false }]])(
+    "throws for %j, which is not a store",
+    (revocation) => {
+      expect(() => createServer({ revocation: revocation as never })).toThrow("inMemoryRevocation()");
+    },
+  );
+
+  it("refuses undefined, because a missing store would accept revoked tokens", () => {
+    expect(() => createServer({ revocation: undefined as never })).toThrow("revocation: is undefined");
+  });
+
+  it.each([{ keepSeconds: 0 }, { maxEntries: 1.5 }, { keepSeconds: Number.NaN }])(
+    "throws for the limits %j",
+    (limits) => {
+      expect(() => inMemoryRevocation(limits)).toThrow("whole number");
+    },
+  );
+
+  it("becomes ready at once, and keeps its entries after its server is closed", async () => {
+    const { server, verdict } = createRevoking();
+    await server.revoke({ tokenId: "t1" });
+    await server.ready();
+    await server.close();
+    expect(await verdict(await issuer.token(CLAIMS))).toBe("revoked");
+  });
+
+  it("decides a remembered token without a promise", async () => {
+    const { server } = createRevoking();
+    const token = await issuer.token(CLAIMS);
+    await server.authenticate(token);
+    const { pipelineOf } = await import("../../../src/core/pipeline.ts");
+    const verdict = pipelineOf(server).decide(
+      { method: "GET", target: "/agents", authorization: `Bearer ${token}` },
+      false,
+    );
+    expect(verdict).not.toHaveProperty("then");
+  });
+
+  it("reports the principal of an open connection as revoked", async () => {
+    const { server } = createRevoking();
+    const principal = await server.authenticate(await issuer.token(CLAIMS));
+    expect(await server.revalidate(principal)).toMatchObject({ valid: true });
+    await server.revoke({ sessionId: "s1" });
+    expect(await server.revalidate(principal)).toEqual({ valid: false, reason: "revoked" });
+  });
+
+  it("answers 503 if the store fails, and otherwise calls `isRevoked` as well", async () => {
+    const broken = inMemoryRevocation();
+    const fails = { ...broken, isRevoked: () => Promise.reject(new Error("out of reach")) };
+    const token = await issuer.token(CLAIMS);
+    expect(await verdictOf(createServer({ revocation: fails }), token)).toBe("unavailable");
+    for (const answer of [false, Promise.resolve(false)]) {
+      const revocation = { ...broken, isRevoked: () => answer };
+      const both = createServer({ revocation, isRevoked: ({ userId }) => userId === "u1" });
+      expect(await verdictOf(both, token)).toBe("revoked");
+    }
+  });
+});

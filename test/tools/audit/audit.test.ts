@@ -1,0 +1,602 @@
+import { describe, expect, it } from "vitest";
+import {
+  AuditError,
+  type AuditFinding,
+  type AuditOptions,
+  type AuditReport,
+  type ListedRoute,
+} from "scopegate";
+import { auditRoutes } from "../../../src/tools/audit/audit.ts";
+import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import { changeable, compiledOf } from "../../support/policy.ts";
+
+/** Routes written as the table writes its keys. */
+const routesOf = (...keys: readonly string[]): readonly ListedRoute[] =>
+  keys.map((key) => {
+    const [method = "", pattern = ""] = key.split(" ");
+    return { method, pattern };
+  });
+
+interface Given {
+  readonly defaults?: ScopeMappings;
+  readonly fate?: "refused" | "open";
+  readonly options?: AuditOptions;
+}
+
+const audit = (
+  table: ScopeMappings,
+  keys: readonly string[],
+  { defaults, fate = "refused", options }: Given = {},
+): AuditReport => auditRoutes(compiledOf(table, defaults), routesOf(...keys), fate, options);
+
+/** The severity, kind and subject of a finding: `error route_unmapped GET /a`. */
+const aboutOf = (finding: AuditFinding): string => {
+  const { severity, kind } = finding;
+  const subject =
+    "route" in finding
+      ? `${finding.route.method} ${finding.route.pattern}`
+      : "rule" in finding
+        ? finding.rule.key
+        : "";
+  return `${severity} ${kind} ${subject}`.trim();
+};
+
+const found = (table: ScopeMappings, keys: readonly string[], given?: Given): readonly string[] =>
+  audit(table, keys, given).findings.map(aboutOf);
+
+function onlyFinding<Kind extends AuditFinding["kind"]>(
+  report: AuditReport,
+  kind: Kind,
+): AuditFinding & { kind: Kind } {
+  const [finding, ...others] = report.findings.filter((one) => one.kind === kind);
+  if (!finding || others.length > 0) throw new Error(report.text);
+  return finding as AuditFinding & { kind: Kind };
+}
+
+const decided = ({ routes }: AuditReport) =>
+  routes.map(({ method, pattern, rule, parts }) => [
+    `${method} ${pattern}`,
+    rule?.key,
+    ...(parts.length > 0 ? [parts.map(({ key }) => key)] : []),
+  ]);
+
+describe("an audit of routes that all have a rule", () => {
+  const table: ScopeMappings = {
+    "GET /agents/:id": ["agents:<id>:read"],
+    "GET /agents/me": ["me:read"],
+    "* /health": "public",
+    "GET /files/*path": ["files:read"],
+  };
+  const keys = ["GET /agents/:agent", "GET /health", "POST /health", "GET /files/:name"];
+
+  it("returns an ok report with one line of text", () => {
+    const report = audit(table, keys);
+    expect(report).toMatchObject({ ok: true, findings: [], summary: "4 routes, each with a rule" });
+    expect(report.text).toBe(report.summary);
+    expect(audit(table, ["GET /agents/:a"]).summary).toBe("1 route, with a rule; 2 errors");
+  });
+
+  it("lists the rule that decides each route, and the rules for a part of it", () => {
+    expect(decided(audit(table, keys))).toEqual([
+      ["GET /agents/:agent", "GET /agents/:id", ["GET /agents/me"]],
+      ["GET /health", "* /health"],
+      ["POST /health", "* /health"],
+      ["GET /files/:name", "GET /files/*path"],
+    ]);
+  });
+
+  it("counts a route once, with and without a trailing slash, in the order of the array", () => {
+    const report = audit({ "GET /a": [], "GET /b": [], "GET /": [] }, [
+      "GET /b",
+      "GET /a/",
+      "GET /b/",
+      "GET /a",
+      "GET /",
+    ]);
+    expect(report.summary).toBe("3 routes, each with a rule");
+    expect(report.routes.map(({ pattern }) => pattern)).toEqual(["/b", "/a/", "/"]);
+  });
+
+  it("accepts any iterable and reads it once", () => {
+    const rules = compiledOf({ "GET /a": [] });
+    function* list() {
+      yield { method: "GET", pattern: "/a" };
+    }
+    expect(auditRoutes(rules, list(), "refused").ok).toBe(true);
+    expect(auditRoutes(rules, new Set(list()), "refused").ok).toBe(true);
+  });
+
+  it("returns a frozen report", () => {
+    const report = audit({ ...table, "GET /unused": [], "* /{*path}": [] }, [
+      ...keys,
+      "GET a",
+      "GET /x",
+      "OPTIONS /a",
+    ]);
+    expect(changeable(report)).toEqual([]);
+  });
+});
+
+describe("a route without a rule", () => {
+  it.each(["refused", "open"] as const)("causes an error if requests without a rule are %s", (fate) => {
+    const report = audit({ "GET /a": [] }, ["GET /a", "POST /a", "GET /b"], { fate });
+    expect(report.ok).toBe(false);
+    expect(report.summary).toBe("3 routes, 1 with a rule; 2 errors");
+    expect(report.findings.map(aboutOf)).toEqual([
+      "error route_unmapped POST /a",
+      "error route_unmapped GET /b",
+    ]);
+    expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /a", undefined, undefined]);
+  });
+
+  it("causes an error with the effect on its requests", () => {
+    expect(onlyFinding(audit({}, ["GET /b"]), "route_unmapped").message).toContain(
+      "every request for it is refused",
+    );
+    expect(onlyFinding(audit({}, ["GET /b"], { fate: "open" }), "route_unmapped").message).toContain(
+      "any valid token is enough",
+    );
+  });
+
+  it.each([
+    ["GET /reports", '"GET /reports": ["resource:action"]'],
+    ["* /teams/:team_id/runs/:run_id", '"* /teams/:team_id/runs/:run_id": ["resource:<run_id>:action"]'],
+    ["GET /files/*path", '"GET /files/*path": ["resource:action"]'],
+    ["GET /a{/:b}", '"GET /a{/:b}": ["resource:action"]'],
+    ['GET /:"a b"', String.raw`"GET /:\"a b\"": ["resource:<a b>:action"]`],
+  ])("causes an error with the line to add for %s", (key, line) => {
+    expect(
+      auditRoutes(
+        compiledOf({}),
+        [{ method: key.slice(0, key.indexOf(" ")), pattern: key.slice(key.indexOf(" ") + 1) }],
+        "refused",
+      ).findings[0]?.hint,
+    ).toBe(`Add to scopeMappings: ${line}`);
+  });
+
+  it("causes no error after the suggested line was added", () => {
+    for (const key of ["GET /reports", "* /teams/:team_id/runs/:run_id", "GET /files/*path", "GET /a{/:b}"]) {
+      const { hint } = onlyFinding(audit({}, [key]), "route_unmapped");
+      const table = JSON.parse(`{${hint.replace("Add to scopeMappings: ", "")}}`) as ScopeMappings;
+      expect(found(table, [key])).toEqual([]);
+    }
+  });
+
+  it.each([
+    ["/agents/:id", ["GET /agents/me", "GET /agents/:id.json"]],
+    ["/files/*path", ["GET /files/:name"]],
+    ["/a{/:b}", ["GET /a"]],
+    ["/a{/:b}", ["GET /a", "GET /a/x"]],
+  ])("counts as partly mapped if rules cover some of its paths: %s", (pattern, keys) => {
+    const report = audit(Object.fromEntries(keys.map((key) => [key, []])), [`GET ${pattern}`]);
+    const finding = onlyFinding(report, "route_partly_mapped");
+    expect(report.ok).toBe(false);
+    expect(finding.rules.map(({ key }) => key)).toEqual(keys);
+    for (const key of keys) expect(finding.message).toContain(`\`${key}\``);
+    expect(report.findings).toHaveLength(1);
+  });
+
+  it("counts as partly mapped if rules cover some of its methods", () => {
+    expect(found({ "GET /any": [], "POST /any": [] }, ["* /any"])).toEqual([
+      "error route_partly_mapped * /any",
+    ]);
+    expect(found({ "HEAD /a": [] }, ["GET /a"])).toEqual(["error route_partly_mapped GET /a"]);
+    expect(found({ "GET /any": [], "* /any": [] }, ["* /any"])).toEqual([]);
+  });
+
+  it("suggests one rule instead of several if the rules of its parts would be duplicates of it", () => {
+    const { hint } = onlyFinding(audit({ "GET /a": [] }, ["GET /a{/:b}"]), "route_partly_mapped");
+    expect(hint).toContain('instead of `GET /a`: "GET /a{/:b}"');
+    const other = onlyFinding(audit({ "GET /a/b": [] }, ["GET /a/:c"]), "route_partly_mapped");
+    expect(other.hint).toBe('Add to scopeMappings: "GET /a/:c": ["resource:<c>:action"]');
+  });
+
+  it("causes no error if the rule is written in another letter case, which is the same route", () => {
+    const report = audit({ "GET /Agents/:id": [] }, ["GET /agents/:id"]);
+    expect(report).toMatchObject({ ok: true, findings: [] });
+    expect(report.routes[0]?.rule?.key).toBe("GET /Agents/:id");
+  });
+
+  it("causes no error if each of its alternatives has its own rule", () => {
+    const report = audit({ "GET /a": [], "GET /a/:b": ["a:read"] }, ["GET /a{/:b}"]);
+    expect(report).toMatchObject({ ok: true, findings: [] });
+    expect(decided(report)).toEqual([["GET /a{/:b}", "GET /a/:b", ["GET /a"]]]);
+  });
+
+  it("causes an error with at most five rules for its parts", () => {
+    const table = Object.fromEntries(
+      ["a", "b", "c", "d", "e", "f", "g"].map((name) => [`GET /x/${name}`, []]),
+    );
+    expect(onlyFinding(audit(table, ["GET /x/:id"]), "route_partly_mapped").message).toContain(
+      "`GET /x/e` and 2 more",
+    );
+  });
+
+  it("causes only a note for OPTIONS, which CORS middleware answers, unless any token is enough", () => {
+    const keys = ["GET /a", "OPTIONS /*path"];
+    const report = audit({ "GET /a": [] }, keys);
+    expect(report.findings.map(aboutOf)).toEqual(["note route_unmapped OPTIONS /*path"]);
+    expect(report.ok).toBe(true);
+    expect(report.summary).toBe("2 routes, 1 with a rule");
+    expect(onlyFinding(report, "route_unmapped")).toMatchObject({
+      message: "`OPTIONS /*path` has no rule: every request for it that reaches protect is refused.",
+      hint: 'If CORS middleware is in front of protect, there is nothing to do: it answers preflights. Otherwise add to scopeMappings: "OPTIONS /*path": ["resource:action"]',
+    });
+    expect(found({ "GET /a": [] }, keys, { fate: "open" })).toEqual(["error route_unmapped OPTIONS /*path"]);
+  });
+});
+
+describe("a route that cannot be read", () => {
+  it.each([
+    ["GET", "agents"],
+    ["GET", String.raw`RegExp /^\/health$/`],
+    ["GET", ""],
+    ["GET", "/files/*"],
+    ["GET", "/agents/:id?"],
+    ["GET", "/agents/{id}"],
+    ["GET", "/static/pre*path"],
+    ["GET", "/a//b"],
+    ["get", "/agents"],
+    ["ALL", "/agents"],
+    ["FETCH", "/agents"],
+    ["", "/agents"],
+  ])("causes a finding with a fix, not an exception: %j %j", (method, pattern) => {
+    const report = auditRoutes(compiledOf({ "* /{*path}": [] }), [{ method, pattern }], "refused");
+    const finding = onlyFinding(report, "route_unreadable");
+    expect(report.ok).toBe(false);
+    expect(report.routes).toEqual([]);
+    expect(finding).toMatchObject({ severity: "error", route: { method, pattern } });
+    expect(finding.message).toContain(`\`${method} ${pattern}\` cannot be compared with the table`);
+    expect(finding.hint).not.toBe("");
+    expect(report.summary).toMatch(/^1 route, 0 with a rule; /);
+  });
+
+  it.each([
+    ["GET", "/files/*", "Write `/files/*path`."],
+    ["get", "/agents", "Write `GET`"],
+    ["ALL", "/agents", "Write `* /agents`."],
+    ["GET", "RegExp /x/", "list the paths that it serves instead: server.audit([...routesOf(app)"],
+  ])("causes an error with the correct pattern: %s %s", (method, pattern, hint) => {
+    const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
+    expect(findings[0]?.hint).toContain(hint);
+  });
+});
+
+describe("the array of routes", () => {
+  it("causes one error if it is empty", () => {
+    const report = audit({ "GET /a": [] }, []);
+    expect(report.findings.map(aboutOf)).toEqual(["error routes_missing"]);
+    expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
+    expect(report.findings[0]).toMatchObject({
+      message: "no routes were passed, so the audit proves nothing.",
+      hint: "List the routes after the application has registered them: server.audit(routesOf(app)).",
+    });
+  });
+
+  it.each([[undefined], [null], ["GET /a"], [{}], [() => []], [{ method: "GET", pattern: "/a" }]])(
+    "causes a TypeError with the line to write if it is %j",
+    (list) => {
+      expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
+        TypeError,
+      );
+      expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
+        "server.audit(routesOf(app))",
+      );
+    },
+  );
+
+  it.each([
+    [null],
+    ["GET /a"],
+    [{ method: "GET" }],
+    [{ pattern: "/a" }],
+    [{ method: ["GET"], pattern: "/a" }],
+    [{ method: "GET", pattern: /a/ }],
+  ])("causes a TypeError that names the entry if it contains %j", (one) => {
+    const list = [{ method: "GET", pattern: "/a" }, one] as unknown as ListedRoute[];
+    expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow(TypeError);
+    expect(() => auditRoutes(compiledOf({}), list, "refused")).toThrow("entry 2 has another shape");
+  });
+});
+
+describe("a rule that no route reaches", () => {
+  it("causes an error if it is custom, and a note if it is a default", () => {
+    const defaults = { "GET /teams": ["teams:read"], "GET /agents": ["agents:read"] };
+    const report = audit({ "GET /agents": [], "GET /reports": [] }, ["GET /health"], { defaults });
+    expect(report.findings.map(aboutOf)).toEqual([
+      "error route_unmapped GET /health",
+      "error rule_unreached GET /agents",
+      "error rule_unreached GET /reports",
+      "note rule_unreached GET /teams",
+    ]);
+    const usual = audit({ "GET /health": "public" }, ["GET /health"], { defaults });
+    expect(usual).toMatchObject({ ok: true, summary: "1 route, with a rule" });
+    expect(usual.findings.map(aboutOf)).toEqual([
+      "note rule_unreached GET /teams",
+      "note rule_unreached GET /agents",
+    ]);
+  });
+
+  it.each([
+    ["GET /reports/:id", "GET /report/:id"],
+    ["GET /custom/endpoint", "POST /custom/endpoint"],
+  ])("causes for %s the hint %s, a route without its own rule", (key, route) => {
+    const report = audit({ [key]: ["x:y"], "* /{*path}": [] }, [route, "GET /elsewhere"]);
+    expect(onlyFinding(report, "rule_unreached").hint).toBe(`Did you mean \`${route}\`?`);
+  });
+
+  it("causes no hint at a route that has its own rule", () => {
+    const report = audit({ "GET /reports/:id": [], "GET /report/:id": [] }, ["GET /report/:id"]);
+    expect(onlyFinding(report, "rule_unreached").hint).toContain(
+      "Otherwise the rule is misspelled or unused.",
+    );
+  });
+
+  it.each([
+    ["GET /a", "GET /a"],
+    ["* /a", "POST /a"],
+    ["HEAD /a", "GET /a"],
+    ["GET /a/b", "GET /a/:id"],
+    ["GET /:x/b", "GET /a/:y"],
+    ["POST /a", "* /a"],
+    ["GET /a{/:b}", "GET /a/c"],
+    ["OPTIONS /{*path}", "GET /a"],
+    ["OPTIONS /a", "POST /a"],
+    // Express and Koa read the two as one.
+    ["GET /A", "GET /a"],
+  ])("causes no finding for %s if %s is a route", (key, route) => {
+    expect(
+      found({ [key]: [], "* /{*path}": [] }, [route]).filter((one) => one.includes("unreached")),
+    ).toEqual([]);
+  });
+
+  it.each([
+    ["POST /a", "GET /a"],
+    ["GET /a", "HEAD /a/b"],
+    ["HEAD /a", "POST /a"],
+    ["GET /a/b", "GET /a"],
+    ["OPTIONS /b", "GET /a"],
+    ["* /a/:id", "GET /a"],
+  ])("causes a finding for %s if only %s is a route", (key, route) => {
+    expect(found({ [key]: [], "* /{*path}": [] }, [route])).toContain(`error rule_unreached ${key}`);
+  });
+});
+
+describe("a route whose rule requires less than another", () => {
+  const weakOf = (table: ScopeMappings, keys: readonly string[]) =>
+    audit(table, keys)
+      .findings.filter(({ kind }) => kind === "route_weaker")
+      .map(aboutOf);
+
+  it("causes a warning that names both rules and their requirements, and keeps the report ok", () => {
+    const report = audit({ "GET /agents/:id": ["agents:<id>:read"], "* /agents/*path": [] }, [
+      "GET /agents/:id",
+      "DELETE /agents/:id",
+    ]);
+    expect(report).toMatchObject({ ok: true, summary: "2 routes, each with a rule; 1 warning" });
+    const finding = onlyFinding(report, "route_weaker");
+    expect(finding.route).toEqual({ method: "DELETE", pattern: "/agents/:id" });
+    expect(finding.rule.key).toBe("* /agents/*path");
+    expect(finding.rules.map(({ key }) => key)).toEqual(["GET /agents/:id"]);
+    expect(finding.message).toContain("`* /agents/*path`, which requires a valid token");
+    expect(finding.message).toContain("`GET /agents/:id` requires agents:<id>:read");
+    expect(finding.hint).toContain('"DELETE /agents/:id": ["resource:<id>:action"]');
+  });
+
+  describe("without its own rule", () => {
+    const wide: ScopeMappings = { "* /{*path}": [] };
+    it.each([
+      ["another method of its pattern", ["DELETE /a/:id"], { "GET /a/:id": ["a:b"] }],
+      ["a method that reads", ["POST /a/:id"], { "GET /a/:x": ["a:b"] }],
+      ["HEAD", ["GET /a/:id"], { "HEAD /a/:x": ["a:b"] }],
+    ])("causes a warning if %s has one", (_, weak, others) => {
+      expect(weakOf({ ...wide, ...others }, [...weak, ...Object.keys(others)])).toEqual(
+        weak.map((key) => `warning route_weaker ${key}`),
+      );
+    });
+
+    it("names all stronger rules", () => {
+      const others: ScopeMappings = { "GET /a": ["a:b"], "PUT /a": ["c:d"] };
+      const report = audit({ ...wide, ...others }, ["POST /a", ...Object.keys(others)]);
+      expect(onlyFinding(report, "route_weaker").message).toBe(
+        "`POST /a` is decided by `* /{*path}`, which requires a valid token; `GET /a` requires a:b, `PUT /a` requires c:d.",
+      );
+    });
+
+    it.each([
+      ["is another route of the same parent", ["GET /a/x"], { "GET /a/y": ["a:b"] }],
+      ["answers HEAD, and they change", ["HEAD /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["answers OPTIONS, and they change", ["OPTIONS /a/:id"], { "DELETE /a/:id": ["a:b"] }],
+      ["reads, and they change", ["GET /a/:id"], { "DELETE /a/:id": ["a:b"], "POST /a/:id": ["a:b"] }],
+      ["is elsewhere", ["GET /b/:id"], { "GET /a/:id": ["a:b"] }],
+      ["requires as much", ["POST /a/x"], { "GET /a/x": [] }],
+    ])("causes no warning if it %s", (_, keys, others) => {
+      expect(weakOf({ ...wide, ...others }, [...keys, ...Object.keys(others)])).toEqual([]);
+    });
+
+    it("causes no warning if it has its own rule, whatever that requires", () => {
+      const table: ScopeMappings = {
+        ...wide,
+        "GET /a": ["a:b"],
+        "GET /a/:id": ["a:b"],
+        "GET /a/x": "public",
+      };
+      expect(weakOf(table, ["GET /a", "GET /a/:id", "GET /a/x"])).toEqual([]);
+    });
+
+    it("causes no warning if the wide rule does not cover the neighbours", () => {
+      const table: ScopeMappings = { "GET /a/*path": "public", "GET /a": ["a:b"] };
+      expect(weakOf(table, ["GET /a", "GET /a/x"])).toEqual([]);
+    });
+  });
+
+  it.each(["PUT", "PATCH", "DELETE"])(
+    "causes a warning if %s requires less than GET of the same pattern",
+    (method) => {
+      const table: ScopeMappings = { [`${method} /a/:id`]: [], "GET /a/:id": ["a:b"] };
+      const keys = [`${method} /a/:x`, "GET /a/:x", "GET /a/:id/runs"];
+      expect(weakOf(table, keys)).toEqual([`warning route_weaker ${method} /a/:x`]);
+      expect(onlyFinding(audit(table, keys), "route_weaker").hint).toBe(
+        "Require at least as much for changing it as for reading it.",
+      );
+    },
+  );
+
+  it("causes no warning for POST, because a login requires less, or if reading requires less", () => {
+    expect(weakOf({ "POST /a": "public", "GET /a": ["a:b"] }, ["POST /a", "GET /a"])).toEqual([]);
+    expect(weakOf({ "PUT /a": ["a:b"], "GET /a": "public" }, ["PUT /a", "GET /a"])).toEqual([]);
+    expect(weakOf({ "PUT /a": ["a:c"], "GET /a": ["a:b", "x:y"] }, ["PUT /a", "GET /a"])).toEqual([]);
+  });
+
+  it.each([
+    [[], "public"],
+    [[], "optional"],
+    [["a:b"], []],
+    [{ anyOf: ["a:b"] }, []],
+    [{ filtered: "a:b" }, "optional"],
+    ["optional", "public"],
+  ] as const)("counts %j as stronger than %j", (more, less) => {
+    const keys = ["PUT /a", "GET /a"];
+    expect(weakOf({ "PUT /a": less, "GET /a": more }, keys)).toEqual(["warning route_weaker PUT /a"]);
+    expect(weakOf({ "PUT /a": more, "GET /a": less }, keys)).toEqual([]);
+  });
+});
+
+describe("the text of a report", () => {
+  it("lists errors first, then warnings, then notes, each with its kind and its fix", () => {
+    const report = audit({ "* /a/*path": [], "GET /a/:id": ["a:b"], "GET /unused": [], "* /{*path}": [] }, [
+      "DELETE /a/:id",
+      "GET /a/:id",
+      "GET x",
+    ]);
+    expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
+
+error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
+  Register it with a path, or list the paths that it serves instead: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
+
+error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
+  If static files, a mounted application or an upgrade answer these requests, add the route: server.audit([...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise the rule is misspelled or unused.
+
+warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
+  The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
+  });
+
+  it("lists the default rules that no route reaches in one entry", () => {
+    const defaults = { "GET /b": [], "GET /c": [], "GET /d": [] };
+    const { text } = audit({ "GET /a": [] }, ["GET /a", "GET /d"], { defaults });
+    expect(text.split("\n\n")).toEqual([
+      "2 routes, each with a rule",
+      expect.stringMatching(
+        /^note rule_unreached: 2 default rules are reached by no route: `GET \/b`, `GET \/c`\.\n {2}\S/,
+      ),
+    ]);
+    expect(audit({ "GET /a": [] }, ["GET /a", "GET /d", "GET /c"], { defaults }).text).toContain(
+      "note rule_unreached: no route reaches the rule `GET /b` (default).",
+    );
+  });
+});
+
+describe("orThrow", () => {
+  it("returns an ok report, and throws the text of any other", () => {
+    const good = audit({ "GET /a": [] }, ["GET /a"]);
+    expect(good.orThrow()).toBe(good);
+    const { orThrow, text } = audit({ "GET /a": [] }, ["GET /a", "GET /b"]);
+    expect(orThrow).toThrow(AuditError);
+    expect(orThrow).toThrow(
+      expect.objectContaining({ name: "AuditError", code: "audit_failed", message: text }) as Error,
+    );
+  });
+});
+
+describe("a route for every method in front of other routes, as NestJS registers middleware", () => {
+  const table: ScopeMappings = { "GET /api/agents": ["agents:read"] };
+
+  it.each([
+    ["* /api", "* /api", "GET /api/agents"],
+    ["* /api/*path", "* /api/*path", "GET /api/agents"],
+    ["* /", "* /", "GET /api/agents"],
+  ])("causes only a note if it has no rule: %s", (about, ...keys) => {
+    const report = audit(table, keys);
+    expect(report.findings.map(aboutOf)).toEqual([`note route_unmapped ${about}`]);
+    expect(onlyFinding(report, "route_unmapped").hint).toMatch(
+      /^If it is middleware in front of other routes, there is nothing to do\. Otherwise add to scopeMappings: /,
+    );
+    expect(report.orThrow({ warnings: true })).toBe(report);
+  });
+
+  it.each([
+    ["no route below it", ["* /api", "GET /apis"], {}],
+    ["any token is enough for it", ["* /api", "GET /api/agents"], { fate: "open" }],
+    ["it has one method", ["GET /api", "GET /api/agents"], {}],
+  ] as const)("causes an error if %s", (_, keys, given) => {
+    expect(found(table, keys, given)).toContain(`error route_unmapped ${keys[0]}`);
+  });
+});
+
+describe("a public rule for every path", () => {
+  it.each([
+    ["GET /{*path}", "public"],
+    ["GET /*path", "public"],
+    ["* /{*path}", "optional"],
+  ] as const)("causes an error: %s, %s", (key, requirement) => {
+    const report = audit({ [key]: requirement, "GET /api/a": [] }, ["GET /api/a", "GET /api/b", key]);
+    expect(report.ok).toBe(false);
+    const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
+    expect([severity, rule.key]).toEqual(["error", key]);
+    expect(message).toContain("a route that is missing from the table is public");
+    expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
+    expect(hint).toContain(`--public-catch-all '${key}'`);
+    expect(hint).toContain(`write in scopeMappings "* /api/{*path}"`);
+  });
+
+  it.each([
+    [["api:use"], "`* /api/{*path}` covers forgotten routes below /api only"],
+    ["public", 'write in scopeMappings "* /api/{*path}": ["resource:action"]'],
+  ] as const)("has a hint that fits an existing rule for the API that requires %j", (api, hint) => {
+    const report = audit({ "GET /{*path}": "public", "* /api/{*path}": api }, ["GET /a"]);
+    expect(onlyFinding(report, "public_catch_all").hint).toContain(hint);
+  });
+
+  it("causes no error if the options of the audit name it", () => {
+    const table: ScopeMappings = { "GET /{*path}": "public", "GET /api/{*path}": ["api:use"] };
+    const options = { publicCatchAll: ["GET /{*path}"] };
+    expect(found(table, ["GET /{*path}", "GET /api/{*path}"], { options })).toEqual([]);
+  });
+
+  it.each([
+    ["GET /assets/*path", "public"],
+    ["GET /", "public"],
+    ["OPTIONS /{*path}", "public"],
+    ["GET /{*path}", []],
+  ] as const)("causes no error for %s, %j", (key, requirement) => {
+    expect(found({ [key]: requirement }, [key])).toEqual([]);
+  });
+
+  it("causes a TypeError if publicCatchAll is not an array", () => {
+    const options = { publicCatchAll: "GET /{*path}" } as never;
+    expect(() => audit({}, ["GET /a"], { options })).toThrow("as an array");
+  });
+
+  it("causes a TypeError if the table has no rule with a confirmed key", () => {
+    const options = { publicCatchAll: ["GET /*rest"] };
+    expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
+      'audit received "GET /*rest" as `publicCatchAll`, which is not a public or optional rule for every path.',
+    );
+  });
+});
+
+describe("orThrow", () => {
+  const report = audit({ "PUT /a": [], "GET /a": ["a:read"] }, ["GET /a", "PUT /a"]);
+
+  it("returns a report that has warnings only", () => {
+    expect(report.findings.map(aboutOf)).toEqual(["warning route_weaker PUT /a"]);
+    expect(report.orThrow()).toBe(report);
+    expect(report.orThrow({ warnings: false })).toBe(report);
+  });
+
+  it("throws for warnings as well with `warnings: true`", () => {
+    expect(() => report.orThrow({ warnings: true })).toThrow(new AuditError(report.text));
+    const clean = audit({ "GET /a": [] }, ["GET /a"]);
+    expect(clean.orThrow({ warnings: true })).toBe(clean);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { createServer } from "../../support/resource-servers.ts";
+
+const server = createServer({
+  defaultScopeMappings: {},
+  scopeMappings: {
+    "* /mcp": [],
+    "MCP tools/list": [],
+    "MCP tools/call search": ["docs:read"],
+    "MCP tools/call run_agent": ["agents:<agent_id>:run"],
+  },
+});
+const list = (...patterns: string[]) => patterns.map((pattern) => ({ method: "MCP", pattern }));
+const ALL = list("tools/list", "tools/call search", "tools/call run_agent");
+const found = (...routes: Parameters<typeof server.audit>[0][]) =>
+  server.audit(routes.flatMap((one) => [...one])).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+
+describe("an audit of operations", () => {
+  it("passes if every operation has a rule and every rule an operation", () => {
+    const report = server.audit(ALL).orThrow({ warnings: true });
+    expect(report.summary).toBe("3 routes, each with a rule");
+    expect(report.routes[1]).toMatchObject({
+      pattern: "tools/call search",
+      rule: { key: "MCP tools/call search" },
+    });
+  });
+
+  it("fails for a new tool, and says what to add to the table", () => {
+    const report = server.audit([...ALL, ...list("tools/call remove_agent")]);
+    expect(report.ok).toBe(false);
+    expect(report.text).toContain('"MCP tools/call remove_agent": ["resource:action"]');
+    expect(() => report.orThrow()).toThrow("every call of it is refused");
+  });
+
+  it("fails for a rule without an operation, and names an operation with a similar name", () => {
+    const report = server.audit(list("tools/list", "tools/call search", "tools/call run_agents"));
+    expect(report.findings.map(({ kind }) => kind)).toEqual(["route_unmapped", "rule_unreached"]);
+    expect(report.findings[1]?.hint).toBe("Did you mean `MCP tools/call run_agents`?");
+  });
+
+  it("accepts rules for operations that a server does not list: subscriptions, tasks, and names below a listed `*`", () => {
+    const more = createServer({
+      defaultScopeMappings: {},
+      scopeMappings: {
+        "MCP subscriptions/listen": [],
+        "MCP tasks/get": [],
+        "MCP resources/read *": ["docs:read"],
+        "MCP resources/read docs://secret": ["docs:secret"],
+      },
+    });
+    expect(more.audit(list("resources/read *")).orThrow({ warnings: true }).ok).toBe(true);
+  });
+
+  it("reports a value that is not an operation", () => {
+    expect(found(list("tools/cal x"))).toContain("error route_unreadable");
+  });
+
+  it("compares routes and operations each with their own rules", () => {
+    const routes = [{ method: "POST", pattern: "/mcp" }];
+    expect(found(routes, ALL)).toEqual([]);
+    expect(found([{ method: "GET", pattern: "/other" }], ALL)).toEqual([
+      "error route_unmapped",
+      "error rule_unreached",
+    ]);
+  });
+
+  it("warns that rules of operations were not audited, if only routes are listed", () => {
+    const report = server.audit([{ method: "POST", pattern: "/mcp" }]);
+    expect(report.findings).toMatchObject([{ kind: "operations_missing", severity: "warning" }]);
+    expect(report.text).toContain("no operation is listed: ");
+    expect(() => report.orThrow({ warnings: true })).toThrow("operationsOf(mcpServer)");
+  });
+
+  it("reports that a valid token is enough if unmapped routes are open", () => {
+    const open = createServer({ defaultScopeMappings: {}, unmappedRoutes: "authenticated" });
+    expect(open.audit(list("tools/list")).text).toContain("any valid token is enough for it");
+  });
+});
+
+describe("explain", () => {
+  const explain = (path: string, params?: Record<string, string>, ...scopes: string[]) =>
+    server.explain({ method: "MCP", path, params, scopes });
+
+  it("shows the rule of an operation and the missing scopes", () => {
+    expect(explain("tools/call run_agent", { agent_id: "web" }, "agents:api:run").text).toBe(
+      [
+        "MCP tools/call run_agent",
+        "  rule       MCP tools/call run_agent (custom)",
+        "  requires   agents:web:run",
+        "  granted    agents:api:run",
+        "  missing    agents:web:run",
+        "  decision   refused: scope_insufficient",
+      ].join("\n"),
+    );
+  });
+
+  it("shows which argument is missing", () => {
+    expect(explain("tools/call run_agent").text).toContain("`agent_id`");
+    expect(explain("tools/call other").decision).toMatchObject({ reason: "route_unmapped" });
+  });
+});

@@ -1,0 +1,64 @@
+/** The findings of an audit about routes that are listed as unguarded. */
+import { describe, expect, it } from "vitest";
+import { type ListedRoute } from "scopegate";
+import { auditRoutes } from "../../../src/tools/audit/audit.ts";
+import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import { compiledOf } from "../../support/policy.ts";
+
+const unguarded = { message: "is registered before protect.", hint: "Move it." };
+const routeOf = (method: string, pattern: string): ListedRoute => ({ method, pattern, unguarded });
+
+const audit = (table: ScopeMappings, ...routes: readonly ListedRoute[]) =>
+  auditRoutes(compiledOf(table), routes, "refused");
+const kindsOf = (table: ScopeMappings, ...routes: readonly ListedRoute[]) =>
+  audit(table, ...routes).findings.map(({ kind }) => kind);
+
+describe("an audit of an unguarded route", () => {
+  it("reports an error with the place and the fix, and keeps the place in its routes", () => {
+    const report = audit({ "GET /a": [] }, routeOf("GET", "/a"));
+    expect(report).toMatchObject({ ok: false, routes: [{ pattern: "/a", unguarded }] });
+    expect(report.text).toContain(
+      'error route_unguarded: `GET /a` is registered before protect.\n  Move it. If anyone may call it, write "GET /a": "public"',
+    );
+  });
+
+  it.each<[string, ScopeMappings]>([
+    ["a valid token", { "GET /a/:x": [] }],
+    ["an optional token, which is not read there", { "GET /a/:x": "optional" }],
+    ["scopes for a part of it", { "GET /a/:x": "public", "GET /a/me": ["me:read"] }],
+  ])("reports an error where its rule requires %s", (_, table) => {
+    expect(kindsOf(table, routeOf("GET", "/a/:x"))).toContain("route_unguarded");
+  });
+
+  it("reports nothing where the route is public", () => {
+    expect(kindsOf({ "GET /a": "public" }, routeOf("GET", "/a"))).toEqual([]);
+  });
+
+  it("does not claim that an unguarded route without a rule is refused", () => {
+    const { findings } = audit({}, routeOf("GET", "/a"));
+    expect(findings.map(({ kind }) => kind)).toEqual(["route_unguarded", "route_unmapped"]);
+    expect(findings[1]?.message).toContain("behind protect, every request for it is refused");
+    const open = auditRoutes(compiledOf({}), [routeOf("GET", "/a")], "open").findings[1];
+    expect(open?.message).toContain("behind protect, any valid token is enough for it");
+  });
+
+  it("ignores OPTIONS, which CORS middleware answers, unless the table has a rule for it", () => {
+    expect(kindsOf({ "* /a": [] }, routeOf("OPTIONS", "/a"))).toEqual([]);
+    expect(kindsOf({ "OPTIONS /a": [] }, routeOf("OPTIONS", "/a"))).toEqual(["route_unguarded"]);
+    expect(kindsOf({ "* /a": [] }, routeOf("*", "/a"))).toEqual(["route_unguarded"]);
+  });
+
+  it("reports a route that is listed twice, whichever of the two is unguarded", () => {
+    const guarded = { method: "GET", pattern: "/a" };
+    expect(kindsOf({ "GET /a": [] }, guarded, routeOf("GET", "/a/"))).toEqual(["route_unguarded"]);
+    expect(kindsOf({ "GET /a": [] }, routeOf("GET", "/a"), guarded)).toEqual(["route_unguarded"]);
+  });
+
+  it.each([[true], ["before"], [null], [{}], [{ message: "x" }], [{ hint: "x" }]])(
+    "refuses %j as a place",
+    (place) => {
+      const route = { method: "GET", pattern: "/a", unguarded: place } as unknown as ListedRoute;
+      expect(() => audit({ "GET /a": [] }, route)).toThrow("audit takes { message, hint }");
+    },
+  );
+});

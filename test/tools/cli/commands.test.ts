@@ -1,0 +1,887 @@
+import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createResourceServer, decisionLog, parseConfiguration } from "scopegate";
+import { createApiKey } from "scopegate/api-keys";
+import { commands } from "../../../src/tools/cli/commands/index.ts";
+import { createIssuer } from "../../support/issuer.ts";
+import { setOf } from "../../support/remote-keys.ts";
+import { renderHelp } from "../../../src/tools/cli/run.ts";
+import { appOf, fileOf, folder, scopegate, useFolder } from "./support.ts";
+
+useFolder();
+
+const issuer = createIssuer();
+const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+const CONTROL = /[^\P{C}\n]|\p{Zl}/u;
+const keyFile = () => join(folder, `key-${Math.random()}.pem`);
+
+describe("scopegate", () => {
+  it("lists every command, and shows the help of each with examples", async () => {
+    const overview = await scopegate([]);
+    expect(overview.code).toBe(0);
+    for (const { name, summary, options } of commands) {
+      expect(overview.out).toContain(`${name.padEnd(8)} ${summary}`);
+      const { out, code } = await scopegate([name, "--help"]);
+      expect(code).toBe(0);
+      expect(out).toContain("Examples:\n  scopegate");
+      for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
+      expect((await scopegate(["help", name])).out).toBe(out);
+    }
+  });
+
+  it("prints its version, and everything as JSON", async () => {
+    const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
+    expect((await scopegate(["--version"])).out).toBe(`${version}\n`);
+    expect(JSON.parse((await scopegate(["--json", "--version"])).out)).toEqual({ version });
+    const { out, code } = await scopegate(["explain", "--json", "get", "/agents"]);
+    expect(code).toBe(2);
+    expect(JSON.parse(out)).toMatchObject({ mistakes: [expect.stringContaining("case-sensitive")] });
+  });
+
+  it("rejects wrong usage with every mistake and its fix", async () => {
+    const { code, notes } = await scopegate([
+      "token",
+      "--scop",
+      "a:b",
+      "--expires",
+      "5y",
+      "--claim",
+      "x",
+      "--jwks=1",
+      "--aud",
+      "--sub",
+      "a",
+      "--sub",
+      "b",
+    ]);
+    expect(code).toBe(2);
+    for (const mistake of [
+      "`token` has no option `--scop`. Did you mean `scope`?",
+      "--expires takes a number and a unit: 30s, 15m, 1h or 7d.",
+      "--claim takes a name and a value: write --claim name=value.",
+      "--jwks takes no value: write --jwks.",
+      "--aud needs a value. If the value begins with -, write --aud=NAME.",
+    ])
+      expect(notes).toContain(mistake);
+    expect((await scopegate(["routs"])).notes).toContain("Unknown command `routs`. Did you mean `routes`?");
+    const twice = await scopegate(["routes", "--config", "a.json", "--config", "b.json", "extra"]);
+    expect(twice.notes).toContain("--config is written twice: write it once.");
+    expect(twice.notes).toContain("`extra` is one argument too many: write scopegate routes");
+    expect((await scopegate(["diff", "a.json"])).notes).toBe(
+      "scopegate: NEW is missing: write scopegate diff OLD NEW.\n",
+    );
+    expect((await scopegate(["routes", "--config="])).notes).toContain(
+      "--config needs a value: write --config FILE.",
+    );
+  });
+
+  it("reports files that are absent, no JSON, or ambiguous", async () => {
+    const notesOf = async (path: string) => (await scopegate(["routes", "--config", path])).notes;
+    expect(await notesOf("no.json")).toContain("`no.json` cannot be read.");
+    expect(await notesOf(fileOf("{,}"))).toContain("is not valid JSON");
+    expect(await notesOf(fileOf("[]"))).toContain("must contain a JSON object");
+    expect(await notesOf(fileOf('{"GET /x":["a:b"],"GET /x":"public"}'))).toContain("one name twice");
+    const wrong = await scopegate(["routes", "--config", fileOf({ scop_mappings: {}, admin_scope: 1 })]);
+    expect(wrong.code).toBe(2);
+    expect(wrong.notes.trim().split("\n")).toHaveLength(2);
+    expect(wrong.notes).toContain("Did you mean `scope_mappings`?");
+  });
+
+  it("prints no control characters of foreign strings", async () => {
+    const config = fileOf({ "GET /x": ["a:b"] });
+    const path = "/\u001b[31mred\u2028";
+    const shown = await scopegate(["explain", "GET", path, "--config", config]);
+    expect(shown.out).not.toMatch(CONTROL);
+    const json = await scopegate(["explain", "GET", path, "--config", config, "--json"]);
+    expect(json.out).not.toMatch(CONTROL);
+    expect(JSON.parse(json.out)).toMatchObject({ path });
+    const app = fileOf(`throw new Error("\u001b]0;title\u0007")`, "app.mjs");
+    expect((await scopegate(["routes", "--app", app])).notes).not.toMatch(CONTROL);
+  });
+});
+
+describe("scopegate token", () => {
+  it("prints only a token to a pipe, and how to accept it to a terminal", async () => {
+    const key = keyFile();
+    const args = ["token", "--scope", "agents:web:read", "--sub", "u1", "--expires", "1h", "--key", key];
+    const first = await scopegate(args);
+    expect(first.out).toMatch(/^[\w-]+\.[\w-]+\.[\w-]+\n$/);
+    expect(first.notes).toBe(`scopegate: created ${key}. It is for development only: do not commit it.\n`);
+    const piped = await scopegate(args);
+    expect(piped.notes).toBe("");
+    const { notes } = await scopegate(args, { isTerminal: true });
+    const [, list = ""] = /"verification_keys": (\[.*\])/.exec(notes) ?? [];
+    const server = createResourceServer({
+      verificationKeys: JSON.parse(list) as string[],
+      verifyAudience: false,
+    });
+    const principal = await server.authenticate(piped.out.trim());
+    expect(principal).toMatchObject({ userId: "u1", scopes: ["agents:web:read"], audience: [] });
+    expect(principal.expiresAt).toBeGreaterThan(Date.now() / 1000 + 3500);
+    const pem = await scopegate(["token", "--public-key", "--key", key]);
+    expect(JSON.parse(list)).toEqual([pem.out.trim()]);
+    const jwks = await scopegate(["token", "--jwks", "--key", key]);
+    expect(jwks.out).not.toMatch(/"d"|"p"/);
+    const jwksServer = createResourceServer({ keys: { jwksFile: fileOf(jwks.out) }, verifyAudience: false });
+    expect((await jwksServer.authenticate(piped.out.trim())).userId).toBe("u1");
+  });
+
+  it("takes null as the value of a claim", async () => {
+    const { out } = await scopegate(["token", "--claim", "exp=null", "--key", keyFile()]);
+    const [, payload = ""] = out.split(".");
+    expect(JSON.parse(Buffer.from(payload, "base64url").toString())).toMatchObject({ exp: null });
+  });
+
+  it("signs a token that fits the configuration, with additional claims", async () => {
+    const key = keyFile();
+    const config = {
+      service_id: "agents-prod",
+      issuer: "https://a.example",
+      algorithm: "ES256",
+      scopes_claim: "scp",
+    };
+    const args = ["token", "--config", fileOf(config), "--key", key, "--scope", "a:b"];
+    const { out } = await scopegate([...args, "--claim", "tenant=t1", "--claim", "level=3", "--json"]);
+    const { token, verification_key } = JSON.parse(out) as { token: string; verification_key: string };
+    const server = createResourceServer(
+      parseConfiguration({ ...config, verification_keys: [verification_key] }),
+    );
+    expect(await server.authenticate(token)).toMatchObject({
+      scopes: ["a:b"],
+      issuer: "https://a.example",
+      claims: { tenant: "t1", level: 3 },
+    });
+    const secret = await scopegate(["token", "--config", fileOf({ ...config, algorithm: "HS256" })]);
+    expect(secret.notes).toContain("token makes no secrets for HS256");
+  });
+
+  it("creates its key with mode 0600, once", async () => {
+    const key = keyFile();
+    const tokens = await Promise.all([1, 2, 3].map(() => scopegate(["token", "--key", key])));
+    expect(tokens.map(({ code }) => code)).toEqual([0, 0, 0]);
+    expect(statSync(key).mode & 0o777).toBe(0o600);
+    const pem = readFileSync(key, "utf8");
+    await scopegate(["token", "--key", key]);
+    expect(readFileSync(key, "utf8")).toBe(pem);
+  });
+
+  it("refuses production, other modes, links, folders and files without a key", async () => {
+    const key = keyFile();
+    const production = await scopegate(["token", "--key", key], { env: { NODE_ENV: "production" } });
+    expect(production.code).toBe(2);
+    expect(existsSync(key)).toBe(false);
+    await scopegate(["token", "--key", key]);
+    const link = keyFile();
+    symlinkSync(key, link);
+    expect((await scopegate(["token", "--key", link])).notes).toContain("is a symbolic link");
+    const dangling = keyFile();
+    symlinkSync(join(folder, "absent.pem"), dangling);
+    expect((await scopegate(["token", "--key", dangling])).code).toBe(2);
+    expect(existsSync(join(folder, "absent.pem"))).toBe(false);
+    chmodSync(key, 0o640);
+    expect((await scopegate(["token", "--key", key])).notes).toContain("run chmod 600");
+    expect((await scopegate(["token", "--key", folder])).code).toBe(2);
+    expect((await scopegate(["token", "--key", join(folder, "no/key.pem")])).notes).toContain(
+      "cannot be written",
+    );
+    const other = keyFile();
+    writeFileSync(other, "not a key", { mode: 0o600 });
+    expect((await scopegate(["token", "--key", other])).notes).toContain("is not a private key");
+  });
+});
+
+describe("scopegate explain", () => {
+  it("explains a request by the default table, with exit code 1 for a refusal", async () => {
+    const allowed = await scopegate(["explain", "POST", "/agents/web/runs", "--scope", "agents:web:run"]);
+    expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining("decision   allowed") as string });
+    const refused = await scopegate(["explain", "POST", "/agents/web/runs", "--scope", "agents:api:run"]);
+    expect(refused.code).toBe(1);
+    expect(refused.out).toContain("missing    agents:web:run");
+    expect(refused.out).toContain("answer     403");
+    const anonymous = await scopegate(["explain", "GET", "/agents", "--json"]);
+    expect(JSON.parse(anonymous.out)).toMatchObject({ allowed: false, reason: "credential_missing" });
+  });
+
+  it("explains a caller with a token without scopes", async () => {
+    const args = ["explain", "GET", "/agents", "--json", "--scope"];
+    const reasonOf = ({ out }: { out: string }) => (JSON.parse(out) as { reason?: string }).reason;
+    expect(reasonOf(await scopegate([...args, ""]))).toBe("scope_insufficient");
+    expect(await scopegate([...args, "", "--scope", "agents:read"])).toMatchObject({ code: 0 });
+    expect((await scopegate(args)).out).toContain("--scope needs a value");
+  });
+
+  it("says what --route would change", async () => {
+    const args = ["explain", "GET", "/Agents", "--scope", "agents:read"];
+    const spelled = await scopegate(args);
+    expect(spelled.out).toContain("With --route PATTERN, the rule of the route");
+    expect((await scopegate([...args, "--route", "/agents"])).out).not.toContain("--route");
+    const exact = ["explain", "GET", "/agents", "--scope", "agents:read"];
+    expect((await scopegate(exact)).out).not.toContain("--route");
+    expect((await scopegate(exact, { isTerminal: true })).notes).toContain("Without --route: only the path");
+  });
+
+  it("explains operations of MCP servers with their arguments", async () => {
+    const config = fileOf({ "MCP tools/call search": ["agents:<agent_id>:run"] });
+    const args = ["explain", "MCP", "tools/call search", "--config", config, "--arg", "agent_id=web"];
+    expect((await scopegate([...args, "--scope", "agents:web:run"])).code).toBe(0);
+    expect((await scopegate([...args, "--scope", "agents:api:run"])).code).toBe(1);
+    expect((await scopegate(["explain", "MCP", "tools/cal search"])).notes).toContain("tools/call");
+  });
+
+  it("decides by the route that the framework matched, with and without a token", async () => {
+    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents/me": ["self:read"] } });
+    const of = (path: string, ...more: readonly string[]) => [
+      "explain",
+      "GET",
+      path,
+      "--config",
+      config,
+      ...more,
+    ];
+    const input = await issuer.token({ scopes: ["self:read"], aud: "agents-prod" });
+    for (const caller of [
+      ["--scope", "self:read"],
+      ["--token", "-"],
+    ]) {
+      const ask = (path: string, ...more: readonly string[]) =>
+        scopegate(of(path, ...caller, ...more), { input });
+      expect((await ask("/AGENTS/me")).out).toContain("request_ambiguous");
+      expect(await ask("/AGENTS/me", "--route", "/agents/me")).toMatchObject({ code: 0 });
+      const parameter = await ask("/agents/me", "--route", "/agents/:agent_id", "--json");
+      expect(parameter.code).toBe(1);
+      expect(JSON.parse(parameter.out)).toMatchObject({
+        matchedPattern: "/agents/:agent_id",
+        missing: ["agents:me:read"],
+      });
+    }
+    for (const wrong of ["GET /agents/:id", "agents/:id", "/agents/:id("])
+      expect(await scopegate(of("/agents/me", "--route", wrong))).toMatchObject({
+        code: 2,
+        notes: expect.stringContaining(
+          "--route takes the pattern of a route: write --route '/agents/:id'.",
+        ) as string,
+      });
+    const operation = ["explain", "MCP", "tools/call search", "--route", "/mcp"];
+    expect((await scopegate(operation)).notes).toContain("--route cannot be combined with MCP");
+  });
+
+  it("needs keys for a token only", async () => {
+    const config = fileOf({ service_id: "a", keys: { jwks_file: "/nowhere/keys.json" } });
+    expect(
+      (await scopegate(["explain", "GET", "/agents", "--config", config, "--scope", "agents:read"])).code,
+    ).toBe(0);
+    const { code, notes } = await scopegate([
+      "explain",
+      "GET",
+      "/agents",
+      "--config",
+      config,
+      "--token",
+      "-",
+    ]);
+    expect(code).toBe(2);
+    expect(notes).toContain("cannot be read");
+    expect((await scopegate(["explain", "GET", "/agents", "--token", "-"])).notes).toContain(
+      "--token needs keys",
+    );
+  });
+
+  it.each([
+    [{ aud: "another" }, "refused: token_rejected (audience)", "expected aud: agents-prod"],
+    [{ aud: "another" }, "refused: token_rejected (audience)", 'found      aud: "another"'],
+    [{ aud: undefined }, "refused: token_rejected (audience)", "found      aud: none"],
+    [{ exp: 1 }, "refused: token_rejected (expired)", "found      exp: 1 (1970-01-01T00:00:01.000Z), iat: "],
+    [{ exp: 1 }, "refused: token_rejected (expired)", "claims     aud exp"],
+    [
+      { exp: 1 },
+      "refused: token_rejected (expired)",
+      `because    now: ${new Date().toISOString().slice(0, 11)}`,
+    ],
+    [{ exp: 1 }, "refused: token_rejected (expired)", "Z, tolerance: 0 s\n"],
+    [
+      { cnf: { jkt: "canary-value" } },
+      "refused: token_rejected (claims)",
+      "because    the claim cnf binds the token to a key of its client",
+    ],
+    [
+      { scopes: undefined },
+      "refused: token_rejected (claims)",
+      "because    the claim scopes is missing or has a wrong value",
+    ],
+    [
+      { sub: 5.5 },
+      "refused: token_rejected (claims)",
+      "because    the claim sub is missing or has a wrong value",
+    ],
+  ])(
+    "shows why a token with %j is rejected, and no unrelated value of it",
+    async (claims, decision, because) => {
+      const input = await issuer.token({
+        scopes: ["agents:read"],
+        aud: "agents-prod",
+        secret: "canary-value",
+        ...claims,
+      });
+      const args = ["explain", "GET", "/agents", "--config", fileOf(keyed), "--token", "-"];
+      const { code, out, notes } = await scopegate(args, { input: `Bearer ${input}\n` });
+      expect(code).toBe(1);
+      expect(out).toContain(decision);
+      expect(out).toContain(because);
+      expect(out + notes).not.toContain("canary-value");
+      expect(out + notes).not.toContain(input.slice(0, 20));
+    },
+  );
+
+  it("shows the kid of a token that no key verifies, and the known ones", async () => {
+    const other = createIssuer({ kid: "2025" });
+    const input = await other.token({ scopes: ["agents:read"], aud: "agents-prod" });
+    const config = fileOf({
+      service_id: "agents-prod",
+      keys: { jwks: setOf(createIssuer({ kid: "2026" })) },
+    });
+    const { code, out } = await scopegate(["explain", "GET", "/agents", "--config", config, "--token", "-"], {
+      input,
+    });
+    expect(code).toBe(1);
+    expect(out).toContain("token_rejected (key)");
+    expect(out).toContain("because    expected kid: 2026\n");
+    expect(out).toContain('found      kid: "2025", alg: "RS256"\n');
+  });
+
+  it("names the keys that are missing as the configuration file does", async () => {
+    const args = ["explain", "GET", "/agents", "--token", "-", "--config"];
+    const { code, notes } = await scopegate([...args, fileOf({ service_id: "agents-prod" })]);
+    expect(code).toBe(2);
+    expect(notes).toContain("verification_keys: is missing.");
+    expect(notes).toContain("as `verification_keys` or `keys`.");
+  });
+
+  it("accepts a good token of the configuration or of the application", async () => {
+    const input = await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" });
+    const args = ["explain", "GET", "/agents", "--token", "-"];
+    for (const from of [
+      ["--config", fileOf(keyed)],
+      ["--app", appOf("server.ts")],
+    ])
+      expect(await scopegate([...args, ...from], { input })).toMatchObject({ code: 0 });
+    const other = { keys: { jwks_uri: "https://127.0.0.1:1/keys" }, service_id: "agents-prod" };
+    const unavailable = await scopegate([...args, "--config", fileOf(other)], { input });
+    expect(unavailable.code).toBe(1);
+    expect(unavailable.out).toContain("keys_unavailable");
+  });
+
+  it("shows no values of a token that is not a JWT", async () => {
+    const given = { prefix: "acme_pat_", name: "ci", ownerId: "u1", scopes: ["agents:read"] };
+    const { key: input } = createApiKey(given);
+    const args = ["explain", "GET", "/agents", "--token", "-", "--app", appOf("keyed.ts")];
+    const { out } = await scopegate(args, { input });
+    expect(out).toContain("refused: token_rejected (key)");
+    expect(out).not.toContain("found ");
+  });
+
+  it("hides a token that was written as an argument", async () => {
+    const token = await issuer.token({ scopes: ["agents:read"] });
+    for (const args of [
+      ["GET", "/agents", "--token", token],
+      ["GET", "/agents", token],
+      ["GET", "/agents", `--token=${token}`],
+      ["GET", "/agents", "--scope", token],
+      ["GET", token],
+      [token, "/agents"],
+      ["GET", "/agents", "--tokn", token],
+      ["GET", "/agents", "--config", token],
+    ]) {
+      const { code, out, notes } = await scopegate(["explain", ...args]);
+      expect(code).toBe(2);
+      expect(out + notes).not.toContain(token.slice(10, 40));
+    }
+    expect((await scopegate([token])).notes).not.toContain(token.slice(10, 40));
+    const opaque = "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz";
+    const typed = await scopegate(["explain", "GET", "/agents", "--token", opaque, opaque]);
+    expect(typed.out + typed.notes).not.toContain(opaque);
+    expect(typed.notes).toContain("--token takes only `-`");
+  });
+});
+
+describe("scopegate audit", () => {
+  it.each(["express.ts", "koa.ts", "router.ts", "fastify.ts", "fastify4.ts", "hono.ts", "nest.ts"])(
+    "finds the route without a rule in %s",
+    async (app) => {
+      const { code, out, notes } = await scopegate(["audit", "--app", appOf(app)]);
+      expect(notes).toBe("");
+      expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
+      expect(out).toContain("2 routes, 1 with a rule; 1 error");
+      expect(code).toBe(1);
+    },
+  );
+
+  it("accepts the server of a configuration, warnings, and intended open rules", async () => {
+    const args = ["audit", "--app", appOf("express.ts"), "--config"];
+    const config = fileOf({
+      "DELETE /agents/:agent_id": ["agents:<agent_id>:delete"],
+      "GET /{*path}": "public",
+    });
+    expect((await scopegate([...args, config])).out).toContain("public_catch_all");
+    const meant = await scopegate([...args, config, "--public-catch-all", "GET /{*path}"]);
+    expect(meant).toMatchObject({ code: 0 });
+    const weak = fileOf({ "DELETE /agents/:agent_id": [] });
+    expect((await scopegate([...args, weak])).code).toBe(0);
+    expect((await scopegate([...args, weak, "--warnings"])).code).toBe(1);
+    expect((await scopegate([...args, weak, "--public-catch-all", "GET /"])).notes).toContain(
+      "takes the key of a rule",
+    );
+  });
+
+  it("explains what a module must export", async () => {
+    const notesOf = async (code: string, name = "app.mjs", command = "audit") =>
+      (await scopegate([command, "--app", fileOf(code, name)])).notes;
+    expect(await notesOf("export const x = 1;")).toContain("exports neither");
+    expect(await notesOf("export const routes = [];")).toContain("exports no resource server");
+    expect(await notesOf("nonsense(")).toContain("cannot be loaded");
+    expect(await notesOf("throw null")).toContain("cannot be loaded");
+    const failing = `throw new Error("no database", { cause: new TypeError("bad port") });`;
+    const notes = await notesOf(failing, "failing.mjs");
+    expect(notes).toContain("cannot be loaded: no database");
+    expect(notes).toMatch(/^Error: no database\n +at .*failing\.mjs/m);
+    expect(notes).toMatch(/^Caused by: TypeError: bad port\n +at .*failing\.mjs/m);
+    const circle = `const error = new Error("round"); error.stack = undefined; error.cause = error; throw error;`;
+    expect(await notesOf(circle)).toContain("Caused by: Error: round");
+    const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
+    expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
+    expect((await scopegate(["audit"])).notes).toContain("write --app ./app.js");
+    expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
+    expect((await scopegate(["audit", "--app", "absent.ts"])).notes).toContain("node --import tsx");
+  });
+
+  it("accepts an array of routes that a module exports", async () => {
+    const app = fileOf(`export const routes = [{ method: "GET", pattern: "/agents" }];`, "routes.mjs");
+    expect(await scopegate(["audit", "--app", app, "--config", fileOf({})])).toMatchObject({ code: 0 });
+  });
+
+  it("adds exported routes, also as a promise, to those of the application", async () => {
+    const express = JSON.stringify(appOf("express.ts"));
+    const app = fileOf(
+      `export { app, server } from ${express}; export const routes = Promise.resolve([{ method: "GET", pattern: "/own" }]);`,
+      "both.mjs",
+    );
+    const { code, out } = await scopegate(["audit", "--app", app]);
+    expect(code).toBe(1);
+    expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
+    expect(out).toContain("`GET /own` has no rule");
+  });
+});
+
+describe("scopegate routes", () => {
+  it("lists the effective table with sources and the fate of other routes", async () => {
+    const config = fileOf({ scope_mappings: { "GET /agents": [], "GET /x": "public" } });
+    const { out } = await scopegate(["routes", "--config", config]);
+    expect(out).toMatch(/^GET \/agents +a valid token +override$/m);
+    expect(out).toMatch(/^GET \/x +nothing +custom$/m);
+    expect(out).toMatch(/^every other route +refused/m);
+    const open = fileOf({ unmapped_routes: "authenticated" });
+    expect(JSON.parse((await scopegate(["routes", "--config", open, "--json"])).out)).toMatchObject({
+      others: "a valid token",
+      rules: expect.arrayContaining([expect.objectContaining({ key: "GET /agents" })]) as unknown,
+    });
+  });
+});
+
+describe("scopegate matrix", () => {
+  const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"] });
+  const config = fileOf({
+    default_scope_mappings: {},
+    scope_mappings: { "GET /a": ["agents:read"], "GET /b": [] },
+  });
+  const args = ["matrix", "--roles", roles, "--config", config];
+
+  it("shows who may call what", async () => {
+    const { out, code } = await scopegate(args);
+    expect(code).toBe(0);
+    expect(out).toBe(
+      [
+        "| route  | role   | result             |",
+        "| ------ | ------ | ------------------ |",
+        "| GET /a | nobody | credential_missing |",
+        "| GET /a | reader | allowed            |",
+        "| GET /b | nobody | credential_missing |",
+        "| GET /b | reader | allowed            |",
+        "",
+      ].join("\n"),
+    );
+  });
+
+  it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
+    const snapshot = join(folder, "access.md");
+    expect((await scopegate([...args, "--check", snapshot])).code).toBe(2);
+    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+    expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
+    writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
+    expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
+    writeFileSync(
+      config,
+      JSON.stringify({ default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } }),
+    );
+    const changed = await scopegate([...args, "--check", snapshot], { isTerminal: true });
+    expect(changed.code).toBe(1);
+    expect(changed.out).toContain("+ GET /a | nobody | allowed");
+    expect(changed.out).toContain("- GET /a | nobody | credential_missing");
+    expect(changed.out).toContain("- GET /b | reader | allowed");
+    expect(changed.out).not.toContain("GET /a | reader");
+    expect(changed.notes).toContain("--write");
+  });
+
+  it("does not overwrite a file that contains anything but one table", async () => {
+    const snapshot = fileOf("", "access.md");
+    expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+    const table = readFileSync(snapshot, "utf8");
+    const others = [`# Access\n\n${table}`, `${table}\nSee also the audit.\n`, `${table}\n${table}`];
+    for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
+      writeFileSync(snapshot, text);
+      const { code, notes } = await scopegate([...args, "--check", snapshot, "--write"]);
+      expect({ text, code, kept: readFileSync(snapshot, "utf8") }).toEqual({ text, code: 2, kept: text });
+      expect(notes).toMatch(
+        /contains (?:text other than an access table: keep the snapshot in|no access table)/,
+      );
+    }
+    for (const text of [`\n${table}\n\n`, table.replaceAll("\n", "\r\n"), table.replaceAll("  ", " ")]) {
+      writeFileSync(snapshot, text);
+      expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
+      expect(readFileSync(snapshot, "utf8")).toBe(table);
+    }
+  });
+
+  it("lists rules for which no path was found, and rejects wrong roles", async () => {
+    const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
+    const shown = await scopegate(["matrix", "--roles", roles, "--config", hidden, "--param", "id=me"]);
+    expect(shown.out).toMatch(/^\| GET \/a\/:id +\| every role \| no path found/m);
+    expect((await scopegate(["matrix"])).notes).toContain("matrix needs roles");
+    for (const wrong of [{ x: "agents:read" }, { x: [1] }])
+      expect((await scopegate(["matrix", "--roles", fileOf(wrong)])).notes).toContain("an array of scopes");
+    expect((await scopegate([...args, "--write"])).notes).toContain("--write needs --check");
+    expect((await scopegate([...args, "--check", join(folder, "no/x.md"), "--write"])).notes).toContain(
+      "cannot be written",
+    );
+  });
+});
+
+describe("scopegate lint", () => {
+  it("lists every mistake with its fix, by its JSON name", async () => {
+    const wrong = fileOf({
+      ...keyed,
+      scope_mappings: { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] },
+    });
+    const { code, out } = await scopegate(["lint", wrong]);
+    expect(code).toBe(1);
+    expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
+    expect(out).toContain("methods are case-sensitive");
+    const open = await scopegate(["lint", fileOf({ ...keyed, service_id: undefined })]);
+    expect(open.out).toContain("is missing, but `verify_audience` needs it");
+    expect(open.out).not.toContain("verifyAudience");
+  });
+
+  it("warns of what is allowed and rarely right", async () => {
+    const weak = {
+      ...keyed,
+      verification_keys: ["a-secret-of-more-than-thirty-two-bytes-0123456789"],
+      algorithm: "HS256",
+      verify_audience: false,
+      authorization: false,
+      unmapped_routes: "authenticated",
+      clock_tolerance_seconds: 900,
+      scope_mappings: { "GET /{*path}": "public" },
+    };
+    const { code, out } = await scopegate(["lint", fileOf(weak)]);
+    expect(code).toBe(0);
+    for (const part of [
+      "`exp`",
+      "verify_audience",
+      "HS*",
+      "authorization is",
+      "unmapped_routes",
+      "clock_",
+      "GET /{*path}",
+    ])
+      expect(out).toContain(part);
+    expect((await scopegate(["lint", fileOf(weak), "--warnings"])).code).toBe(1);
+    const entry = {
+      issuer: "https://a.example",
+      keys: { jwks_uri: "https://a.example/k" },
+      algorithms: ["RS256"],
+    };
+    const several = await scopegate(["lint", fileOf({ service_id: "a", issuers: [entry] })]);
+    expect(several.out).toContain("https://a.example: a token without `exp`");
+  });
+
+  it("warns if tokens of every issuer that shares the keys of `jwks_uri` are accepted", async () => {
+    const shared = {
+      service_id: "a",
+      required_claims: ["exp"],
+      keys: { jwks_uri: "https://login.example/common/keys" },
+    };
+    const warning = "warning the issuer of a token is not checked";
+    expect((await scopegate(["lint", fileOf(shared)])).out).toContain(warning);
+    const one = await scopegate(["lint", fileOf({ ...shared, issuer: "https://login.example/tenant" })]);
+    expect(one.out).not.toContain(warning);
+    const { keys, ...rest } = shared;
+    const entry = { issuer: "https://login.example/tenant", keys, algorithms: ["RS256"] };
+    expect((await scopegate(["lint", fileOf({ ...rest, issuers: [entry] })])).out).not.toContain(warning);
+  });
+
+  it("accepts a good configuration, scope mappings alone, and an absent key file", async () => {
+    const good = { ...keyed, required_claims: ["exp"] };
+    expect((await scopegate(["lint", fileOf(good)])).out).toBe("The configuration has no mistakes.\n");
+    expect((await scopegate(["lint", fileOf({ "GET /x": ["a:b"] })])).code).toBe(0);
+    const absent = await scopegate(["lint", fileOf({ service_id: "a", keys: { jwks_file: "absent.json" } })]);
+    expect(absent).toMatchObject({
+      code: 0,
+      out: expect.stringContaining("warning keys.jwks_file") as string,
+    });
+    expect((await scopegate(["lint", "absent.json"])).code).toBe(2);
+  });
+});
+
+describe("scopegate diff", () => {
+  it("shows what changed, with exit code 1 if a route was opened", async () => {
+    const before = fileOf({ ...keyed, scope_mappings: { "GET /x": ["a:b"], "GET /y": ["a:b"] } });
+    const after = fileOf({
+      ...keyed,
+      verify_audience: false,
+      scope_mappings: { "GET /x": [], "GET /y": ["a:b"] },
+    });
+    const widened = await scopegate(["diff", before, after]);
+    expect(widened.code).toBe(0);
+    expect(widened.out).toBe(
+      "widened  GET /x\n           was a:b (GET /x)\n           is  a valid token (GET /x)\nsetting  verifyAudience: was true, is false\n",
+    );
+    expect((await scopegate(["diff", before, after, "--widened"])).code).toBe(1);
+    const open = fileOf({ ...keyed, scope_mappings: { "GET /x": "public", "GET /y": ["a:b"] } });
+    expect((await scopegate(["diff", before, open])).code).toBe(1);
+    expect((await scopegate(["diff", before, before])).out).toContain("in the same way");
+  });
+
+  it("shows that a rule became report-only, public or optional", async () => {
+    const tableOf = (value: unknown) => fileOf({ ...keyed, scope_mappings: { "GET /x": value } });
+    const isNow = async (value: unknown) =>
+      /^ {11}is {2}(.*)$/m.exec((await scopegate(["diff", tableOf(["a:read"]), tableOf(value)])).out)?.[1];
+    expect(await isNow({ report: ["a:read"] })).toBe("report-only: any valid token; reports a:read (GET /x)");
+    expect(await isNow("public")).toBe("public: no token needed (GET /x)");
+    expect(await isNow("optional")).toBe("optional: no token, or a valid one (GET /x)");
+  });
+
+  it("shows other issuers and algorithms, and no key", async () => {
+    const entry = {
+      issuer: "https://a.example",
+      keys: { jwks_uri: "https://a.example/k" },
+      algorithms: ["RS256"],
+    };
+    const other = { ...entry, algorithms: ["RS256", "ES256"], keys: { jwks: { keys: [issuer.publicJwk] } } };
+    const { out } = await scopegate(["diff", fileOf({ issuers: [entry] }), fileOf({ issuers: [other] })]);
+    expect(out).toContain('"keys":"...","algorithms":["RS256"]}], is [');
+    const keys = [issuer.publicPem, issuer.publicJwk].map((key) => fileOf({ verification_keys: [key] }));
+    expect((await scopegate(["diff", ...keys])).out).toBe("setting  verificationKeys: other keys\n");
+    expect(out).not.toContain(JSON.stringify(issuer.publicJwk).slice(20, 60));
+  });
+});
+
+describe("scopegate replay", () => {
+  it("decides the lines of a decision log again", async () => {
+    const lines: string[] = [];
+    const log = decisionLog((line) => void lines.push(line), { include: ["path"] });
+    const server = createResourceServer({
+      serviceId: "agents-prod",
+      verificationKeys: [issuer.publicPem],
+      onDecision: log,
+    });
+    const authorization = `Bearer ${await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" })}`;
+    await server.check({ method: "GET", target: "/agents/web", authorization });
+    await server.check({ method: "GET", target: "/teams", authorization });
+    await log.close();
+    const file = fileOf(lines.map((line) => line.trimEnd()).join("\n"), "log.ndjson");
+    const args = ["replay", file, "--table"];
+    expect(await scopegate([...args, fileOf({})])).toMatchObject({ code: 0 });
+    const changed = await scopegate([
+      ...args,
+      fileOf({ "GET /agents/:id": ["agents:<id>:admin"] }),
+      "--json",
+    ]);
+    expect(changed.code).toBe(1);
+    expect(JSON.parse(changed.out)).toMatchObject({
+      total: 2,
+      same: 1,
+      changed: [{ before: "allowed", after: "refused" }],
+    });
+    expect((await scopegate(["replay", fileOf(""), "--table", fileOf({})])).code).toBe(2);
+    expect((await scopegate(["replay", file])).notes).toContain("replay needs a table");
+  });
+});
+
+describe("docs/reference/command-line.md", () => {
+  it("shows the help of every command", () => {
+    const page = readFileSync("docs/reference/command-line.md", "utf8");
+    for (const command of commands)
+      expect(page).toContain(`## ${command.name}\n\n\`\`\`text\n${renderHelp(command)}\n\`\`\``);
+  });
+});
+
+describe("scopegate openapi", () => {
+  const api = (security?: unknown) => ({
+    openapi: "3.1.0",
+    info: { title: "Agents", version: "1" },
+    paths: { "/agents": { get: { ...(security !== undefined && { security }), responses: {} } } },
+  });
+  const table = fileOf({ default_scope_mappings: {}, scope_mappings: { "GET /agents": ["agents:read"] } });
+
+  it("writes a document that the check accepts, and that is imported as the same table", async () => {
+    const plain = fileOf(api(), "api.json");
+    const checked = await scopegate(["openapi", "check", plain, "--config", table]);
+    expect(checked).toMatchObject({ code: 1, out: expect.stringContaining("security_missing") as string });
+    const written = await scopegate(["openapi", "write", plain, "--config", table]);
+    expect(written.code).toBe(0);
+    const secured = fileOf(written.out, "secured.json");
+    expect(await scopegate(["openapi", "check", secured, "--config", table])).toMatchObject({ code: 0 });
+    const imported = await scopegate(["openapi", "import", secured]);
+    expect(JSON.parse(imported.out)).toEqual(JSON.parse(readFileSync(table, "utf8")));
+    expect(await scopegate(["diff", table, fileOf(imported.out)])).toMatchObject({ code: 0 });
+  });
+
+  it("keeps YAML, takes a base path, and lists mistakes", async () => {
+    const yaml = fileOf(
+      "openapi: 3.0.3\ninfo: { title: a, version: '1' }\npaths:\n  /agents: { get: { responses: {} } }\n",
+      "api.yaml",
+    );
+    expect((await scopegate(["openapi", "write", yaml, "--config", table])).out).toMatch(/^openapi: /);
+    const based = await scopegate(["openapi", "check", yaml, "--config", table, "--base-path", "/v1"]);
+    expect(based.out).toContain("GET /v1/agents");
+    expect((await scopegate(["openapi", "wrte", yaml])).notes).toContain(
+      "openapi takes write, check or import",
+    );
+    const strict = ["openapi", "import", yaml, "--missing-security", "error"];
+    expect(await scopegate(strict)).toMatchObject({
+      code: 2,
+      notes: expect.stringContaining("has no `security`") as string,
+    });
+    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain('Write "authenticated"');
+    expect((await scopegate(["openapi", "check", fileOf("{}")])).code).toBe(2);
+  });
+
+  it("imports the clear rules of a document, requires a token for the others, and lists them", async () => {
+    const get = (more: object) => ({ get: { responses: {}, ...more } });
+    const document = {
+      ...api(),
+      components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
+      paths: {
+        "/a": get({}),
+        "/b": get({ security: [{ key: [] }] }),
+        "/c?d": get({ security: [] }),
+        "/e": get({ security: [{ bearer: ["e:read"] }] }),
+      },
+    };
+    const file = fileOf(JSON.stringify(document), "unclear.json");
+    const imported = await scopegate(["openapi", "import", file]);
+    expect(imported.code).toBe(0);
+    expect(JSON.parse(imported.out)).toEqual({
+      default_scope_mappings: {},
+      scope_mappings: { "GET /a": [], "GET /b": [], "GET /e": ["e:read"] },
+    });
+    expect(imported.notes).toContain("Check the rules of 3 operations");
+    expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
+    expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
+    const table = fileOf(imported.out, "imported.json");
+    const checked = await scopegate(["openapi", "check", file, "--config", table]);
+    // What no rule can express, and what has no rule, are errors of both commands.
+    expect(checked.out).not.toContain("security_missing");
+
+    const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
+    expect(JSON.parse(opened.out)).toHaveProperty(["scope_mappings", "GET /a"], "public");
+  });
+});
+
+describe("scopegate page", () => {
+  it("prints a page with the table, the roles and the audit, as it is", async () => {
+    const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"] });
+    const args = ["page", "--app", appOf("express.ts"), "--roles", roles, "--title", "Agents"];
+    const { out, code } = await scopegate(args);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^<!doctype html>/i);
+    for (const part of ["Agents", "reader", "2 routes, 1 with a rule"]) expect(out).toContain(part);
+    expect(JSON.parse((await scopegate([...args, "--json"])).out)).toEqual({ html: out });
+    expect((await scopegate(["page", "--roles", fileOf({})])).notes).toContain("has no role");
+    expect((await scopegate(["page"])).code).toBe(0);
+  });
+});
+
+describe("scopegate revoke", () => {
+  const app = () =>
+    fileOf(
+      `import { createResourceServer } from ${JSON.stringify(new URL("../../../src/index.ts", import.meta.url).href)};
+import { inMemoryRevocation } from ${JSON.stringify(new URL("../../../src/stores/revocation/index.ts", import.meta.url).href)};
+const store = inMemoryRevocation();
+globalThis.revokedEntries = [];
+const add = (entries) => (globalThis.revokedEntries.push(...entries), store.add(entries));
+export const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [${JSON.stringify(issuer.publicPem)}], revocation: { ...store, add } });
+`,
+      "server.mjs",
+    );
+  const entries = () => Reflect.get(globalThis, "revokedEntries") as unknown;
+
+  it.each<readonly [readonly string[], object]>([
+    [["--user", "u1"], { kind: "user", id: "u1", before: expect.any(Number) as number }],
+    [["--user", "u1", "--before", "2024-01-31T12:00:00Z"], { kind: "user", before: 1_706_702_400 }],
+    [
+      ["--session", "s1", "--issuer", "https://a.example/"],
+      { kind: "session", issuer: "https://a.example/" },
+    ],
+    [["--issuer", "https://a.example/", "--reason", "stolen key"], { kind: "issuer", reason: "stolen key" }],
+    [["--token-id", "t1"], { kind: "token", id: "t1" }],
+  ])("adds an entry for %j to the store of the server", async (args, entry) => {
+    expect(await scopegate(["revoke", "--app", app(), ...args])).toMatchObject({
+      code: 0,
+      out: "Revoked.\n",
+    });
+    expect(entries()).toMatchObject([entry]);
+  });
+
+  it("reads a token from the standard input only", async () => {
+    const token = await issuer.token({ jti: "t9", exp: Math.floor(Date.now() / 1000) + 100 });
+    const args = ["revoke", "--app", app(), "--token"];
+    expect((await scopegate([...args, "-"], { input: `${token}\n` })).code).toBe(0);
+    expect(entries()).toMatchObject([{ kind: "token", id: "t9" }]);
+    for (const given of [token, "t9"]) {
+      const { code, notes, out } = await scopegate([...args, given]);
+      expect([code, out]).toEqual([2, ""]);
+      expect(notes).toMatch(/--token takes only `-`|write --token -, and send/);
+      expect(notes).not.toContain(token);
+    }
+  });
+
+  it("reports a token that is not accepted, and revokes nothing", async () => {
+    const token = await issuer.token({ jti: "t9", exp: 1 });
+    const args = ["revoke", "--app", app(), "--token", "-"];
+    expect(await scopegate(args, { input: token })).toMatchObject({
+      code: 1,
+      out: "The token is not accepted anyway: expired.\n",
+    });
+    expect(entries()).toEqual([]);
+  });
+
+  it.each<readonly [readonly string[], string]>([
+    [["--user", "u1", "--session", "s1"], "takes one of"],
+    [[], "takes one of"],
+    [["--user", "u1", "--before", "yesterday"], "--before takes a time such as"],
+    [["--user", "u1", "--until", "1/2/2030"], "--until takes a time such as"],
+    [["--session", "s1", "--before", "2024-01-31"], "Write one of"],
+    [["--token-id", "t1", "--until", "2090-01-01"], "keepSeconds"],
+  ])("rejects %j with the fix", async (args, fix) => {
+    const { code, notes } = await scopegate(["revoke", "--app", app(), ...args]);
+    expect(code).toBe(2);
+    expect(notes).toContain(fix);
+  });
+
+  it("needs a server with the option `revocation`", async () => {
+    const without = await scopegate(["revoke", "--user", "u1"]);
+    expect([without.code, without.notes]).toEqual([2, expect.stringContaining("--app ./server.js")]);
+    const memory = await scopegate(["revoke", "--app", appOf("server.ts"), "--user", "u1"]);
+    expect([memory.code, memory.notes]).toEqual([2, expect.stringContaining("inMemoryRevocation()")]);
+  });
+});

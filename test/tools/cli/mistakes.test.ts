@@ -1,0 +1,189 @@
+/** Mistakes that newcomers make, and what the command line does about each. */
+import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { createIssuer } from "../../support/issuer.ts";
+import { fileOf, folder, scopegate, useFolder } from "./support.ts";
+
+useFolder();
+
+const issuer = createIssuer();
+const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+const roles = fileOf({ nobody: "anonymous", reader: ["agents:read"], writer: ["agents:write"] });
+const tableOf = (scope_mappings: object) => fileOf({ default_scope_mappings: {}, scope_mappings });
+
+describe("scopegate matrix", () => {
+  it("shows a report-only decision, so that --check notices its removal", async () => {
+    const reporting = tableOf({ "GET /a": { report: ["agents:read"] } });
+    const snapshot = join(folder, "reported.md");
+    const args = ["matrix", "--roles", roles, "--check", snapshot, "--config"];
+    const { out } = await scopegate([...args, reporting, "--write"]);
+    expect(out).toMatch(/^\| GET \/a +\| writer +\| reported scope_insufficient \|$/m);
+    expect(out).toMatch(/^\| GET \/a +\| reader +\| allowed +\|$/m);
+    const removed = await scopegate([...args, tableOf({ "GET /a": [] })]);
+    expect(removed.code).toBe(1);
+    expect(removed.out).toContain("- GET /a | writer | reported scope_insufficient");
+  });
+
+  it("refuses to overwrite a file that holds no access table", async () => {
+    const precious = fileOf("# Notes\n\n| route | meaning |\n| ----- | ------- |\n", "notes.md");
+    const text = readFileSync(precious, "utf8");
+    const args = ["matrix", "--roles", roles, "--check"];
+    for (const more of [["--write"], []]) {
+      const { code, notes } = await scopegate([...args, precious, ...more]);
+      expect(code).toBe(2);
+      expect(notes).toContain("contains no access table");
+    }
+    expect(readFileSync(precious, "utf8")).toBe(text);
+    expect((await scopegate([...args, fileOf("", "empty.md"), "--write"])).code).toBe(0);
+  });
+
+  it("names --write for a snapshot that does not exist", async () => {
+    const absent = join(folder, "absent.md");
+    const { code, notes } = await scopegate(["matrix", "--roles", roles, "--check", absent]);
+    expect(code).toBe(2);
+    expect(notes).toContain("--write");
+    expect(existsSync(absent)).toBe(false);
+  });
+});
+
+describe("scopegate explain", () => {
+  const args = ["explain", "GET", "/agents", "--token", "-", "--json", "--config"];
+
+  it("prints as JSON what the text shows of a rejected token, and no other value of it", async () => {
+    const token = await issuer.token({ aud: "other-service", iss: "canary-iss", scopes: [] });
+    const { code, out } = await scopegate([...args, fileOf(keyed)], { input: token });
+    expect(code).toBe(1);
+    expect(out).not.toContain("canary");
+    const data = JSON.parse(out) as Readonly<Record<string, unknown>>;
+    expect(data).toMatchObject({ rejection: "audience", status: 401 });
+    expect(data["because"]).toEqual(["expected aud: agents-prod"]);
+    expect(data["found"]).toBe('aud: "other-service"');
+    expect(data["claims"]).toEqual(expect.arrayContaining(["aud", "iss"]));
+    for (const name of ["claimed", "principal"]) expect(data).not.toHaveProperty(name);
+  });
+
+  it("prints no claims of a token whose refusal is only reported", async () => {
+    const config = fileOf({ ...keyed, scope_mappings: { "GET /agents": { report: ["agents:read"] } } });
+    const token = await issuer.token({ aud: "agents-prod", scopes: ["a:b"], secret: "canary-value" });
+    const { code, out } = await scopegate([...args, config], { input: token });
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({ allowed: true, reported: { reason: "scope_insufficient" } });
+    expect(out).not.toContain("canary-value");
+  });
+});
+
+describe("scopegate lint", () => {
+  const lint = async (json: object) => (await scopegate(["lint", fileOf(json)])).out;
+
+  it("warns of rules and of a server that only report", async () => {
+    expect(await lint({ "GET /a": { report: ["a:b"] } })).toContain("warning report-only rules: 1");
+    expect(await lint({ ...keyed, enforcement: "report" })).toContain("the resource server only reports");
+  });
+
+  it("warns of tokens and of public rules in a file without usable keys", async () => {
+    const open = { service_id: "a", scope_mappings: { "GET /{*path}": "public" } };
+    for (const more of [{}, { keys: { jwks_file: "absent.json" } }]) {
+      const out = await lint({ ...open, ...more });
+      expect(out).toContain('"required_claims": ["exp"]');
+      expect(out).toContain("GET /{*path}");
+    }
+    expect(await lint({ "GET /a": ["a:b"] })).toBe("The configuration has no mistakes.\n");
+  });
+
+  it("warns of tokens in a configuration of rules only, as openapi import writes it", async () => {
+    const imported = { default_scope_mappings: {}, scope_mappings: { "GET /a": ["a:b"] } };
+    expect(await lint(imported)).toContain("warning a token without `exp` never expires");
+  });
+
+  it("keeps a route key as it is written, and shows where it belongs", async () => {
+    const out = await lint({ "GET /a": ["a:b"], service_id: "s" });
+    expect(out).toContain("error GET /a: received unknown option `GET /a`.");
+    expect(out).toContain("belongs in `scope_mappings`");
+  });
+});
+
+describe("files", () => {
+  const notesOf = async (...args: readonly string[]) => {
+    const { code, notes } = await scopegate(args);
+    expect(code).toBe(2);
+    return notes;
+  };
+
+  it("lists the mistakes of both files of a diff with their names", async () => {
+    const [old, now] = [fileOf({ "GET /a": ["a b"] }, "old.json"), fileOf({ adminscope: 1 }, "new.json")];
+    const notes = await notesOf("diff", old, now);
+    expect(notes).toMatch(/old\.json`: scope_mappings/);
+    expect(notes).toMatch(/new\.json`: adminscope/);
+  });
+
+  it("names the file of a wrong configuration and of a wrong key", async () => {
+    expect(await notesOf("routes", "--config", fileOf({ admin_scope: 1 }, "c.json"))).toMatch(
+      /c\.json`: admin/,
+    );
+    const log = fileOf("{}", "log");
+    expect(await notesOf("replay", log, "--table", fileOf({ a: 1 }, "t.json"))).toMatch(/t\.json`: a/);
+    const key = fileOf("not a key", "key.pem");
+    chmodSync(key, 0o600);
+    expect(await notesOf("token", "--key", key)).toMatch(/key\.pem`: .*is not a private key/);
+  });
+
+  it("names the role and the file of every wrong role", async () => {
+    const file = fileOf({ one: "agents:read", two: ["a:read,b:read"], three: ["a:"] }, "roles.json");
+    for (const command of ["matrix", "page"]) {
+      const notes = await notesOf(command, "--roles", file);
+      expect(notes).toMatch(/roles\.json`: role "one" must be an array of scopes/);
+      expect(notes).toMatch(/roles\.json`: role "two" has a comma/);
+      expect(notes).toMatch(/roles\.json`: role "three" has a scope that grants nothing/);
+    }
+  });
+
+  it("rejects several scopes in one --scope", async () => {
+    for (const args of [["explain", "GET", "/agents"], ["token"]])
+      expect(await notesOf(...args, "--scope", "orders:read,reports:read")).toContain(
+        "repeat it, --scope orders:read --scope reports:read",
+      );
+  });
+
+  it("reads a byte order mark, and shows where JSON is wrong without its text", async () => {
+    expect((await scopegate(["routes", "--config", fileOf('\uFEFF{"GET /a":["a:b"]}')])).code).toBe(0);
+    const notes = await notesOf("lint", fileOf('{\n  "verification_keys": ["canary"]\n  "x": 1\n}'));
+    // Node.js 20 has no position.
+    expect(notes).toMatch(/is not valid JSON( \(line 3 column 3\))?:/);
+    expect(notes).not.toContain("canary");
+    expect(await notesOf("lint", fileOf(" \n"))).toContain("is empty");
+    expect(await notesOf("lint", fileOf("[1]"))).toContain("must contain a JSON object");
+  });
+});
+
+describe("scopegate replay", () => {
+  const replay = (log: string, ...more: readonly string[]) =>
+    scopegate(["replay", fileOf(log, "log"), "--table", fileOf({}), ...more]);
+  const line = JSON.stringify({
+    ...{ id: "1", method: "GET", pattern: "/agents", result: "refused", reason: "credential_missing" },
+    ...{ matched: true, rules: ["GET /agents"] },
+  });
+
+  it("rejects a file without a decision, and finds broken lines", async () => {
+    for (const log of ["", "hello\n", "[]\n"]) {
+      const { code, notes } = await replay(log);
+      expect(code).toBe(2);
+      expect(notes).toContain("contains no decision");
+    }
+    expect((await replay(`${line}\n`)).code).toBe(0);
+    expect((await replay(`${line}\n{"id":\n`)).code).toBe(1);
+  });
+
+  it("finds decisions that cannot be made again, unless --partial accepts them", async () => {
+    const undecidable = line.replace('"matched"', '"routeScopes":true,"matched"');
+    const some = await replay(`${line}\n${undecidable}\n`);
+    expect(some).toMatchObject({
+      code: 1,
+      out: expect.stringContaining("0 changed, 1 undecidable") as string,
+    });
+    expect((await replay(`${line}\n${undecidable}\n`, "--partial")).code).toBe(0);
+    // Nothing was compared.
+    expect((await replay(`${undecidable}\n`, "--partial")).code).toBe(1);
+    expect((await replay(`${line}\n${undecidable}\n{"id":\n`, "--partial")).code).toBe(1);
+  });
+});

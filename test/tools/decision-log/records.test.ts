@@ -1,0 +1,437 @@
+/** What a decision log writes, and what it never writes. */
+import { createHmac } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Decision, decisionLog, type DecisionLogOptions, type ResourceServerOptions } from "scopegate";
+import { createServer, issuer, NOW, thrownBy } from "../../support/resource-servers.ts";
+
+type Line = Readonly<Record<string, unknown>>;
+
+const TABLE = {
+  "GET /agents/:agent_id": ["agents:<agent_id>:read"],
+  "GET /health": "public",
+  "GET /news": "optional",
+} as const;
+const TRACE = "4bf92f3577b34da6a3ce929d0e0e4736";
+
+function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptions> = {}) {
+  const lines: string[] = [];
+  const log = decisionLog((line) => void lines.push(line), options);
+  const scopeMappings = TABLE;
+  const guarded = createServer({ scopeMappings, defaultScopeMappings: {}, onDecision: log, ...server });
+  const read = async (): Promise<Line[]> => {
+    await log.flush();
+    return lines.splice(0).map((line) => JSON.parse(line) as Line);
+  };
+  const ask = async (
+    target: string,
+    authorization?: string,
+    more: object = {},
+  ): Promise<Line | undefined> => {
+    await guarded.check({ method: "GET", target, authorization, ...more });
+    return (await read()).at(-1);
+  };
+  return { log, lines, server: guarded, read, ask };
+}
+
+const bearer = async (claims: object): Promise<string> => `Bearer ${await issuer.token({ ...claims })}`;
+
+describe("a record", () => {
+  it.each([
+    ["/agents//web", undefined, "request_ambiguous", "The target can be read in more than one way."],
+    [
+      "/agents/web",
+      "Bearer one two",
+      "credential_malformed",
+      "The bearer token has a character that RFC 6750 does not allow.",
+    ],
+  ])(
+    "contains the cause of the 400 for %s %s, if it contains the path",
+    async (path, credential, reason, cause) => {
+      expect(await start({ include: ["path"] }).ask(path, credential)).toMatchObject({ reason, cause });
+      expect(await start().ask(path, credential)).not.toHaveProperty("cause");
+    },
+  );
+
+  it("contains no cause of a rejected token or of a failed revocation check", async () => {
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- JavaScript can do this
+    const isRevoked = () => Promise.reject("canary");
+    const { ask } = start({ include: ["path"] }, { isRevoked });
+    for (const claims of [{ scopes: [] }, { scopes: { not: "scopes" } }])
+      expect(await ask("/agents/web", await bearer(claims))).not.toHaveProperty("cause");
+  });
+
+  it("contains the facts of a refusal, with the scopes as the table has them", async () => {
+    const { ask } = start();
+    const record = await ask(
+      "/agents/web?full=1",
+      await bearer({ sub: "user-1", iss: "https://a.example", scopes: ["agents:api:read"] }),
+    );
+    expect(record).toEqual({
+      time: new Date(NOW * 1000).toISOString(),
+      id: expect.stringMatching(/^[\w-]{12}$/) as string,
+      method: "GET",
+      pattern: "/agents/:agent_id",
+      rule: "GET /agents/:agent_id",
+      result: "refused",
+      reason: "scope_insufficient",
+      required: ["agents:<agent_id>:read"],
+      missing: ["agents:<agent_id>:read"],
+      granted: ["agents:api:read"],
+      issuer: "https://a.example",
+      subject: expect.stringMatching(/^[\w-]{43}$/) as string,
+      durationMs: expect.any(Number) as number,
+    });
+  });
+
+  it("names the rejection of a token and the claim, and no granted scopes", async () => {
+    const { ask } = start();
+    expect(await ask("/agents/web", await bearer({ scopes: [], exp: 1 }))).toMatchObject({
+      rejection: "expired",
+      granted: null,
+    });
+    expect(await ask("/agents/web", await bearer({ scopes: 5 }))).toMatchObject({
+      rejection: "claims",
+      claim: "scopes",
+    });
+    expect(await ask("/other")).toMatchObject({ reason: "route_unmapped", pattern: null, rule: null });
+    expect(await ask("/health")).toMatchObject({ result: "allowed", granted: null, required: [] });
+  });
+
+  it("returns its id to the application", async () => {
+    const ids: (string | undefined)[] = [];
+    const { log, read } = start();
+    const server = createServer({
+      scopeMappings: TABLE,
+      onDecision: (...given) => void ids.push(log(...given)),
+    });
+    await server.check({ method: "GET", target: "/health" });
+    expect((await read()).map(({ id }) => id)).toEqual(ids);
+    expect(ids).toHaveLength(1);
+  });
+
+  it("contains path, parameters and claims only if `include` names them, and limits their length", async () => {
+    const authorization = await bearer({
+      sub: "u",
+      scopes: [],
+      tenant: "t1",
+      deep: { org: 7 },
+      big: "x".repeat(3000),
+    });
+    const include = [
+      "path",
+      "parameters",
+      { claim: "tenant" },
+      { claim: ["deep", "org"] },
+      { claim: "big" },
+    ] as const;
+    const more = { matchedPattern: "/agents/:agent_id", params: { agent_id: "web" } };
+    const record = await start({ include }).ask("/agents/web?secret=1", authorization, more);
+    expect(record).toMatchObject({
+      matched: true,
+      path: "/agents/web",
+      parameters: { agent_id: "web" },
+      missing: ["agents:web:read"],
+    });
+    expect(record?.["claims"]).toEqual({ tenant: "t1", "deep.org": 7 });
+    const plain = JSON.stringify(
+      await start().ask("/agents/canary-id", authorization, { ...more, params: { agent_id: "canary-id" } }),
+    );
+    expect(plain).not.toMatch(/canary-id|t1"/);
+    const long = await start({ include }).ask(`/agents/${"x".repeat(3000)}`, authorization);
+    expect(long).toMatchObject({ result: "refused" });
+    expect(long).not.toHaveProperty("path");
+  });
+
+  it("hides the filled-in scopes of requireScopes, which have no rule", async () => {
+    const { server, read } = start();
+    const decision = await server.check({
+      method: "GET",
+      target: "/agents/web",
+      authorization: await bearer({ scopes: ["agents:read"] }),
+    });
+    server.checkScopes(decision, ["runs:<agent_id>:write"], {
+      method: "GET",
+      target: "/agents/web",
+      params: { agent_id: "web" },
+    });
+    expect((await read())[1]).toMatchObject({ missing: ["(requireScopes)"], routeScopes: true });
+  });
+
+  it("describes a reported refusal as reported, with what was missing", async () => {
+    const { log, read, server } = start({ sample: { allowed: 0 } });
+    const refused = server.explain({ method: "GET", path: "/agents/web", scopes: ["a:b"] }).decision;
+    const reported = { ...refused, allowed: true, missing: [], reported: refused } as unknown as Decision;
+    log(reported, { method: "GET", target: "/agents/web" }, { at: 0, durationMs: 1 });
+    expect(await read()).toMatchObject([
+      {
+        result: "reported",
+        reason: "scope_insufficient",
+        missing: ["agents:<agent_id>:read"],
+        granted: ["a:b"],
+      },
+    ]);
+  });
+
+  it("contains the rules of MCP operations, and the operations only with the path", async () => {
+    const scopeMappings = { "POST /mcp": [], "MCP tools/call search": ["docs:read"] };
+    const [{ decision }] = [
+      createServer({ scopeMappings }).explain({ method: "MCP", path: "tools/call search", scopes: [] }),
+    ];
+    const request = { method: "POST", target: "/mcp", operations: ["tools/call search"] };
+    for (const [include, operations] of [
+      [[], null],
+      [["path"], ["tools/call search"]],
+    ] as const) {
+      const { log, read } = start({ include });
+      log(decision, request, { at: 0, durationMs: 1 });
+      expect(await read()).toMatchObject([{ method: "POST", rule: "MCP tools/call search", operations }]);
+    }
+  });
+});
+
+describe("the subject", () => {
+  const subjectOf = async (options: DecisionLogOptions) =>
+    (await start(options).ask("/news", await bearer({ sub: "user-1", scopes: [] })))?.["subject"];
+
+  it("hashes the user id with the secret of the options, or with a random one", async () => {
+    const hashSecret = "0123456789abcdef0123456789abcdef";
+    const expected = createHmac("sha256", hashSecret).update("user-1").digest("base64url");
+    expect(await subjectOf({ hashSecret })).toBe(expected);
+    expect(await subjectOf({})).not.toBe(await subjectOf({}));
+  });
+
+  it("writes the user id as it is, or omits it, as the options say", async () => {
+    expect(await subjectOf({ subject: "plain" })).toBe("user-1");
+    expect(await subjectOf({ subject: "none" })).toBeUndefined();
+  });
+});
+
+describe("the trace id", () => {
+  const field = `00-${TRACE}-00f067aa0ba902b7-01`;
+  const traceOf = async (source: object | undefined) =>
+    (await start().ask("/health", undefined, { source }))?.["traceId"];
+
+  it.each([
+    ["Node.js", { headers: { traceparent: field } }],
+    ["Fetch", new Request("http://a.example", { headers: { traceparent: field } })],
+    ["Koa", { req: { headers: { traceparent: field } } }],
+    ["Hono", { req: { raw: new Request("http://a.example", { headers: { traceparent: field } }) } }],
+  ])("reads a request of %s", async (_, source) => {
+    expect(await traceOf(source)).toBe(TRACE);
+  });
+
+  it.each([
+    "",
+    "x",
+    `${field}, ${field}`,
+    field.toUpperCase(),
+    `ff${field.slice(2)}`,
+    field.replace(TRACE, "0".repeat(32)),
+    field.replace("00f067aa0ba902b7", "0".repeat(16)),
+    `${field}\n`,
+    ` ${field}`,
+    field.slice(0, -1),
+  ])("omits %j", async (traceparent) => {
+    expect(await traceOf({ headers: { traceparent } })).toBeUndefined();
+  });
+
+  it("omits the id if the request cannot be read", async () => {
+    const hostile = {
+      get headers(): object {
+        throw new Error("no");
+      },
+    };
+    expect(await traceOf(hostile)).toBeUndefined();
+    expect(await traceOf(undefined)).toBeUndefined();
+    expect(await traceOf({ headers: Object.create({ traceparent: field }) as object })).toBeUndefined();
+  });
+});
+
+describe("privacy", () => {
+  it("writes no token, wherever a client puts it", async () => {
+    const canary = await issuer.token({ scopes: ["agents:read"], sub: "user-1", note: "CANARYCANARY" });
+    const parts = canary.split(".");
+    const { log, lines, server } = start({
+      include: ["path", "parameters", { claim: "tenant" }],
+      subject: "plain",
+    });
+    const place = fc.constantFrom(
+      "authorization",
+      "scheme",
+      "cookie",
+      "query",
+      "path",
+      "method",
+      "absolute",
+      "params",
+      "source",
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        place,
+        fc.constantFrom("/agents/web", "/news", "/other", "/health"),
+        async (where, path) => {
+          const request = {
+            authorization: { method: "GET", target: path, authorization: `Bearer ${canary}` },
+            scheme: { method: "GET", target: path, authorization: `Basic ${canary}` },
+            cookie: { method: "GET", target: path, cookie: `access_token=${canary}` },
+            query: { method: "GET", target: `${path}?access_token=${canary}` },
+            path: { method: "GET", target: `/agents/Bearer%20${canary}` },
+            method: { method: canary, target: path },
+            absolute: { method: "GET", target: `http://${canary}@a.example${path}` },
+            params: { method: "GET", target: path, params: { agent_id: canary } },
+            source: {
+              method: "GET",
+              target: path,
+              source: { headers: { traceparent: canary, authorization: canary } },
+            },
+          }[where];
+          await server.check(request);
+          await log.flush();
+          for (const line of lines.splice(0))
+            for (const part of [...parts, "CANARYCANARY"]) expect(line).not.toContain(part);
+        },
+      ),
+      { numRuns: 100 },
+    );
+  });
+
+  it.each<[string, (token: string) => string]>([
+    ["with encoded dots", (token) => token.replaceAll(".", "%2E")],
+    ["with dots that are encoded twice", (token) => token.replaceAll(".", "%252E")],
+    ["with an encoded first character", (token) => token.replaceAll("eyJ", "%65yJ")],
+    ["with an encoded second character", (token) => token.replaceAll("eyJ", "e%79J")],
+    ["with tildes for its dots", (token) => token.replaceAll(".", "~")],
+    ["behind a scheme", (token) => `Bearer%20${token}`],
+    ["whose parts do not begin as JSON usually does", (token) => token.replaceAll("eyJ", "IHs")],
+  ])("writes no token in a path, %s", async (_, spell) => {
+    const { log, lines, server } = start({ include: ["path"] });
+    await server.check({ method: "GET", target: `/agents/${spell(await issuer.token({ scopes: [] }))}` });
+    await log.flush();
+    expect((JSON.parse(lines[0] ?? "") as { path: string }).path).toBe("/agents/[token]");
+  });
+
+  it("writes no token that is a key of a claim", async () => {
+    const { log, lines, server } = start({ include: [{ claim: "tenant" }] });
+    const token = await issuer.token({ scopes: [] });
+    await server.check({
+      method: "GET",
+      target: "/news",
+      authorization: await bearer({ scopes: [], tenant: { [token]: 1 } }),
+    });
+    await log.flush();
+    expect(lines[0]).toContain('"tenant":{"[token]":1}');
+  });
+
+  it("writes one line, without characters that end lines or steer terminals", async () => {
+    const { log, lines, server } = start({ include: ["path", { claim: "tenant" }], subject: "plain" });
+    const hostile = 'a\n\r\u2028\u2029\u0085\u009b31m\u202e\u001b[2J"}';
+    await server.check({
+      method: "GET\n",
+      target: `/x/${encodeURIComponent(hostile)}/\u2028`,
+      authorization: await bearer({ scopes: [hostile.replaceAll(/\s/g, "")], sub: hostile, tenant: hostile }),
+    });
+    await server.check({
+      method: "GET",
+      target: "/news",
+      authorization: await bearer({ scopes: [], sub: hostile, tenant: hostile }),
+    });
+    await log.flush();
+    expect(lines).toHaveLength(2);
+    for (const line of lines) expect(line).toMatch(/^[\x20-\x7e]+$/);
+    expect(JSON.parse(lines[1] ?? "")).toMatchObject({ subject: hostile, claims: { tenant: hostile } });
+    expect(JSON.parse(lines[0] ?? "")).toMatchObject({ method: "other" });
+  });
+});
+
+describe("samples", () => {
+  it("writes the shares of allowed and refused decisions, decided by the given numbers", async () => {
+    let seed = 1;
+    const random = () => (seed = (seed * 48_271) % 2_147_483_647) / 2_147_483_647;
+    const { ask, read, server } = start({ sample: { allowed: 0.1, refused: 0.5 }, random });
+    await ask("/health");
+    for (let count = 0; count < 1000; count += 1) {
+      await server.check({ method: "GET", target: "/health" });
+      await server.check({ method: "GET", target: "/other" });
+    }
+    const records = await read();
+    const allowed = records.filter(({ result }) => result === "allowed").length;
+    expect(allowed).toBeGreaterThan(70);
+    expect(allowed).toBeLessThan(130);
+    expect(records.length - allowed).toBeGreaterThan(440);
+    expect(records.length - allowed).toBeLessThan(560);
+  });
+
+  it("builds nothing for a decision outside the sample", () => {
+    const { log } = start({ sample: { allowed: 0 } });
+    const untouchable = new Proxy(
+      {},
+      {
+        get: () => {
+          throw new Error("read");
+        },
+      },
+    );
+    expect(log({ allowed: true } as Decision, untouchable as never, untouchable as never)).toBeUndefined();
+  });
+});
+
+describe("the options", () => {
+  it("lists every mistake with its fix", () => {
+    const options = {
+      sample: { allowed: 2 },
+      subject: "md5",
+      hashSecret: "short",
+      include: ["query"],
+      maxQueued: 0,
+      random: 5,
+      salt: "x",
+    };
+    const { issues, message } = thrownBy(() => decisionLog({} as never, options as never));
+    expect(issues.map(({ path }) => path[1])).toEqual([
+      "sink",
+      "sample",
+      "random",
+      "maxQueued",
+      "subject",
+      "hashSecret",
+      "include",
+      "salt",
+    ]);
+    expect(message).toContain("Write { allowed: 0.01, refused: 1 }, each from 0 to 1.");
+  });
+
+  it.each([
+    { sample: { refused: Number.NaN } },
+    { sample: { other: 1 } },
+    { sample: { allowed: "1" } },
+    { sample: 1 },
+    { sample: { allowed: null } },
+    { include: "path" },
+    { include: [{ claim: 5 }] },
+    { include: [{ claim: [] }] },
+    { include: [null] },
+    { maxQueued: 1.5 },
+    { hashSecret: 99 },
+    { smaple: {} },
+    { include: null },
+    { hashSecret: null },
+    { random: null },
+  ])("rejects %j", (options) => {
+    expect(() => decisionLog(() => undefined, options as never)).toThrow("decisionLog");
+  });
+
+  it("suggests the name of a misspelled option", () => {
+    const options = { sampel: { allowed: 0 } } as object;
+    expect(() => decisionLog(() => undefined, options)).toThrow(
+      "decisionLog.sampel: is an unknown option. Did you mean `sample`?",
+    );
+  });
+
+  it("rejects a missing sink", () => {
+    expect(() => decisionLog(undefined as never)).toThrow(
+      "decisionLog.sink: has an invalid value. Pass a stream, or a function that receives a line.",
+    );
+  });
+});

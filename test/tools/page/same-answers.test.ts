@@ -1,0 +1,40 @@
+/** The policy that the page makes from its data decides as the server does. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { page } from "scopegate/page";
+import { readPolicy } from "../../../src/tools/page/page-data.ts";
+import { createServer } from "../../support/resource-servers.ts";
+import { partsOf } from "./page-text.ts";
+import { options, queries } from "./random-policy.ts";
+
+describe("readPolicy", () => {
+  it("explains random requests with random tables as server.explain does", () => {
+    fc.assert(
+      fc.property(options, fc.array(queries, { minLength: 10, maxLength: 20 }), (given, asked) => {
+        const server = createServer(given);
+        const policy = readPolicy(partsOf(page(server)).data);
+        expect(policy.rules.rules.map(({ rule }) => rule)).toEqual(server.routes);
+        for (const query of asked) {
+          const { text, decision } = server.explain(query);
+          const explained = policy.explain(query);
+          expect(explained.text).toBe(text);
+          expect(JSON.parse(JSON.stringify(explained.decision))).toEqual(
+            JSON.parse(JSON.stringify(decision)),
+          );
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  it("keeps what a custom rule replaced, in whole and in part", () => {
+    const server = createServer({
+      defaultScopeMappings: { "GET /a{/b}": ["a:read"], "GET /c": [], "* /d": [], "MCP tools/list": [] },
+      scopeMappings: { "GET /a": "public", "GET /c": ["c:read"], "GET /e": [], "MCP tools/list": ["m:read"] },
+    });
+    const policy = readPolicy(partsOf(page(server)).data);
+    expect(policy.rules.rules.map(({ rule }) => rule)).toEqual(server.routes);
+    for (const path of ["/a", "/a/b", "/c", "/d", "/e", "/f", "/A"])
+      expect(policy.explain({ method: "GET", path }).text).toBe(server.explain({ method: "GET", path }).text);
+  });
+});

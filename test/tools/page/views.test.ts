@@ -1,0 +1,128 @@
+/** What the page shows of a decision: who may use a rule, the steps, and the caller that was entered. */
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type Requirement, type ResourceServerOptions } from "scopegate";
+import { page } from "scopegate/page";
+import { readCaller } from "../../../src/tools/page/browser/caller.ts";
+import { readPolicy } from "../../../src/tools/page/page-data.ts";
+import { stepsOf } from "../../../src/tools/page/steps.ts";
+import { whoMay } from "../../../src/tools/page/who-may.ts";
+import { createServer } from "../../support/resource-servers.ts";
+import { partsOf } from "./page-text.ts";
+
+const policyOf = (given: Partial<ResourceServerOptions>) =>
+  readPolicy(partsOf(page(createServer({ defaultScopeMappings: {}, ...given }))).data);
+
+function answer(requirement: Requirement, scopes?: readonly string[]) {
+  const policy = policyOf({ scopeMappings: { "GET /orgs/:org/repos/:repo": requirement } });
+  const [compiled] = policy.rules.rules;
+  if (!compiled) throw new Error("There is no rule.");
+  return whoMay(policy, compiled, scopes && policy.callerWith(scopes));
+}
+
+describe("make", () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  it("shows the escapes of characters that change the direction of text", async () => {
+    // The tests are compiled without the types of a browser.
+    const module = "../../../src/tools/page/browser/dom.ts";
+    const { make } = (await import(module)) as { make: (...texts: readonly string[]) => object };
+    const shown: unknown[] = [];
+    const element = { append: (...children: readonly unknown[]) => shown.push(...children) };
+    vi.stubGlobal("document", { createElement: () => element });
+    make("code", "", "GET /\u202esgninnur", " \u{1f469}\u200d\u{1f4bb}");
+    expect(shown).toEqual(["GET /\\u202esgninnur", " \u{1f469}\u200d\u{1f4bb}"]);
+  });
+});
+
+describe("whoMay", () => {
+  it.each<[Requirement, readonly string[] | undefined, string, string]>([
+    ["public", undefined, "yes", "no scope needed"],
+    ["optional", undefined, "yes", "no scope needed"],
+    [[], undefined, "no", "no token"],
+    [[], [], "yes", "no scope needed"],
+    [["repos:read"], ["orgs:read"], "no", "missing repos:read"],
+    [{ anyOf: ["a:read", "b:read"] }, [], "no", "missing one of a:read b:read"],
+    [{ filtered: "repos:read" }, ["repos:web:read"], "yes", "repos:web:read (some-ids)"],
+    [["repos:<repo>:read"], ["repos:read"], "yes", "repos:read (resource-wide)"],
+    [["repos:<repo>:read"], ["platform:admin"], "yes", "platform:admin (admin)"],
+    [["repos:<repo>:read"], ["repos:a:read", "x", "orgs:b:read"], "some", "if repo = a"],
+    [["repos:<repo>:read"], ["orgs:b:read"], "no", "missing repos:<repo>:read"],
+    [
+      ["repos:<repo>:read", "orgs:<org>:read"],
+      ["repos:a:read"],
+      "no",
+      "missing repos:<repo>:read orgs:<org>:read",
+    ],
+    [
+      ["repos:<repo>:read", "orgs:<org>:read"],
+      ["repos:a:read", "orgs:b:read"],
+      "some",
+      "if repo = a, org = b",
+    ],
+    [
+      ["repos:<repo>:read"],
+      ["a", "b", "c", "d"].map((id) => `repos:${id}:read`),
+      "some",
+      "if repo = a or repo = b or repo = c or …",
+    ],
+  ])("answers %j for a caller with %j: %s, %s", (requirement, scopes, state, why) => {
+    expect(answer(requirement, scopes)).toEqual({ state, why });
+  });
+});
+
+describe("stepsOf", () => {
+  const policy = policyOf({
+    scopeMappings: { "GET /health": "public", "GET /agents/:id": ["agents:<id>:read", "x"], "GET /me": [] },
+  });
+  const statesOf = (path: string, scopes?: readonly string[]) =>
+    stepsOf(policy.explain({ method: "GET", path, ...(scopes && { scopes }) }))
+      .map(({ state }) => state[0])
+      .join("");
+  it.each<[string, readonly string[] | undefined, string]>([
+    ["/health", undefined, "ppppp"],
+    ["/agents/..", [], "fsssf"],
+    ["/unknown", ["platform:admin"], "pfssf"],
+    ["/agents/web", undefined, "ppfsf"],
+    ["/agents/web", ["agents:web:read"], "pppff"],
+    ["/agents/web", ["agents:web:read", "x"], "ppppp"],
+    ["/me", [], "ppppp"],
+  ])("marks where the decision for %s with %j ends: %s", (path, scopes, expected) => {
+    expect(statesOf(path, scopes)).toBe(expected);
+  });
+
+  it("shows what each step found", () => {
+    const explanation = policy.explain({ method: "GET", path: "/agents/web", scopes: ["agents:web:read"] });
+    expect(stepsOf(explanation).map(({ lines }) => lines)).toEqual([
+      ["has one reading"],
+      ["GET /agents/:id (custom): agents:<id>:read x"],
+      ["a valid token"],
+      ["✓ agents:web:read by agents:web:read (exact)", "✗ x is missing"],
+      ["403 Forbidden: scope_insufficient"],
+    ]);
+    const ambiguous = policy.explain({ method: "GET", path: "/agents/.." });
+    expect(stepsOf(ambiguous)[0]?.lines).toEqual(["The target can be read in more than one way."]);
+  });
+});
+
+describe("readCaller", () => {
+  const token = (claims: object) => `eyJ9.${Buffer.from(JSON.stringify(claims)).toString("base64url")}.sig`;
+  it.each<[string, string, readonly string[] | undefined]>([
+    ["", "scopes", undefined],
+    ["  \n", "scopes", undefined],
+    ["agents:read agents:run", "scopes", ["agents:read", "agents:run"]],
+    ["agents:read,\n agents:run", "scopes", ["agents:read", "agents:run"]],
+    ["a.b.c", "scopes", ["a.b.c"]],
+    ['{ "scopes": ["agents:read"] }', "scopes", ["agents:read"]],
+    ['{ "scope": "a b" }', "scope", ["a", "b"]],
+    ['{ "realm_access": { "roles": ["a"] } }', "realm_access.roles", ["a"]],
+    ['{ "https://a.example/roles": ["a"] }', "https://a.example/roles", ["a"]],
+    ['{ "scopes": 1 }', "scopes", []],
+    ['{ "scopes": ["a"]', "scopes", []],
+    [token({ scopes: ["ü:read"] }), "scopes", ["ü:read"]],
+    [`Bearer ${token({ scopes: ["a"] })}`, "scopes", ["a"]],
+    [token({}), "scopes", []],
+    [token({}), "__proto__", []],
+  ])("reads %j, with the claim %s", (entered, claim, scopes) => {
+    expect(readCaller(entered, claim).scopes).toEqual(scopes);
+  });
+});
