@@ -32,6 +32,9 @@ export default {
   splitting: true,
   removeNodeProtocol: false,
   esbuildPlugins: [esbuildPage],
+  // A part of zod is enough for options. Loading all of it takes longer than loading everything else
+  // (docs/decisions/0030-zod-is-bundled.md).
+  noExternal: [/^zod/],
   clean: true,
   sourcemap: true,
   dts: { compilerOptions: { ignoreDeprecations: "6.0" } },

@@ -12,7 +12,7 @@ import config from "../tsup.config.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const dist = join(root, "dist");
 const ENGINE = { platform: "node", target: config.target } as const;
-const BUNDLED = ["jose", "leven", "path-to-regexp"];
+const BUNDLED = ["jose", "leven", "path-to-regexp", "zod"];
 
 // The program is an ECMAScript module only.
 const { cli: _, ...entryPoints } = config.entry;
@@ -28,7 +28,7 @@ const { outputFiles } = await build({
   format: "esm",
   ...ENGINE,
   plugins: config.esbuildPlugins,
-  external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml", "zod"],
+  external: ["@nestjs/common", "@opentelemetry/api", "fastify-plugin", "on-headers", "yaml"],
   write: false,
 });
 for (const { path, text } of outputFiles) {
@@ -44,7 +44,7 @@ const licenses = BUNDLED.map((name) => {
 });
 writeFileSync(
   join(dist, "licenses.txt"),
-  `The files *.cjs of this folder and the policy page contain these packages:\n\n${licenses.join("\n---\n\n")}`,
+  `The files *.cjs of this folder and the policy page contain these packages, and the files *.js contain zod:\n\n${licenses.join("\n---\n\n")}`,
 );
 
 for (const file of readdirSync(dist).filter((name) => name.endsWith(".d.ts"))) {
