@@ -73,7 +73,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "adapters/shared/body.ts",
     "adapters/shared/edit-body.ts",
     "adapters/fastify/reply.ts",
-    "adapters/shared/handler.ts",
     "adapters/shared/node-request.ts",
     "adapters/shared/node-response.ts",
     "core/keys/http-request.ts",
@@ -195,10 +194,6 @@ const STILL_AGAINST: readonly string[] = [
   "adapters/shared/route-list.ts -> tools/audit/coverage.ts",
   "adapters/shared/route-list.ts -> tools/audit/hidden-routes.ts",
   "adapters/trpc/list-routes.ts -> tools/audit/coverage.ts",
-  "stores/revocation/assert-revocation.ts -> adapters/shared/misuse.ts",
-  "stores/revocation/body-text.ts -> adapters/shared/handler.ts",
-  "stores/revocation/endpoint.ts -> adapters/shared/handler.ts",
-  "stores/revocation/security-events.ts -> adapters/shared/handler.ts",
 ];
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
