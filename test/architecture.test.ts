@@ -77,7 +77,6 @@ const DOORS: Readonly<Record<string, readonly string[]>> = {
     "adapters/shared/node-response.ts",
     "core/keys/http-request.ts",
     "adapters/mcp/hosts/node.ts",
-    "tools/cli/diff/samples.ts",
     "core/policy/route-key.ts",
     "tools/testing/key-server.ts",
   ],

@@ -1,6 +1,5 @@
 /** Every command, in the order of the help. */
 import { audit } from "./audit.ts";
-import { diff } from "./diff.ts";
 import { explain } from "./explain.ts";
 import { key } from "./key.ts";
 import { lint } from "./lint.ts";
@@ -19,7 +18,6 @@ export const commands = [
   routes,
   matrix,
   lint,
-  diff,
   openapi,
   page,
   replay,
