@@ -11,16 +11,4 @@ import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [
-  token,
-  explain,
-  audit,
-  routes,
-  matrix,
-  lint,
-  openapi,
-  page,
-  replay,
-  revoke,
-  key,
-];
+export const commands = [token, explain, audit, routes, matrix, lint, openapi, page, replay, revoke, key];
