@@ -146,6 +146,25 @@ async function checkFirstMessage(port: number): Promise<void> {
   client.terminate();
 }
 
+/** Whether a program imports the receiver of security events from another block of its page. */
+const isEventRoute = (code: string): boolean => code.includes('"./events.js"');
+
+/** A documented route for security events accepts an event as a string, and limits the size of its body. */
+async function checkEvents(port: number): Promise<void> {
+  const post = async (body: string): Promise<number | undefined> => {
+    const headers = { "content-type": "application/secevent+jwt" };
+    const sent = realFetch(`http://127.0.0.1:${port}/events`, { method: "POST", headers, body });
+    // Node.js closes the connection of a body that is not read to its end.
+    return (await sent.catch(() => undefined))?.status;
+  };
+  const claims = { iss: "https://login.example/", aud: "agents-prod", jti: "event-1", exp: undefined };
+  const iat = Math.floor(Date.now() / 1000);
+  const event = await issuer.token({ ...claims, iat, events: {} }, { typ: "secevent+jwt" });
+  expect(await post(event)).toBe(202);
+  // White space around an event is ignored, so only the limit rejects this body.
+  expect([undefined, 400, 413]).toContain(await post(event + " ".repeat(65_536)));
+}
+
 describe("the code of the documentation", () => {
   it("uses only languages that are checked here", () => {
     const known = ["ts", "js", "json", "sh", "http", "text", "yaml"];
@@ -270,6 +289,12 @@ describe("a documented server", () => {
     (name) => [name, servers.filter(({ block }) => nameOf(block) === name)] as const,
   );
 
+  it("receives security events with every framework", () => {
+    const routes = snippets.filter(({ code }) => isEventRoute(code));
+    const frameworks = routes.map(({ code }) => /"scopegate\/(\w+)"/.exec(code)?.[1]);
+    expect(frameworks).toEqual(["express", "koa", "fastify", "hono", "node", "fetch"]);
+  });
+
   it.each(sections)("answers as the page shows: %s", async (_name, members) => {
     const [first] = members;
     if (!first) return;
@@ -286,6 +311,7 @@ describe("a documented server", () => {
         const port = ports[index] ?? 0;
         if (/"upgrade"|guardUpgrades|fastify\/websocket/.test(code)) await checkUpgrades(port, code);
         if (code.includes("authenticateFirst")) await checkFirstMessage(port);
+        if (isEventRoute(code)) await checkEvents(port);
       }
     } finally {
       for (const { close } of served) await close();
@@ -294,9 +320,10 @@ describe("a documented server", () => {
 });
 
 describe("a documented handler of the Fetch standard", () => {
-  it.each(withRole("fetch"))("answers as the page shows: $name", async ({ name, file, block }) => {
+  it.each(withRole("fetch"))("answers as the page shows: $name", async ({ name, file, code, block }) => {
     const { port, close } = await serveFetch(pathToFileURL(file).href);
     if (block) await checkAnswers([name], block, [port]);
+    if (isEventRoute(code)) await checkEvents(port);
     await close();
   });
 

@@ -114,8 +114,11 @@ export async function send(
   const { method = "GET", path, headers = [], content } = asked;
   const pairs = cookies.sends ? [...jar].map(([name, value]) => `${name}=${value}`) : [];
   const length = content === undefined ? [] : [["content-length", String(Buffer.byteLength(content))]];
+  // The default of curl for `-d`.
+  const isTyped = content === undefined || headers.some(([name]) => name.toLowerCase() === "content-type");
+  const type = isTyped ? [] : [["content-type", "application/x-www-form-urlencoded"]];
   const cookie = pairs.length === 0 ? [] : [["cookie", pairs.join("; ")]];
-  const fields = [["host", `127.0.0.1:${port}`], ...headers, ...cookie, ...length].flat();
+  const fields = [["host", `127.0.0.1:${port}`], ...headers, ...cookie, ...type, ...length].flat();
   const sent = httpRequest({ port, host: "127.0.0.1", method, path, agent: false, headers: fields });
   sent.end(content);
   const [response] = (await once(sent, "response")) as [IncomingMessage];

@@ -57,19 +57,24 @@ export function roleOf({ code }: Snippet): Role {
   return /^export const /m.test(code) ? "configuration" : "program";
 }
 
-/** In an application of Next.js, `@/lib/server` is the block of the same page that exports the server. */
-function resolveServer({ code, block }: Snippet): string {
-  const server = snippets.find(
-    (one) => one.block?.page === block?.page && /^export const server = /m.test(one.code),
-  );
-  return code.replace('"@/lib/server"', `"./${basename(server?.file ?? "")}"`);
+/** Modules of the reader that blocks import: each is the block of the same page that exports this name. */
+const MODULES = {
+  "@/lib/server": /^export const server = /m,
+  "./events.js": /^export const receive = /m,
+};
+
+function resolveModules({ code, block }: Snippet): string {
+  return Object.entries(MODULES).reduce((text, [name, exported]) => {
+    const module = snippets.find((other) => other.block?.page === block?.page && exported.test(other.code));
+    return text.replace(`"${name}"`, `"./${basename(module?.file ?? "")}"`);
+  }, code);
 }
 
 export function writeSnippets(): void {
   mkdirSync(FOLDER, { recursive: true });
   // A snippet must be a module even if it imports nothing.
   for (const snippet of [...snippets, ...examples])
-    writeFileSync(snippet.file, `${resolveServer(snippet)}\nexport {};\n`);
+    writeFileSync(snippet.file, `${resolveModules(snippet)}\nexport {};\n`);
   for (const [name, text] of Object.entries(SERVED)) {
     mkdirSync(dirname(join(FOLDER, name)), { recursive: true });
     writeFileSync(join(FOLDER, name), text);

@@ -21,51 +21,38 @@ export { closeAll, start };
 
 type Open = (handler: RouteHandler<Response>, guard?: ResourceServer) => Promise<number>;
 
-/** Forms, and security events as strings. */
-function withParsers<App extends object>(app: App): App {
-  const add = Reflect.get(app, "addContentTypeParser") as (...values: readonly unknown[]) => unknown;
-  for (const type of ["application/x-www-form-urlencoded", "application/secevent+jwt"])
-    add.call(
-      app,
-      type,
-      { parseAs: "string" },
-      (_: unknown, body: string, done: (...values: unknown[]) => void) => done(null, body),
-    );
-  return app;
-}
-
 /** Starts an application of each host with one route. */
-export const hostsOf = (method: "get" | "post", path: string): Readonly<Record<string, Open>> => ({
+export const hostsOf = (path: string): Readonly<Record<string, Open>> => ({
   "Express 5": (handler, guard) => {
     const app = express5();
     if (guard) app.use(forExpress.protect(guard));
-    return start(app[method](path, handler));
+    return start(app.get(path, handler));
   },
   "Express 4": (handler, guard) => {
     const app = express4();
     if (guard) app.use(forExpress.protect(guard));
-    return start(app[method](path, handler));
+    return start(app.get(path, handler));
   },
   Koa: (handler, guard) => {
     const app = new Koa().on("error", () => undefined);
     if (guard) app.use(forKoa.protect(guard));
-    const listener = app.use(new Router()[method](path, handler).routes()).callback();
+    const listener = app.use(new Router().get(path, handler).routes()).callback();
     return start((request, response) => void listener(request, response));
   },
   async "Fastify 5"(handler, guard) {
     const app = fastify5();
     if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(withParsers(app)[method](path, handler));
+    return startFastify(app.get(path, handler));
   },
   async "Fastify 4"(handler, guard) {
     const app = fastify4();
     if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(withParsers(app)[method](path, handler));
+    return startFastify(app.get(path, handler));
   },
   Hono: (handler, guard) => {
     const app = new Hono().onError((_, c) => c.body(null, 500));
     if (guard) app.use(forHono.protect(guard));
-    return start(listenerOf(app[method](path, handler).fetch));
+    return start(listenerOf(app.get(path, handler).fetch));
   },
   Fetch: (handler, guard) => {
     const fail = (): Response => new Response(null, { status: 500 });

@@ -1,10 +1,8 @@
 /** One route handler for every host. It recognizes the host by the arguments of the call. */
-import { type IncomingMessage } from "node:http";
 import { type Verdict } from "../../core/pipeline.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
 import { chain, type Pending } from "../../core/runtime/pending.ts";
-import { type BodyLimits, type ReadBody, readNodeBody, readWebBody } from "./body.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { verdictOf } from "./guard.ts";
 import { type HonoContext, proceed as answerHono } from "../hono/context.ts";
@@ -23,50 +21,26 @@ export type RouteHandler<Answered> = ((request: NodeRequest, response: NodeRespo
   ((context: HonoContext, next: () => Promise<void>) => Answered) &
   ((request: WebRequest, ...rest: readonly unknown[]) => Answered);
 
-/** A request that `protect` has allowed. */
-export interface Call {
-  readonly verdict: Verdict;
-  /** Reads the body, or returns the result of a body parser that ran before. */
-  readonly body: (limits: BodyLimits) => Promise<ReadBody> | { readonly parsed: unknown };
-}
-
 /** Creates a handler, which throws without `protect` in front. `name` is its function in error messages. */
 export function createHandler<Answered>(
   server: ResourceServer,
   name: string,
-  answer: (call: Call) => Pending<Answer>,
+  respond: (verdict: Verdict) => Pending<Answer>,
 ): RouteHandler<Answered> {
-  const guarded = (raw: object, body: Call["body"]): Pending<Answer> => {
+  const respondTo = (raw: object): Pending<Answer> => {
     const verdict = verdictOf(raw, server);
-    if (verdict?.isAllowed) return answer({ verdict, body });
+    if (verdict?.isAllowed) return respond(verdict);
     throw new Error(`${name} needs protect(server) in front of it, with the same server.`);
   };
-  const nodeBody =
-    (raw: object, parsed: unknown): Call["body"] =>
-    (limits) =>
-      (raw as IncomingMessage).readableDidRead ? { parsed } : readNodeBody(raw as IncomingMessage, limits);
-  const webBody =
-    (raw: object): Call["body"] =>
-    (limits) =>
-      readWebBody(raw as Request, limits);
   const stop = (): undefined => undefined;
   const hosts: Readonly<Record<string, (first: never, second: never) => unknown>> = {
-    koa: (context: KoaContext) => {
-      const { req, request = {} } = context;
-      return answerKoa(context, guarded(req, nodeBody(req, Reflect.get(request, "body"))), stop);
-    },
-    fastify: (request: FastifyRequest, reply: FastifyReply) =>
-      chain(
-        guarded(request.raw, () => ({ parsed: Reflect.get(request, "body") })),
-        sendTo,
-        reply,
-      ),
-    hono: (context: HonoContext) => answerHono(context, guarded(context, webBody(context.req.raw)), stop),
-    fetch: (request: WebRequest) => chain(guarded(request, webBody(request)), toResponse, undefined),
+    koa: (context: KoaContext) => answerKoa(context, respondTo(context.req), stop),
+    fastify: (request: FastifyRequest, reply: FastifyReply) => chain(respondTo(request.raw), sendTo, reply),
+    hono: (context: HonoContext) => answerHono(context, respondTo(context), stop),
+    fetch: (request: WebRequest) => chain(respondTo(request), toResponse, undefined),
   };
   const answerNode = (request: NodeRequest, response: NodeResponse, next?: (fault: unknown) => void) => {
-    const call = guarded(request, nodeBody(request, Reflect.get(request, "body")));
-    const sent = chain(call, (known) => send(response, known), undefined);
+    const sent = chain(respondTo(request), (answer) => send(response, answer), undefined);
     // Express 4 does not catch the rejections of handlers.
     return next && sent ? Promise.resolve(sent).catch(next) : sent;
   };

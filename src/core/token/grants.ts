@@ -1,7 +1,8 @@
 /** Adds the scopes of a role store to a principal. */
-import { BoundedMap } from "../runtime/bounded-map.ts";
 import { readClock } from "../runtime/clock.ts";
+import { compact } from "../runtime/compact.ts";
 import { type Pending } from "../runtime/pending.ts";
+import { type LookupResult, Remembered } from "../runtime/remembered.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type Identified, unavailable } from "./identified.ts";
@@ -23,45 +24,28 @@ export interface GrantsRules {
 /** How many users are remembered. Beyond that, grants that were not used recently are looked up again. */
 const MAX_USERS = 10_000;
 
-interface Known {
-  readonly scopes: readonly string[];
-  readonly since: number;
-}
-
 /** Creates the function that adds grants. It is synchronous if the grants of the user are remembered. */
 export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }: GrantsRules) {
   if (!grantsFor) return undefined;
-  const known = new BoundedMap<string, Known>(MAX_USERS);
-  const pending = new Map<string, Promise<Known>>();
+  const remembered = new Remembered<readonly string[]>({ maxEntries: MAX_USERS });
   const keys = new WeakMap<Principal, string>();
-  const granted = new WeakMap<Principal, { readonly of: Known; readonly principal: Principal }>();
+  const lastGranted = new WeakMap<Principal, { scopes: readonly string[]; principal: Principal }>();
 
-  const lookUp = async (key: string, { userId, issuer }: Principal): Promise<Known> => {
-    const since = readClock(now).getTime();
-    const user = Object.freeze({
-      ...(userId !== undefined && { userId }),
-      ...(issuer !== undefined && { issuer }),
-    });
+  const findScopes = async (user: GrantedUser, since: number): Promise<LookupResult<readonly string[]>> => {
     const scopes: unknown = await withinLimit(grantsFor(user), "`grantsFor`");
     if (!Array.isArray(scopes) || [...(scopes as unknown[])].some((scope) => typeof scope !== "string"))
       throw new TypeError("`grantsFor` must return an array of strings.");
-    const found = { scopes: Object.freeze([...(scopes as string[])]), since };
-    known.set(key, found);
-    return found;
-  };
-  const lookUpOnce = (key: string, principal: Principal): Promise<Known> => {
-    const started = pending.get(key) ?? lookUp(key, principal).finally(() => pending.delete(key));
-    pending.set(key, started);
-    return started;
+    return { value: Object.freeze([...(scopes as string[])]), until: since + grantsMaxAgeSeconds * 1000 };
   };
 
-  const grant = (principal: Principal, found: Known): Identified => {
-    let last = granted.get(principal);
-    if (last?.of !== found) {
-      last = { of: found, principal: withScopes(principal, found.scopes, scopeRules) };
-      granted.set(principal, last);
+  /** Returns the same principal for the same grants, so that what is derived from it can be remembered. */
+  const addScopes = (principal: Principal, scopes: readonly string[]): Identified => {
+    let granted = lastGranted.get(principal);
+    if (granted?.scopes !== scopes) {
+      granted = { scopes, principal: withScopes(principal, scopes, scopeRules) };
+      lastGranted.set(principal, granted);
     }
-    return { kind: "identified", principal: last.principal };
+    return { kind: "identified", principal: granted.principal };
   };
 
   return (identified: Identified): Pending<Identified> => {
@@ -69,16 +53,19 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
     const { principal } = identified;
     // The roles of the owner would add scopes to those of the key.
     if (principal.tokenKind === "api_key") return identified;
-    const key = keys.get(principal) ?? JSON.stringify([principal.issuer, principal.userId]);
+    const { userId, issuer } = principal;
+    const key = keys.get(principal) ?? JSON.stringify([issuer, userId]);
     keys.set(principal, key);
-    const found = known.get(key);
-    const age = found && readClock(now).getTime() - found.since;
-    if (found && age !== undefined && age >= 0 && age < grantsMaxAgeSeconds * 1000)
-      return grant(principal, found);
-    return lookUpOnce(key, principal).then(
-      (fresh) => grant(principal, fresh),
-      // Not decided with fewer scopes: the 403 would be wrong, and clients would request new tokens.
-      (cause: unknown) => unavailable(cause),
-    );
+    const time = readClock(now).getTime();
+    const scopes = remembered.get(key, time);
+    if (scopes) return addScopes(principal, scopes);
+    const user = Object.freeze(compact({ userId, issuer }));
+    return remembered
+      .lookUp(key, time, () => findScopes(user, time))
+      .then(
+        (found) => addScopes(principal, found),
+        // Not decided with fewer scopes: the 403 would be wrong, and clients would request new tokens.
+        (cause: unknown) => unavailable(cause),
+      );
   };
 }

@@ -1,10 +1,11 @@
 /** API keys as an entry of the option `opaqueTokens`. */
 import { timingSafeEqual } from "node:crypto";
 import { type Rejection } from "../../core/errors.ts";
-import { BoundedMap } from "../../core/runtime/bounded-map.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { notify } from "../../core/runtime/notify.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
+import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import { type OpaqueTokens, type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf, idOf, requirePrefix } from "./key-format.ts";
@@ -39,8 +40,9 @@ const MAX_KEYS = 10_000;
 const UNKNOWN_SECONDS = 5;
 const USE_MS = 60_000;
 
-interface Known {
-  readonly since: number;
+interface KnownKey {
+  readonly kind: "known";
+  /** A copy, because the store may change its object. */
   readonly record: ApiKeyRecord;
   readonly digest: Buffer;
   readonly json: string;
@@ -49,10 +51,7 @@ interface Known {
   usedAt: number;
 }
 
-interface Unknown {
-  readonly since: number;
-  readonly record?: never;
-}
+type KeyLookup = KnownKey | { readonly kind: "unknown" };
 
 /**
  * Accepts API keys: an entry of the option `opaqueTokens`. The `userId` of the principal is the owner of the
@@ -80,48 +79,31 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
   if (typeof find !== "function") throw new TypeError("`find` must be a function.");
   if (!(typeof cacheSeconds === "number" && cacheSeconds >= 0 && cacheSeconds <= 3600))
     throw new TypeError("`cacheSeconds` must be a number from 0 to 3600.");
-  const known = new BoundedMap<string, Known | Unknown>(MAX_KEYS);
-  const pending = new Map<string, Promise<Known | Unknown>>();
+  // Kept after its end: the next record of the key may grant the same, and `usedAt` is not in the store.
+  const remembered = new Remembered<KeyLookup>({ maxEntries: MAX_KEYS, keepMs: Infinity });
 
-  const lookUp = async (id: string, since: number): Promise<Known | Unknown> => {
-    const found = await withinLimit(find(id), "`find` of the API keys");
-    const entry =
-      found === undefined || found === null ? { since } : toKnown(requireRecord(found, id), since);
-    known.set(id, entry);
-    return entry;
-  };
-  const toKnown = (record: ApiKeyRecord, since: number): Known => {
-    const old = known.get(record.id);
-    const json = JSON.stringify(claimsOf(record));
-    const claims = old?.record && old.json === json ? old.claims : (JSON.parse(json) as Known["claims"]);
-    const usedAt = Math.max(old?.record ? old.usedAt : 0, (record.lastUsedAt ?? 0) * 1000);
-    // A copy, because the store may change its object.
-    return {
-      since,
-      record: { ...record },
-      digest: Buffer.from(record.hash, "base64url"),
-      json,
-      claims,
-      usedAt,
-    };
-  };
-  const lookUpOnce = (id: string, since: number): Promise<Known | Unknown> => {
-    const started = pending.get(id) ?? lookUp(id, since).finally(() => pending.delete(id));
-    pending.set(id, started);
-    return started;
+  const findKey = async (id: string, since: number): Promise<LookupResult<KeyLookup>> => {
+    const record = await withinLimit(find(id), "`find` of the API keys");
+    if (record === undefined || record === null) {
+      const seconds = Math.min(cacheSeconds, UNKNOWN_SECONDS);
+      return { value: { kind: "unknown" }, until: since + seconds * 1000, isNegative: true };
+    }
+    const last = remembered.last(id);
+    const value = toKnownKey(requireRecord(record, id), last?.kind === "known" ? last : undefined);
+    return { value, until: since + cacheSeconds * 1000 };
   };
 
-  const decide = (entry: Known | Unknown, digest: Buffer, time: number): OpaqueVerification => {
-    if (!entry.record) return reject("key", "There is no API key with this id.");
-    if (!timingSafeEqual(entry.digest, digest)) return reject("key", "The API key does not match its hash.");
-    const { id, expiresAt, revokedAt } = entry.record;
+  const decideKey = (key: KeyLookup, digest: Buffer, time: number): OpaqueVerification => {
+    if (key.kind === "unknown") return reject("key", "There is no API key with this id.");
+    if (!timingSafeEqual(key.digest, digest)) return reject("key", "The API key does not match its hash.");
+    const { id, expiresAt, revokedAt } = key.record;
     if (revokedAt !== undefined) return reject("revoked");
     if (expiresAt !== undefined && time >= expiresAt * 1000) return reject("expired");
-    if (onUse && time - entry.usedAt >= USE_MS) {
-      entry.usedAt = time;
+    if (onUse && time - key.usedAt >= USE_MS) {
+      key.usedAt = time;
       notify(onUse, id, toSeconds(time));
     }
-    return { kind: "verified", claims: entry.claims };
+    return { kind: "verified", claims: key.claims };
   };
 
   return {
@@ -134,11 +116,12 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
       if (id === undefined) return reject("malformed", "The API key has a wrong length or checksum.");
       const timeOf = () => readClock(now).getTime();
       const digest = digestOf(key, options);
-      const [time, entry] = [timeOf(), known.get(id)];
-      const seconds = entry?.record ? cacheSeconds : Math.min(cacheSeconds, UNKNOWN_SECONDS);
-      const age = entry ? time - entry.since : Infinity;
-      if (entry && age >= 0 && age < seconds * 1000) return decide(entry, digest, time);
-      return lookUpOnce(id, time).then((found) => decide(found, digest, timeOf()));
+      const time = timeOf();
+      const result = remembered.get(id, time);
+      if (result) return decideKey(result, digest, time);
+      return remembered
+        .lookUp(id, time, () => findKey(id, time))
+        .then((found) => decideKey(found, digest, timeOf()));
     },
   };
 }
@@ -146,8 +129,22 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
 const reject = (rejection: Rejection, cause?: string): OpaqueVerification => ({
   kind: "rejected",
   rejection,
-  ...(cause !== undefined && { cause }),
+  ...compact({ cause }),
 });
+
+/** Creates what is remembered of a record. `last` is what was remembered of the same key. */
+function toKnownKey(record: ApiKeyRecord, last: KnownKey | undefined): KnownKey {
+  const json = JSON.stringify(claimsOf(record));
+  const recordUsedAt = (record.lastUsedAt ?? 0) * 1000;
+  return {
+    kind: "known",
+    record: { ...record },
+    digest: Buffer.from(record.hash, "base64url"),
+    json,
+    claims: last?.json === json ? last.claims : (JSON.parse(json) as KnownKey["claims"]),
+    usedAt: last ? Math.max(last.usedAt, recordUsedAt) : recordUsedAt,
+  };
+}
 
 const claimsOf = ({ id, name, scopes, ownerId, createdAt, expiresAt }: ApiKeyRecord) => ({
   ...{ sub: ownerId, jti: id, iat: createdAt, exp: expiresAt, scopes, name },

@@ -39,7 +39,7 @@ export function storeOf(read: () => Pending<Records>, change: <T>(edit: Edit<T>)
     revoke: (id, reason) =>
       change((records) => {
         const record = records.get(id);
-        if (record) records.set(id, revoked(record, reason));
+        if (record) records.set(id, withRevocation(record, reason));
         return record !== undefined;
       }),
     markUsed(id, at) {
@@ -56,11 +56,11 @@ export function storeOf(read: () => Pending<Records>, change: <T>(edit: Edit<T>)
 }
 
 /** The time and reason of the first revocation stay. */
-const revoked = (record: ApiKeyRecord, reason = ""): ApiKeyRecord => ({
-  revokedAt: toSeconds(Date.now()),
-  ...(reason !== "" && record.revokedAt === undefined && { revokedReason: reason }),
-  ...record,
-});
+function withRevocation(record: ApiKeyRecord, reason: string | undefined): ApiKeyRecord {
+  if (record.revokedAt !== undefined) return record;
+  const revoked = { ...record, revokedAt: toSeconds(Date.now()) };
+  return reason === undefined || reason === "" ? revoked : { ...revoked, revokedReason: reason };
+}
 
 const withoutHash = ({ hash: _, ...listed }: ApiKeyRecord): ListedApiKey => listed;
 
@@ -119,12 +119,12 @@ export function redisApiKeys(
       const times = (await send("HMGET", uses, ...records.map(({ id }) => id))) as readonly unknown[];
       return records.map((record, index) => {
         const at = times[index] ?? undefined;
-        return { ...withoutHash(record), ...(at !== undefined && { lastUsedAt: Number(at) }) };
+        return at === undefined ? withoutHash(record) : { ...withoutHash(record), lastUsedAt: Number(at) };
       });
     },
     async revoke(id, reason) {
       const record = await find(id);
-      if (record) await send("HSET", all, id, JSON.stringify(revoked(record, reason)));
+      if (record) await send("HSET", all, id, JSON.stringify(withRevocation(record, reason)));
       return record !== undefined;
     },
     async markUsed(id, at) {

@@ -1,8 +1,9 @@
 /** Asks about tokens for one server, and remembers the answers. */
-import { BoundedMap } from "../../core/runtime/bounded-map.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
+import { isCurrent, type LookupResult, type Period, Remembered } from "../../core/runtime/remembered.ts";
 import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf } from "../../core/token/token-cache.ts";
 import { endOf } from "../../core/token/verifier.ts";
@@ -21,87 +22,70 @@ interface LookupRules {
   readonly ask: (token: string, digest: string) => Promise<OpaqueVerification>;
 }
 
-/** A result, and the time in which it may be used, in milliseconds since the epoch. */
-interface Known {
-  readonly found: OpaqueVerification;
-  readonly since: number;
-  readonly until: number;
+/** A failure that concerns all tokens, and the time in which no token is asked about. */
+interface Outage extends Period {
+  readonly result: OpaqueVerification;
 }
 
+/** How long a failure is remembered. */
 const COOLDOWN_MS = 1_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
-const isCurrent = ({ since, until }: Known, now: number): boolean => now >= since && now < until;
-
-/** The tokens of one server, by their SHA-256. Asks once if one token arrives several times at once. */
+/** The tokens of one server, by their SHA-256. */
 export class Lookup {
   readonly #rules: LookupRules;
-  readonly #active: BoundedMap<string, Known>;
-  /** Separate from the active ones, because invented tokens must not replace them. */
-  readonly #others: BoundedMap<string, Known>;
-  readonly #pending = new Map<string, Promise<OpaqueVerification>>();
-  /** The last failure that affects all tokens. */
-  #outage: Known | undefined;
+  readonly #remembered: Remembered<OpaqueVerification>;
+  #outage: Outage | undefined;
 
   constructor(rules: LookupRules) {
     this.#rules = rules;
-    this.#active = new BoundedMap(rules.maxEntries, MAX_BYTES);
-    this.#others = new BoundedMap(rules.maxEntries);
+    this.#remembered = new Remembered({ maxEntries: rules.maxEntries, maxBytes: MAX_BYTES });
   }
 
   /** Returns the result for a token, without a promise if it is remembered. */
   verify(token: string): Pending<OpaqueVerification> {
     const digest = digestOf(token);
     const now = this.#now();
-    const known = this.#active.get(digest) ?? this.#others.get(digest);
-    if (known && isCurrent(known, now)) return known.found;
-    const pending = this.#pending.get(digest);
-    if (pending) return pending;
-    if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.found;
-    // Without this limit, invented tokens cause as many requests to the issuer as clients send here.
-    // The result is not remembered, because it says nothing about the token.
-    if (this.#pending.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
-    const asked = this.#ask(token, digest, now);
-    this.#pending.set(digest, asked);
-    return asked;
+    const result = this.#remembered.get(digest, now);
+    if (result) return result;
+    if (!this.#remembered.lookups.has(digest)) {
+      if (this.#outage && isCurrent(this.#outage, now)) return this.#outage.result;
+      // Without this limit, invented tokens cause as many requests to the issuer as clients send here.
+      // The result is not remembered, because it says nothing about the token.
+      if (this.#remembered.lookups.size >= this.#rules.maxConcurrentRequests) return this.#tooMany();
+    }
+    return this.#remembered.lookUp(digest, now, () => this.#ask(token, digest, now));
   }
 
-  async #ask(token: string, digest: string, askedAt: number): Promise<OpaqueVerification> {
+  async #ask(token: string, digest: string, askedAt: number): Promise<LookupResult<OpaqueVerification>> {
     const { ask, maxAgeSeconds, negativeSeconds } = this.#rules;
+    let value: OpaqueVerification;
     try {
-      const found = await ask(token, digest);
-      // The age counts from the request: the token may be revoked before the answer arrives.
-      if (found.kind === "verified")
-        this.#remember(digest, found, Math.min(askedAt + maxAgeSeconds * 1000, endOf(found.claims)));
-      else this.#remember(digest, found, this.#now() + negativeSeconds * 1000);
-      return found;
-    } catch (cause) {
-      const { concernsAll, retryAfterSeconds } = cause instanceof EndpointError ? cause : NO_FACTS;
-      const found = { kind: "unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) } as const;
-      const known = this.#remember(digest, found, this.#now() + COOLDOWN_MS);
-      // An error that only one token causes must not affect the tokens of others.
-      if (concernsAll) this.#outage = known;
-      return found;
-    } finally {
-      this.#pending.delete(digest);
+      value = await ask(token, digest);
+    } catch (error) {
+      return this.#fail(error);
     }
+    if (value.kind !== "verified")
+      return { value, until: this.#now() + negativeSeconds * 1000, isNegative: true };
+    // The age counts from the request: the token may be revoked before the answer arrives.
+    const until = Math.min(askedAt + maxAgeSeconds * 1000, endOf(value.claims));
+    return { value, until, bytes: estimateBytes(value.claims) };
+  }
+
+  #fail(cause: unknown): LookupResult<OpaqueVerification> {
+    const { concernsAll, retryAfterSeconds } = cause instanceof EndpointError ? cause : NO_FACTS;
+    const value = { kind: "unavailable", cause, ...compact({ retryAfterSeconds }) } as const;
+    const since = this.#now();
+    const until = since + COOLDOWN_MS;
+    // An error that only one token causes must not affect the tokens of others.
+    if (concernsAll) this.#outage = { result: value, since, until };
+    return { value, until, isNegative: true };
   }
 
   #tooMany(): OpaqueVerification {
     const { url, maxConcurrentRequests: limit } = this.#rules;
     const cause = new EndpointError(url, `is not asked: ${String(limit)} requests are in flight already.`);
     return { kind: "unavailable", cause, retryAfterSeconds: 1 };
-  }
-
-  #remember(digest: string, found: OpaqueVerification, until: number): Known {
-    const known = { found, since: this.#now(), until };
-    for (const map of [this.#active, this.#others]) {
-      map.delete(digest);
-      map.deleteOldest((old) => old.until <= known.since, 2);
-    }
-    if (found.kind === "verified") this.#active.set(digest, known, { own: estimateBytes(found.claims) });
-    else this.#others.set(digest, known);
-    return known;
   }
 
   readonly #now = (): number => readClock(this.#rules.now).getTime();

@@ -1,6 +1,9 @@
-/** The entry point `scopegate/revocation`: what is revoked, and how it is revoked over HTTP. */
-export { revocationEndpoint, type RevocationEndpointOptions } from "./endpoint.ts";
+/** The entry point `scopegate/revocation`: what is revoked, and who else may revoke. */
 export { type RevocationEvent } from "./events.ts";
 export { inMemoryRevocation, type RevocationLimits } from "./in-memory.ts";
 export { redisRevocation, type RedisRevocationOptions } from "./redis.ts";
-export { securityEvents, type SecurityEventsOptions } from "./security-events.ts";
+export {
+  securityEvents,
+  type SecurityEventsOptions,
+  type SecurityEventsResponse,
+} from "./security-events.ts";

@@ -1,13 +1,9 @@
-/** A route that receives security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
-import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
-import { assertRevocation } from "./assert-revocation.ts";
+/** Receives the security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
-import { type Answer } from "../../core/response/refusal.ts";
 import { notify } from "../../core/runtime/notify.ts";
-import { readText } from "./body-text.ts";
 import { readSubject, SESSION_REVOKED, VERIFICATION } from "./subject.ts";
 
 /** The options of `securityEvents`. */
@@ -26,16 +22,30 @@ export interface SecurityEventsOptions {
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
 
+/** What the route returns to the transmitter. */
+export interface SecurityEventsResponse {
+  /** 202 if the event is accepted, 400 if it is not, 503 if it must be delivered again. */
+  readonly status: 202 | 400 | 503;
+  /** The names and values of the header fields to send. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** JSON for 400, otherwise empty. */
+  readonly body: string;
+}
+
 /** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
 const MAX_AGE_SECONDS = 3 * 86_400;
 
-const ACCEPTED: Answer = { status: 202, headers: { "Cache-Control": "no-store" }, body: "" };
+const ACCEPTED: SecurityEventsResponse = {
+  status: 202,
+  headers: { "Cache-Control": "no-store" },
+  body: "",
+};
 
 /** RFC 8935 section 2.3. */
-const refuse = (err: string, description: string): Answer => ({
+const rejectEvent = (err: string, description: string): SecurityEventsResponse => ({
   status: 400,
   headers: { "Content-Type": "application/json", "Cache-Control": "no-store", "Content-Language": "en" },
-  body: { err, description },
+  body: JSON.stringify({ err, description }),
 });
 
 /** RFC 8935 section 2.4. */
@@ -48,13 +58,14 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
 };
 
 /**
- * Creates the handler of a route to which an issuer pushes security event tokens (RFC 8935). A CAEP
- * `session-revoked` event revokes the session (`opaque`), user (`iss_sub`) or token (`jwt_id`) that it names
- * (RFC 9493). The handler answers 202; 400 with an error of RFC 8935 for an event that it cannot verify or
- * apply; and 503 if the keys or the store are not available.
+ * Creates the function for a route to which an issuer pushes security event tokens (RFC 8935). It takes the
+ * body of the request as a string, and returns the response. A CAEP `session-revoked` event revokes the
+ * session (`opaque`), user (`iss_sub`) or token (`jwt_id`) that it names (RFC 9493). The status is 202; 400
+ * with an error of RFC 8935 for an event that cannot be verified or applied, and for anything but a string;
+ * 503 if the keys or the store are not available. No body makes it throw.
  *
- * The signature of an event proves who sent it, so the route can be `"public"`. Fastify needs a parser for
- * the content type `application/secevent+jwt` that returns the body as a string.
+ * The signature of an event proves who sent it, so the route can be `"public"`. The function does not read
+ * the request: limit the size of the body where you read it. An event has a few kilobytes at most.
  *
  * @throws TypeError for anything but a resource server with the option `revocation`
  * @throws ConfigurationError for wrong options
@@ -73,18 +84,22 @@ const ERRORS: Partial<Readonly<Record<Rejection, string>>> = {
  *   scopeMappings: { "POST /events": "public" },
  *   revocation: inMemoryRevocation(),
  * });
+ * const receive = securityEvents(server, { issuer, keys: { discovery: true }, audience: "agents-prod" });
  * const app = express().use(protect(server));
- * app.post("/events", securityEvents(server, { issuer, keys: { discovery: true }, audience: "agents-prod" }));
+ * app.post("/events", express.text({ type: "application/secevent+jwt", limit: "64kb" }), async (req, res) => {
+ *   const { status, headers, body } = await receive(req.body);
+ *   res.status(status).set(headers).send(body);
+ * });
  * ```
  */
 export function securityEvents(
   server: ResourceServer,
   options: SecurityEventsOptions,
-): RouteHandler<Promise<Response>> {
-  assertRevocation(server, "securityEvents");
+): (body: unknown) => Promise<SecurityEventsResponse> {
+  assertRevocation(server);
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
   // A separate server: a security event must not be accepted as an access token, nor an access token here.
-  const events = createResourceServer({
+  const verifier = createResourceServer({
     issuer,
     keys,
     audience,
@@ -97,41 +112,50 @@ export function securityEvents(
     tokenCache: false,
   });
 
-  const apply = async (claims: Readonly<Record<string, unknown>>): Promise<Answer> => {
-    const { iat, jti, events: named, sub_id: shared } = claims;
-    if (typeof named !== "object" || named === null)
-      return refuse("invalid_request", "The claim events must be an object.");
-    for (const [type, event] of Object.entries(named as Record<string, unknown>)) {
+  const applyEvents = async (claims: Readonly<Record<string, unknown>>): Promise<SecurityEventsResponse> => {
+    const { iat, jti, events, sub_id: sharedSubject } = claims;
+    if (typeof events !== "object" || events === null)
+      return rejectEvent("invalid_request", "The claim events must be an object.");
+    for (const [type, event] of Object.entries(events as Record<string, unknown>)) {
       const payload = { ...(event as object) } as Readonly<Record<string, unknown>>;
-      const subject = payload["subject"] ?? shared;
+      const subject = payload["subject"] ?? sharedSubject;
       if (type === VERIFICATION) continue;
       if (type !== SESSION_REVOKED) {
         if (options.onOtherEvent) notify(options.onOtherEvent, { type, subject });
         continue;
       }
-      // Not the time of arrival: an event that is delivered again must not revoke newer tokens.
+      // An event that is delivered again must not revoke newer tokens, so the time of arrival does not count.
       const target = readSubject(subject, timeOf(payload["event_timestamp"], iat), tokenIssuer);
-      if (!target) return refuse("invalid_request", "The subject of the event is not supported.");
+      if (!target) return rejectEvent("invalid_request", "The subject of the event is not supported.");
       await server.revoke(target, { reason: `session-revoked ${String(jti)}` });
     }
     return ACCEPTED;
   };
 
-  return createHandler(server, "securityEvents", async ({ body }) => {
-    const token = await readText(body);
-    if (typeof token !== "string")
-      return refuse("invalid_request", "The body must be a security event token.");
+  return async (body) => {
+    // Without a parser for the content type of events, frameworks pass an object or `undefined`.
+    if (typeof body !== "string")
+      return rejectEvent("invalid_request", "The body must be a security event token.");
     try {
-      const { claims } = await events.authenticate(token.trim());
-      return await apply(claims);
+      const { claims } = await verifier.authenticate(body.trim());
+      return await applyEvents(claims);
     } catch (error) {
       if (error instanceof TokenRejectedError)
-        return refuse(ERRORS[error.rejection] ?? "invalid_request", "The event is not accepted.");
+        return rejectEvent(ERRORS[error.rejection] ?? "invalid_request", "The event is not accepted.");
+      // A mistake in the program, such as a store that is not a `RevocationStore`.
       if (error instanceof RangeError || error instanceof TypeError) throw error;
-      const headers = { "Retry-After": error instanceof KeysUnavailableError ? "5" : "1" };
-      return { status: 503, headers, body: "" };
+      const retryAfter = error instanceof KeysUnavailableError ? "5" : "1";
+      return { status: 503, headers: { "Retry-After": retryAfter }, body: "" };
     }
-  });
+  };
+}
+
+/** Fails when the service starts, for a server that cannot revoke anything. */
+function assertRevocation(server: ResourceServer): void {
+  if ((Object(server) as Partial<ResourceServer>).health?.().revocation) return;
+  throw new TypeError(
+    "securityEvents needs a server with the option `revocation`: inMemoryRevocation() or redisRevocation(client).",
+  );
 }
 
 /** When the event happened, at most when it was signed: a later time would revoke tokens issued later. */

@@ -117,11 +117,3 @@ export function readSeconds(text: string): number {
   if (count === "") throw new UsageError("--expires takes a number and a unit: 30s, 15m, 1h or 7d.");
   return Number(count) * (UNITS[unit] ?? 1);
 }
-
-/** Renders rows of cells in aligned columns. */
-export function renderColumns(rows: readonly (readonly string[])[]): string {
-  const widthOf = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = (rows[0] ?? []).map((_, column) => widthOf(column));
-  const lines = rows.map((row) => row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  "));
-  return lines.map((line) => line.trimEnd()).join("\n");
-}

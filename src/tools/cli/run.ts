@@ -5,6 +5,7 @@ import { escapeUnits, printable } from "../../core/runtime/printable.ts";
 import { COMMON, quote, readArguments } from "./arguments.ts";
 import { type Command, type Io, mistakesOf, type Result, UsageError } from "./command.ts";
 import { commands } from "./commands/index.ts";
+import { renderColumns } from "../shared/table.ts";
 
 /** Runs `scopegate ...args`. Returns the exit code: 0 for success, 1 for a finding, 2 for an error. */
 export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
@@ -46,20 +47,18 @@ function versionOf(): Result {
 }
 
 function renderOverview(): string {
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(8)} ${summary}`);
-  return `Usage: scopegate COMMAND [--json]\n\n${lines.join("\n")}\n\nHelp with examples: scopegate COMMAND --help\nExit code: 0 success, 1 a finding, 2 wrong usage or an unexpected error.`;
+  const rows = renderColumns(commands.map(({ name, summary }) => [`  ${name}`, summary]));
+  return `Usage: scopegate COMMAND [--json]\n\n${rows}\n\nHelp with examples: scopegate COMMAND --help\nExit code: 0 success, 1 a finding, 2 wrong usage or an unexpected error.`;
 }
 
 export function renderHelp({ name, summary, words, options, examples }: Command): string {
   const rows = Object.entries({ ...options, ...COMMON }).map(([option, { value, text, isRepeatable }]) => [
-    `--${option}${value === undefined ? "" : ` ${value}`}`,
+    `  --${option}${value === undefined ? "" : ` ${value}`}`,
     `${text}${isRepeatable ? " (repeatable)" : ""}`,
   ]);
-  const width = Math.max(...rows.map(([option = ""]) => option.length));
-  const shown = rows.map(([option = "", text = ""]) => `  ${option.padEnd(width)}  ${text}`);
   const shownExamples = examples.map(([args, meaning]) => `  scopegate ${name} ${args}\n      ${meaning}`);
   const usage = `Usage: scopegate ${[name, ...words].join(" ")} [options]`;
-  return `${summary}\n\n${usage}\n\n${shown.join("\n")}\n\nExamples:\n${shownExamples.join("\n")}`;
+  return `${summary}\n\n${usage}\n\n${renderColumns(rows)}\n\nExamples:\n${shownExamples.join("\n")}`;
 }
 
 /** Routes, scopes and messages may hold terminal escapes. */

@@ -70,22 +70,31 @@ export async function replayDecisions(
     if (line === "") continue;
     // Without a prototype: what a record lacks must not be read from a polluted one.
     const record = attempt(() => ({ __proto__: null, ...(JSON.parse(line) as Logged) }));
-    const again = record && attempt(() => decideAgain(record, server));
-    if (typeof record?.dropped === "number") counts.dropped += record.dropped;
-    else if (!record || !again) counts.broken += 1;
-    else {
-      const { id, method, pattern, result: before } = record;
-      counts.total += 1;
-      if (typeof again === "string") {
-        counts.undecidable += 1;
-        reasons[again] = (reasons[again] ?? 0) + 1;
-      } else if (again.after === before) counts.same += 1;
-      else {
-        const change = { route: `${method} ${pattern ?? "(unknown)"}`, before, ...again };
-        const group = groups.get(JSON.stringify(change)) ?? { ...change, count: 0, id };
-        groups.set(JSON.stringify(change), { ...group, count: group.count + 1 });
-      }
+    if (typeof record?.dropped === "number") {
+      counts.dropped += record.dropped;
+      continue;
     }
+    const replayed = record && attempt(() => decideAgain(record, server));
+    if (!record || !replayed) {
+      counts.broken += 1;
+      continue;
+    }
+    counts.total += 1;
+    if (replayed.kind === "undecidable") {
+      counts.undecidable += 1;
+      reasons[replayed.reason] = (reasons[replayed.reason] ?? 0) + 1;
+      continue;
+    }
+    const { id, method, pattern, result: before } = record;
+    const { after, rule } = replayed;
+    if (after === before) {
+      counts.same += 1;
+      continue;
+    }
+    const change = { route: `${method} ${pattern ?? "(unknown)"}`, before, after, rule };
+    const name = JSON.stringify(change);
+    const group = groups.get(name) ?? { ...change, count: 0, id };
+    groups.set(name, { ...group, count: group.count + 1 });
   }
   const rank = ({ after, count }: ReplayChange) => RESULTS.indexOf(after) - 1 / count;
   const changed = [...groups.values()].sort((one, other) => rank(one) - rank(other));
@@ -110,18 +119,23 @@ const WRONG = new TypeError("A record has a wrong shape.");
 const RESULTS: readonly Result[] = ["allowed", "reported", "refused"];
 type Logged = ReturnType<typeof describeDecision> & { readonly dropped?: number };
 
-/** Returns the new result, or why there is none. Throws for a record of a wrong shape. */
-function decideAgain(
-  record: Logged,
-  server: Pick<ResourceServer, "explain">,
-): string | Pick<ReplayChange, "after" | "rule"> {
+/** The decision of the other table, or why there is none. */
+type Replayed =
+  | ({ readonly kind: "decided" } & Pick<ReplayChange, "after" | "rule">)
+  | { readonly kind: "undecidable"; readonly reason: string };
+
+const undecidable = (reason: string): Replayed => ({ kind: "undecidable", reason });
+
+/** Decides one record. Throws for a record of a wrong shape. */
+function decideAgain(record: Logged, server: Pick<ResourceServer, "explain">): Replayed {
   const { id, method, pattern, matched, rules, operations = [], granted, reason = "" } = record;
   if (typeof id !== "string" || typeof method !== "string" || !RESULTS.includes(record.result)) throw WRONG;
   const path = record.path ?? (/[:*{}()\\]/.test(pattern ?? ":") ? null : pattern);
-  if (record.routeScopes) return "`requireScopes` decided, and not the table.";
-  if (path === null || operations === null) return 'The path is not in the log: write `include: ["path"]`.';
+  if (record.routeScopes) return undecidable("`requireScopes` decided, and not the table.");
+  if (path === null || operations === null)
+    return undecidable('The path is not in the log: write `include: ["path"]`.');
   const isUnclear = path.includes(",") || (rules && !matched && operations.length === 0);
-  if (isUnclear) return "Several routes or procedures may have decided.";
+  if (isUnclear) return undecidable("Several routes or procedures may have decided.");
   const matchedPattern = matched ? (pattern ?? undefined) : undefined;
   const queries = [
     { method, path, matchedPattern },
@@ -130,17 +144,19 @@ function decideAgain(
   const caller = granted ? { scopes: granted } : {};
   const decisions = queries.map((query) => server.explain({ ...query, ...caller }).decision);
   const results = decisions.map(resultOf);
-  const after = RESULTS.findLast((one) => results.includes(one)) ?? "refused";
-  const found = decisions[results.indexOf(after)];
-  const again = { after, rule: found?.rule?.key ?? null };
-  const why = found?.allowed === false ? found.reason : "";
-  if (why === "request_ambiguous" && reason !== why)
-    return "The path alone is not enough for the other table.";
+  // The worst result of all operations decides.
+  const after = RESULTS.findLast((result) => results.includes(result)) ?? "refused";
+  const decision = decisions[results.indexOf(after)];
+  const rule = decision?.rule?.key ?? null;
+  const newReason = decision?.allowed === false ? decision.reason : "";
+  if (newReason === "request_ambiguous" && reason !== newReason)
+    return undecidable("The path alone is not enough for the other table.");
   const isPublic = decisions.every(
-    (one) => one.allowed && one.rules.every((rule) => rule.requirement === "public"),
+    ({ allowed, rules: deciding }) =>
+      allowed && deciding.every(({ requirement }) => requirement === "public"),
   );
-  const isSure = (granted ?? /^(?:request|route)_/.test(why)) || reason === "credential_missing" || isPublic;
-  if (isSure) return again;
-  if (/^(?:token|credential|keys)_/.test(reason)) return { ...again, after: "refused" };
-  return "The log does not have the scopes of the caller: no token was read.";
+  const needsNoScopes = /^(?:request|route)_/.test(newReason) || isPublic;
+  if (granted || reason === "credential_missing" || needsNoScopes) return { kind: "decided", after, rule };
+  if (/^(?:token|credential|keys)_/.test(reason)) return { kind: "decided", after: "refused", rule };
+  return undecidable("The log does not have the scopes of the caller: no token was read.");
 }

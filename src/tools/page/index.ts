@@ -79,8 +79,8 @@ export function pageHandler(server: ResourceServer, options: PageOptions = {}): 
   assertResourceServer(server, "pageHandler");
   let body: string | undefined;
   const render = () => (body ??= page(server, options));
-  return createHandler(server, "pageHandler", ({ verdict }) => {
-    if (verdict.principal) return { status: 200, headers: HEADERS, body: render() };
+  return createHandler(server, "pageHandler", ({ principal }) => {
+    if (principal) return { status: 200, headers: HEADERS, body: render() };
     // A mounted handler also gets requests whose rule is public.
     throw new Error("pageHandler needs a caller with a token: write a rule that requires one.");
   });

@@ -1,5 +1,6 @@
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";
 import { mistake, requireOptions } from "./mistakes.ts";
@@ -89,7 +90,7 @@ export async function accessMatrix(
     }
     columns.push(column);
   }
-  const table = renderTable(["", "", ...callers.map(([name]) => name)], columns, width);
+  const table = renderBlocks(["", "", ...callers.map(([name]) => name)], columns, width);
   const notes = unasked.map((key) => `not checked: \`${key}\`, because no path was found for this rule`);
   const text = notes.length > 0 ? `${table}\n\n${notes.join("\n")}` : table;
   return { text, cells, unasked, toString: () => text };
@@ -111,7 +112,7 @@ type Column = readonly string[];
 const GAP = "  ";
 
 /** Renders columns side by side. Those that exceed the width continue below, with the first one repeated. */
-function renderTable(first: Column, columns: readonly Column[], width: number): string {
+function renderBlocks(first: Column, columns: readonly Column[], width: number): string {
   const widthOf = (column: Column): number => Math.max(...column.map(({ length }) => length));
   const blocks: Column[][] = [];
   let left = 0;
@@ -124,14 +125,6 @@ function renderTable(first: Column, columns: readonly Column[], width: number): 
     blocks.at(-1)?.push(column);
   }
   return blocks
-    .map((block) =>
-      first.map((_, row) =>
-        block
-          .map((column) => column[row]?.padEnd(widthOf(column)))
-          .join(GAP)
-          .trimEnd(),
-      ),
-    )
-    .map((lines) => lines.join("\n"))
+    .map((block) => renderColumns(first.map((_, row) => block.map((column) => column[row] ?? ""))))
     .join("\n\n");
 }

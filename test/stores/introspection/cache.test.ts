@@ -82,14 +82,6 @@ describe("introspection, for a token that arrives several times", () => {
       expect(endpoint.received).toHaveLength(2);
     },
   );
-
-  it("sends another request after the clock was set back", async () => {
-    const { endpoint, verdict, pass } = await startAsking();
-    expect(await verdict()).toBe("200");
-    pass(-1);
-    await verdict();
-    expect(endpoint.received).toHaveLength(2);
-  });
 });
 
 describe("introspection, for a rejected token", () => {

@@ -110,13 +110,6 @@ describe("files", () => {
     return notes;
   };
 
-  it("lists the mistakes of both files of a diff with their names", async () => {
-    const [old, now] = [fileOf({ "GET /a": ["a b"] }, "old.json"), fileOf({ adminscope: 1 }, "new.json")];
-    const notes = await notesOf("diff", old, now);
-    expect(notes).toMatch(/old\.json`: scope_mappings/);
-    expect(notes).toMatch(/new\.json`: adminscope/);
-  });
-
   it("names the file of a wrong configuration and of a wrong key", async () => {
     expect(await notesOf("routes", "--config", fileOf({ admin_scope: 1 }, "c.json"))).toMatch(
       /c\.json`: admin/,

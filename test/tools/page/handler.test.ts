@@ -15,7 +15,7 @@ const unmapped = createResourceServer();
 
 afterAll(closeAll);
 
-const HOSTS = hostsOf("get", PATH);
+const HOSTS = hostsOf(PATH);
 
 const tokenWith = (scopes: readonly string[]) =>
   issuer.token({ sub: "u1", aud: "agents-prod", exp: NOW + 60, scopes });

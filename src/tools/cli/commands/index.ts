@@ -1,6 +1,5 @@
 /** Every command, in the order of the help. */
 import { audit } from "./audit.ts";
-import { diff } from "./diff.ts";
 import { explain } from "./explain.ts";
 import { key } from "./key.ts";
 import { lint } from "./lint.ts";
@@ -12,17 +11,4 @@ import { revoke } from "./revoke.ts";
 import { routes } from "./routes.ts";
 import { token } from "./token.ts";
 
-export const commands = [
-  token,
-  explain,
-  audit,
-  routes,
-  matrix,
-  lint,
-  diff,
-  openapi,
-  page,
-  replay,
-  revoke,
-  key,
-];
+export const commands = [token, explain, audit, routes, matrix, lint, openapi, page, replay, revoke, key];

@@ -5,15 +5,8 @@ import {
   type ListedApiKey,
   type NewApiKey,
 } from "../../../stores/api-keys/index.ts";
-import {
-  type Command,
-  type Given,
-  readScopes,
-  readSeconds,
-  renderColumns,
-  type Result,
-  UsageError,
-} from "../command.ts";
+import { type Command, type Given, readScopes, readSeconds, type Result, UsageError } from "../command.ts";
+import { renderColumns } from "../../shared/table.ts";
 import { requirePrivate } from "../files.ts";
 
 export const key: Command = {

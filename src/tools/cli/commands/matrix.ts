@@ -1,5 +1,6 @@
 import { attempt } from "../../../core/errors.ts";
 import { refusalIn } from "../../../core/policy/decision.ts";
+import { renderMarkdown } from "../../shared/table.ts";
 import { type TestCaller } from "../../testing/caller.ts";
 import { type Command, readPairs, UsageError } from "../command.ts";
 import { quote } from "../arguments.ts";
@@ -51,7 +52,7 @@ export const matrix: Command = {
       }),
       ...unasked.map((key) => [key, "every role", "no path found"]),
     ];
-    const snapshot = renderTable([HEAD, ...rows]);
+    const snapshot = renderMarkdown([HEAD, ...rows]);
     if (file !== undefined && isWritten) writeText(file, `${snapshot}\n`);
     if (!before || isWritten) return { data: { rows }, text: snapshot };
     const after = readRows(snapshot);
@@ -90,17 +91,6 @@ function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
       `${quote(file)} contains text other than an access table: keep the snapshot in a file of its own.`,
     );
   return rows;
-}
-
-/** Pads the cells as formatters of Markdown do. */
-function renderTable([head = [], ...rows]: readonly (readonly string[])[]): string {
-  const all = [head, ...rows].map((row) => row.map((cell) => cell.replaceAll("|", "\\|")));
-  const widths = head.map((_, column) => Math.max(3, ...all.map((row) => row[column]?.length ?? 0)));
-  const [first = [], ...others] = all.map((row) =>
-    row.map((cell, column) => cell.padEnd(widths[column] ?? 0)),
-  );
-  const lines = [first, widths.map((width) => "-".repeat(width)), ...others];
-  return lines.map((cells) => `| ${cells.join(" | ")} |`).join("\n");
 }
 
 /** Reads the rows of a table, however it is padded. */

@@ -219,8 +219,6 @@ describe("the program", () => {
     const env = {
       ...process.env,
       PATH: `${join(project, "node_modules/.bin")}:${process.env["PATH"] ?? ""}`,
-      RUNNER_TEMP: project,
-      TARGET: "origin/main",
     };
     const shell = (script: string) =>
       spawnSync("sh", ["-ec", script], { ...CHILD_LIMIT, cwd: service, encoding: "utf8", env });
@@ -241,7 +239,7 @@ describe("the program", () => {
        for (const path of ["/agents", "/agents/:agent_id"]) app.get(path, (req, res) => res.json({}));`,
     );
     write("scopegate.json", { ...config, scope_mappings: rules });
-    write("roles.json", { nobody: "anonymous", reader: ["agents:read"] });
+    write("roles.json", { nobody: "anonymous", member: [], reader: ["agents:read"] });
     const operation = { responses: { 200: { description: "Done" } } };
     const parameters = [{ name: "agent_id", in: "path", required: true, schema: { type: "string" } }];
     const paths = {
@@ -249,26 +247,18 @@ describe("the program", () => {
       "/agents/{agent_id}": { get: { ...operation, parameters } },
     };
     write("api.json", { openapi: "3.1.0", info: { title: "Agents", version: "1" }, paths });
-    const prepared = shell(`git init -q -b main
-      scopegate openapi write api.json --config scopegate.json > api.yaml
-      scopegate matrix --roles roles.json --config scopegate.json --check access.md --write
-      git add scopegate.json
-      git -c user.name=test -c user.email=test@example.com commit -qm "Add the policy"
-      git update-ref refs/remotes/origin/main HEAD`);
+    const prepared = shell(`scopegate openapi write api.json --config scopegate.json > api.yaml
+      scopegate matrix --roles roles.json --config scopegate.json --check access.md --write`);
     expect(prepared.stderr).toBe("");
-    expect(checks.length).toBe(5);
-    expect(codes()).toEqual([0, 0, 0, 0, 0]);
+    expect(checks.length).toBe(4);
+    expect(codes()).toEqual([0, 0, 0, 0]);
     write("scopegate.json", { ...config, scope_mappings: { ...rules, "GET /agents": "public" } });
-    expect(codes()).toEqual([0, 0, 1, 1, 1]);
+    expect(codes()).toEqual([0, 0, 1, 1]);
     write("scopegate.json", { ...config, required_claims: [], scope_mappings: rules });
-    expect(codes()).toEqual([1, 0, 0, 0, 1]);
-    write("scopegate.json", { ...config, implied_scopes: { "a:b": ["agents:read"] }, scope_mappings: rules });
-    expect(codes()).toEqual([0, 0, 0, 0, 1]);
+    expect(codes()).toEqual([1, 0, 0, 0]);
   });
 
   it("compares files and snapshots with exit codes for a pipeline", () => {
-    expect(scopegate(["diff", "old.json", "new.json"])).toMatchObject({ code: 1 });
-    expect(scopegate(["diff", "new.json", "old.json"])).toMatchObject({ code: 0 });
     const matrix = ["matrix", "--roles", "roles.json", "--check", "access.md", "--config"];
     expect(scopegate([...matrix, "old.json", "--write"])).toMatchObject({ code: 0 });
     expect(scopegate([...matrix, "old.json"])).toMatchObject({ code: 0 });

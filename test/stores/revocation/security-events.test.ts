@@ -1,0 +1,172 @@
+/** The function that receives pushed security events (RFC 8935), and revokes tokens. */
+import { beforeEach, describe, expect, it } from "vitest";
+import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
+import { createIssuer } from "../../support/issuer.ts";
+import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
+
+const ISS = "https://login.example/";
+const CLAIMS = { iss: ISS, exp: NOW + 600, iat: NOW - 10, aud: "agents-prod", scopes: [] };
+const tokenOf = (claims: object) => issuer.token({ ...CLAIMS, ...claims });
+const createRevoking = (options: Partial<ResourceServerOptions> = {}) =>
+  createServer({ revocation: inMemoryRevocation({ now: () => NOW * 1000 }), ...options });
+
+const transmitter = createIssuer({ kid: "transmitter" });
+const REVOKED = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
+const setOf = (claims: object = {}, header: object = {}) =>
+  transmitter.token(
+    {
+      iss: ISS,
+      aud: "agents-prod",
+      iat: Math.floor(Date.now() / 1000),
+      jti: "event-1",
+      exp: undefined,
+      sub_id: { format: "iss_sub", iss: ISS, sub: "u1" },
+      events: { [REVOKED]: { event_timestamp: NOW } },
+      ...claims,
+    },
+    { typ: "secevent+jwt", ...header },
+  );
+const receiverOf = (server: ResourceServer, options: Partial<SecurityEventsOptions> = {}) =>
+  securityEvents(server, {
+    issuer: ISS,
+    keys: { verificationKeys: [transmitter.publicPem] },
+    audience: "agents-prod",
+    ...options,
+  });
+
+describe("securityEvents", () => {
+  let server: ResourceServer;
+  let receive: ReturnType<typeof securityEvents>;
+  beforeEach(() => {
+    server = createRevoking();
+    receive = receiverOf(server);
+  });
+  /** Sends a body. Returns the status, and the error code of RFC 8935. */
+  const send = async (sent: unknown) => {
+    const { status, body } = await receive(sent);
+    return { status, err: status === 400 ? (JSON.parse(body) as { err: string }).err : undefined };
+  };
+  const session = { format: "opaque", id: "s1" };
+  const user = { format: "iss_sub", iss: ISS, sub: "u1" };
+
+  it.each<readonly [string, object]>([
+    ["a session", { sub_id: session }],
+    ["a session in a complex subject", { sub_id: { format: "complex", session, user } }],
+    ["a user in a complex subject", { sub_id: { format: "complex", user } }],
+    ["a token", { sub_id: { format: "jwt_id", iss: ISS, jti: "t1" } }],
+    ["a subject in the event", { sub_id: undefined, events: { [REVOKED]: { subject: user } } }],
+  ])("revokes %s", async (_, claims) => {
+    const token = await tokenOf({ sub: "u1", session_id: "s1", jti: "t1" });
+    expect(await send(await setOf(claims))).toEqual({ status: 202 });
+    expect(await verdictOf(server, token)).toBe("revoked");
+  });
+
+  it.each<readonly [string, object, string]>([
+    ["a user of another issuer", { sub_id: { ...user, iss: "https://other.example/" } }, "invalid_request"],
+    ["an e-mail address", { sub_id: { format: "email", email: "u1@x.example" } }, "invalid_request"],
+    ["no subject", { sub_id: undefined }, "invalid_request"],
+    ["an empty user", { sub_id: { ...user, sub: "" } }, "invalid_request"],
+    ["another audience", { aud: "other" }, "invalid_audience"],
+    ["another transmitter", { iss: "https://other.example/" }, "invalid_issuer"],
+    ["no id", { jti: undefined }, "invalid_request"],
+    ["events that are not an object", { events: "none" }, "invalid_request"],
+  ])("refuses an event with %s", async (_, claims, err) => {
+    expect(await send(await setOf(claims))).toEqual({ status: 400, err });
+    expect(server.health().revocation?.entries).toBe(0);
+  });
+
+  it("refuses an access token, the signature of another key, and a body that is not a token", async () => {
+    expect(await send(await setOf({}, { typ: "JWT" }))).toMatchObject({ status: 400 });
+    const forged = createIssuer({ kid: "forged" });
+    const claims = {
+      iss: ISS,
+      aud: "agents-prod",
+      iat: NOW,
+      jti: "1",
+      sub_id: user,
+      events: { [REVOKED]: {} },
+    };
+    const token = await forged.token(claims, { typ: "secevent+jwt", kid: undefined });
+    expect(await send(token)).toEqual({ status: 400, err: "authentication_failed" });
+    for (const body of ["", "{}", "x".repeat(70_000), undefined, {}, Buffer.from(token)])
+      expect(await send(body)).toEqual({ status: 400, err: "invalid_request" });
+    expect(server.health().revocation?.entries).toBe(0);
+  });
+
+  it("does not accept a security event as an access token", async () => {
+    const both = createServer({ verificationKeys: [transmitter.publicPem] });
+    expect(await verdictOf(both, await setOf({ scopes: [], sub: "u1" }))).toBe("type");
+  });
+
+  it("accepts other events, reports them, and revokes nothing", async () => {
+    const others: unknown[] = [];
+    const type = "https://schemas.openid.net/secevent/caep/event-type/credential-change";
+    receive = receiverOf(server, { onOtherEvent: (event) => others.push(event) });
+    const verification = "https://schemas.openid.net/secevent/ssf/event-type/verification";
+    expect(await send(await setOf({ events: { [verification]: {} } }))).toEqual({ status: 202 });
+    expect(await send(await setOf({ events: { [type]: {} } }))).toEqual({ status: 202 });
+    expect(others).toEqual([{ type, subject: user }]);
+    expect(server.health().revocation?.entries).toBe(0);
+  });
+
+  it("does not revoke newer tokens when an event without `event_timestamp` is delivered again", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    server = createRevoking({ now: Date.now, revocation: inMemoryRevocation() });
+    receive = receiverOf(server);
+    expect(await send(await setOf({ iat: now - 100, events: { [REVOKED]: {} } }))).toEqual({ status: 202 });
+    const exp = now + 600;
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: now - 10, exp }))).toBe("accepted");
+    expect(await verdictOf(server, await tokenOf({ sub: "u1", iat: now - 100, exp }))).toBe("revoked");
+  });
+
+  it("does not revoke tokens that are issued later, whatever the time of the event is", async () => {
+    const now = Math.floor(Date.now() / 1000);
+    server = createRevoking({ now: Date.now, revocation: inMemoryRevocation() });
+    receive = receiverOf(server);
+    for (const event_timestamp of [Date.now(), 1e300, -1e300, now + 10_000]) {
+      const sent = await setOf({ iat: now - 100, events: { [REVOKED]: { event_timestamp } } });
+      expect(await send(sent)).toEqual({ status: 202 });
+    }
+    const newer = await tokenOf({ sub: "u1", iat: now - 10, exp: now + 600 });
+    expect(await verdictOf(server, newer)).toBe("accepted");
+  });
+
+  it("refuses an event that is older than three days", async () => {
+    const iat = Math.floor(Date.now() / 1000) - 4 * 86_400;
+    expect(await send(await setOf({ iat }))).toMatchObject({ status: 400 });
+  });
+
+  it("returns 503 if the store fails, so that the transmitter delivers the event again", async () => {
+    const broken = { ...inMemoryRevocation(), add: () => Promise.reject(new Error("canary")) };
+    server = createRevoking({ revocation: broken });
+    receive = receiverOf(server);
+    expect(await receive(await setOf())).toEqual({ status: 503, headers: { "Retry-After": "1" }, body: "" });
+  });
+
+  it("returns 503 if the keys of the transmitter are not available", async () => {
+    const fetch = () => Promise.reject(new Error("down"));
+    receive = receiverOf(server, { keys: { jwksUri: "https://login.example/keys", fetch } });
+    expect(await receive(await setOf())).toEqual({ status: 503, headers: { "Retry-After": "5" }, body: "" });
+  });
+
+  it("accepts white space around an event, and returns headers that forbid caching", async () => {
+    expect(await receive(`${await setOf()}\n`)).toEqual({
+      status: 202,
+      headers: { "Cache-Control": "no-store" },
+      body: "",
+    });
+    expect((await receive("none")).headers).toEqual({
+      "Content-Type": "application/json",
+      "Cache-Control": "no-store",
+      "Content-Language": "en",
+    });
+  });
+
+  it("needs a server that can revoke", () => {
+    for (const wrong of [createServer(), {}, undefined])
+      expect(() => receiverOf(wrong as ResourceServer)).toThrow(
+        "needs a server with the option `revocation`",
+      );
+  });
+});
