@@ -2,7 +2,8 @@
 import express from "express";
 import { urlencoded } from "express";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { type ResourceServer, type ResourceServerOptions, type RevocationStore } from "scopegate";
+import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { type RevocationStore } from "scopegate/revocation";
 import * as forExpress from "scopegate/express";
 import { inMemoryRevocation, revocationEndpoint, securityEvents } from "scopegate/revocation";
 import { closeAll, hostsOf, start } from "../../support/handler-hosts.ts";

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  agentScopeMappings,
   createResourceServer,
   type Requirement,
   type ResourceServerOptions,
@@ -17,7 +18,6 @@ const compare = (before: ResourceServerOptions, after: ResourceServerOptions) =>
 };
 
 const table = (scopeMappings: ScopeMappings, others: ResourceServerOptions = {}) => ({
-  defaultScopeMappings: {},
   scopeMappings,
   ...others,
 });
@@ -76,8 +76,9 @@ describe("compareTables", () => {
   });
 
   it("compares the defaults and the settings that change routes", () => {
-    expect(changes({}, { defaultScopeMappings: {} })).toHaveLength(12);
-    expect(changes({}, { authorization: false })).toContain("widened GET /sessions");
+    const base = { defaultScopeMappings: agentScopeMappings };
+    expect(changes(base, {})).toHaveLength(12);
+    expect(changes(base, { ...base, authorization: false })).toContain("widened GET /sessions");
     expect(changes(table({}), table({}, { unmappedRoutes: "authenticated" }))).toEqual([
       "added every route without a rule",
     ]);
