@@ -15,6 +15,7 @@ export default {
     nest: "src/adapters/nest/index.ts",
     mcp: "src/adapters/mcp/index.ts",
     otel: "src/tools/otel/index.ts",
+    "decision-log": "src/tools/decision-log/index.ts",
     openapi: "src/tools/openapi/index.ts",
     page: "src/tools/page/index.ts",
     revocation: "src/stores/revocation/index.ts",

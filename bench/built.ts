@@ -12,7 +12,7 @@ export const ROOT = fileURLToPath(new URL("../", import.meta.url));
 const entry = new URL("../dist/index.js", import.meta.url);
 if (!existsSync(entry)) throw new Error("Run `npm run build` first: there is no build to measure.");
 
-export const { createResourceServer } = (await import(entry.href)) as typeof scopegate;
+export const { agentScopeMappings, createResourceServer } = (await import(entry.href)) as typeof scopegate;
 
 /** Builds and imports a file of `src` that the package does not export. */
 export async function importInternal<Module>(file: string): Promise<Module> {

@@ -6,7 +6,7 @@ import {
   type ResourceServerOptions,
   type ScopeMappings,
 } from "scopegate";
-import { createResourceServer } from "./built.ts";
+import { agentScopeMappings, createResourceServer } from "./built.ts";
 
 const secret = randomBytes(32).toString("hex");
 const MB = 1_000_000;
@@ -31,7 +31,7 @@ function create(more: Partial<ResourceServerOptions> = {}): ResourceServer {
 export const createServerWith = (
   scopeMappings: ScopeMappings,
   more: Partial<ResourceServerOptions> = {},
-): ResourceServer => create({ defaultScopeMappings: {}, scopeMappings, ...more });
+): ResourceServer => create({ scopeMappings, ...more });
 
 type Request = AccessRequest;
 
@@ -43,9 +43,10 @@ const withToken = (token: string): Request => ({
 const withCookie = (cookie: string): Request => ({ method: "GET", target: "/agents", cookie });
 export const withPath = (target: string): Request => ({ method: "GET", target });
 
-/** The default mappings and a few of one service. */
+/** The table of agents and a few rules of one service. */
 export const realistic = create({
   scopeMappings: {
+    ...agentScopeMappings,
     "GET /reports": ["reports:read"],
     "GET /reports/:report_id": ["reports:<report_id>:read"],
     "POST /reports/:report_id/runs/:run_id": ["reports:<report_id>:run"],
@@ -55,6 +56,7 @@ export const realistic = create({
 /** Wildcards and mixed segments, for which the whole of a long path must be read. */
 export const adversarial = create({
   scopeMappings: {
+    ...agentScopeMappings,
     "GET /files/*path/meta/:id": [],
     "GET /:tenant/*rest": [],
     "GET /:a/*rest/:from-:to/end": [],
@@ -64,8 +66,8 @@ export const adversarial = create({
     "GET /:a/:b/:c/:d/*rest": [],
   },
 });
-const cookie = create({ tokenSources: [{ cookie: "access_token" }] });
-const roomy = create({ maxTokenBytes: 100 * MB });
+const cookie = create({ scopeMappings: agentScopeMappings, tokenSources: [{ cookie: "access_token" }] });
+const roomy = create({ scopeMappings: agentScopeMappings, maxTokenBytes: 100 * MB });
 const nested = `{"scopes":[],"aud":"agents-prod","n":${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
 
 /** Most of these are refused at once for their length. With a higher limit, the last two show the cost of reading. */

@@ -33,7 +33,6 @@ export const mcp: Benchmark = {
       serviceId: AUDIENCE,
       algorithm: "HS256",
       verificationKeys: [signer.text],
-      defaultScopeMappings: {},
       scopeMappings: { "* /mcp": [], "MCP tools/call run_agent": ["agents:<agent_id>:read"] },
     });
     const authorization = `Bearer ${signer.sign({ ...claimsOf(), scopes: ["agents:web:read"] })}`;

@@ -40,6 +40,7 @@ export default [
   ...budget("socketio", "9.1 kB", "18.1 kB"),
   ...budget("mcp", "23.5 kB", "34.9 kB"),
   check("../dist/otel.js", "otel alone", "8.6 kB", DEPENDENCIES),
+  check("../dist/decision-log.js", "decision-log alone", "5.0 kB", DEPENDENCIES),
   check("../dist/openapi.js", "openapi alone", "21.4 kB", DEPENDENCIES),
   ...budget("page", "32.5 kB", "41.6 kB"),
   check("../dist/api-keys.js", "api-keys alone", "5.3 kB", DEPENDENCIES),

@@ -46,7 +46,26 @@ export default {
   intentionallyNotExported: [
     ...["ALGORITHMS", "NodeRequest", "NoOptions", "Next", "Done", "Params", "Pending", "Result", "HttpInit"],
     ...["RouteHandler", "createExpressGate", "createKoaGate", "createHonoGate", "createFetchGate"],
-    ...["createFastifyGate", "RedisClient"],
+    ...[
+      "createFastifyGate",
+      "RedisClient",
+      "JwksFileSource",
+      "JwksUriSource",
+      "DiscoverySource",
+      "ReportOnly",
+    ],
+    ...[
+      "JsonWebKey",
+      "AuditFinding",
+      "AuditRemark",
+      "Satisfaction",
+      "AuditedRoute",
+      "ConfigurationIssueCode",
+    ],
+    ...["CacheSize", "KeyLoadReason", "KeyState", "UnguardedPlace", "TokenKind", "ClaimedToken", "Resource"],
+    ...["Enforcement", "RequiredClaims", "ResourceOptions", "ClaimPath", "ScopeSource", "TokenCacheRules"],
+    ...["TokenSource", "RuleSource", "Revalidation", "RefusalBody", "HasScopesOptions", "OwnedOptions"],
+    ...["UntilExpiryOptions", "AuditOptions", "ExplainQuery", "GrantedUser"],
   ],
   // Comments of Node.js link to names that are not part of this reference.
   externalSymbolLinkMappings: { "@types/node": { "*": "#" } },

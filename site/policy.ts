@@ -1,5 +1,5 @@
 /** The policy page of a sample table: the live page of the site, and the subject of the screenshots. */
-import type { createResourceServer } from "../src/index.ts";
+import type * as scopegate from "../src/index.ts";
 import type { page } from "../src/tools/page/index.ts";
 import { createIssuer } from "../test/support/issuer.ts";
 
@@ -7,12 +7,13 @@ import { createIssuer } from "../test/support/issuer.ts";
 const built = (name: string): string => new URL(`../dist/${name}.js`, import.meta.url).href;
 
 export async function renderPolicy(): Promise<string> {
-  const core = (await import(built("index"))) as { createResourceServer: typeof createResourceServer };
+  const core = (await import(built("index"))) as typeof scopegate;
   const { page: render } = (await import(built("page"))) as { page: typeof page };
   const server = core.createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [createIssuer().publicPem],
     impliedScopes: { "agents:write": ["agents:read"] },
+    defaultScopeMappings: core.agentScopeMappings,
     scopeMappings: {
       "POST /agents/:agent_id/runs": ["agents:<agent_id>:run"],
       "GET /agents/:agent_id/logs": ["agents:<agent_id>:read", "logs:read"],

@@ -5,7 +5,7 @@ import { createPublicKey } from "node:crypto";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN } from "./route.ts";
+import { answer, PATTERN, TABLE } from "./route.ts";
 import { serve } from "./serve.ts";
 
 /** Without an error handler, Express logs the stack of every refusal. */
@@ -36,7 +36,16 @@ await serve({
     });
   },
   scopegate: ({ publicKey, issuer, audience }) =>
-    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+    create(
+      protect(
+        createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+        }),
+      ),
+    ),
   "express-jwt": ({ publicKey, issuer, audience }) =>
     create(expressjwt({ secret: createPublicKey(publicKey), algorithms: ["RS256"], audience, issuer })),
   "express-oauth2-jwt-bearer": ({ publicKey, issuer, audience }) =>

@@ -4,7 +4,7 @@ import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/fastify";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN } from "./route.ts";
+import { answer, PATTERN, TABLE } from "./route.ts";
 import { type Issuer, serve } from "./serve.ts";
 
 async function create(secure?: (app: FastifyInstance) => unknown): Promise<RequestListener> {
@@ -51,7 +51,14 @@ await serve({
   scopegate: ({ publicKey, issuer, audience }) =>
     create(async (app) =>
       app.register(
-        protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] })),
+        protect(
+          createResourceServer({
+            serviceId: audience,
+            issuer,
+            verificationKeys: [publicKey],
+            scopeMappings: TABLE,
+          }),
+        ),
       ),
     ),
   "@fastify/jwt": (issuer) => withJwt(issuer),

@@ -3,7 +3,7 @@ import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { withScopes } from "scopegate/fetch";
 import { createFloor } from "./floor.ts";
-import { answer } from "./route.ts";
+import { answer, TABLE } from "./route.ts";
 import { serve } from "./serve.ts";
 
 type Handler = (request: Request) => Response | Promise<Response>;
@@ -29,7 +29,12 @@ await serve({
   scopegate: ({ publicKey, issuer, audience }) =>
     create(
       withScopes(
-        createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }),
+        createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+        }),
         handle,
       ),
     ),

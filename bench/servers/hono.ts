@@ -7,7 +7,7 @@ import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/hono";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN } from "./route.ts";
+import { answer, PATTERN, TABLE } from "./route.ts";
 import { KID } from "../tokens.ts";
 import { serve } from "./serve.ts";
 
@@ -28,7 +28,16 @@ await serve({
     );
   },
   scopegate: ({ publicKey, issuer, audience }) =>
-    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+    create(
+      protect(
+        createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+        }),
+      ),
+    ),
   "hono/jwt": ({ publicKey }) => create(jwt({ secret: publicKey, alg: "RS256" })),
   "hono/jwk": ({ publicKey }) => {
     const key = createPublicKey(publicKey).export({ format: "jwk" });

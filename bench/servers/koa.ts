@@ -6,7 +6,7 @@ import { type RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/koa";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN } from "./route.ts";
+import { answer, PATTERN, TABLE } from "./route.ts";
 import { serve } from "./serve.ts";
 
 function create(...guards: readonly Middleware[]): RequestListener {
@@ -28,7 +28,16 @@ await serve({
     return create((ctx, next) => (isKnown(ctx.headers.authorization) ? next() : ctx.throw(401)));
   },
   scopegate: ({ publicKey, issuer, audience }) =>
-    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+    create(
+      protect(
+        createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+        }),
+      ),
+    ),
   "koa-jwt": ({ publicKey, issuer, audience }) => {
     // koa-jwt parses a PEM string on every request. It accepts a key object, but its types do not.
     const secret = createPublicKey(publicKey) as unknown as Buffer;

@@ -8,7 +8,7 @@ import { ExtractJwt, Strategy } from "passport-jwt";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/nest";
 import { createFloor } from "./floor.ts";
-import { answer, PATTERN } from "./route.ts";
+import { answer, PATTERN, TABLE } from "./route.ts";
 import { serve } from "./serve.ts";
 
 class Agents {
@@ -47,7 +47,16 @@ await serve({
     });
   },
   scopegate: ({ publicKey, issuer, audience }) =>
-    create(protect(createResourceServer({ serviceId: audience, issuer, verificationKeys: [publicKey] }))),
+    create(
+      protect(
+        createResourceServer({
+          serviceId: audience,
+          issuer,
+          verificationKeys: [publicKey],
+          scopeMappings: TABLE,
+        }),
+      ),
+    ),
   "@nestjs/passport": ({ publicKey, issuer, audience }) => {
     class Jwt extends PassportStrategy(Strategy) {
       constructor() {

@@ -184,13 +184,18 @@ function drawMerge(): string {
   ];
   const written = (table: Readonly<Record<string, Requirement>>, source: Rule["source"]) =>
     Object.entries(table).map(([key, requirement]) => ({ key, requirement, source }));
-  return picture("Custom rules are added; one for the same route replaces the default rule.", 870, 280, [
-    ...column("defaultScopeMappings", 10, written(DEFAULTS, "default")),
-    text("+", { x: 285, y: 90 }, "bold", "middle"),
-    ...column("scopeMappings", 310, written(CUSTOMS, "custom")),
-    text("=", { x: 585, y: 90 }, "bold", "middle"),
-    ...column("server.routes", 610, server.routes),
-  ]);
+  return picture(
+    "Custom rules are added to the base table; one for the same route replaces the default rule.",
+    870,
+    280,
+    [
+      ...column("defaultScopeMappings", 10, written(DEFAULTS, "default")),
+      text("+", { x: 285, y: 90 }, "bold", "middle"),
+      ...column("scopeMappings", 310, written(CUSTOMS, "custom")),
+      text("=", { x: 585, y: 90 }, "bold", "middle"),
+      ...column("server.routes", 610, server.routes),
+    ],
+  );
 }
 
 /** One stream in Redis, and the processes that read it. */

@@ -15,8 +15,10 @@ export function loadConfiguration(file: string): ResourceServerOptions {
   const { verification_key_file: keyFile, ...json } = readObject(file);
   const keys =
     typeof keyFile === "string" ? [readFileSync(resolve(dirname(file), keyFile), "utf8")] : undefined;
-  const options = parseConfiguration(keys ? { verification_keys: keys, ...json } : json);
-  return { defaultScopeMappings: policy, ...options };
+  const base = keys
+    ? { default_scope_mappings: policy, verification_keys: keys }
+    : { default_scope_mappings: policy };
+  return parseConfiguration({ ...base, ...json });
 }
 
 /** An issuer that is given on the command line instead of in a configuration file. */

@@ -1,10 +1,10 @@
-import { defaultScopeMappings, type ScopeMappings } from "scopegate";
+import { agentScopeMappings, type ScopeMappings } from "scopegate";
 
 /**
- * The scopes of each route. The default rules cover agents, teams, sessions and the knowledge configuration.
+ * The scopes of each route. `agentScopeMappings` covers agents, teams, sessions and the knowledge configuration.
  */
 export const policy: ScopeMappings = {
-  ...defaultScopeMappings,
+  ...agentScopeMappings,
   "POST /custom/endpoint": ["custom:write"],
   "GET /public/stats": [],
   "GET /health": "public",

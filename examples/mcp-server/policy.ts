@@ -16,6 +16,5 @@ export const optionsFor = (url: string, issuer: string): ResourceServerOptions =
   keys: { discovery: true },
   scopesClaim: "scope",
   requiredClaims: ["exp"],
-  defaultScopeMappings: {},
   scopeMappings: policy,
 });

@@ -26,7 +26,6 @@ const createResource = () =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /self": ["self:read"], "GET /open": "public", "GET /:page": ["page:read"] },
   });
 

@@ -188,6 +188,7 @@ describe.each([
         createResourceServer({
           serviceId: "agents-prod",
           verificationKeys: [issuer.publicPem],
+          scopeMappings: { "GET /agents": ["agents:read"] },
           now: () => NaN,
         }),
       ),
@@ -209,6 +210,7 @@ describe.each([
     const server = createResourceServer({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
+      scopeMappings: { "GET /agents": ["agents:read"] },
       // Refuses the request after the timeout has answered it.
       isRevoked: () => new Promise((resolve) => (answered = () => resolve(true))),
     });

@@ -15,7 +15,6 @@ import { createIssuer } from "../support/issuer.ts";
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [createIssuer().publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "* /{*path}": [] },
 });
 

@@ -8,7 +8,6 @@ import { createIssuer } from "../support/issuer.ts";
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [createIssuer().publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "* /{*path}": ["any:thing"] },
 });
 const pass: MiddlewareHandler = async (_context, next) => next();

@@ -25,6 +25,7 @@ afterEach(async () => {
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [createIssuer().publicPem],
+  scopeMappings: { "GET /agents": ["agents:read"] },
 });
 
 /** Starts a server whose middleware sets these challenges, and then refuses. */

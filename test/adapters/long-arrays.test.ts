@@ -27,7 +27,6 @@ it.each([
   const server = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [createIssuer().publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /{*path}": "public" },
   });
   const app = express();
@@ -48,7 +47,6 @@ it("refuses a path that middleware has rewritten to one that routers read differ
   const server = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [createIssuer().publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /{*path}": "public" },
   });
   const app = express5();

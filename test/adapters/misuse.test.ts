@@ -104,7 +104,11 @@ describe.each([
     const app = create();
     app.register(
       forFastify.protect(
-        createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] }),
+        createResourceServer({
+          serviceId: "agents-prod",
+          verificationKeys: [issuer.publicPem],
+          scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] },
+        }),
       ),
     );
     app.get("/agents/:agent_id", { onRequest: forFastify.requireScopes("logs:<team_id>:read") }, () => "ran");

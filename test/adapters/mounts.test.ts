@@ -19,7 +19,6 @@ const serverFor = (scopeMappings: ScopeMappings) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings,
   });
 

@@ -42,7 +42,6 @@ const createServer = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings: {
       "GET /agents": ["agents:read"],
       "GET /agents/:agent_id": ["agents:<agent_id>:read"],

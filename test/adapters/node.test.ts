@@ -27,6 +27,7 @@ const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
     scopeMappings: {
+      "GET /agents/:agent_id": ["agents:<agent_id>:read"],
       "GET /agents/:agent_id/events": ["agents:<agent_id>:read"],
       "POST /agents/:agent_id/events": ["agents:<agent_id>:write"],
       "GET /items/:id": ["items:<id>:read"],

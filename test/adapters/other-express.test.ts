@@ -14,7 +14,6 @@ const issuer = createIssuer();
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "GET /sub/agents/me": [], "GET /sub/agents/:id": ["agents:read"] },
 });
 const sub = express5().get("/agents/:id", (_request, response) => void response.end("ran"));

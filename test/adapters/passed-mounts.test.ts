@@ -17,7 +17,6 @@ afterEach(async () => {
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "GET /x/:team": ["teams:read"], "GET /x/list": ["list:read"], "GET /y": [] },
 });
 
@@ -178,7 +177,6 @@ describe.each([
     const open = createResourceServer({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
-      defaultScopeMappings: {},
       scopeMappings: rules,
     });
     const list = host.Router().get("/", run);

@@ -11,7 +11,6 @@ import { createIssuer } from "../support/issuer.ts";
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [createIssuer().publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "GET /agents": [], "OPTIONS /closed": ["closed:read"] },
 });
 const PREFLIGHT: [string, string][] = [

@@ -24,7 +24,6 @@ const createResource = () =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /public": "public", "GET /optional": "optional", "GET /scoped": ["scoped:read"] },
   });
 

@@ -21,7 +21,6 @@ const serverFor = (scopeMappings: ScopeMappings) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings,
   });
 const written = (routes: Iterable<ListedRoute>) =>

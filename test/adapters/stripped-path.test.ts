@@ -21,7 +21,6 @@ const issuer = createIssuer();
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  defaultScopeMappings: {},
   scopeMappings: {
     "GET /": "public",
     "GET /x": "public",

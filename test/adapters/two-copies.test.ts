@@ -31,7 +31,6 @@ afterEach(async () => {
 const options = {
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "GET /agents/list": ["agents:list"], "GET /agents/:id": ["agents:read"] },
 };
 const one = createResourceServer(options);

@@ -20,7 +20,6 @@ import { createIssuer } from "../support/issuer.ts";
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [createIssuer().publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "* /{*path}": ["any:thing"], "GET /health": "public" },
 });
 

@@ -7,7 +7,7 @@ const issuer = createIssuer();
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  scopeMappings: { "GET /maybe": "optional" },
+  scopeMappings: { "GET /agents": ["agents:read"], "GET /maybe": "optional" },
 });
 
 const read = (url: string, headers: readonly (readonly [string, string])[] = [], method = "GET") => {

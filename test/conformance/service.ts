@@ -1,5 +1,6 @@
 /** The service that the conformance suite protects: its policy, its routes and who may call them. */
 import {
+  agentScopeMappings,
   createResourceServer,
   type Principal,
   type ResourceServerOptions,
@@ -11,6 +12,7 @@ import { type Application, type Route, type Running } from "./applications.ts";
 export const issuer = createIssuer();
 
 export const policy: ScopeMappings = {
+  ...agentScopeMappings,
   "GET /public/stats": "public",
   "GET /signed-in": [],
   "GET /optional": "optional",

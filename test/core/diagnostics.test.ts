@@ -156,7 +156,8 @@ describe("a channel", () => {
       import { createResourceServer } from "scopegate";
       import { pipelineOf } from "${fileURLToPath(new URL("../../src/core/pipeline.ts", import.meta.url))}";
       const issuer = createTestIssuer();
-      const server = createResourceServer(issuer.resourceServerOptions);
+      const scopeMappings = { "GET /agents": ["agents:read"] };
+      const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });
       const authorization = "Bearer " + (await issuer.token({ scopes: ["agents:read"] }));
       const request = { method: "GET", target: "/agents", authorization };
       await server.check(request);

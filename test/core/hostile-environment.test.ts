@@ -26,7 +26,7 @@ const create = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    scopeMappings: { "GET /open": "public" },
+    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /open": "public" },
     ...options,
   });
 const bearer = async (...scopes: readonly string[]) => `Bearer ${await issuer.token({ scopes })}`;

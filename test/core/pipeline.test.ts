@@ -13,7 +13,7 @@ const scopeMappings = {
 } as const;
 
 function pipelineFor(options: Partial<ResourceServerOptions> = {}): Pipeline {
-  return pipelineOf(createServer({ defaultScopeMappings: {}, scopeMappings, ...options }));
+  return pipelineOf(createServer({ scopeMappings, ...options }));
 }
 
 const bearer = async (scopes: readonly string[], claims: object = {}) =>

@@ -34,7 +34,7 @@ const scopeMappings: ScopeMappings = {
 };
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}): ResourceServer =>
-  createServer({ defaultScopeMappings: {}, scopeMappings, ...options });
+  createServer({ scopeMappings, ...options });
 
 const tokens = new Map<string, Promise<string>>();
 /** A token with these scopes, signed once. */
@@ -158,7 +158,10 @@ describe("a report-only rule", () => {
   });
 
   it("accepts the rule in JSON", async () => {
-    const json = { scope_mappings: { "GET /x": { report: { any_of: ["a:read", "b:read"] } } } };
+    const json = {
+      default_scope_mappings: {},
+      scope_mappings: { "GET /x": { report: { any_of: ["a:read", "b:read"] } } },
+    };
     const server = serverWith(parseConfiguration(json));
     expect(server.routes).toMatchObject([
       { requirement: { anyOf: ["a:read", "b:read"] }, enforcement: "report" },

@@ -620,7 +620,7 @@ describe("onDecision", () => {
 describe("authenticate", () => {
   it("returns the principal of a token, whatever the table has", async () => {
     const token = await issuer.token({ scopes: ["a:read"], session_id: "s-1" });
-    const principal = await create({ scopeMappings: {}, defaultScopeMappings: {} }).authenticate(token);
+    const principal = await create({ scopeMappings: {} }).authenticate(token);
     expect(principal).toMatchObject({ userId: "user-1", sessionId: "s-1", scopes: ["a:read"] });
     expect(principal.has("a:read")).toBe(true);
     expect(principal.has("a:write")).toBe(false);
@@ -917,7 +917,10 @@ describe("explain", () => {
   });
 
   it("names the source of a rule", () => {
-    const overriding = create({ scopeMappings: { "GET /agents/:id": ["a:read"] } });
+    const overriding = create({
+      defaultScopeMappings: { "GET /teams": ["teams:read"], "GET /agents/:agent_id": ["agents:read"] },
+      scopeMappings: { "GET /agents/:id": ["a:read"] },
+    });
     const textOf = (path: string) => overriding.explain({ method: "GET", path }).text;
     expect(textOf("/agents/7")).toContain("GET /agents/:id (override)");
     expect(textOf("/teams")).toContain("GET /teams (default)");

@@ -59,7 +59,7 @@ beforeAll(async () => {
     serviceId: "agents-prod",
     issuer: "https://login.example/",
     keys: { jwksUri: "https://login.example/keys?key=canary", fetch },
-    scopeMappings: { "GET /metrics": "public" },
+    scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"], "GET /metrics": "public" },
     tokenCache: { maxEntries: 1 },
     onKeyEvent: () => undefined,
   });

@@ -102,13 +102,13 @@ describe("docs/reference/options.md", () => {
 });
 
 describe("docs/understand/table.md", () => {
-  it("lists the default table", () => {
-    const rows = rowsOf(sectionOf(pageOf("docs/understand/table.md"), "The default table")).slice(2);
+  it("lists agentScopeMappings", () => {
+    const rows = rowsOf(sectionOf(pageOf("docs/understand/table.md"), "A base table")).slice(2);
     const render = (value: unknown): string =>
       JSON.stringify(value)
         .replace(/^\{"(\w+)":/, "{ $1: ")
         .replace(/\}$/, " }");
-    const table = Object.entries(scopegate.defaultScopeMappings);
+    const table = Object.entries(scopegate.agentScopeMappings);
     expect(rows.map((row) => row.map(unquoted))).toEqual(table.map(([key, value]) => [key, render(value)]));
   });
 

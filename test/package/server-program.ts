@@ -3,7 +3,11 @@ import { createIssuer } from "../support/issuer.ts";
 import { run } from "./packed.ts";
 
 const PROGRAM = `
-const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY] });
+const server = createResourceServer({
+  serviceId: "agents-prod",
+  verificationKeys: [process.env.JWT_PUBLIC_KEY],
+  scopeMappings: { "GET /agents": ["agents:read"] },
+});
 let mistake;
 try { createResourceServer({}); } catch (error) { mistake = error; }
 const app = express();

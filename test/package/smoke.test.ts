@@ -126,7 +126,8 @@ describe("the package in plain JavaScript", () => {
       (async () => {
         const issuer = createTestIssuer();
         const { keys } = await issuer.listen();
-        const server = createResourceServer({ ...issuer.resourceServerOptions, keys });
+        const scopeMappings = { "GET /agents": ["agents:read"] };
+        const server = createResourceServer({ ...issuer.resourceServerOptions, keys, scopeMappings });
         const { allowed } = await check(server, "GET /agents", issuer.caller({ scopes: ["agents:read"] }));
         const mistake = await issuer.token({ scope: [] }).catch((error) => error);
         console.log(allowed, mistake instanceof ConfigurationError);
@@ -174,7 +175,12 @@ describe("the package in plain JavaScript", () => {
 
   it("prints one line for each refusal with NODE_DEBUG=scopegate, and none without", () => {
     const code = `import { createResourceServer } from "scopegate";
-      const server = createResourceServer({ serviceId: "a", verificationKeys: ["k".repeat(32)], algorithm: "HS256" });
+      const server = createResourceServer({
+        serviceId: "a",
+        verificationKeys: ["k".repeat(32)],
+        algorithm: "HS256",
+        scopeMappings: { "GET /agents": ["agents:read"] },
+      });
       await server.check({ method: "GET", target: "/agents?token=secret" });
       await server.check({ method: "GET", target: "/agents", authorization: "Bearer secret" });`;
     expect(run(project, "debug.mjs", code)).toBe("");

@@ -11,7 +11,6 @@ export function createRoutingServer(table: ScopeMappings, prefix: string): Resou
   });
   return createResourceServer({
     ...issuer.resourceServerOptions,
-    defaultScopeMappings: {},
     scopeMappings: Object.fromEntries(entries),
   });
 }

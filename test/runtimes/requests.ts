@@ -60,7 +60,7 @@ async function createRequests(): Promise<readonly Case[]> {
       status: 200,
     },
     { name: "a key of a remote set", server: "remote", headers: bearer(good), status: 200 },
-    { name: "a default rule", path: "/agents", headers: bearer(good), status: 200 },
+    { name: "a filtered rule", path: "/agents", headers: bearer(good), status: 200 },
     {
       name: "request_ambiguous",
       path: "/Open",

@@ -183,7 +183,6 @@ const serverFor = (sources: Sources): ResourceServer =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /agents": [] },
     maxTokenBytes: MAX_TOKEN_BYTES,
     tokenSources: [

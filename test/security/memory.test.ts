@@ -34,7 +34,6 @@ const createServerFor = () =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [publicPem],
-    defaultScopeMappings: {},
     scopeMappings: { "GET /:team/status": "public", "POST /:team/status": [] },
   });
 

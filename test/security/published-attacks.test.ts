@@ -42,7 +42,6 @@ const createGuarded = (scopeMappings: ScopeMappings) =>
   createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [issuer.publicPem],
-    defaultScopeMappings: {},
     scopeMappings,
     tokenSources: [{ header: "authorization" }, { cookie: "token" }],
   });

@@ -1,7 +1,8 @@
 /** A token or an API key that a client sends in the wrong place must not reach a hook, a channel or a log. */
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { type AccessRequest, decisionLog, type ResourceServerOptions } from "scopegate";
+import { type AccessRequest, type ResourceServerOptions } from "scopegate";
+import { decisionLog } from "scopegate/decision-log";
 import { createApiKey } from "scopegate/api-keys";
 import { createRefusalLog } from "../../src/core/refusal-log.ts";
 import { withoutCredentials } from "../../src/core/request.ts";
@@ -54,7 +55,7 @@ function expectNoSecret(value: unknown): void {
 }
 
 async function observe(options: Partial<ResourceServerOptions>): Promise<void> {
-  const server = createServer({ scopeMappings: table, defaultScopeMappings: {}, ...options });
+  const server = createServer({ scopeMappings: table, ...options });
   for (const request of requests)
     for (const scopes of [["agents:read"], ["agents:read", "agents:run", "docs:read"]])
       await server.check({ ...request, authorization: `Bearer ${await issuer.token({ scopes })}` });
@@ -93,7 +94,7 @@ describe("with a credential in a path, a parameter or the name of an operation",
   it("keeps it out of the lines of NODE_DEBUG", async () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const write = createRefusalLog([], log);
-    const server = createServer({ scopeMappings: table, defaultScopeMappings: {} });
+    const server = createServer({ scopeMappings: table });
     for (const request of requests) {
       const decision = await server.check({ ...request, authorization: `Bearer ${jwt}` });
       write(decision, () => withoutCredentials(request));
@@ -111,7 +112,7 @@ describe("with a credential in a path, a parameter or the name of an operation",
 
   it("changes neither the decision for the caller of check nor the response", async () => {
     const onDecision = vi.fn();
-    const server = createServer({ scopeMappings: table, defaultScopeMappings: {}, onDecision });
+    const server = createServer({ scopeMappings: table, onDecision });
     const authorization = `Bearer ${await issuer.token({ scopes: [] })}`;
     const decision = await server.check({ method: "GET", target: `/agents/${key}`, authorization });
     expect(decision.required).toEqual([`agents:${key}:read`]);

@@ -1,5 +1,6 @@
 /** Resource servers with a fixed clock, and their verdicts on options and tokens. */
 import {
+  agentScopeMappings,
   ConfigurationError,
   type ConfigurationIssue,
   createResourceServer,
@@ -16,11 +17,12 @@ export const NOW = 1_700_000_000;
 
 export const issuer = createIssuer();
 
-/** Creates a server with the key of `issuer`, unless the options contain other keys. */
+/** Creates a server with the key of `issuer` and the table of agents, unless the options contain other ones. */
 export function createServer(options: Partial<ResourceServerOptions> = {}): ResourceServer {
   return createResourceServer({
     serviceId: "agents-prod",
     now: () => NOW * 1000,
+    scopeMappings: agentScopeMappings,
     ...(!options.keys && !options.issuers && { verificationKeys: [issuer.publicPem] }),
     ...options,
   });

@@ -13,7 +13,6 @@ const server = createResourceServer({
   },
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
-  defaultScopeMappings: {},
   scopeMappings: {
     "* /mcp": [],
     "MCP tools/list": [],

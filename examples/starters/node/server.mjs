@@ -6,7 +6,6 @@ const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [process.env.JWT_PUBLIC_KEY],
   requiredClaims: ["exp"],
-  defaultScopeMappings: {},
   scopeMappings: {
     "GET /agents/:agent_id": ["agents:<agent_id>:read"],
     "GET /health": "public",

@@ -1,4 +1,5 @@
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
 import { type ResourceServerOptions } from "./options.ts";
 import { checkShape, UNKNOWN_HINT } from "./schema.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
@@ -22,8 +23,9 @@ const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options 
 
 /**
  * Converts a configuration with the JSON names (`verification_keys`, `scope_mappings`, `service_id`, and the
- * snake_case form of every other option that JSON can represent) to options for `createResourceServer`. It
- * reads no files and no environment variables, and adds no defaults.
+ * snake_case form of every other option that JSON can represent) to options for `createResourceServer`. The
+ * base table is `agentScopeMappings` unless the configuration has `default_scope_mappings`. It adds no other
+ * defaults, and reads no files and no environment variables.
  *
  * @throws ConfigurationError listing every unknown name and invalid value, by its JSON name
  * @example
@@ -44,7 +46,7 @@ export function parseConfiguration(json: unknown): ResourceServerOptions {
   const options = rename(json, OPTIONS, [], (issue) => issues.push(issue));
   checkShape(options, (issue) => issues.push(toJsonIssue(issue)));
   if (issues.length > 0) throw new ConfigurationError(issues);
-  return options as ResourceServerOptions;
+  return { defaultScopeMappings: agentScopeMappings, ...(options as ResourceServerOptions) };
 }
 
 /** Renames the properties of an object and of the objects in it. Reports and drops unknown properties. */

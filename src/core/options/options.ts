@@ -59,9 +59,9 @@ export interface ResourceServerOptions extends Partial<TrustedIssuer> {
   readonly audience?: string | readonly string[];
   /** `false`: tokens are verified, but scopes and unmapped routes are not checked. Default: `true`. */
   readonly authorization?: boolean;
-  /** The scope table, added to the default table. An entry replaces the default entry of the same route. */
+  /** The rules: the scopes that each route requires. Default: `{}`. */
   readonly scopeMappings?: ScopeMappings;
-  /** The default table; `{}` for none. Default: the exported `defaultScopeMappings`. */
+  /** The base table: `scopeMappings` adds to it, and replaces its rule of the same route. Default: `{}`. */
   readonly defaultScopeMappings?: ScopeMappings;
   /**
    * Routes without a rule: `"deny"` refuses with 403, `"not_found"` with 404, with or without a token, and

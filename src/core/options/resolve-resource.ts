@@ -52,7 +52,7 @@ const withoutEmpty = (members: object): Readonly<Record<string, unknown>> =>
 
 /** Returns the scopes that clients may request. A template is not a scope: its parameters have no values. */
 function supportedScopes(all: readonly CompiledRule[]): readonly string[] {
-  // An MCP server seldom has the routes of the default table: its clients must not request their scopes.
+  // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
   const isMcp = all.some(({ rule }) => rule.method === OPERATION_METHOD);
   const rules = isMcp ? all.filter(({ rule }) => rule.source !== "default") : all;
   const scopes = rules.flatMap(({ requirement }) => scopesOf(requirement));

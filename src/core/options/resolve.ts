@@ -1,7 +1,6 @@
 import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkOrder } from "../policy/rule-order.ts";
-import { defaultScopeMappings } from "../policy/default-scope-mappings.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
 import { type RefusalRules } from "../response/refusal.ts";
 import { type Resource } from "../response/resource-metadata.ts";
@@ -67,7 +66,7 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   );
   const issuers = resolveIssuers(options, when, report);
   const table = compileRules(
-    wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? defaultScopeMappings, issues),
+    wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? {}, issues),
     wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
     report,
     settings.enforcement,

@@ -31,7 +31,7 @@ interface Compiled {
 }
 
 /**
- * Compiles the default and the custom table into one. A custom rule replaces a default rule for each route
+ * Compiles the base table and the custom table into one. A custom rule replaces a default rule for each route
  * that they have in common. Parameter names, letter case and a trailing slash do not make another route.
  */
 export function compileRules(

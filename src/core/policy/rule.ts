@@ -2,7 +2,7 @@ import { type Path } from "../request.ts";
 import { type Pattern } from "./pattern.ts";
 import { type CompiledRequirement, type Requirement } from "./requirement.ts";
 
-/** Where a rule comes from; an `override` is a custom rule that replaced a default rule. */
+/** The option that a rule comes from. An `override` is a custom rule that replaced a default rule. */
 export type RuleSource = "default" | "custom" | "override";
 
 /** Whether a request that lacks the scopes of a rule is refused, or only reported and let through. */
@@ -24,7 +24,7 @@ export interface Rule {
   readonly source: RuleSource;
 }
 
-/** The effective table: default and custom rules with their sources, in the order of the tables. */
+/** The effective table: the rules of both options with their sources, in the order of the tables. */
 export type RouteTable = readonly Rule[];
 
 /** A rule with its pattern and requirement compiled. */

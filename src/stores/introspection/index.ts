@@ -7,6 +7,11 @@ import { ask, SIGNED } from "./ask.ts";
 import { Lookup } from "./lookup.ts";
 import { type IntrospectionOptions, resolveOptions } from "./options.ts";
 
+export {
+  type OpaqueContext,
+  type OpaqueTokens,
+  type OpaqueVerification,
+} from "../../core/token/opaque-tokens.ts";
 export { type IntrospectionClient } from "./client.ts";
 export { type IntrospectionFetch } from "./endpoint.ts";
 export { type IntrospectionCache, type IntrospectionOptions } from "./options.ts";

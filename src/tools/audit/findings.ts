@@ -147,7 +147,7 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
     rule,
     message: `no ${rule.method === OPERATION_METHOD ? "operation" : "route"} reaches the rule \`${rule.key}\` (${rule.source}).`,
     hint: isDefault
-      ? "The default table may be broader than an application. The option defaultScopeMappings replaces it."
+      ? "A base table may be broader than an application. If the rule is unused everywhere, remove it from defaultScopeMappings."
       : suggest(
           rule.key,
           candidates.map(renderRoute),

@@ -152,7 +152,7 @@ function describeShare(mapped: number, all: number, noun: string): string {
   return all === 1 ? `1 ${noun}, with a rule` : `${all} ${noun}s, each with a rule`;
 }
 
-/** Default rules without a route are one entry, because the default table is broader than one application. */
+/** Default rules without a route are one entry, because a base table is broader than one application. */
 function renderFindings(findings: readonly AnyFinding[]): readonly string[] {
   const [first, ...others] = findings.filter(
     ({ kind, severity }) => kind === "rule_unreached" && severity === "note",

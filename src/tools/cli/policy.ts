@@ -25,12 +25,14 @@ const BY_SCOPES =
 /** Options with which no token is valid. The keys are never fetched. */
 const NO_KEYS: ResourceServerOptions = { keys: { jwksUri: "https://keys.invalid/" }, verifyAudience: false };
 
-/** Reads options. A file with scope mappings alone has keys with spaces. */
+/** Reads options. A file whose names all contain spaces is a table, and gets no base table. */
 export function readOptions(path: string): ResourceServerOptions {
   const json = readJson(path);
   const names = Object.keys(json);
   const isTable = names.length > 0 && names.every((name) => name.includes(" "));
-  return parseConfiguration(isTable ? { scope_mappings: json } : json);
+  if (!isTable) return parseConfiguration(json);
+  const { scopeMappings = {} } = parseConfiguration({ scope_mappings: json });
+  return { scopeMappings };
 }
 
 /** Reads options and makes something of them: every mistake in them names the file. */
@@ -43,9 +45,13 @@ export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptio
   ...NO_KEYS,
 });
 
-/** Creates the server of `--config`, or takes that of `--app`; with neither, the default table decides. */
-export async function readPolicy(given: Given, needsKeys = false): Promise<Policy> {
-  const [config, app] = [given.text("config"), given.text("app")];
+/** Creates the server of `--config`, or takes that of `--app`. */
+export async function readPolicy(input: Given, needsKeys = false): Promise<Policy> {
+  const [config, app] = [input.text("config"), input.text("app")];
+  if (config === undefined && app === undefined)
+    throw new UsageError(
+      "No table is given: add --config FILE (a configuration, or only scope mappings) or --app MODULE.",
+    );
   const { values, mistakes } = await readAll<[ResourceServer | undefined, Partial<Policy> | undefined]>([
     () => {
       const create = (options: ResourceServerOptions) =>
@@ -55,11 +61,11 @@ export async function readPolicy(given: Given, needsKeys = false): Promise<Polic
     () => (app === undefined ? undefined : loadApplication(app)),
   ]);
   if (mistakes.length > 0) throw new UsageError(...mistakes);
-  const [configured, loaded] = values;
-  const server = configured ?? loaded?.server;
-  if (app !== undefined && !server)
+  const [configured, application] = values;
+  const server = configured ?? application?.server;
+  if (!server)
     throw new UsageError(
       "The module exports no resource server: export it as `server`, or add --config FILE.",
     );
-  return { ...loaded, server: server ?? createResourceServer(withoutKeys({})) };
+  return { ...application, server };
 }

@@ -27,7 +27,8 @@ const isDetail = (detail: unknown): boolean => {
  * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
- * import { createResourceServer, decisionLog } from "scopegate";
+ * import { createResourceServer } from "scopegate";
+ * import { decisionLog } from "scopegate/decision-log";
  *
  * const onDecision = decisionLog(process.stdout, { sample: { allowed: 0.01, refused: 1 } });
  * const verificationKeys = [process.env.JWT_PUBLIC_KEY!];

@@ -49,7 +49,8 @@ export interface ReplayReport {
  * ```ts
  * import { createReadStream } from "node:fs";
  * import { createInterface } from "node:readline";
- * import { createResourceServer, replayDecisions } from "scopegate";
+ * import { createResourceServer } from "scopegate";
+ * import { replayDecisions } from "scopegate/decision-log";
  *
  * const verificationKeys = [process.env.JWT_PUBLIC_KEY!];
  * const next = createResourceServer({ serviceId: "agents-prod", verificationKeys, scopeMappings: {} });

@@ -29,7 +29,7 @@ export function readPolicy({ rules, adminScope, implied, ...options }: PageData)
           enforcement === "report" ? { report: requirement } : requirement,
         ]),
     );
-  // A rule is an override if the default table has its route.
+  // A rule is an override if the base table has its route.
   const defaults = { ...tableOf("override"), ...tableOf("default") };
   const table = compileRules(defaults, tableOf("custom", "override"), () => undefined, options.enforcement);
   return new Policy({ ...options, ...table, scopeRules: { adminScope, implied: new Map(implied) } });

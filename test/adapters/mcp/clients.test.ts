@@ -59,7 +59,6 @@ async function openProtected(host: Host, line: Line) {
     issuer: login.issuer,
     keys: { discovery: true },
     resource: { id: url, authorizationServers: [login.issuer] },
-    defaultScopeMappings: {},
     scopesClaim: "scope",
     scopeMappings: TABLE,
   });

@@ -16,7 +16,6 @@ const issuer = createTestIssuer({ audience: "mcp" });
 const server = createResourceServer({
   ...issuer.resourceServerOptions,
   serviceId: "mcp",
-  defaultScopeMappings: {},
   scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call run": ["agents:<agent_id>:run"] },
 });
 const closing: (() => Promise<unknown>)[] = [];

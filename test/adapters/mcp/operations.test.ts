@@ -195,7 +195,6 @@ describe("an operation that no rule can decide", () => {
   const server = createResourceServer({
     ...createTestIssuer({ audience: "mcp" }).resourceServerOptions,
     serviceId: "mcp",
-    defaultScopeMappings: {},
     scopeMappings: { "* /mcp": [], "MCP tools/list": [], "MCP tools/call *": [] },
   });
 

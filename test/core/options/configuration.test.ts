@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createResourceServer, parseConfiguration } from "scopegate";
+import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate";
 import { OPTION_NAMES } from "../../../src/core/options/shape.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { issuer, NOW, thrownBy, verdictOf } from "../../support/resource-servers.ts";
@@ -61,6 +61,9 @@ const names: readonly (readonly [string, string, unknown])[] = [
   ["resource", "resource", { id: "https://service.example/mcp" }],
 ];
 
+/** What every configuration without `default_scope_mappings` has. */
+const BASE = { defaultScopeMappings: agentScopeMappings };
+
 const REQUIRED = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
 
 const issuesOf = (json: unknown) => thrownBy(() => parseConfiguration(json)).issues;
@@ -74,12 +77,13 @@ const ISSUER = {
 describe("parseConfiguration", () => {
   it.each(names)("converts %s to the option %s", (name, option, value) => {
     const json: unknown = JSON.parse(JSON.stringify({ [name]: value }));
-    expect(parseConfiguration(json)).toEqual({ [option]: value });
+    expect(parseConfiguration(json)).toEqual({ ...BASE, [option]: value });
   });
 
   it("converts the properties of token_cache, and reports a misspelled one by its JSON name", () => {
     const json = { token_cache: { max_entries: 5, max_age_seconds: 6, max_bytes: 7 } };
     expect(parseConfiguration(json)).toEqual({
+      ...BASE,
       tokenCache: { maxEntries: 5, maxAgeSeconds: 6, maxBytes: 7 },
     });
     expect(issuesOf({ token_cache: { max_entrys: 5 } })).toMatchObject([
@@ -90,11 +94,12 @@ describe("parseConfiguration", () => {
   it("keeps the names of claims and their values", () => {
     const required = { token_use: "access", tenantId: ["a", "b"] };
     expect(parseConfiguration({ required_claims: required, unmapped_routes: "not_found" })).toEqual({
+      ...BASE,
       requiredClaims: required,
       unmappedRoutes: "not_found",
     });
     const list = ["exp", { token_use: "access" }];
-    expect(parseConfiguration({ required_claims: list })).toEqual({ requiredClaims: list });
+    expect(parseConfiguration({ required_claims: list })).toEqual({ ...BASE, requiredClaims: list });
     expect(issuesOf({ required_claims: { token_use: null } })).toMatchObject([
       { code: "option_invalid", path: ["required_claims"] },
     ]);
@@ -204,14 +209,15 @@ describe("parseConfiguration", () => {
       scope_mappings: { "GET /any_of/:jwks_file": ["any_of", "x:<jwks_file>:y"] },
     };
     expect(parseConfiguration(json)).toEqual({
+      ...BASE,
       impliedScopes: json.implied_scopes,
       scopesClaim: json.scopes_claim,
       scopeMappings: json.scope_mappings,
     });
   });
 
-  it("adds no defaults, and reads neither the environment nor a file", () => {
-    expect(parseConfiguration({})).toEqual({});
+  it("adds no defaults except for the base table, and reads neither the environment nor a file", () => {
+    expect(parseConfiguration({})).toEqual(BASE);
     expect(() => parseConfiguration({ keys: { jwks_file: "/nowhere/jwks.json" } })).not.toThrow();
   });
 

@@ -47,9 +47,7 @@ describe("issuers in parseConfiguration", () => {
 
   it.each(members)("converts %s to %s, and keeps its value unchanged", (name, option, value) => {
     const other = { issuer: "d", algorithms: ["ES256"], keys: { discovery: "https://d.example" } };
-    expect(parse(other, { ...other, [name]: value })).toEqual({
-      issuers: [other, { ...other, [option]: value }],
-    });
+    expect(parse(other, { ...other, [name]: value }).issuers).toEqual([other, { ...other, [option]: value }]);
   });
 
   it.each(sources)("converts the keys %j to %j", (keys, expected) => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { agentScopeMappings, createResourceServer, type ScopeMappings } from "scopegate";
 import { createServer, issuer, issuesOf } from "../../support/resource-servers.ts";
 
 const ID = "https://api.example/mcp";
@@ -9,7 +9,6 @@ const create = (more: object) => createServer({ serviceId: ID, resource: RESOURC
 describe("the option resource", () => {
   it("describes the server by its table (RFC 9728 section 2)", () => {
     const { resource } = create({
-      defaultScopeMappings: {},
       scopeMappings: {
         "GET /a": ["b:read", "a:read"],
         "GET /b": { anyOf: ["b:read", "c:read"] },
@@ -31,9 +30,11 @@ describe("the option resource", () => {
     });
   });
 
-  it("leaves out the scopes of the default table if the table has operations of MCP", () => {
+  it("leaves out the scopes of the base table if the table has operations of MCP", () => {
     const scopesWith = (scopeMappings: ScopeMappings) =>
-      create({ scopeMappings }).resource?.metadata["scopes_supported"];
+      create({ defaultScopeMappings: agentScopeMappings, scopeMappings }).resource?.metadata[
+        "scopes_supported"
+      ];
     expect(scopesWith({ "MCP tools/call search": ["docs:read"] })).toEqual(["docs:read"]);
     expect(scopesWith({ "GET /docs": ["docs:read"] })).toContain("agents:read");
   });

@@ -20,7 +20,6 @@ function startWith(
       verifyAudience: false,
       algorithm: "HS256",
       verificationKeys: ["0123456789abcdef0123456789abcdef"],
-      defaultScopeMappings: {},
       scopeMappings,
       ...options,
     });
@@ -248,7 +247,6 @@ describe("a random table that starts", () => {
           verifyAudience: false,
           algorithm: "HS256",
           verificationKeys: ["0123456789abcdef0123456789abcdef"],
-          defaultScopeMappings: {},
           scopeMappings: table,
         });
         const paths = new Set(rules.flatMap(({ path }) => samplePaths(path)));

@@ -118,7 +118,7 @@ describe("refusalBody", () => {
 
 describe('unmappedRoutes: "not_found"', () => {
   const scopeMappings = { "* /mcp": [], "MCP tools/list": [] };
-  const server = createServer({ unmappedRoutes: "not_found", defaultScopeMappings: {}, scopeMappings });
+  const server = createServer({ unmappedRoutes: "not_found", scopeMappings });
   const refusalOf = async (method: string, target: string, authorization?: string) => {
     const decision = await server.check({ method, target, authorization });
     if (decision.allowed) throw new Error("The request was allowed.");

@@ -1,5 +1,6 @@
 import { describe, expect, it, type Mock, vi } from "vitest";
-import { type OpaqueTokens, type OpaqueVerification, type ResourceServerOptions } from "scopegate";
+import { type ResourceServerOptions } from "scopegate";
+import { type OpaqueTokens, type OpaqueVerification } from "scopegate/introspection";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 type Verify = OpaqueTokens["verify"];

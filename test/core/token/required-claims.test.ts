@@ -1,7 +1,8 @@
 /** The option `requiredClaims`, with names and values, for JWTs. */
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { createResourceServer, parseConfiguration, type RequiredClaims } from "scopegate";
+import { createResourceServer, parseConfiguration } from "scopegate";
+import { type RequiredClaims } from "../../../src/core/token/required-claims.ts";
 import { compileRequiredClaims, findUnmetClaim } from "../../../src/core/token/required-claims.ts";
 import { signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";

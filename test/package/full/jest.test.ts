@@ -52,7 +52,7 @@ function jest(name: string, files: Readonly<Record<string, string>>): string {
 /** The test of a service, after its imports. */
 const TESTS = `
 const issuer = createTestIssuer();
-const server = createResourceServer(issuer.resourceServerOptions);
+const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings: { "GET /agents": ["agents:read"] } });
 let listening, address;
 beforeAll(async () => {
   const app = express();
@@ -168,7 +168,7 @@ class Agents {
 }
 
 const issuer = createTestIssuer();
-const server = createResourceServer(issuer.resourceServerOptions);
+const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings: { "GET /agents": ["agents:read"] } });
 describe.each([
   ["forRoot", ScopegateModule.forRoot(server)],
   ["forRootAsync", ScopegateModule.forRootAsync({ useFactory: (): ResourceServer => server })],

@@ -16,7 +16,6 @@ export const server = createResourceServer({
   serviceId: "strangers",
   verificationKeys: [secret],
   algorithm: "HS256",
-  defaultScopeMappings: {},
   scopeMappings: {
     "GET /agents/:agent_id": ["agents:<agent_id>:read"],
     "GET /trpc/whoami": [],

@@ -11,6 +11,7 @@ const server = createResourceServer({
   serviceId: "strangers",
   verificationKeys: ["s".repeat(32)],
   algorithm: "HS256",
+  scopeMappings: { "GET /health": "public" },
 });
 const request = new IncomingMessage(new Socket());
 const caller: Principal | undefined = parts.principalOf(request);

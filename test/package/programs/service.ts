@@ -89,7 +89,11 @@ async function main(): Promise<void> {
   console.log(decision.reason, server.refuse(decision).status, issues[0]?.code, hasScopes(["a:b"], "a:b"));
   const issuer = createTestIssuer({ algorithm: "EdDSA" });
   const tester: TestCaller = issuer.caller({ scopes: ["agents:read"] });
-  const own: ResourceServerOptions = { serviceId: "strangers", ...issuer.resourceServerOptions };
+  const own: ResourceServerOptions = {
+    serviceId: "strangers",
+    ...issuer.resourceServerOptions,
+    scopeMappings: { "GET /agents": ["agents:read"] },
+  };
   console.log((await check(createResourceServer(own), "GET /agents", tester)).allowed);
   const reader = sign({ aud: "strangers", sub: "reader", scopes: ["agents:read"] });
   const other = sign({ aud: "strangers", sub: "other", scopes: ["agents:web:read"] });

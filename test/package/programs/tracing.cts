@@ -25,7 +25,6 @@ const { createTestIssuer } = require("scopegate/testing") as typeof testing;
 const issuer = createTestIssuer();
 const server = createResourceServer({
   ...issuer.resourceServerOptions,
-  defaultScopeMappings: {},
   scopeMappings: {
     "GET /agents/public": "public",
     "GET /agents/:agent_id": ["agents:<agent_id>:read"],

@@ -19,6 +19,7 @@ const common = {
   maxTokenBytes: 8_192,
   isRevoked: ({ userId }) => userId === "revoked",
   scopeMappings: {
+    "GET /agents": { filtered: "agents:read" },
     "GET /items/:id": ["items:<id>:read"],
     "GET /extra/:id": [],
     "GET /open": "public",

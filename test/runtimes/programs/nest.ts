@@ -61,7 +61,6 @@ export async function start(setup: Setup): Promise<Running> {
   const server = createResourceServer({
     serviceId: "agents-prod",
     verificationKeys: [publicPem],
-    defaultScopeMappings: {},
     scopeMappings: {
       "POST /graphql": ["graph:use"],
       "POST /graphql/*path": "public",

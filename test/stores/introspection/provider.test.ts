@@ -27,6 +27,7 @@ function start(name: ClientName, options: Partial<IntrospectionOptions> = {}) {
     audience: RESOURCE,
     verificationKeys: [jwtIssuer.publicPem],
     now: () => Date.now() + offset,
+    scopeMappings: { "GET /agents": ["agents:read"], "GET /teams": ["teams:read"] },
     opaqueTokens: [opaque],
   });
   onTestFinished(() => server.close());

@@ -18,7 +18,6 @@ const cases = fc.record({ table: list, routes: list });
 /** Every rule is public, so that only the table decides. */
 const serverFor = (table: readonly Entry[]): ResourceServer =>
   createServer({
-    defaultScopeMappings: {},
     scopeMappings: Object.fromEntries(table.map((one) => [keyOfEntry(one), "public" as const])),
   });
 

@@ -1,11 +1,7 @@
 import { describe, expect, it } from "vitest";
-import {
-  AuditError,
-  type AuditFinding,
-  type AuditOptions,
-  type AuditReport,
-  type ListedRoute,
-} from "scopegate";
+import { AuditError, type AuditReport, type ListedRoute } from "scopegate";
+import { type AuditOptions } from "../../../src/tools/audit/catch-all.ts";
+import { type AuditFinding } from "../../../src/tools/audit/report.ts";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
 import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
 import { changeable, compiledOf } from "../../support/policy.ts";

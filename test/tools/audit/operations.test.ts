@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { createServer } from "../../support/resource-servers.ts";
 
 const server = createServer({
-  defaultScopeMappings: {},
   scopeMappings: {
     "* /mcp": [],
     "MCP tools/list": [],
@@ -40,7 +39,6 @@ describe("an audit of operations", () => {
 
   it("accepts rules for operations that a server does not list: subscriptions, tasks, and names below a listed `*`", () => {
     const more = createServer({
-      defaultScopeMappings: {},
       scopeMappings: {
         "MCP subscriptions/listen": [],
         "MCP tasks/get": [],
@@ -72,7 +70,7 @@ describe("an audit of operations", () => {
   });
 
   it("reports that a valid token is enough if unmapped routes are open", () => {
-    const open = createServer({ defaultScopeMappings: {}, unmappedRoutes: "authenticated" });
+    const open = createServer({ unmappedRoutes: "authenticated" });
     expect(open.audit(list("tools/list")).text).toContain("any valid token is enough for it");
   });
 });

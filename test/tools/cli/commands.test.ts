@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createResourceServer, decisionLog, parseConfiguration } from "scopegate";
+import { agentScopeMappings, createResourceServer, parseConfiguration } from "scopegate";
 import { createApiKey } from "scopegate/api-keys";
+import { decisionLog } from "scopegate/decision-log";
 import { commands } from "../../../src/tools/cli/commands/index.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { setOf } from "../../support/remote-keys.ts";
@@ -13,6 +14,8 @@ useFolder();
 
 const issuer = createIssuer();
 const keyed = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+/** A file that contains only scope mappings. */
+const agents = fileOf(agentScopeMappings);
 const CONTROL = /[^\P{C}\n]|\p{Zl}/u;
 const keyFile = () => join(folder, `key-${Math.random()}.pem`);
 
@@ -34,7 +37,7 @@ describe("scopegate", () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     expect((await scopegate(["--version"])).out).toBe(`${version}\n`);
     expect(JSON.parse((await scopegate(["--json", "--version"])).out)).toEqual({ version });
-    const { out, code } = await scopegate(["explain", "--json", "get", "/agents"]);
+    const { out, code } = await scopegate(["explain", "--json", "get", "/agents", "--config", agents]);
     expect(code).toBe(2);
     expect(JSON.parse(out)).toMatchObject({ mistakes: [expect.stringContaining("case-sensitive")] });
   });
@@ -192,19 +195,35 @@ describe("scopegate token", () => {
 });
 
 describe("scopegate explain", () => {
-  it("explains a request by the default table, with exit code 1 for a refusal", async () => {
-    const allowed = await scopegate(["explain", "POST", "/agents/web/runs", "--scope", "agents:web:run"]);
+  it("explains a request by a table alone, with exit code 1 for a refusal", async () => {
+    const explain = (...args: readonly string[]) => scopegate(["explain", ...args, "--config", agents]);
+    const allowed = await explain("POST", "/agents/web/runs", "--scope", "agents:web:run");
     expect(allowed).toMatchObject({ code: 0, out: expect.stringContaining("decision   allowed") as string });
-    const refused = await scopegate(["explain", "POST", "/agents/web/runs", "--scope", "agents:api:run"]);
+    const refused = await explain("POST", "/agents/web/runs", "--scope", "agents:api:run");
     expect(refused.code).toBe(1);
     expect(refused.out).toContain("missing    agents:web:run");
     expect(refused.out).toContain("answer     403");
-    const anonymous = await scopegate(["explain", "GET", "/agents", "--json"]);
+    const anonymous = await explain("GET", "/agents", "--json");
     expect(JSON.parse(anonymous.out)).toMatchObject({ allowed: false, reason: "credential_missing" });
   });
 
+  it("adds a base table to a configuration only, and needs one of the two", async () => {
+    const routesOf = async (config: object) => {
+      const { out } = await scopegate(["routes", "--config", fileOf(config), "--json"]);
+      return (JSON.parse(out) as { rules: { key: string }[] }).rules.map(({ key }) => key);
+    };
+    const table = { "GET /x": ["x:read"] };
+    expect(await routesOf(table)).toEqual(["GET /x"]);
+    expect(await routesOf({ scope_mappings: table })).toEqual([...Object.keys(agentScopeMappings), "GET /x"]);
+    expect(await routesOf({ scope_mappings: table, default_scope_mappings: {} })).toEqual(["GET /x"]);
+    for (const command of ["routes", "page", "explain GET /agents", "openapi check api.yaml"]) {
+      const { code, notes } = await scopegate(command.split(" "));
+      expect([code, notes]).toEqual([2, expect.stringContaining("No table is given: add --config FILE")]);
+    }
+  });
+
   it("explains a caller with a token without scopes", async () => {
-    const args = ["explain", "GET", "/agents", "--json", "--scope"];
+    const args = ["explain", "GET", "/agents", "--json", "--config", agents, "--scope"];
     const reasonOf = ({ out }: { out: string }) => (JSON.parse(out) as { reason?: string }).reason;
     expect(reasonOf(await scopegate([...args, ""]))).toBe("scope_insufficient");
     expect(await scopegate([...args, "", "--scope", "agents:read"])).toMatchObject({ code: 0 });
@@ -212,11 +231,11 @@ describe("scopegate explain", () => {
   });
 
   it("says what --route would change", async () => {
-    const args = ["explain", "GET", "/Agents", "--scope", "agents:read"];
+    const args = ["explain", "GET", "/Agents", "--config", agents, "--scope", "agents:read"];
     const spelled = await scopegate(args);
     expect(spelled.out).toContain("With --route PATTERN, the rule of the route");
     expect((await scopegate([...args, "--route", "/agents"])).out).not.toContain("--route");
-    const exact = ["explain", "GET", "/agents", "--scope", "agents:read"];
+    const exact = ["explain", "GET", "/agents", "--config", agents, "--scope", "agents:read"];
     expect((await scopegate(exact)).out).not.toContain("--route");
     expect((await scopegate(exact, { isTerminal: true })).notes).toContain("Without --route: only the path");
   });
@@ -282,9 +301,6 @@ describe("scopegate explain", () => {
     ]);
     expect(code).toBe(2);
     expect(notes).toContain("cannot be read");
-    expect((await scopegate(["explain", "GET", "/agents", "--token", "-"])).notes).toContain(
-      "--token needs keys",
-    );
   });
 
   it.each([
@@ -419,13 +435,15 @@ describe("scopegate audit", () => {
   it("accepts the server of a configuration, warnings, and intended open rules", async () => {
     const args = ["audit", "--app", appOf("express.ts"), "--config"];
     const config = fileOf({
-      "DELETE /agents/:agent_id": ["agents:<agent_id>:delete"],
-      "GET /{*path}": "public",
+      scope_mappings: {
+        "DELETE /agents/:agent_id": ["agents:<agent_id>:delete"],
+        "GET /{*path}": "public",
+      },
     });
     expect((await scopegate([...args, config])).out).toContain("public_catch_all");
     const meant = await scopegate([...args, config, "--public-catch-all", "GET /{*path}"]);
     expect(meant).toMatchObject({ code: 0 });
-    const weak = fileOf({ "DELETE /agents/:agent_id": [] });
+    const weak = fileOf({ scope_mappings: { "DELETE /agents/:agent_id": [] } });
     expect((await scopegate([...args, weak])).code).toBe(0);
     expect((await scopegate([...args, weak, "--warnings"])).code).toBe(1);
     expect((await scopegate([...args, weak, "--public-catch-all", "GET /"])).notes).toContain(
@@ -648,6 +666,7 @@ describe("scopegate replay", () => {
     const server = createResourceServer({
       serviceId: "agents-prod",
       verificationKeys: [issuer.publicPem],
+      scopeMappings: agentScopeMappings,
       onDecision: log,
     });
     const authorization = `Bearer ${await issuer.token({ scopes: ["agents:read"], aud: "agents-prod" })}`;
@@ -656,10 +675,10 @@ describe("scopegate replay", () => {
     await log.close();
     const file = fileOf(lines.map((line) => line.trimEnd()).join("\n"), "log.ndjson");
     const args = ["replay", file, "--table"];
-    expect(await scopegate([...args, fileOf({})])).toMatchObject({ code: 0 });
+    expect(await scopegate([...args, agents])).toMatchObject({ code: 0 });
     const changed = await scopegate([
       ...args,
-      fileOf({ "GET /agents/:id": ["agents:<id>:admin"] }),
+      fileOf({ scope_mappings: { "GET /agents/:id": ["agents:<id>:admin"] } }),
       "--json",
     ]);
     expect(changed.code).toBe(1);
@@ -762,8 +781,10 @@ describe("scopegate page", () => {
     expect(out).toMatch(/^<!doctype html>/i);
     for (const part of ["Agents", "reader", "2 routes, 1 with a rule"]) expect(out).toContain(part);
     expect(JSON.parse((await scopegate([...args, "--json"])).out)).toEqual({ html: out });
-    expect((await scopegate(["page", "--roles", fileOf({})])).notes).toContain("has no role");
-    expect((await scopegate(["page"])).code).toBe(0);
+    expect((await scopegate(["page", "--config", agents, "--roles", fileOf({})])).notes).toContain(
+      "has no role",
+    );
+    expect((await scopegate(["page", "--config", agents])).code).toBe(0);
   });
 });
 

@@ -28,7 +28,7 @@ describe("scopegate matrix", () => {
   it("refuses to overwrite a file that holds no access table", async () => {
     const precious = fileOf("# Notes\n\n| route | meaning |\n| ----- | ------- |\n", "notes.md");
     const text = readFileSync(precious, "utf8");
-    const args = ["matrix", "--roles", roles, "--check"];
+    const args = ["matrix", "--config", tableOf({}), "--roles", roles, "--check"];
     for (const more of [["--write"], []]) {
       const { code, notes } = await scopegate([...args, precious, ...more]);
       expect(code).toBe(2);

@@ -2,7 +2,8 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Decision, decisionLog, type DecisionLogOptions, type ResourceServerOptions } from "scopegate";
+import { type Decision, type ResourceServerOptions } from "scopegate";
+import { decisionLog, type DecisionLogOptions } from "scopegate/decision-log";
 import { createServer, issuer, NOW, thrownBy } from "../../support/resource-servers.ts";
 
 type Line = Readonly<Record<string, unknown>>;
@@ -18,7 +19,7 @@ function start(options?: DecisionLogOptions, server: Partial<ResourceServerOptio
   const lines: string[] = [];
   const log = decisionLog((line) => void lines.push(line), options);
   const scopeMappings = TABLE;
-  const guarded = createServer({ scopeMappings, defaultScopeMappings: {}, onDecision: log, ...server });
+  const guarded = createServer({ scopeMappings, onDecision: log, ...server });
   const read = async (): Promise<Line[]> => {
     await log.flush();
     return lines.splice(0).map((line) => JSON.parse(line) as Line);

@@ -6,12 +6,13 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import { decisionLog, replayDecisions, type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import { type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import * as forFastify from "scopegate/fastify";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 
 const serverOf = (scopeMappings: ScopeMappings, more: Partial<ResourceServerOptions> = {}) =>
-  createServer({ scopeMappings, defaultScopeMappings: {}, ...more });
+  createServer({ scopeMappings, ...more });
 
 /** The log of requests, each `METHOD /path` with the scopes of its token, or without a token. */
 async function record(

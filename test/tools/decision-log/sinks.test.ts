@@ -9,7 +9,12 @@ import { Writable } from "node:stream";
 import express from "express";
 import fastify from "fastify";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
-import { type DecisionLog, decisionLog, type DecisionLogOptions, type DecisionSink } from "scopegate";
+import {
+  type DecisionLog,
+  decisionLog,
+  type DecisionLogOptions,
+  type DecisionSink,
+} from "scopegate/decision-log";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import { ask, listen } from "../../support/http.ts";

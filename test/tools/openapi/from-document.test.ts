@@ -205,7 +205,6 @@ describe("fromDocument", () => {
     const scopeMappings = fromDocument(document);
     const server = createResourceServer({
       scopeMappings,
-      defaultScopeMappings: {},
       verifyAudience: false,
       algorithm: "HS256",
       verificationKeys: ["a".repeat(32)],

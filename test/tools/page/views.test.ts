@@ -10,7 +10,7 @@ import { createServer } from "../../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
 
 const policyOf = (given: Partial<ResourceServerOptions>) =>
-  readPolicy(partsOf(page(createServer({ defaultScopeMappings: {}, ...given }))).data);
+  readPolicy(partsOf(page(createServer({ ...given }))).data);
 
 function answer(requirement: Requirement, scopes?: readonly string[]) {
   const policy = policyOf({ scopeMappings: { "GET /orgs/:org/repos/:repo": requirement } });

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { createResourceServer, defaultScopeMappings, type ScopeMappings } from "scopegate";
+import { agentScopeMappings, createResourceServer, type ScopeMappings } from "scopegate";
 import { accessMatrix, type AccessMatrixOptions, createTestIssuer, type TestCaller } from "scopegate/testing";
 
 const issuer = createTestIssuer();
-const serverWith = (scopeMappings: ScopeMappings, base: ScopeMappings = {}) =>
-  createResourceServer({ ...issuer.resourceServerOptions, defaultScopeMappings: base, scopeMappings });
+const serverWith = (scopeMappings: ScopeMappings) =>
+  createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });
 
 const callers: Readonly<Record<string, TestCaller>> = {
   anonymous: "anonymous",
@@ -50,10 +50,10 @@ expired      401 expired             401 expired             401 expired        
   });
 
   it("checks every rule of the table", async () => {
-    const { cells, unasked } = await accessMatrix(serverWith({}, defaultScopeMappings), {
+    const { cells, unasked } = await accessMatrix(serverWith(agentScopeMappings), {
       callers: { anonymous: "anonymous" },
     });
-    expect(cells.map(({ decision }) => decision.rule?.key)).toEqual(Object.keys(defaultScopeMappings));
+    expect(cells.map(({ decision }) => decision.rule?.key)).toEqual(Object.keys(agentScopeMappings));
     expect(unasked).toEqual([]);
   });
 
@@ -112,12 +112,16 @@ expired      401 expired             401 expired             401 expired        
       "Write a value that can be part of a path.",
     ],
   ])("rejects %s", async (_what, options, message) => {
-    const server = serverWith({}, defaultScopeMappings);
+    const server = serverWith(agentScopeMappings);
     await expect(accessMatrix(server, options as AccessMatrixOptions)).rejects.toThrow(message);
   });
 
   it("throws if the server rejects a valid token", async () => {
-    const server = createResourceServer({ ...issuer.resourceServerOptions, audience: "agents-prod" });
+    const server = createResourceServer({
+      ...issuer.resourceServerOptions,
+      audience: "agents-prod",
+      scopeMappings: { "GET /agents": ["agents:read"] },
+    });
     await expect(accessMatrix(server, { callers })).rejects.toThrow("audience");
   });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import {
+  agentScopeMappings,
   createResourceServer,
   type Decision,
   type ResourceServerOptions,
@@ -15,6 +16,7 @@ import {
 import { thrownBy } from "../../support/resource-servers.ts";
 
 const scopeMappings: ScopeMappings = {
+  ...agentScopeMappings,
   "GET /reports": ["reports:read"],
   "GET /signed-in": [],
   "GET /optional": "optional",
@@ -106,6 +108,7 @@ describe("check", () => {
       serviceId: "agents-prod",
       issuer: "https://login.example/",
       keys: { discovery: true },
+      scopeMappings,
       onDecision,
       isRevoked,
     };
@@ -128,7 +131,7 @@ describe("check", () => {
 describe("check, with a server that does not accept the issuer,", () => {
   const fails = async (own: TestIssuerOptions, others: Partial<ResourceServerOptions>, message: string) => {
     const one = createTestIssuer(own);
-    const wired = createResourceServer({ ...one.resourceServerOptions, ...others });
+    const wired = createResourceServer({ ...one.resourceServerOptions, scopeMappings, ...others });
     await expect(check(wired, "GET /agents", one.caller({ scopes: ["agents:read"] }))).rejects.toThrow(
       message,
     );
@@ -163,13 +166,17 @@ describe("check, with a server that does not accept the issuer,", () => {
     ["a required claim", { requiredClaims: ["tenant"] }, {}, "claims tenant. Give the issuer the same"],
     ["a role", { scopeSources: [{ claim: "role", map: {} }] }, {}, "add the claim to `claims` of the issuer"],
   ])("throws for a caller with other claims too: %s", async (_what, others, caller, message) => {
-    const wired = createResourceServer({ ...issuer.resourceServerOptions, ...others });
+    const wired = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings, ...others });
     const failed = check(wired, "GET /agents", issuer.caller({ scopes: ["agents:read"], ...caller }));
     await expect(failed).rejects.toThrow(message);
   });
 
   it("returns the refusal of a token that is invalid on purpose, or given as a string", async () => {
-    const other = createResourceServer({ ...issuer.resourceServerOptions, audience: "another" });
+    const other = createResourceServer({
+      ...issuer.resourceServerOptions,
+      scopeMappings,
+      audience: "another",
+    });
     const registered = [
       { aud: "a" },
       { iss: issuer.issuer },

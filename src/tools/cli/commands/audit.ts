@@ -1,6 +1,8 @@
 import { type Command, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
+const ROUTES_MISSING = "audit needs the routes of an application: write --app ./app.js.";
+
 export const audit: Command = {
   name: "audit",
   summary: "Check that every route of an application has a rule and is registered after protect.",
@@ -21,8 +23,11 @@ export const audit: Command = {
     ],
   ],
   async run(given) {
-    const [{ server, routes }] = await given.all(() => readPolicy(given));
-    if (!routes) throw new UsageError("audit needs the routes of an application: write --app ./app.js.");
+    const [{ server, routes }] = await given.all(() => {
+      if (!given.has("app")) throw new UsageError(ROUTES_MISSING);
+      return readPolicy(given);
+    });
+    if (!routes) throw new UsageError(ROUTES_MISSING);
     const publicCatchAll = given.texts("public-catch-all");
     const known = server.routes.map(({ key }) => key);
     const unknown = publicCatchAll.filter((key) => !known.includes(key));

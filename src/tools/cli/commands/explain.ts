@@ -36,17 +36,17 @@ export const explain: Command = {
   },
   examples: [
     [
-      "POST /agents/web/runs --scope agents:web:run",
-      "A caller with one scope, checked against the default table.",
+      "POST /agents/web/runs --config scopegate.json --scope agents:web:run",
+      "A caller with one scope, checked against the table of a configuration.",
     ],
     ["GET /agents/web --config scopegate.json --token - < token.txt", "Why a token is accepted or rejected."],
     [
-      "GET /Agents/web --route /agents/:agent_id --scope agents:web:read",
+      "GET /Agents/web --config scopegate.json --route /agents/:agent_id --scope agents:web:read",
       "A path in another spelling, as a framework with this route reads it.",
     ],
     [
       'MCP "tools/call search" --config scopegate.json --arg agent_id=web --scope agents:web:run',
-      "An operation of an MCP server. The default table has no rules for operations.",
+      "An operation of an MCP server.",
     ],
   ],
   async run(given) {
@@ -66,8 +66,6 @@ export const explain: Command = {
         if (isToken && given.text("token") !== "-")
           throw new UsageError("--token takes only `-`: send the token to the standard input.");
         if (isToken && given.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
-        if (isToken && !given.has("config") && !given.has("app"))
-          throw new UsageError("--token needs keys: add --config FILE or --app MODULE.");
       },
       () => {
         if (route === undefined) return;

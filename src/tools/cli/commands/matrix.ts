@@ -28,8 +28,8 @@ export const matrix: Command = {
   },
   examples: [
     ["--roles roles.json --config scopegate.json", "The table as Markdown."],
-    ["--roles roles.json --check access.md --write", "Write the snapshot."],
-    ["--roles roles.json --check access.md", "What has changed since the snapshot."],
+    ["--roles roles.json --config scopegate.json --check access.md --write", "Write the snapshot."],
+    ["--roles roles.json --config scopegate.json --check access.md", "What has changed since the snapshot."],
   ],
   async run(given) {
     const file = given.text("check");

@@ -2,12 +2,14 @@ import {
   checkDocument,
   type DocumentOptions,
   fromDocument,
+  type OpenApiDocument,
   parseDocument,
   renderDocument,
   toSecurity,
 } from "../../openapi/index.ts";
 import { type ConfigurationIssue } from "../../../core/errors.ts";
-import { type Command, UsageError } from "../command.ts";
+import { compact } from "../../../core/runtime/compact.ts";
+import { type Command, type Result, UsageError } from "../command.ts";
 import { readText } from "../files.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
@@ -39,40 +41,45 @@ export const openapi: Command = {
   ],
   async run(given) {
     const [action = "", file = ""] = given.words;
-    const [{ server }, text] = await given.all(
-      () => readPolicy(given),
+    const [policy, text] = await given.all(
+      // An import makes a table, so it needs none.
+      () => (action === "write" || action === "check" ? readPolicy(given) : undefined),
       () => readText(file),
       () => {
         if (!ACTIONS.includes(action))
           throw new UsageError("openapi takes write, check or import, and a file.");
       },
     );
-    const basePath = given.text("base-path");
-    const missingSecurity = given.text("missing-security") as DocumentOptions["missingSecurity"];
-    const options: DocumentOptions = {
-      ...(basePath !== undefined && { basePath }),
-      ...(missingSecurity !== undefined && { missingSecurity }),
-    };
+    const options: DocumentOptions = compact({
+      basePath: given.text("base-path"),
+      missingSecurity: given.text("missing-security") as DocumentOptions["missingSecurity"],
+    });
     const document = parseDocument(text);
+    if (!policy) return importTable(document, options);
     if (action === "check") {
-      const { ok, summary, findings, text: found } = checkDocument(document, server, options);
-      return { isFinding: !ok, data: { ok, summary, findings }, text: found };
+      const { ok, summary, findings, text: report } = checkDocument(document, policy.server, options);
+      return { isFinding: !ok, data: { ok, summary, findings }, text: report };
     }
-    const unclear: ConfigurationIssue[] = [];
-    const onUnclear = (issue: ConfigurationIssue) => void unclear.push(issue);
     const format = text.trimStart().startsWith("{") ? "json" : "yaml";
-    const made =
-      action === "write"
-        ? toSecurity(document, server, options)
-        : { default_scope_mappings: {}, scope_mappings: fromDocument(document, { ...options, onUnclear }) };
-    return {
-      data: made,
-      text: renderDocument(made, action === "write" ? format : "json"),
-      isFile: true,
-      ...(unclear.length > 0 && { warning: describeUnclear(unclear) }),
-    };
+    const secured = toSecurity(document, policy.server, options);
+    return { data: secured, text: renderDocument(secured, format), isFile: true };
   },
 };
+
+function importTable(document: OpenApiDocument, options: DocumentOptions): Result {
+  const unclear: ConfigurationIssue[] = [];
+  const onUnclear = (issue: ConfigurationIssue) => void unclear.push(issue);
+  const table = {
+    default_scope_mappings: {},
+    scope_mappings: fromDocument(document, { ...options, onUnclear }),
+  };
+  return compact({
+    data: table,
+    text: renderDocument(table, "json"),
+    isFile: true,
+    warning: unclear.length > 0 ? describeUnclear(unclear) : undefined,
+  });
+}
 
 /** Lists operations whose requirement is unclear. Their rules must be checked by a person. */
 function describeUnclear(issues: readonly ConfigurationIssue[]): string {

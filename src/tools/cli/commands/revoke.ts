@@ -32,12 +32,14 @@ export const revoke: Command = {
   ],
   async run(given) {
     const [{ server }, target, options] = await given.all(
-      () => readPolicy(given),
+      () => {
+        if (!given.has("app"))
+          throw new UsageError("revoke needs the store of your server: write --app ./server.js.");
+        return readPolicy(given);
+      },
       () => readTarget(given),
       () => readOptions(given),
     );
-    if (given.text("app") === undefined)
-      throw new UsageError("revoke needs the store of your server: write --app ./server.js.");
     try {
       await server.ready();
       await server.revoke(target, options);

@@ -10,8 +10,8 @@ export const routes: Command = {
   words: [],
   options: POLICY_OPTIONS,
   examples: [
-    ["--config scopegate.json", "The default table with the rules of the file."],
-    ["--json", "The default table as JSON."],
+    ["--config scopegate.json", "The rules of the file and of its base table."],
+    ["--app ./app.js --json", "The table of the server that the module exports, as JSON."],
   ],
   async run(given) {
     const [{ server }] = await given.all(() => readPolicy(given));

@@ -23,7 +23,6 @@ export const createMcpResourceServer = (scopeMappings: ResourceServerOptions["sc
     ...issuer.resourceServerOptions,
     resource: { id: RESOURCE, authorizationServers: ["https://login.example/"] },
     serviceId: RESOURCE,
-    defaultScopeMappings: {},
     scopeMappings,
   });
 

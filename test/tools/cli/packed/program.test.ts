@@ -39,7 +39,8 @@ function scopegate(args: readonly string[], input = "", env: Readonly<Record<str
 
 const SERVER = `import { createResourceServer } from "scopegate";
   export const server = createResourceServer({ serviceId: "agents-prod", algorithm: "HS256",
-    verificationKeys: ["a-secret-of-more-than-thirty-two-bytes-0123456789"] });`;
+    verificationKeys: ["a-secret-of-more-than-thirty-two-bytes-0123456789"],
+    scopeMappings: { "GET /agents": ["agents:read"], "GET /agents/:agent_id": ["agents:<agent_id>:read"] } });`;
 
 /** Each starts to listen, prints, and never ends by itself. */
 const APPLICATIONS: Readonly<Record<string, string>> = {
@@ -56,7 +57,7 @@ const APPLICATIONS: Readonly<Record<string, string>> = {
   "express.cjs": `const express = require("express");
     const { createResourceServer } = require("scopegate");
     const { protect } = require("scopegate/express");
-    const server = createResourceServer({ serviceId: "a", verificationKeys: ["k".repeat(16) + "0123456789abcdef"], algorithm: "HS256" });
+    const server = createResourceServer({ serviceId: "a", verificationKeys: ["k".repeat(16) + "0123456789abcdef"], algorithm: "HS256", scopeMappings: { "GET /agents/:agent_id": ["agents:<agent_id>:read"] } });
     const app = express();
     app.use(protect(server));
     app.get("/agents/:agent_id", (req, res) => res.json({}));
@@ -267,7 +268,7 @@ describe("the program", () => {
   });
 
   it.skipIf(process.platform !== "linux")("returns 2 for an output that cannot be written", () => {
-    const ran = spawnSync("sh", ["-c", `"${PROGRAM}" routes > /dev/full`], {
+    const ran = spawnSync("sh", ["-c", `"${PROGRAM}" routes --config scopegate.json > /dev/full`], {
       ...CHILD_LIMIT,
       cwd: project,
       encoding: "utf8",

@@ -14,7 +14,6 @@ export const serverOf = (
   createResourceServer({
     ...((options.keys ?? options.issuers) ? {} : { verificationKeys: [publicPem] }),
     serviceId: "agents-prod",
-    defaultScopeMappings: {},
     scopeMappings,
     ...options,
   });

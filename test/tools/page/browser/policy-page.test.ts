@@ -6,7 +6,8 @@ import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { type Browser, type Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { type ExplainQuery, type ResourceServer } from "scopegate";
+import { type ResourceServer } from "scopegate";
+import { type ExplainQuery } from "../../../../src/core/policy/explain.ts";
 import { page as renderPage, type PageOptions } from "scopegate/page";
 import { options, queries } from "../random-policy.ts";
 import { createServer } from "../../../support/resource-servers.ts";
@@ -153,7 +154,7 @@ describe.skipIf(!hasChromium)("the policy page in Chromium", () => {
         [`service${index % 50}:<id>:read`],
       ]),
     );
-    const tab = await open(createServer({ scopeMappings, defaultScopeMappings: {} }), {
+    const tab = await open(createServer({ scopeMappings }), {
       roles: { reader: ["service1:read"], operator: ["service2:3:read"] },
     });
     // The fastest of some runs, because the machine may be busy with something else.

@@ -28,7 +28,6 @@ const issuer = createIssuer();
 const server = createResourceServer({
   serviceId: "agents-prod",
   verificationKeys: [issuer.publicPem],
-  defaultScopeMappings: {},
   scopeMappings: { "GET /agents": ["agents:read"], "GET /docs/*path": "public" },
 });
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { decideByRules } from "../../../src/core/policy/decision.ts";
-import { defaultScopeMappings } from "../../../src/core/policy/default-scope-mappings.ts";
+import { agentScopeMappings } from "../../../src/core/policy/agent-scope-mappings.ts";
 import {
   callerWith,
   changeable,
@@ -11,25 +11,25 @@ import {
   tableOf,
 } from "../../support/policy.ts";
 
-const table = tableOf({}, defaultScopeMappings);
+const table = tableOf({}, agentScopeMappings);
 
 const isAllowed = (method: string, target: string, ...scopes: readonly string[]) =>
   decideByRules([matchOf(table, method, target)], callerWith(...scopes), SCOPE_RULES).allowed;
 
-describe("the default table", () => {
+describe("agentScopeMappings", () => {
   it("compiles without a mistake", () => {
-    expect(tableIssues({}, defaultScopeMappings)).toEqual([]);
-    expect(tableIssues(defaultScopeMappings)).toEqual([]);
+    expect(tableIssues({}, agentScopeMappings)).toEqual([]);
+    expect(tableIssues(agentScopeMappings)).toEqual([]);
   });
 
   it("freezes its entries, so that one service cannot change the table of another", () => {
-    expect(changeable(defaultScopeMappings)).toEqual([]);
-    expect(() => Object.assign(defaultScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
-    expect(() => (defaultScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
+    expect(changeable(agentScopeMappings)).toEqual([]);
+    expect(() => Object.assign(agentScopeMappings, { "GET /agents": "public" })).toThrow(TypeError);
+    expect(() => (agentScopeMappings["GET /sessions"] as unknown as string[]).pop()).toThrow(TypeError);
   });
 
   it("refuses every request without a token", () => {
-    for (const requirement of Object.values(defaultScopeMappings)) {
+    for (const requirement of Object.values(agentScopeMappings)) {
       expect(typeof requirement).toBe("object");
       expect(Array.isArray(requirement) && requirement.length === 0).toBe(false);
     }

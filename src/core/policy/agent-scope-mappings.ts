@@ -1,22 +1,22 @@
 import { type ScopeMappings } from "./requirement.ts";
 
 /**
- * The table that a server starts from without `defaultScopeMappings`: agents, teams, sessions and the
- * knowledge configuration. Custom mappings are added to it; one for the same route replaces the entry here.
+ * A base table for services with agents, teams, sessions and a knowledge configuration. `parseConfiguration`
+ * uses it unless the file has `default_scope_mappings`; `createResourceServer` never adds it on its own.
  *
  * @example
  * ```ts
- * import { createResourceServer, defaultScopeMappings } from "scopegate";
+ * import { agentScopeMappings, createResourceServer } from "scopegate";
  *
- * const { "GET /agents": listAgents, ...others } = defaultScopeMappings;
  * createResourceServer({
  *   serviceId: "agents-prod",
  *   verificationKeys: [process.env.JWT_PUBLIC_KEY!],
- *   defaultScopeMappings: others, // GET /agents is unmapped now, and so denied
+ *   defaultScopeMappings: agentScopeMappings,
+ *   scopeMappings: { "GET /health": "public" },
  * });
  * ```
  */
-export const defaultScopeMappings = Object.freeze({
+export const agentScopeMappings = Object.freeze({
   "GET /agents": Object.freeze({ filtered: "agents:read" }),
   "GET /agents/:agent_id": Object.freeze(["agents:<agent_id>:read"]),
   "POST /agents/:agent_id/runs": Object.freeze(["agents:<agent_id>:run"]),
