@@ -1,6 +1,5 @@
 export { parseConfiguration } from "./core/options/configuration.ts";
 export {
-  AuditError,
   ConfigurationError,
   type ConfigurationIssue,
   type ConfigurationIssueCode,
@@ -28,13 +27,6 @@ export {
 export { type DecisionEvent, type ResourceServerOptions } from "./core/options/options.ts";
 export { type ResourceOptions } from "./core/options/resource.ts";
 export { type TrustedIssuer } from "./core/options/trusted-issuer.ts";
-export { type AuditOptions } from "./tools/audit/catch-all.ts";
-export {
-  type AuditedRoute,
-  type AuditFinding,
-  type AuditRemark,
-  type AuditReport,
-} from "./tools/audit/report.ts";
 export {
   type Allowed,
   type Decision,
@@ -51,7 +43,6 @@ export { defaultScopeMappings } from "./core/policy/default-scope-mappings.ts";
 export { type Explanation, type ExplainQuery } from "./core/policy/explain.ts";
 export { hasScopes, type HasScopesOptions } from "./core/scopes/has-scopes.ts";
 export { type ReportOnly, type Requirement, type ScopeMappings } from "./core/policy/requirement.ts";
-export { type ListedRoute, type UnguardedPlace } from "./tools/audit/coverage.ts";
 export { type Enforcement, type RouteTable, type Rule, type RuleSource } from "./core/policy/rule.ts";
 export { type ClaimPath } from "./core/token/claim-path.ts";
 export { type GrantedUser, type GrantsFor } from "./core/token/grants.ts";

@@ -1,6 +1,6 @@
 /** Requests that show every difference between two tables. */
 import { METHODS } from "node:http";
-import { alternativesOf } from "../../audit/coverage.ts";
+import { alternativesOf } from "../../../core/policy/route-coverage.ts";
 import { commonPatterns } from "../../../core/policy/overlap.ts";
 import { identityOf, partsOf, type PatternSegment } from "../../../core/policy/pattern.ts";
 import { renderPattern } from "../../../core/policy/render-pattern.ts";
