@@ -174,7 +174,7 @@ const lists: readonly (readonly ListedRoute[])[] = [
 ];
 const iterables: readonly Iterable<ListedRoute>[] = [routesOf(fastify5App), routesOf(fastify4App)];
 const promised: Promise<readonly ListedRoute[]> = routesOf(procedures, { prefix: "/trpc" });
-void [lists, iterables, promised];
+export { iterables, lists, promised };
 void fetchRequestHandler({
   endpoint: "/trpc",
   req: new Request("http://localhost"),

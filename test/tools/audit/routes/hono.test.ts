@@ -6,7 +6,7 @@ import { protect, requireScopes } from "scopegate/hono";
 import { findingsOf, server, unguardedOf } from "./support.ts";
 
 const pass: MiddlewareHandler = async (_context, next) => next();
-const listed = (app: Hono) =>
+const listed = (app: object) =>
   routesOf(app).map(({ method, pattern, unguarded }) => `${unguarded ? "! " : ""}${method} ${pattern}`);
 
 describe("routesOf for Hono", () => {
