@@ -14,6 +14,7 @@ export default {
     trpc: "src/adapters/trpc/index.ts",
     nest: "src/adapters/nest/index.ts",
     mcp: "src/adapters/mcp/index.ts",
+    audit: "src/tools/audit/index.ts",
     otel: "src/tools/otel/index.ts",
     "decision-log": "src/tools/decision-log/index.ts",
     openapi: "src/tools/openapi/index.ts",

@@ -49,8 +49,3 @@ export { owned, type Ownership } from "./core/token/owned.ts";
 
 // Connections that outlive a request
 export { untilExpiry } from "./core/until-expiry.ts";
-
-// The audit
-export { AuditError } from "./core/errors.ts";
-export { type ListedRoute } from "./tools/audit/coverage.ts";
-export { type AuditReport } from "./tools/audit/report.ts";

@@ -1,6 +1,7 @@
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect, routesOf } from "scopegate/express";
+import { routesOf } from "scopegate/audit";
+import { principalOf, protect } from "scopegate/express";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 

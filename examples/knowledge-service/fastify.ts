@@ -1,6 +1,7 @@
 import fastify, { type FastifyReply } from "fastify";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect, routesOf } from "scopegate/fastify";
+import { routesOf } from "scopegate/audit";
+import { principalOf, protect } from "scopegate/fastify";
 import { type Application, faultBody, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 

@@ -3,7 +3,8 @@ import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect, routesOf } from "scopegate/hono";
+import { routesOf } from "scopegate/audit";
+import { principalOf, protect } from "scopegate/hono";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 

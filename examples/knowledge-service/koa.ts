@@ -2,7 +2,8 @@ import { bodyParser } from "@koa/bodyparser";
 import Router from "@koa/router";
 import Koa, { type Context } from "koa";
 import { type ResourceServer } from "scopegate";
-import { principalOf, protect, routesOf } from "scopegate/koa";
+import { routesOf } from "scopegate/audit";
+import { principalOf, protect } from "scopegate/koa";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 

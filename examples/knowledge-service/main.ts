@@ -1,7 +1,8 @@
 /** `npm start -- [express|koa|fastify|hono|fetch|nest] [--config FILE | --issuer URL [--audience AUD]] [--store URL] [--port N]` */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { AuditError, ConfigurationError, KeysUnavailableError } from "scopegate";
+import { ConfigurationError, KeysUnavailableError } from "scopegate";
+import { AuditError } from "scopegate/audit";
 import {
   configurationFor,
   type DiscoveredIssuer,

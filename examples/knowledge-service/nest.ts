@@ -13,8 +13,9 @@ import {
 import { NestFactory } from "@nestjs/core";
 import { type Request, type Response } from "express";
 import { type ResourceServer } from "scopegate";
+import { routesOf } from "scopegate/audit";
 import { protect } from "scopegate/express";
-import { principalOf, routesOf, ScopegateModule } from "scopegate/nest";
+import { principalOf, ScopegateModule } from "scopegate/nest";
 import { type Application, faultBody, statusOf } from "./application.ts";
 import { type Operation } from "./operations.ts";
 

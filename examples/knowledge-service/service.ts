@@ -1,9 +1,5 @@
-import {
-  type AuditReport,
-  createResourceServer,
-  type ResourceServer,
-  type ResourceServerOptions,
-} from "scopegate";
+import { createResourceServer, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import { audit, type AuditReport } from "scopegate/audit";
 import { type Application } from "./application.ts";
 import { loadKnowledge } from "./knowledge.ts";
 import { createOperations } from "./operations.ts";
@@ -41,14 +37,14 @@ export async function startService(
   await server.ready();
   const { createApplication } = await FRAMEWORKS[framework]();
   const application: Application = await createApplication(server, createOperations(loadKnowledge()));
-  const audit = server.audit(await application.routes());
-  if (audit.findings.some(({ severity, kind }) => severity === "error" && kind !== "rule_unreached"))
-    audit.orThrow();
+  const report = audit(server, await application.routes());
+  if (report.findings.some(({ severity, kind }) => severity === "error" && kind !== "rule_unreached"))
+    report.orThrow();
   const url = `http://127.0.0.1:${await application.listen(port)}`;
   return {
     url,
     server,
-    audit,
+    audit: report,
     close: async () => {
       await application.close();
       await server.close();

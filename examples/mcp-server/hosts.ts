@@ -7,6 +7,7 @@ import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
 import { type ResourceServer } from "scopegate";
+import { routesOf } from "scopegate/audit";
 import * as onExpress from "scopegate/express";
 import * as onFastify from "scopegate/fastify";
 import * as onHono from "scopegate/hono";
@@ -24,13 +25,13 @@ const createExpress: Host = (server, mcp) => {
   const app = express();
   app.use(onExpress.metadata(server), protectMcp(server));
   app.all("/mcp", (request, response) => handle(request, response, request.body));
-  return fromListener(app, onExpress.routesOf(app));
+  return fromListener(app, routesOf(app));
 };
 
 const createFastify: Host = (server, mcp) => {
   const handle = toHandler(mcp);
   const app = fastify({ forceCloseConnections: true });
-  const routes = onFastify.routesOf(app);
+  const routes = routesOf(app);
   app.register(onFastify.metadata(server));
   app.register(protectMcp(server));
   app.route({
@@ -58,7 +59,7 @@ const createHono: Host = (server, mcp) => {
     mcp.fetch(req.raw, { authInfo, parsedBody }),
   );
   const listener = getRequestListener(app.fetch);
-  return fromListener((request, response) => void listener(request, response), onHono.routesOf(app));
+  return fromListener((request, response) => void listener(request, response), routesOf(app));
 };
 
 export const HOSTS = { express: createExpress, fastify: createFastify, hono: createHono } as const;

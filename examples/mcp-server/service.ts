@@ -1,7 +1,8 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";
-import { type AuditReport, createResourceServer, type Decision, type ObservedRequest } from "scopegate";
+import { createResourceServer, type Decision, type ObservedRequest } from "scopegate";
+import { audit, type AuditReport } from "scopegate/audit";
 import { operationsOf } from "scopegate/mcp";
 import { type HostName, HOSTS } from "./hosts.ts";
 import { optionsFor } from "./policy.ts";
@@ -33,11 +34,11 @@ export async function startService(options: ServiceOptions): Promise<Service> {
   await server.ready();
   const application = HOSTS[host](server, createMcpHandler(createMcpServer));
   const operations = await operationsOf(createMcpServer());
-  const audit = server.audit([...(await application.routes()), ...operations]);
+  const report = audit(server, [...(await application.routes()), ...operations]);
   await application.listen(port);
   return {
     url,
-    audit,
+    audit: report,
     close: async () => {
       await application.close();
       await server.close();

@@ -59,7 +59,7 @@ export type Report = (issue: ConfigurationIssue) => void;
  * Makes `instanceof` work for errors from another copy of this package, because a project may load two
  * versions or bundle one. Subclasses keep the usual check of the prototype.
  */
-function brand(constructor: abstract new (...values: never[]) => Error, name: string): void {
+export function brand(constructor: abstract new (...values: never[]) => Error, name: string): void {
   const mark = Symbol.for(`scopegate.${name}`);
   Object.defineProperty(constructor.prototype, mark, { value: true });
   Object.defineProperty(constructor, Symbol.hasInstance, {
@@ -125,18 +125,6 @@ export class KeysUnavailableError extends Error {
   constructor(cause?: unknown, message = "The access token cannot be checked at the moment.") {
     super(message, { cause });
   }
-}
-
-/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its text. */
-export class AuditError extends Error {
-  static {
-    brand(this, "AuditError");
-  }
-
-  /** The name of the class. */
-  override readonly name = "AuditError";
-  /** The error code. Stable. */
-  readonly code = "audit_failed";
 }
 
 /** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no known word is similar. */

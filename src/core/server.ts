@@ -1,8 +1,3 @@
-import { auditRoutes } from "../tools/audit/audit.ts";
-import { type AuditOptions } from "../tools/audit/catch-all.ts";
-import { type ListedRoute } from "../tools/audit/coverage.ts";
-import { reportOnly } from "../tools/audit/findings.ts";
-import { type AuditReport } from "../tools/audit/report.ts";
 import { KeysUnavailableError, TokenRejectedError } from "./errors.ts";
 import { type Health, healthOf } from "./health.ts";
 import { type KeySourceStatus } from "./keys/key-event.ts";
@@ -12,6 +7,7 @@ import { Observer } from "./observer.ts";
 import { attachPipeline, Pipeline } from "./pipeline.ts";
 import { type Decision, type Refused } from "./policy/decision.ts";
 import { type Explanation, type ExplainQuery } from "./policy/explain.ts";
+import { reportOnly } from "./policy/report-only.ts";
 import { decideRouteScopes } from "./policy/route-scopes.ts";
 import { type RouteTable } from "./policy/rule.ts";
 import { type AccessRequest } from "./request.ts";
@@ -53,13 +49,6 @@ export interface ResourceServer {
    * @throws TypeError for a query without `path`, and for scopes that are not an array
    */
   explain(query: ExplainQuery): Explanation;
-  /**
-   * Compares the table with the routes of an application, as `routesOf` of an adapter lists them. It does not
-   * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
-   * `protect` runs in front of a route. A pattern that cannot be read is a finding.
-   * @throws TypeError for anything but an iterable of `{ method, pattern }`
-   */
-  audit(routes: Iterable<ListedRoute>, options?: AuditOptions): AuditReport;
   /**
    * Returns the response for a refusal: status, headers and the body. It is shared: do not change it.
    * @throws TypeError for anything else, such as a promise that was not awaited, or a decision that allows
@@ -177,7 +166,6 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
     },
     authorize: (principal, method, path) => policy.decideFor(principal, { method, target: path }),
     explain: (query) => policy.explain(query),
-    audit: (routes, accepted) => auditRoutes(resolved, routes, policy.unmapped, accepted),
     refuse: createRefuser(resolved.challenge, createFirstWarning()),
     async ready() {
       await Promise.all([verifiers.ready(), revocation?.ready()]);

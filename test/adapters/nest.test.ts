@@ -20,6 +20,7 @@ import { Test } from "@nestjs/testing";
 import { of } from "rxjs";
 import { afterEach, describe, expect, it } from "vitest";
 import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
+import { audit, routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import {
   CurrentPrincipal,
@@ -28,7 +29,6 @@ import {
   Public,
   RequireScopes,
   requireScopes,
-  routesOf,
   ScopegateModule,
 } from "scopegate/nest";
 import { type Asked, ask, listen } from "../support/http.ts";
@@ -302,7 +302,7 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
       prepare: (own) => own.setGlobalPrefix("v1"),
     });
     expect(routesOf(app)).toContainEqual({ method: "GET", pattern: "/v1/agents/:agent_id" });
-    expect(server.audit(routesOf(app)).findings).toContainEqual(
+    expect(audit(server, routesOf(app)).findings).toContainEqual(
       expect.objectContaining({ kind: "route_unmapped" }),
     );
   });
@@ -323,7 +323,7 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     const running = await listenOn(app);
     open.push(running);
     expect((await ask(running.port, { path: "/metrics" })).status).toBe(200);
-    expect(server.audit(routesOf(app)).findings).toContainEqual(
+    expect(audit(server, routesOf(app)).findings).toContainEqual(
       expect.objectContaining({
         kind: "route_unguarded",
         message: "`GET /metrics` is registered at the HTTP adapter: NestJS runs no guard for it.",
@@ -349,7 +349,9 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
       });
       app = await createApplication(platform, root);
       open.push(await listenOn(app));
-      const unguarded = server.audit(routesOf(app)).findings.filter(({ kind }) => kind === "route_unguarded");
+      const unguarded = audit(server, routesOf(app)).findings.filter(
+        ({ kind }) => kind === "route_unguarded",
+      );
       expect(unguarded.map(({ message }) => message)).toEqual([
         "`GET /metrics` is registered at the HTTP adapter: NestJS runs no guard for it.",
       ]);
@@ -366,7 +368,7 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     if (!isLate) app.enableCors();
     app.use(forExpress.protect(server));
     open.push(await listenOn(app));
-    const findings = server.audit(routesOf(app)).findings.filter(({ kind }) => kind === "cors_after_guard");
+    const findings = audit(server, routesOf(app)).findings.filter(({ kind }) => kind === "cors_after_guard");
     expect(findings.map(({ kind }) => kind)).toEqual(kinds);
   });
 

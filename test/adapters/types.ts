@@ -14,6 +14,7 @@ import { Hono } from "hono";
 import Koa from "koa";
 import Koa2 from "koa2";
 import { createResourceServer, type Principal } from "scopegate";
+import { type ListedRoute, routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
@@ -162,7 +163,18 @@ interface Context extends forTrpc.TrpcContext {
 const t = initTRPC.context<Context>().create();
 const procedures = t.router({ whoami: t.procedure.query(({ ctx }) => [ctx.word, ctx.principal?.userId]) });
 const protectedContext = forTrpc.protect(server, { prefix: "/trpc" });
-void forTrpc.routesOf(procedures, { prefix: "/trpc" });
+
+const lists: readonly (readonly ListedRoute[])[] = [
+  routesOf(app5),
+  routesOf(app4, { mounted: [app5] }),
+  routesOf(koa3),
+  routesOf(koa2),
+  routesOf([router], { prefix: "/api" }),
+  routesOf(hono),
+];
+const iterables: readonly Iterable<ListedRoute>[] = [routesOf(fastify5App), routesOf(fastify4App)];
+const promised: Promise<readonly ListedRoute[]> = routesOf(procedures, { prefix: "/trpc" });
+export { iterables, lists, promised };
 void fetchRequestHandler({
   endpoint: "/trpc",
   req: new Request("http://localhost"),

@@ -1,9 +1,14 @@
 /** `instanceof` works for errors from a second copy of this package. */
 import { describe, expect, it } from "vitest";
-import * as ours from "../../src/core/errors.ts";
+import * as errors from "../../src/core/errors.ts";
+import { AuditError } from "../../src/tools/audit/report.ts";
 
-const another = "../../src/core/errors.ts?another";
-const theirs = (await import(another)) as typeof ours;
+const ours = { ...errors, AuditError };
+const another = ["../../src/core/errors.ts?another", "../../src/tools/audit/report.ts?another"];
+const theirs = Object.assign(
+  {},
+  ...(await Promise.all(another.map((file) => import(file) as Promise<object>))),
+) as typeof ours;
 
 const made = (copy: typeof ours) => ({
   ConfigurationError: new copy.ConfigurationError([]),

@@ -13,6 +13,7 @@ import {
   type ResourceServerOptions,
   TokenRejectedError,
 } from "scopegate";
+import { audit } from "scopegate/audit";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
@@ -933,12 +934,12 @@ describe("audit", () => {
     { method: "DELETE", pattern: "/items/:item" },
   ];
   const fateIn = (options: Partial<ResourceServerOptions>) => {
-    const { ok, findings } = create(options).audit(routes);
+    const { ok, findings } = audit(create(options), routes);
     return [ok, findings.find(({ kind }) => kind === "route_unmapped")?.message];
   };
 
   it("compares the effective table with the routes, and makes every route without a rule an error", () => {
-    const report = server.audit(routes);
+    const report = audit(server, routes);
     expect(report.routes.map(({ rule }) => rule?.key)).toEqual(["GET /items/:id", undefined]);
     expect(report.findings.map(({ severity, kind }) => `${severity} ${kind}`)).toContain(
       "error route_unmapped",

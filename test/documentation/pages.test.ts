@@ -5,6 +5,7 @@ import { runInNewContext } from "node:vm";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
+import * as auditTool from "scopegate/audit";
 import { type RefusalReason, type Refused, type Rejection } from "scopegate";
 import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
@@ -196,7 +197,7 @@ describe("docs/reference/errors.md", () => {
   });
 
   it("names every exported error class", () => {
-    const classes = Object.entries(scopegate).filter(
+    const classes = Object.entries({ ...scopegate, ...auditTool }).filter(
       ([, value]) => value instanceof Function && value.prototype instanceof Error,
     );
     for (const [name] of classes) expect(page.text).toContain(`\`${name}\``);

@@ -1,4 +1,4 @@
-import { AuditError } from "scopegate";
+import { AuditError } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { policy } from "../../examples/knowledge-service/policy.ts";
 import { type Framework, FRAMEWORKS, startService } from "../../examples/knowledge-service/service.ts";

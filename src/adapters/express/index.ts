@@ -17,8 +17,6 @@ import { withRole } from "../shared/roles.ts";
 import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
 import { watchRoutes } from "./route-check.ts";
 
-export { type ExpressApplication } from "./router.ts";
-export { routesOf } from "./list-routes.ts";
 export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./request.ts";
 
 /**

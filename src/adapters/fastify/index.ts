@@ -8,12 +8,11 @@ import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { withRole } from "../shared/roles.ts";
-import { rememberGuarded } from "./list-routes.ts";
+import { rememberGuarded } from "./guarded-instances.ts";
 import { createMiddlewareGuard } from "./middleware.ts";
 import { endWith, type FastifyReply, send } from "./reply.ts";
 import { type FastifyRequest, readRequest } from "./request.ts";
 
-export { type FastifyRoute, type FastifyRoutesInstance, routesOf } from "./list-routes.ts";
 export { type FastifyReply } from "./reply.ts";
 export { type FastifyRequest } from "./request.ts";
 

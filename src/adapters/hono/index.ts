@@ -10,8 +10,6 @@ import { type HonoContext, type HonoMiddleware, type Next, proceed, readTarget }
 import { checkRoutes } from "./route-check.ts";
 
 export { type HonoContext, type HonoMiddleware } from "./context.ts";
-export { routesOf } from "./list-routes.ts";
-export { type HonoRoute } from "./route-check.ts";
 
 /**
  * Protects everything that is registered after it: write `app.use(protect(server))` in front of the routes.

@@ -15,7 +15,6 @@ import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./cont
 import { watchRouters } from "./route-check.ts";
 
 export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./context.ts";
-export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes.ts";
 
 /**
  * Protects everything after it: write `app.use(protect(server))` in front of body parsers and routers. It

@@ -1,5 +1,6 @@
-import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";
 
 /** A server of the official SDK, version 1 or 2: `McpServer`, or the `Server` in it. */
@@ -9,7 +10,7 @@ export interface McpServer {
 }
 
 /**
- * Lists the operations of an MCP server for `server.audit`: its tools, prompts and resources, and the methods
+ * Lists the operations of an MCP server for `audit`: its tools, prompts and resources, and the methods
  * that list them. It sends requests to the server as a client does, so the server must not be connected: pass
  * a new one. Resource templates are listed as `resources/read *`. Tools and prompts are listed with the names
  * of their arguments, so that the audit finds a scope with the name of another argument.
@@ -18,11 +19,12 @@ export interface McpServer {
  * ```ts
  * import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
  * import { createResourceServer } from "scopegate";
+ * import { audit } from "scopegate/audit";
  * import { operationsOf } from "scopegate/mcp";
  *
  * const scopeMappings = { "MCP tools/list": [], "MCP tools/call search": ["docs:read"] };
  * const server = createResourceServer({ serviceId: "docs", scopeMappings, verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * server.audit(await operationsOf(new McpServer({ name: "docs", version: "1.0.0" }))).orThrow();
+ * audit(server, await operationsOf(new McpServer({ name: "docs", version: "1.0.0" }))).orThrow();
  * ```
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
@@ -40,11 +42,9 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
     if (logging) add("logging/setLevel");
     if (completions) add("completion/complete *");
   });
-  return [...found].map(([pattern, parameters]) => ({
-    method: OPERATION_METHOD,
-    pattern,
-    ...(parameters && { parameters }),
-  }));
+  return [...found].map(([pattern, parameters]) =>
+    compact({ method: OPERATION_METHOD, pattern, parameters }),
+  );
 }
 
 /** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */

@@ -8,7 +8,6 @@ import { assertResourceServer } from "../shared/misuse.ts";
 import { decide, readCall, refuse } from "./call.ts";
 import { type Adapter, finishRoutes, isPublic, noteRoutes, PUBLIC } from "./routes.ts";
 
-export { routesOf } from "./routes.ts";
 export { RequireScopes as requireScopes };
 
 /**

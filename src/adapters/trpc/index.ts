@@ -8,7 +8,6 @@ import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
 
-export { routesOf, type TrpcRouter, type TrpcRoutesOptions } from "./list-routes.ts";
 export { type TrpcOptions };
 
 /** The part of the options of `createContext` that is read. It is the same in all adapters of tRPC. */
@@ -69,7 +68,7 @@ export function protect(
   options: TrpcOptions,
 ): (options: TrpcContextOptions) => TrpcContext | Promise<TrpcContext> {
   assertResourceServer(server);
-  const pathOf = createPathOf("protect", options);
+  const pathOf = createPathOf('protect of "scopegate/trpc"', options);
   pipelineOf(server).table.declareBatches(pathOf("").slice(0, -1));
   return (call) => {
     const { req, info } = call;

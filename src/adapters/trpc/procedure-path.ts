@@ -21,12 +21,10 @@ export function createPathOf(
   const base = prefix === "/" ? "" : prefix;
   const path = typeof base === "string" ? attempt(() => readPath(`${base}/name`)) : undefined;
   if (prefix === "" || path?.text !== `${base}/name` || /[%:*{]|,/.test(base))
-    throw new TypeError(
-      `${caller} of "scopegate/trpc" needs the path that the router is served at: write { prefix: "/trpc" }.`,
-    );
-  assertNoOptions(others, known, `${caller} of "scopegate/trpc"`);
+    throw new TypeError(`${caller} needs the path that the router is served at: write { prefix: "/trpc" }.`);
+  assertNoOptions(others, known, caller);
   if (![".", "_", "~", "-"].includes(pathSeparator))
-    throw new TypeError(`${caller} of "scopegate/trpc": \`pathSeparator\` must be ".", "_", "~" or "-".`);
+    throw new TypeError(`${caller}: \`pathSeparator\` must be ".", "_", "~" or "-".`);
   // A raw `?` would cut the name off: the rule of another procedure would decide.
   return (procedure) =>
     `${base}/${encodeURI(procedure.replaceAll(".", pathSeparator)).replaceAll(/[?#/]/g, encodeURIComponent)}`;

@@ -3,6 +3,7 @@ import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
 import { partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
 import { modernize } from "./pattern-dialects.ts";
+import { renderPattern } from "./render-pattern.ts";
 import { compareParts, Spelled, type SpelledParts, spellParts } from "./segment.ts";
 
 /** `exact` if every router matches the path to the route, `loose` if only some routers do. */
@@ -110,4 +111,10 @@ export function parseRoutePattern(source: string): Pattern | undefined {
   const current = parsePattern(source);
   const pattern = isPattern(current) ? current : parsePattern(modernize(source));
   return isPattern(pattern) ? pattern : undefined;
+}
+
+/** Returns a pattern with its optional groups written out, or unchanged if it cannot be parsed. */
+export function writeOut(pattern: string): readonly string[] {
+  const parsed = parseRoutePattern(pattern);
+  return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
 }

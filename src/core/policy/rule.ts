@@ -50,6 +50,15 @@ export type ParameterReader = (path: Path) => string;
 export const optionOf = (source: RuleSource): "defaultScopeMappings" | "scopeMappings" =>
   source === "default" ? "defaultScopeMappings" : "scopeMappings";
 
+/** Renders the keys of at most five rules, for a sentence. */
+export function renderRules(rules: readonly Rule[]): string {
+  const keys = rules.slice(0, MAX_NAMED).map(({ key }) => `\`${key}\``);
+  const others = rules.length - keys.length;
+  return others > 0 ? `${keys.join(", ")} and ${others} more` : keys.join(", ");
+}
+
+const MAX_NAMED = 5;
+
 /**
  * Returns whether requests of a method can be decided by a rule of another method. Frameworks run the GET
  * handler for HEAD.

@@ -1,14 +1,19 @@
+import { compact } from "../../core/runtime/compact.ts";
+import { pipelineOf } from "../../core/pipeline.ts";
 import { type CompiledTable } from "../../core/policy/compile-rules.ts";
-import { type Pattern } from "../../core/policy/pattern.ts";
-import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { type UnmappedRoutes } from "../../core/policy/policy.ts";
-import { findMethodMistake } from "../../core/policy/route-key.ts";
-import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { covers } from "../../core/policy/overlap.ts";
-import { createRouteCoverage, isReachedBy, type ListedRoute, type RouteCoverage } from "./coverage.ts";
+import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
+import { type Pattern } from "../../core/policy/pattern.ts";
+import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import { reportOnly } from "../../core/policy/report-only.ts";
+import { createRouteCoverage, isReachedBy, type RouteCoverage } from "../../core/policy/route-coverage.ts";
+import { findMethodMistake } from "../../core/policy/route-key.ts";
+import { type ResourceServer } from "../../core/server.ts";
+import { assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {
   guardMissing,
-  reportOnly,
   ROUTES_MISSING,
   unguarded,
   unmapped,
@@ -16,16 +21,43 @@ import {
   unreadable,
   weaker,
 } from "./findings.ts";
-import { remarksOn } from "./remarks.ts";
 import { findHidden } from "./hidden-routes.ts";
 import { auditOperations, isOperationRoute } from "./operations.ts";
+import { remarksOn } from "./remarks.ts";
 import { type AuditedRoute, type AuditFinding, type AuditReport, createAuditReport } from "./report.ts";
 import { findWeakness, hasOwnRule } from "./weakness.ts";
 
 /**
- * Compares a table with the routes of an application.
- * @throws TypeError for anything but an iterable of `{ method, pattern }`
+ * Compares the table of a server with the routes of an application, as `routesOf` lists them. It does not
+ * cover handlers without a route, such as static files and upgrades. `routesOf` also reports whether
+ * `protect` runs in front of a route. A pattern that cannot be read is a finding.
+ *
+ * @throws TypeError for anything but a resource server and an iterable of `{ method, pattern }`
+ * @example
+ * ```ts
+ * import express from "express";
+ * import { createResourceServer } from "scopegate";
+ * import { audit, routesOf } from "scopegate/audit";
+ * import { protect } from "scopegate/express";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = express();
+ * app.use(protect(server));
+ * app.get("/agents/:agent_id", (req, res) => res.json(req.params.agent_id));
+ * audit(server, routesOf(app)).orThrow();
+ * ```
  */
+export function audit(
+  server: ResourceServer,
+  routes: Iterable<ListedRoute>,
+  options?: AuditOptions,
+): AuditReport {
+  assertResourceServer(server, "audit");
+  const { policy } = pipelineOf(server);
+  return auditRoutes(policy.rules, routes, policy.unmapped, options);
+}
+
+/** Like `audit`, for a table without a server. */
 export function auditRoutes(
   table: CompiledTable,
   routes: Iterable<ListedRoute>,
@@ -34,10 +66,10 @@ export function auditRoutes(
 ): AuditReport {
   const findings = [...findCatchAlls(table.rules, options), ...reportOnly(table)];
   const coverages: RouteCoverage[] = [];
-  const given = requireIterable(routes);
-  const list = readList(given);
+  const listed = requireIterable(routes);
+  const list = readList(listed);
   if (list.length === 0) return createAuditReport([], [ROUTES_MISSING]);
-  findings.push(...findHidden(given), ...remarksOn(given));
+  findings.push(...findHidden(listed), ...remarksOn(listed));
   const operations = auditOperations(table, list.filter(isOperationRoute), fate);
   const routesOnly = list.filter((route) => !isOperationRoute(route));
   for (const route of routesOnly) {
@@ -93,8 +125,8 @@ function findUnreachedRules(
 }
 
 function toAuditedRoute({ route, rule, deciding }: RouteCoverage): AuditedRoute {
-  const parts = Object.freeze(deciding.filter((one) => one !== rule).map((one) => one.rule));
-  return Object.freeze({ ...route, ...(rule && { rule: rule.rule }), parts });
+  const parts = deciding.filter((compiled) => compiled !== rule).map((compiled) => compiled.rule);
+  return Object.freeze({ ...route, ...compact({ rule: rule?.rule }), parts: Object.freeze(parts) });
 }
 
 function parseRoute({ method, pattern }: ListedRoute): Pattern | { message: string; hint: string } {
@@ -107,21 +139,21 @@ function parseRoute({ method, pattern }: ListedRoute): Pattern | { message: stri
 function requireIterable(routes: unknown): readonly ListedRoute[] {
   const isIterable = typeof routes === "object" && routes !== null && Symbol.iterator in routes;
   if (!isIterable)
-    throw new TypeError("audit takes an array of { method, pattern }: write server.audit(routesOf(app)).");
+    throw new TypeError("audit takes an array of { method, pattern }: write audit(server, routesOf(app)).");
   return [...(routes as Iterable<ListedRoute>)];
 }
 
 /** Each route once: a trailing slash does not make another route. */
 function readList(routes: readonly unknown[]): readonly ListedRoute[] {
-  const found = new Map<string, ListedRoute>();
-  for (const [index, one] of routes.entries()) {
-    const route = readRoute(one, index);
+  const distinct = new Map<string, ListedRoute>();
+  for (const [index, entry] of routes.entries()) {
+    const route = readRoute(entry, index);
     const identity = `${route.method} ${route.pattern.replace(/(?<=.)\/$/, "")}`;
     // If a route is registered twice, the unguarded registration counts.
-    if (!found.has(identity) || (route.unguarded && !found.get(identity)?.unguarded))
-      found.set(identity, route);
+    const earlier = distinct.get(identity);
+    if (!earlier || (route.unguarded && !earlier.unguarded)) distinct.set(identity, route);
   }
-  return [...found.values()];
+  return [...distinct.values()];
 }
 
 function readRoute(route: unknown, index: number): ListedRoute {
@@ -131,13 +163,20 @@ function readRoute(route: unknown, index: number): ListedRoute {
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
     );
   if (place === undefined)
-    return Object.freeze({ method, pattern, ...(Array.isArray(parameters) && { parameters }) });
+    return Object.freeze({
+      method,
+      pattern,
+      ...compact({ parameters: Array.isArray(parameters) ? parameters : undefined }),
+    });
   const { message, hint } = Object(place) as { readonly message?: unknown; readonly hint?: unknown };
   if (typeof message !== "string" || typeof hint !== "string")
     throw new TypeError(
       `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
     );
-  const isUncertain = place.isUncertain === true;
-  const unguarded = Object.freeze({ message, hint, ...(isUncertain && { isUncertain }) });
-  return Object.freeze({ method, pattern, unguarded });
+  const isUncertain = place.isUncertain === true ? (true as const) : undefined;
+  return Object.freeze({
+    method,
+    pattern,
+    unguarded: Object.freeze({ message, hint, ...compact({ isUncertain }) }),
+  });
 }

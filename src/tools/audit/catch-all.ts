@@ -1,6 +1,6 @@
 /** Public rules for every path: they make routes that are missing from the table public. */
+import { alternativesOf } from "../../core/policy/route-coverage.ts";
 import { type CompiledRule } from "../../core/policy/rule.ts";
-import { alternativesOf } from "./coverage.ts";
 import { type AuditFinding } from "./report.ts";
 import { strengthOf } from "./weakness.ts";
 
@@ -36,7 +36,7 @@ export function findCatchAlls(
       severity: "error",
       rule,
       message: `\`${rule.key}\` is for everybody, at every path without a narrower rule: a route that is missing from the table is public.`,
-      hint: `${fixOf(rules)} If the rule is intended, write server.audit(routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
+      hint: `${fixOf(rules)} If the rule is intended, write audit(server, routes, { publicCatchAll: [${JSON.stringify(rule.key)}] }), or on the command line --public-catch-all '${rule.key}'.`,
     }));
 }
 

@@ -1,26 +1,20 @@
 /** The findings of an audit: what was found, and the line to write. */
 import { suggest } from "../../core/errors.ts";
-import { type AuditFinding, renderRoute, renderRules } from "./report.ts";
-import { type CompiledTable } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
-import {
-  alternativesOf,
-  haveCommonRoute,
-  type ListedRoute,
-  type RouteCoverage,
-  type UnguardedPlace,
-} from "./coverage.ts";
-import { type Weakness } from "./weakness.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
 import { type UnmappedRoutes } from "../../core/policy/policy.ts";
-import { type Rule } from "../../core/policy/rule.ts";
+import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../core/policy/route-coverage.ts";
+import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
+import { type AuditFinding, renderRoute } from "./report.ts";
+import { type Weakness } from "./weakness.ts";
 
 /** An empty array was created before the routes were registered, or from another application. */
 export const ROUTES_MISSING: AuditFinding = {
   kind: "routes_missing",
   severity: "error",
   message: "no routes were passed, so the audit proves nothing.",
-  hint: "List the routes after the application has registered them: server.audit(routesOf(app)).",
+  hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
 };
 
 export function unreadable(route: ListedRoute, mistake: { message: string; hint: string }): AuditFinding {
@@ -32,7 +26,7 @@ export function unreadable(route: ListedRoute, mistake: { message: string; hint:
     message: `the route \`${renderRoute(route)}\` cannot be compared with the table: ${mistake.message}`,
     hint: isPath
       ? mistake.hint
-      : 'Register it with a path, or list the paths that it serves instead: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).',
+      : 'Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).',
   };
 }
 
@@ -52,19 +46,6 @@ export const guardMissing = ({ message, hint }: UnguardedPlace): AuditFinding =>
   message: `the application ${message}`,
   hint,
 });
-
-/** Finds rules, or a server, whose scopes are not enforced. This must not stay so by mistake. */
-export function reportOnly({ rules: all, enforcement }: CompiledTable): readonly AuditFinding[] {
-  const rules = Object.freeze(all.map(({ rule }) => rule).filter((rule) => rule.enforcement === "report"));
-  const isServer = enforcement === "report";
-  if (rules.length === 0 && !isServer) return [];
-  const message = isServer
-    ? "the resource server only reports: any valid token is enough, whatever scopes a rule requires, and for routes without a rule."
-    : `report-only rules: ${rules.length} (${renderRules(rules)}). Any valid token is enough for them.`;
-  const fix = isServer ? 'remove enforcement: "report"' : "write the requirements without `report`";
-  const hint = `When \`onDecision\` receives no \`reported\` decisions any more, ${fix}.`;
-  return [{ kind: "report_only", severity: "warning", rules, message, hint }];
-}
 
 /** Creates the finding for a route that no rule covers completely. */
 export function unmapped(
@@ -153,7 +134,7 @@ export function unreached(rule: Rule, candidates: readonly ListedRoute[]): Audit
           candidates.map(renderRoute),
           rule.method === OPERATION_METHOD
             ? "The rule is misspelled or unused."
-            : `If static files, a mounted application or an upgrade answer these requests, add the route: server.audit([...routesOf(app), ${literalOf(rule)}]). Otherwise the rule is misspelled or unused.`,
+            : `If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), ${literalOf(rule)}]). Otherwise the rule is misspelled or unused.`,
         ),
   };
 }

@@ -5,7 +5,8 @@ import { findOperationMistake, methodOf, templatesOf } from "../../core/policy/o
 import { type UnmappedRoutes } from "../../core/policy/policy.ts";
 import { type CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { type ListedRoute } from "./coverage.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { unreached, unreadable } from "./findings.ts";
 import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
 
@@ -32,7 +33,7 @@ export function auditOperations(
       reached.add(compiled);
       findings.push(...findUnknownArguments(operation, compiled));
     } else findings.push(unmapped(operation, fate));
-    routes.push(Object.freeze({ ...operation, ...(compiled && { rule: compiled.rule }), parts: [] }));
+    routes.push(Object.freeze({ ...operation, ...compact({ rule: compiled?.rule }), parts: [] }));
   }
   const astray = routes.filter(({ rule }) => !rule);
   const listed = new Set(operations.map(({ pattern }) => pattern));

@@ -1,5 +1,6 @@
-import { AuditError } from "../../core/errors.ts";
-import { type ListedRoute } from "./coverage.ts";
+import { brand } from "../../core/errors.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import { type ReportOnlyFinding } from "../../core/policy/report-only.ts";
 import { type Rule } from "../../core/policy/rule.ts";
 
 /** A route of the application with the rule that decides it. */
@@ -35,7 +36,7 @@ export type AuditFinding = AuditRemark &
         readonly rules: readonly Rule[];
       }
     /** `rules` are the report-only ones. None, if the server only reports and no rule has scopes. */
-    | { readonly kind: "report_only"; readonly rules: readonly Rule[] }
+    | Pick<ReportOnlyFinding, "kind" | "rules">
     /** The rule names arguments that the operation does not have. */
     | { readonly kind: "rule_argument_unknown"; readonly route: ListedRoute; readonly rule: Rule }
     /** `rule` decides the route; `rules` are near it and require more. */
@@ -67,9 +68,10 @@ export type AuditFinding = AuditRemark &
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
+ * import { audit } from "scopegate/audit";
  *
  * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * const report = server.audit([{ method: "GET", pattern: "/agents/:id" }]);
+ * const report = audit(server, [{ method: "GET", pattern: "/agents/:id" }]);
  * console.log(report.orThrow().summary); // 1 route, with a rule
  * for (const { pattern, rule } of report.routes) console.log(pattern, rule?.key);
  * ```
@@ -91,6 +93,18 @@ export interface AuditReport<Finding extends AuditRemark = AuditFinding> {
    * @throws AuditError whose message is `text`
    */
   readonly orThrow: (options?: { readonly warnings?: boolean }) => AuditReport<Finding>;
+}
+
+/** Thrown by `orThrow` of an audit report with errors or, on request, warnings. The message is its text. */
+export class AuditError extends Error {
+  static {
+    brand(this, "AuditError");
+  }
+
+  /** The name of the class. */
+  override readonly name = "AuditError";
+  /** The error code. Stable. */
+  readonly code = "audit_failed";
 }
 
 const SEVERITIES = ["error", "warning", "note"] as const;
@@ -124,16 +138,6 @@ export function createAuditReport<Finding extends AnyFinding>(
 }
 
 export const renderRoute = ({ method, pattern }: ListedRoute): string => `${method} ${pattern}`;
-
-/** Renders the keys of rules, for a sentence. */
-export function renderRules(rules: readonly Rule[]): string {
-  const keys = rules.map(({ key }) => `\`${key}\``);
-  return keys.length > MAX_NAMED
-    ? `${keys.slice(0, MAX_NAMED).join(", ")} and ${keys.length - MAX_NAMED} more`
-    : keys.join(", ");
-}
-
-const MAX_NAMED = 5;
 
 function summarize(routes: readonly AuditedRoute[], findings: readonly AnyFinding[], noun: string): string {
   const counts = SEVERITIES.slice(0, 2).flatMap((severity) => {

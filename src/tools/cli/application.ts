@@ -2,36 +2,22 @@
 import { subscribe } from "node:diagnostics_channel";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { routesOf as routesOfExpress } from "../../adapters/express/list-routes.ts";
-import {
-  type FastifyRoutesInstance,
-  routesOf as routesOfFastify,
-} from "../../adapters/fastify/list-routes.ts";
-import { routesOf as routesOfHono } from "../../adapters/hono/list-routes.ts";
-import { routesOf as routesOfKoa } from "../../adapters/koa/list-routes.ts";
-import { type ListedRoute } from "../audit/coverage.ts";
 import { hasPipeline } from "../../core/pipeline.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { type FastifyRoutesInstance } from "../audit/routes/fastify.ts";
+import { frameworkOf, routesOf } from "../audit/routes/routes-of.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 
 type Routes = Iterable<ListedRoute>;
 
-/** Lists the routes of an application of this kind; `undefined` for any other value. */
-type Lister = (app: never, lists: ReadonlyMap<unknown, Routes>) => Routes | Promise<Routes>;
-
-const LISTERS: readonly (readonly [names: readonly string[], list: Lister])[] = [
-  [["getHttpAdapter", "init"], listNest],
-  [["printRoutes", "ready"], listFastify],
-  [["routes", "basePath", "fetch"], (app) => routesOfHono(app)],
-  [["middleware", "callback"], (app) => routesOfKoa(app)],
-  [["opts", "stack", "routes"], (app) => routesOfKoa(app)],
-  [["handle", "stack"], (app) => routesOfExpress(app)],
-  [["handle", "mountpath"], (app) => routesOfExpress(app)],
-];
-
-const listerOf = (value: unknown): Lister | undefined =>
-  LISTERS.find(([names]) => names.every((name) => name in (Object(value) as object)))?.[1];
+/** Returns whether the routes of a value can be listed. Those of a tRPC router need its prefix as well. */
+function isApplication(value: unknown): value is object {
+  const framework = frameworkOf(value);
+  return framework !== undefined && framework !== "trpc";
+}
 
 /** Imports a module. It may export `server`, `app`, `router` and `routes`, or a server or app by default. */
 export async function loadApplication(
@@ -41,22 +27,22 @@ export async function loadApplication(
   const lists = new Map<unknown, Routes>();
   subscribe("fastify.initialization", (message) => {
     const { fastify } = message as { readonly fastify: FastifyRoutesInstance };
-    lists.set(fastify, routesOfFastify(fastify));
+    lists.set(fastify, routesOf(fastify));
   });
   try {
     const module = (await import(/* @vite-ignore */ pathToFileURL(resolve(file)).href)) as object;
     const exported = await readExports(module);
     const server = exported.find((value) => hasPipeline(Object(value) as object)) as
       ResourceServer | undefined;
-    const app = exported.find((value) => listerOf(value));
+    const app = exported.find(isApplication);
     const listed = (await Reflect.get(module, "routes")) as Routes | undefined;
-    const found = await listerOf(app)?.(app as never, lists);
-    const routes = (listed ?? found) && [...(found ?? []), ...(listed ?? [])];
+    const recorded = app && (await listRoutes(app, lists));
+    const routes = (listed ?? recorded) && [...(recorded ?? []), ...(listed ?? [])];
     if (!server && !routes)
       throw new UsageError(
         `${quote(file)} exports neither a server nor an application: write \`export { server, app }\` or \`export default app\`.`,
       );
-    return { ...(server && { server }), ...(routes && { routes }) };
+    return compact({ server, routes });
   } catch (error) {
     if (error instanceof UsageError) throw error;
     throw new UsageError(
@@ -82,22 +68,15 @@ function hintFor(error: unknown, file: string): string {
 /** Reads the exports by name, those of a CommonJS module and the default one. Promises are awaited. */
 async function readExports(module: object): Promise<readonly unknown[]> {
   const fallback: unknown = await Reflect.get(module, "default");
-  const isSingle = listerOf(fallback) !== undefined || hasPipeline(Object(fallback) as object);
+  const isSingle = isApplication(fallback) || hasPipeline(Object(fallback) as object);
   const all: object = { ...(isSingle ? {} : (fallback as object)), ...module, default: fallback };
   return Promise.all(["server", "app", "router", "default"].map((name) => Reflect.get(all, name) as unknown));
 }
 
-async function listFastify(
-  app: FastifyRoutesInstance & { ready(): PromiseLike<unknown> },
-  lists: ReadonlyMap<unknown, Routes>,
-) {
-  await app.ready();
-  return lists.get(app) ?? routesOfFastify(app);
-}
-
-/** Loaded only for its applications: it needs NestJS. */
-async function listNest(app: { init(): Promise<unknown>; getHttpAdapter(): never }): Promise<Routes> {
-  const { routesOf } = await import("../../adapters/nest/index.ts");
-  await app.init();
-  return routesOf(app);
+/** `lists` are the routes of Fastify's instances, recorded since they were created. */
+async function listRoutes(app: object, lists: ReadonlyMap<unknown, Routes>): Promise<Routes> {
+  const framework = frameworkOf(app);
+  if (framework === "nest") await (app as { init(): Promise<unknown> }).init();
+  if (framework === "fastify") await (app as { ready(): PromiseLike<unknown> }).ready();
+  return lists.get(app) ?? routesOf(app);
 }

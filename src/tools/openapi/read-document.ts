@@ -1,4 +1,3 @@
-import { alternativesOf, createRouteCoverage, type ListedRoute } from "../audit/coverage.ts";
 import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import * as reports from "../audit/report.ts";
@@ -6,7 +5,9 @@ import { ConfigurationError, type ConfigurationIssue, type Report } from "../../
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
 import { type ScopeMappings } from "../../core/policy/requirement.ts";
-import { type CompiledRule, type Rule } from "../../core/policy/rule.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import { alternativesOf, createRouteCoverage } from "../../core/policy/route-coverage.ts";
+import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import {
@@ -85,13 +86,13 @@ export function checkDocument(document: object, server: ResourceServer, options?
   const isPart = (compiled: CompiledRule) => mapped.some((operation) => decidesPartOf(compiled, operation));
   const partial = undocumented.filter(isPart).map(({ rule }) => rule);
   const rules = undocumented.filter((compiled) => !isPart(compiled)).map(({ rule }) => rule);
-  const message = `no operation describes all paths of ${reports.renderRules(rules)}.`;
+  const message = `no operation describes all paths of ${renderRules(rules)}.`;
   const hint = "Add the operations. OpenAPI cannot express wildcards, optional groups and other methods.";
   if (findings.length + routes.length === 0) findings.push({ ...ROUTES_MISSING, hint: "Add operations." });
   if (partial.length > 0)
     findings.push({
       ...{ kind: "security_partial", severity: "warning", rules: partial, hint },
-      message: `${reports.renderRules(partial)} decide some paths of operations that document another rule.`,
+      message: `${renderRules(partial)} decide some paths of operations that document another rule.`,
     });
   if (rules.length > 0) findings.push({ kind: "rules_undocumented", severity: "note", rules, message, hint });
   return reports.createAuditReport(routes, findings, "operation");
@@ -133,7 +134,7 @@ export interface FromDocumentOptions extends DocumentOptions {
 
 /**
  * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
- * `toSecurity` wrote: `{ scopeMappings: fromDocument(document), defaultScopeMappings: {} }`. An operation
+ * `toSecurity` wrote: `{ scopeMappings: fromDocument(document) }`. An operation
  * without `security` needs a valid token, unless `missingSecurity` says otherwise.
  *
  * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and

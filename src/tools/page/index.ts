@@ -1,9 +1,10 @@
+import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
-import { type ListedRoute } from "../audit/coverage.ts";
-import { reportOnly } from "../audit/findings.ts";
 import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
 import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { pipelineOf } from "../../core/pipeline.ts";
+import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import { reportOnly } from "../../core/policy/report-only.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderDocument } from "./document.ts";
 
@@ -38,7 +39,7 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
   const table = pipelineOf(server).policy.rules;
   const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
   const listed = typeof routes === "function" ? routes() : routes;
-  const report = listed && server.audit(listed);
+  const report = listed && audit(server, listed);
   return renderDocument({
     title,
     rules: server.routes.map(({ key, requirement, source, enforcement }) => ({
@@ -65,7 +66,8 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
  * ```ts
  * import express from "express";
  * import { createResourceServer } from "scopegate";
- * import { protect, routesOf } from "scopegate/express";
+ * import { routesOf } from "scopegate/audit";
+ * import { protect } from "scopegate/express";
  * import { pageHandler } from "scopegate/page";
  *
  * const scopeMappings = { "GET /policy": ["policy:read"] };

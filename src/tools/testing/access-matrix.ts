@@ -45,7 +45,7 @@ export interface AccessCell {
  * reason, or `reported` and the reason of a refusal that is not enforced. By default it checks all rules of
  * the server, so that a snapshot shows new ones too.
  *
- * Callers are those of `check`. It does not know which routes the application has; `server.audit` does.
+ * Callers are those of `check`. It does not know which routes the application has; an audit does.
  *
  * @throws ConfigurationError for an unknown option, an invalid route, or without callers
  * @throws Error if the server rejects a valid token of a test issuer

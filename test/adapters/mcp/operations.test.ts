@@ -11,6 +11,7 @@ import {
 } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { ListToolsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { describe, expect, it } from "vitest";
+import { audit } from "scopegate/audit";
 import { createResourceServer } from "scopegate";
 import { type McpServer, operationsOf } from "scopegate/mcp";
 import { createTestIssuer } from "scopegate/testing";
@@ -90,12 +91,12 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
 
   it("passes the audit if every tool has a rule", async () => {
     const server = createMcpResourceServer(table);
-    server.audit(await operationsOf(createMcp(line))).orThrow({ warnings: true });
+    audit(server, await operationsOf(createMcp(line))).orThrow({ warnings: true });
   });
 
   it("fails the audit for a new tool", async () => {
     const routes = await operationsOf(createMcp(line, [], [...TOOLS, "purge"]));
-    const report = createMcpResourceServer(table).audit(routes);
+    const report = audit(createMcpResourceServer(table), routes);
     expect(report.ok).toBe(false);
     expect(report.text).toContain("MCP tools/call purge");
     expect(() => report.orThrow()).toThrow();
@@ -116,9 +117,9 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
       "MCP prompts/get greet": ["<city>:x"],
     };
     const found = (table: object) =>
-      createMcpResourceServer({ ...good, ...table })
-        .audit(routes)
-        .findings.filter(({ kind }) => kind === "rule_argument_unknown");
+      audit(createMcpResourceServer({ ...good, ...table }), routes).findings.filter(
+        ({ kind }) => kind === "rule_argument_unknown",
+      );
     expect(found({})).toEqual([]);
     expect(found({ [key]: [`agents:${name}:delete`] })).toMatchObject([
       { severity: "error", hint, rule: { key } },

@@ -210,20 +210,11 @@ describe("protect of scopegate/trpc", () => {
     );
   });
 
-  it("refuses unknown options", async () => {
+  it("refuses unknown options", () => {
     expect(() => trpc.protect(server, { prefix: "/trpc", allowMethodOverride: true } as never)).toThrow(
       new TypeError(
         'protect of "scopegate/trpc" received unknown option `allowMethodOverride`. It takes `prefix` and `pathSeparator`.',
       ),
-    );
-    const options = { prefix: "/trpc", allowMethodOveride: true };
-    await expect(trpc.routesOf({ _def: { procedures: {} } }, options)).rejects.toThrow(
-      new TypeError(
-        'routesOf of "scopegate/trpc" received unknown option `allowMethodOveride`. It takes `prefix`, `pathSeparator` and `allowMethodOverride`.',
-      ),
-    );
-    await expect(trpc.routesOf({ _def: { procedures: {} } }, undefined as never)).rejects.toThrow(
-      /write \{ prefix: "\/trpc" \}/,
     );
   });
 
@@ -264,58 +255,6 @@ it("refuses a procedure without a rule, also in a request with an unknown method
     expect.objectContaining({ name: "TRPCError", code: "FORBIDDEN" }),
   );
   expect(response.appendHeader).not.toHaveBeenCalled();
-});
-
-describe("routesOf of scopegate/trpc", () => {
-  it.each([undefined, {}, express()])("rejects a value that is not a router: %#", async (value) => {
-    await expect(trpc.routesOf(value as never, { prefix: "/trpc" })).rejects.toThrow("takes a tRPC router");
-  });
-
-  const t = initTRPC.create({ pathSeparator: "~" });
-  const change = t.procedure.mutation(() => 1);
-  const inner = t.router({ remove: change, deeper: lazy(() => Promise.resolve(t.router({ add: change }))) });
-  const router = t.router({
-    list: t.procedure.query(() => 1),
-    ticks: t.procedure.subscription(async function* () {
-      await Promise.resolve();
-      yield 1;
-    }),
-    user: lazy(() => Promise.resolve(inner)),
-    "a:b": change,
-  });
-
-  it("lists queries, subscriptions and mutations, those of lazy routers included", async () => {
-    const routes = await trpc.routesOf(router, { prefix: "/api/trpc", pathSeparator: "~" });
-    expect(routes.map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
-      "GET /api/trpc/list",
-      "GET /api/trpc/ticks",
-      "POST /api/trpc/a\\:b",
-      "POST /api/trpc/user~remove",
-      "POST /api/trpc/user~deeper~add",
-    ]);
-  });
-
-  it("lists POST for queries and subscriptions if the method may be overridden", async () => {
-    const routes = await trpc.routesOf(router, { prefix: "/", allowMethodOverride: true });
-    expect(routes.slice(0, 4).map(({ method, pattern }) => `${method} ${pattern}`)).toEqual([
-      "GET /list",
-      "POST /list",
-      "GET /ticks",
-      "POST /ticks",
-    ]);
-  });
-
-  it("causes an audit to find a procedure without a rule, and a rule without a procedure", async () => {
-    const rules = { "GET /trpc/list": ["list:use"], "GET /trpc/gone": ["list:use"] };
-    const routes = await trpc.routesOf(router, { prefix: "/trpc", pathSeparator: "~" });
-    const { findings } = serverFor(rules).audit(routes);
-    const unmapped = findings.flatMap((one) => (one.kind === "route_unmapped" ? [one.route.pattern] : []));
-    expect(unmapped).toContain("/trpc/user~remove");
-    expect(unmapped).not.toContain("/trpc/list");
-    const unreached = findings.flatMap((one) => (one.kind === "rule_unreached" ? [one.rule.key] : []));
-    expect(unreached).toContain("GET /trpc/gone");
-    expect(unreached).not.toContain("GET /trpc/list");
-  });
 });
 
 describe("a router with another path separator", () => {

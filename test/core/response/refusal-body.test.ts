@@ -1,5 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
 import { type Refusal, type RefusalBodyFunction } from "scopegate";
+import { audit } from "scopegate/audit";
 import { refuse, type Refused } from "../../../src/core/policy/decision.ts";
 import { renderResponse, toRawResponse } from "../../../src/core/response/raw-response.ts";
 import { createRefuser } from "../../../src/core/response/refusal.ts";
@@ -156,7 +157,7 @@ describe('unmappedRoutes: "not_found"', () => {
     const { text, decision } = server.explain({ method: "GET", path: "/elsewhere", scopes: [] });
     expect(text).toContain("refused: route_unmapped");
     expect(decision.allowed).toBe(false);
-    expect(server.audit([{ method: "GET", pattern: "/elsewhere" }]).findings).toContainEqual(
+    expect(audit(server, [{ method: "GET", pattern: "/elsewhere" }]).findings).toContainEqual(
       expect.objectContaining({ kind: "route_unmapped", severity: "error" }),
     );
   });

@@ -3,7 +3,8 @@ import { type Server } from "node:http";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
 import { type Principal } from "scopegate";
-import { principalOf, protect, requireScopes, routesOf } from "scopegate/hono";
+import { routesOf } from "scopegate/audit";
+import { principalOf, protect, requireScopes } from "scopegate/hono";
 import { addressOf, printAnswers, read, server, start } from "./callers.js";
 
 interface Environment {

@@ -4,7 +4,8 @@ import { type Server } from "node:http";
 import { Controller, Get, Injectable, Module, Param } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { type Principal, type ResourceServer } from "scopegate";
-import { CurrentPrincipal, Public, RequireScopes, routesOf, ScopegateModule } from "scopegate/nest";
+import { routesOf } from "scopegate/audit";
+import { CurrentPrincipal, Public, RequireScopes, ScopegateModule } from "scopegate/nest";
 import { addressOf, printAnswers, read, server, start } from "./callers.js";
 
 @Injectable()

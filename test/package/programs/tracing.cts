@@ -10,6 +10,7 @@ import type expressModule = require("express");
 import type KoaModule = require("koa");
 import type RouterModule = require("@koa/router");
 import type core = require("scopegate");
+import type auditTool = require("scopegate/audit");
 import type expressAdapter = require("scopegate/express");
 import type koaAdapter = require("scopegate/koa");
 import type testing = require("scopegate/testing");
@@ -20,6 +21,7 @@ for (const name of [...loadedFirst, `scopegate/${framework}`, ...late]) require(
 // A tracer that was loaded late patches a framework when the next module requires it.
 const http = require("node:http") as typeof httpModule;
 const { createResourceServer } = require("scopegate") as typeof core;
+const { audit: auditRoutes, routesOf } = require("scopegate/audit") as typeof auditTool;
 const { createTestIssuer } = require("scopegate/testing") as typeof testing;
 
 const issuer = createTestIssuer();
@@ -56,7 +58,7 @@ type GuardPlace = "first" | "none" | "late" | "twice";
 
 interface Application {
   readonly listen: (port: number) => httpModule.Server;
-  readonly audit: () => core.AuditReport;
+  readonly audit: () => auditTool.AuditReport;
   /** Every function in the stacks of the routes. */
   readonly handlers: () => readonly unknown[];
 }
@@ -77,7 +79,7 @@ function answer(route: string, principal: core.Principal | undefined): string {
 
 function createExpress(guard: GuardPlace): Application {
   const express = require("express") as typeof expressModule;
-  const { principalOf, protect, routesOf } = require("scopegate/express") as typeof expressAdapter;
+  const { principalOf, protect } = require("scopegate/express") as typeof expressAdapter;
   const show = (route: string) => (request: expressModule.Request, response: expressModule.Response) =>
     void response.send(answer(route, principalOf(request)));
   const app = express();
@@ -94,7 +96,7 @@ function createExpress(guard: GuardPlace): Application {
   app.use("/files", files);
   return {
     listen: (port) => app.listen(port),
-    audit: () => server.audit(routesOf(app)),
+    audit: () => auditRoutes(server, routesOf(app)),
     handlers: () => expressHandlersOf(app),
   };
 }
@@ -115,7 +117,7 @@ function expressHandlersOf(app: object): readonly unknown[] {
 function createKoa(guard: GuardPlace): Application {
   const Koa = require("koa") as typeof KoaModule;
   const { Router } = require("@koa/router") as typeof RouterModule;
-  const { principalOf, protect, routesOf } = require("scopegate/koa") as typeof koaAdapter;
+  const { principalOf, protect } = require("scopegate/koa") as typeof koaAdapter;
   interface Context {
     readonly req: object;
     body: unknown;
@@ -139,7 +141,7 @@ function createKoa(guard: GuardPlace): Application {
   app.use(teams.routes());
   return {
     listen: (port) => app.listen(port),
-    audit: () => server.audit(routesOf(app)),
+    audit: () => auditRoutes(server, routesOf(app)),
     handlers: () => [agents, teams].flatMap((router) => router.stack.flatMap((layer) => layer.stack)),
   };
 }

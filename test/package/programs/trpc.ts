@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import { initTRPC } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
+import { routesOf } from "scopegate/audit";
 import { protect } from "scopegate/node";
 import * as trpc from "scopegate/trpc";
 import { addressOf, printAnswers, server, start } from "./callers.js";
@@ -18,7 +19,7 @@ const router = t.router({
 });
 
 start(async () => {
-  const routes = await trpc.routesOf(router, { prefix: "/trpc" });
+  const routes = await routesOf(router, { prefix: "/trpc" });
   console.log(routes.map(({ method, pattern }) => `${method} ${pattern}`).join());
   const protectedContext = trpc.protect(server, { prefix: "/trpc" });
   const createContext = async (options: trpc.TrpcContextOptions): Promise<Context> => ({

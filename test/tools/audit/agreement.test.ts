@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Decision, type ResourceServer } from "scopegate";
+import { audit } from "scopegate/audit";
 import { kinds, samplePaths, sourceOf } from "../../support/patterns.ts";
 import { PROPERTY } from "../../support/policy.ts";
 import { type Entry, keyOfEntry } from "../../support/reference.ts";
@@ -30,7 +31,10 @@ const methodsOf = (method: string): readonly string[] => {
 const pathsOf = ({ kinds: pattern }: Entry): readonly string[] => samplePaths(pattern).slice(0, 12);
 
 const auditOf = (server: ResourceServer, routes: readonly Entry[]) =>
-  server.audit(routes.map(({ method, kinds: pattern }) => ({ method, pattern: sourceOf(pattern) })));
+  audit(
+    server,
+    routes.map(({ method, kinds: pattern }) => ({ method, pattern: sourceOf(pattern) })),
+  );
 
 const rulesOf = ({ rules }: Decision): readonly string[] => rules.map(({ key }) => key);
 

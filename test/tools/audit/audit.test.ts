@@ -1,7 +1,11 @@
+import {
+  AuditError,
+  type AuditFinding,
+  type AuditOptions,
+  type AuditReport,
+  type ListedRoute,
+} from "scopegate/audit";
 import { describe, expect, it } from "vitest";
-import { AuditError, type AuditReport, type ListedRoute } from "scopegate";
-import { type AuditOptions } from "../../../src/tools/audit/catch-all.ts";
-import { type AuditFinding } from "../../../src/tools/audit/report.ts";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
 import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
 import { changeable, compiledOf } from "../../support/policy.ts";
@@ -251,7 +255,7 @@ describe("a route that cannot be read", () => {
     ["GET", "/files/*", "Write `/files/*path`."],
     ["get", "/agents", "Write `GET`"],
     ["ALL", "/agents", "Write `* /agents`."],
-    ["GET", "RegExp /x/", "list the paths that it serves instead: server.audit([...routesOf(app)"],
+    ["GET", "RegExp /x/", "list the paths that it serves instead: audit(server, [...routesOf(app)"],
   ])("causes an error with the correct pattern: %s %s", (method, pattern, hint) => {
     const { findings } = auditRoutes(compiledOf({}), [{ method, pattern }], "refused");
     expect(findings[0]?.hint).toContain(hint);
@@ -265,7 +269,7 @@ describe("the array of routes", () => {
     expect(report).toMatchObject({ ok: false, routes: [], summary: "no routes; 1 error" });
     expect(report.findings[0]).toMatchObject({
       message: "no routes were passed, so the audit proves nothing.",
-      hint: "List the routes after the application has registered them: server.audit(routesOf(app)).",
+      hint: "List the routes after the application has registered them: audit(server, routesOf(app)).",
     });
   });
 
@@ -276,7 +280,7 @@ describe("the array of routes", () => {
         TypeError,
       );
       expect(() => auditRoutes(compiledOf({}), list as unknown as ListedRoute[], "refused")).toThrow(
-        "server.audit(routesOf(app))",
+        "audit(server, routesOf(app))",
       );
     },
   );
@@ -468,10 +472,10 @@ describe("the text of a report", () => {
     expect(report.text).toBe(`3 routes, 2 with a rule; 2 errors, 1 warning
 
 error route_unreadable: the route \`GET x\` cannot be compared with the table: \`x\` does not begin with a slash.
-  Register it with a path, or list the paths that it serves instead: server.audit([...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
+  Register it with a path, or list the paths that it serves instead: audit(server, [...routesOf(app).filter(({ pattern }) => pattern.startsWith("/")), { method: "GET", pattern: "/agents/:agent_id" }]).
 
 error rule_unreached: no route reaches the rule \`GET /unused\` (custom).
-  If static files, a mounted application or an upgrade answer these requests, add the route: server.audit([...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise the rule is misspelled or unused.
+  If static files, a mounted application or an upgrade answer these requests, add the route: audit(server, [...routesOf(app), { method: "GET", pattern: "/unused" }]). Otherwise the rule is misspelled or unused.
 
 warning route_weaker: \`DELETE /a/:id\` is decided by \`* /a/*path\`, which requires a valid token; \`GET /a/:id\` requires a:b.
   The rule is not written for this route. Add to scopeMappings: "DELETE /a/:id": ["resource:<id>:action"]`);
@@ -540,7 +544,7 @@ describe("a public rule for every path", () => {
     const { severity, rule, message, hint } = onlyFinding(report, "public_catch_all");
     expect([severity, rule.key]).toEqual(["error", key]);
     expect(message).toContain("a route that is missing from the table is public");
-    expect(hint).toContain(`server.audit(routes, { publicCatchAll: ["${key}"] })`);
+    expect(hint).toContain(`audit(server, routes, { publicCatchAll: ["${key}"] })`);
     expect(hint).toContain(`--public-catch-all '${key}'`);
     expect(hint).toContain(`write in scopeMappings "* /api/{*path}"`);
   });

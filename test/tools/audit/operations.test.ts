@@ -1,3 +1,4 @@
+import { audit, type ListedRoute } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { createServer } from "../../support/resource-servers.ts";
 
@@ -11,12 +12,12 @@ const server = createServer({
 });
 const list = (...patterns: string[]) => patterns.map((pattern) => ({ method: "MCP", pattern }));
 const ALL = list("tools/list", "tools/call search", "tools/call run_agent");
-const found = (...routes: Parameters<typeof server.audit>[0][]) =>
-  server.audit(routes.flatMap((one) => [...one])).findings.map(({ kind, severity }) => `${severity} ${kind}`);
+const found = (...routes: readonly (readonly ListedRoute[])[]) =>
+  audit(server, routes.flat()).findings.map(({ kind, severity }) => `${severity} ${kind}`);
 
 describe("an audit of operations", () => {
   it("passes if every operation has a rule and every rule an operation", () => {
-    const report = server.audit(ALL).orThrow({ warnings: true });
+    const report = audit(server, ALL).orThrow({ warnings: true });
     expect(report.summary).toBe("3 routes, each with a rule");
     expect(report.routes[1]).toMatchObject({
       pattern: "tools/call search",
@@ -25,14 +26,14 @@ describe("an audit of operations", () => {
   });
 
   it("fails for a new tool, and says what to add to the table", () => {
-    const report = server.audit([...ALL, ...list("tools/call remove_agent")]);
+    const report = audit(server, [...ALL, ...list("tools/call remove_agent")]);
     expect(report.ok).toBe(false);
     expect(report.text).toContain('"MCP tools/call remove_agent": ["resource:action"]');
     expect(() => report.orThrow()).toThrow("every call of it is refused");
   });
 
   it("fails for a rule without an operation, and names an operation with a similar name", () => {
-    const report = server.audit(list("tools/list", "tools/call search", "tools/call run_agents"));
+    const report = audit(server, list("tools/list", "tools/call search", "tools/call run_agents"));
     expect(report.findings.map(({ kind }) => kind)).toEqual(["route_unmapped", "rule_unreached"]);
     expect(report.findings[1]?.hint).toBe("Did you mean `MCP tools/call run_agents`?");
   });
@@ -46,7 +47,7 @@ describe("an audit of operations", () => {
         "MCP resources/read docs://secret": ["docs:secret"],
       },
     });
-    expect(more.audit(list("resources/read *")).orThrow({ warnings: true }).ok).toBe(true);
+    expect(audit(more, list("resources/read *")).orThrow({ warnings: true }).ok).toBe(true);
   });
 
   it("reports a value that is not an operation", () => {
@@ -63,7 +64,7 @@ describe("an audit of operations", () => {
   });
 
   it("warns that rules of operations were not audited, if only routes are listed", () => {
-    const report = server.audit([{ method: "POST", pattern: "/mcp" }]);
+    const report = audit(server, [{ method: "POST", pattern: "/mcp" }]);
     expect(report.findings).toMatchObject([{ kind: "operations_missing", severity: "warning" }]);
     expect(report.text).toContain("no operation is listed: ");
     expect(() => report.orThrow({ warnings: true })).toThrow("operationsOf(mcpServer)");
@@ -71,7 +72,7 @@ describe("an audit of operations", () => {
 
   it("reports that a valid token is enough if unmapped routes are open", () => {
     const open = createServer({ unmappedRoutes: "authenticated" });
-    expect(open.audit(list("tools/list")).text).toContain("any valid token is enough for it");
+    expect(audit(open, list("tools/list")).text).toContain("any valid token is enough for it");
   });
 });
 

@@ -1,6 +1,7 @@
 /** The page as a file: nothing in it can run or be read that should not. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { audit } from "scopegate/audit";
 import { page, type PageOptions } from "scopegate/page";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
@@ -106,10 +107,10 @@ describe("page", () => {
     const [finding] = partsOf(page(server)).data.findings;
     expect(finding).toMatchObject({ severity: "error", rule: "* /{*path}" });
     const routes = [{ method: "GET", pattern: "/forgotten/:id" }];
-    const report = createServer().audit(routes);
+    const report = audit(createServer(), routes);
     for (const given of [routes, () => routes]) {
-      const { audit, findings } = partsOf(page(createServer(), { routes: given })).data;
-      expect(audit).toBe(report.summary);
+      const { audit: summary, findings } = partsOf(page(createServer(), { routes: given })).data;
+      expect(summary).toBe(report.summary);
       expect(findings.map(({ message }) => message)).toEqual(report.findings.map(({ message }) => message));
     }
   });

@@ -2,6 +2,7 @@
 import express5 from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ResourceServer } from "scopegate";
+import { routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import { page, pageHandler } from "scopegate/page";
 import { closeAll, hostsOf, start } from "../../support/handler-hosts.ts";
@@ -61,7 +62,7 @@ describe.each(Object.entries(HOSTS))("the handler in %s", (_, open) => {
 describe("pageHandler", () => {
   it("reads the routes at the first request, when all of them are registered", async () => {
     const app = express5().use(forExpress.protect(server));
-    app.get(PATH, pageHandler(server, { routes: () => forExpress.routesOf(app) }));
+    app.get(PATH, pageHandler(server, { routes: () => routesOf(app) }));
     app.get("/later", (_, response) => void response.end());
     const { text } = await ask(await start(app), { path: PATH, token: await tokenWith(["policy:read"]) });
     expect(partsOf(text).data.audit).toMatch(/^2 routes, 1 with a rule/);

@@ -1,3 +1,4 @@
+import { audit as auditRoutes } from "../../audit/audit.ts";
 import { type Command, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
@@ -33,7 +34,7 @@ export const audit: Command = {
     const unknown = publicCatchAll.filter((key) => !known.includes(key));
     if (unknown.length > 0)
       throw new UsageError("--public-catch-all takes the key of a rule: see scopegate routes.");
-    const { ok, summary, findings, text } = server.audit(routes, { publicCatchAll });
+    const { ok, summary, findings, text } = auditRoutes(server, routes, { publicCatchAll });
     const isStrict = given.has("warnings") && findings.some(({ severity }) => severity === "warning");
     return { isFinding: !ok || isStrict, data: { ok: ok && !isStrict, summary, findings }, text };
   },

@@ -1,17 +1,12 @@
-/** `routesOf` of scopegate/hono. */
-import { Hono, type MiddlewareHandler } from "hono";
+/** `routesOf` for Hono. */
+import { type Context, Hono, type MiddlewareHandler, type Next } from "hono";
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
-import { protect, requireScopes, routesOf } from "scopegate/hono";
-import { createIssuer } from "../support/issuer.ts";
+import { audit, routesOf } from "scopegate/audit";
+import { protect, requireScopes } from "scopegate/hono";
+import { findingsOf, server, unguardedOf } from "./support.ts";
 
-const server = createResourceServer({
-  serviceId: "agents-prod",
-  verificationKeys: [createIssuer().publicPem],
-  scopeMappings: { "* /{*path}": ["any:thing"] },
-});
 const pass: MiddlewareHandler = async (_context, next) => next();
-const listed = (app: Pick<Hono, "routes">) =>
+const listed = (app: object) =>
   routesOf(app).map(({ method, pattern, unguarded }) => `${unguarded ? "! " : ""}${method} ${pattern}`);
 
 describe("routesOf for Hono", () => {
@@ -36,7 +31,7 @@ describe("routesOf for Hono", () => {
   ])("marks a route if a guard at %s does not run for it: %s", (guard, path) => {
     const app = new Hono().use(guard, protect(server)).all(path, (c) => c.text("ran"));
     expect(listed(app)).toEqual([expect.stringMatching(/^! \*/)]);
-    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unguarded");
+    expect(audit(server, routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unguarded");
   });
 
   it.each([
@@ -59,7 +54,7 @@ describe("routesOf for Hono", () => {
   it("lists paths that no pattern can express unchanged, and the audit reports them as unreadable", () => {
     const app = new Hono().use(protect(server)).get("/a/:x{.+}", (c) => c.text(""));
     expect(listed(app)).toEqual(["GET RegExp /a/:x{.+}"]);
-    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unreadable");
+    expect(audit(server, routesOf(app)).findings.map(({ kind }) => kind)).toContain("route_unreadable");
   });
 
   it("marks routes that are registered before protect, or outside its path or method", () => {
@@ -83,10 +78,26 @@ describe("routesOf for Hono", () => {
   it("marks every route of an application without a guard, and the audit warns", () => {
     const app = new Hono().get("/a", (c) => c.text(""));
     expect(listed(app)).toEqual(["! GET /a"]);
-    expect(server.audit(routesOf(app)).findings.map(({ kind }) => kind)).toContain("guard_missing");
+    expect(audit(server, routesOf(app)).findings.map(({ kind }) => kind)).toContain("guard_missing");
   });
 
-  it.each([[undefined], [{}], ["app"]])("throws for %j, which is not an application", (given) => {
-    expect(() => routesOf(given as never)).toThrow("takes a Hono application");
+  const open = async (context: Context, _next: Next) => Promise.resolve(context.text("OPEN"));
+
+  it("marks a handler in front of protect that a later handler of the same path follows", async () => {
+    const app = new Hono();
+    app.get("/report", open);
+    app.use(protect(server));
+    app.get("/report", (context) => context.text("guarded"));
+    expect((await app.request("/report")).status).toBe(200);
+    expect(unguardedOf(routesOf(app))).toEqual(["GET /report"]);
+    expect(findingsOf(routesOf(app))).toHaveLength(1);
+  });
+
+  it("marks no handler that calls the next one in the same registration", () => {
+    const app = new Hono();
+    app.get("/early", open, protect(server), (context) => context.text("guarded"));
+    app.use(protect(server));
+    app.get("/report", open, (context) => context.text("guarded"));
+    expect(unguardedOf(routesOf(app))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
-import { type ListedRoute } from "../../tools/audit/coverage.ts";
-import { literalPattern } from "../../core/policy/render-pattern.ts";
-import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
+import { createPathOf, type TrpcOptions } from "../../../adapters/trpc/procedure-path.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { literalPattern } from "../../../core/policy/render-pattern.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */
 export interface TrpcRouter {
@@ -19,33 +19,23 @@ export interface TrpcRoutesOptions extends TrpcOptions {
   readonly allowMethodOverride?: boolean;
 }
 
+/** Returns whether a value is a tRPC router. */
+export function isTrpc(value: unknown): value is TrpcRouter {
+  const { _def: definition } = Object(value) as Partial<TrpcRouter>;
+  return typeof definition?.procedures === "object";
+}
+
 /**
- * Lists the procedures of a tRPC router for `server.audit`: queries and subscriptions are `GET`, mutations
- * are `POST`. Routers that tRPC would load later are loaded now. It does not show whether `protect` runs in
- * front of the router.
- *
- * @throws TypeError without `prefix`, and for anything but a tRPC router
- * @example
- * ```ts
- * import { initTRPC } from "@trpc/server";
- * import { createResourceServer } from "scopegate";
- * import { routesOf } from "scopegate/trpc";
- *
- * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * const t = initTRPC.create();
- * const router = t.router({ agents: t.procedure.query(() => []) });
- * server.audit(await routesOf(router, { prefix: "/trpc" })).orThrow();
- * ```
+ * Lists the procedures of a tRPC router: queries and subscriptions are `GET`, mutations are `POST`. Routers
+ * that tRPC would load later are loaded now. It does not show whether `protect` runs in front of the router.
  */
-export async function routesOf(
+export async function listTrpc(
   router: TrpcRouter,
   options: TrpcRoutesOptions,
 ): Promise<readonly ListedRoute[]> {
-  const { allowMethodOverride, ...served } = Object(options) as TrpcRoutesOptions;
-  const pathOf = createPathOf("routesOf", served, KNOWN);
-  const { _def: { procedures, lazy = {} } = {} } = Object(router) as Partial<TrpcRouter>;
-  if (!procedures)
-    throw new TypeError('routesOf takes a tRPC router: routesOf(router, { prefix: "/trpc" }).');
+  const { allowMethodOverride, ...served } = options;
+  const pathOf = createPathOf("routesOf of a tRPC router", served, KNOWN);
+  const { procedures, lazy = {} } = router._def;
   // A router that is loaded leaves the list, and may add others to it.
   for (let [next] = Object.values(lazy), last; next && next !== last; [next] = Object.values(lazy)) {
     last = next;

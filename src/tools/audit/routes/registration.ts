@@ -1,11 +1,11 @@
-/** The functions that `routesOf` of all frameworks share. */
-import { type ListedRoute, type UnguardedPlace } from "../../tools/audit/coverage.ts";
-import { recordPosition } from "../../tools/audit/hidden-routes.ts";
-import { covers } from "../../core/policy/overlap.ts";
-import { type PatternSegment } from "../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../core/policy/route-fit.ts";
-import { isScopeCheck } from "./roles.ts";
-import { renderPattern } from "../../core/policy/render-pattern.ts";
+/** What the lists of routes of all frameworks share. */
+import { isScopeCheck } from "../../../adapters/shared/roles.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
+import { covers } from "../../../core/policy/overlap.ts";
+import { type PatternSegment } from "../../../core/policy/pattern.ts";
+import { parseRoutePattern } from "../../../core/policy/route-fit.ts";
+import { compact } from "../../../core/runtime/compact.ts";
+import { recordPosition } from "../hidden-routes.ts";
 
 /** A registered route: one pattern, and the methods that reach its handler. */
 export interface Registration {
@@ -43,19 +43,13 @@ export function listInOrder(registrations: readonly Registration[]): readonly Li
 
 const toRoutes = ({ methods, pattern, unguarded }: Registration): readonly ListedRoute[] =>
   (isEveryMethod(methods) ? ["*"] : methods).map((method) =>
-    Object.freeze({ method, pattern, ...(unguarded && { unguarded }) }),
+    Object.freeze({ method, pattern, ...compact({ unguarded }) }),
   );
 
 /** Returns the routes without HEAD next to a GET. */
 function keepOnce(routes: readonly ListedRoute[]): readonly ListedRoute[] {
   const keys = new Set(routes.map((route) => keyOf(route.method, route)));
   return Object.freeze(routes.filter((route) => route.method !== "HEAD" || !keys.has(keyOf("GET", route))));
-}
-
-/** Returns a pattern with its optional groups written out. The audit reports an unreadable one. */
-export function writeOut(pattern: string): readonly string[] {
-  const parsed = parseRoutePattern(pattern);
-  return parsed ? parsed.alternatives.map(renderPattern) : [pattern];
 }
 
 /** A trailing slash does not make another route. If a route is registered twice, one may be unguarded. */
@@ -109,11 +103,11 @@ export function findPlace(
 /** Returns whether a guard runs for every path of a route. One at `/agents/:id` does not for `/agents`. */
 const isCovered = (guarded: Paths, pattern: string): boolean =>
   guarded.length > 0 &&
-  pathsOf(pattern).every((route) => guarded.some((own) => covers(own, route) && isSameCase(own, route)));
+  pathsOf(pattern).every((route) => guarded.some((path) => covers(path, route) && isSameCase(path, route)));
 
 /** A router may be case-sensitive: then a guard at `/API` does not run for `/api`. */
 const isSameCase = (guard: readonly PatternSegment[], route: readonly PatternSegment[]): boolean =>
-  guard.every((own, index) => {
+  guard.every((segment, index) => {
     const other = route[index];
-    return own.kind !== "static" || other?.kind !== "static" || own.text === other.text;
+    return segment.kind !== "static" || other?.kind !== "static" || segment.text === other.text;
   });

@@ -1,14 +1,3 @@
-import { type ListedRoute, type UnguardedPlace } from "../../tools/audit/coverage.ts";
-import { isGuard } from "../shared/roles.ts";
-import {
-  describeUnguarded,
-  findPlace,
-  isEveryMethod,
-  listInOrder,
-  type Paths,
-  pathsOf,
-  writeOut,
-} from "../shared/route-list.ts";
 import {
   type ExpressApplication,
   type ExpressRoute,
@@ -20,49 +9,41 @@ import {
   visit,
   visitAt,
   type Visited,
-} from "./router.ts";
+} from "../../../adapters/express/router.ts";
+import { isGuard } from "../../../adapters/shared/roles.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
+import { writeOut } from "../../../core/policy/route-fit.ts";
+import { assertNoOther, type RoutesOptions } from "./options.ts";
+import {
+  describeUnguarded,
+  findPlace,
+  isEveryMethod,
+  listInOrder,
+  type Paths,
+  pathsOf,
+} from "./registration.ts";
 
 /**
- * Lists the routes of an Express application (4 and 5) for `server.audit`, nested routers included. Optional
- * groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET. The audit
- * reports regular expressions, and mounts that Express does not report (5.0 to 5.2), as unreadable.
- *
- * Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard,
- * every route is marked, and the audit warns.
- *
- * Express hides mounted applications: pass them too. Handlers of `app.use(path, handler)` are not routes.
- *
- * @throws TypeError for anything but applications and routers, and when a mounted application is not named
- * @example
- * ```ts
- * import express from "express";
- * import { createResourceServer } from "scopegate";
- * import { protect, routesOf } from "scopegate/express";
- *
- * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
- * const app = express();
- * const admin = express();
- * app.use(protect(server));
- * app.get("/agents/:agent_id", (req, res) => res.json(req.params.agent_id));
- * app.use("/admin", admin);
- * server.audit(routesOf(app, admin)).orThrow();
- * ```
+ * Lists the routes of an Express application or router (4 and 5), nested routers included. A regular
+ * expression, and a mount that Express does not report (5.0 to 5.2), becomes an unreadable pattern. Express
+ * hides mounted applications, so `mounted` names them.
  */
-export function routesOf(
-  app: ExpressApplication,
-  ...mounted: readonly ExpressApplication[]
-): readonly ListedRoute[] {
+export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
+  const { mounted = [], ...others } = options;
+  assertNoOther(others, "an Express application", "{ mounted: [admin] }");
+  if (!Array.isArray(mounted) || !mounted.every(isListable))
+    throw new TypeError(
+      "routesOf takes the mounted Express applications as an array: write routesOf(app, { mounted: [admin] }).",
+    );
   const named = new Set([app, ...mounted]);
-  if (![...named].every(isListable))
-    throw new TypeError("routesOf takes Express applications: write routesOf(app).");
-  const known = new Set([...named].flatMap(lineOf));
-  const roots = [...known].filter((one) => !parentOf(one));
+  const around = new Set([...named].flatMap(lineOf));
+  const roots = [...around].filter((candidate) => !parentOf(candidate));
   // An application in a router has no parent, but it is part of another tree.
   const inside = new Set(
     roots.flatMap((root) => [...visit(root)].map(({ handle }) => handle).filter((handle) => handle !== root)),
   );
   const outermost = roots.filter((root) => !inside.has(root));
-  return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, known)]));
+  return listInOrder(outermost.flatMap((root) => [...registrationsOf(root, named, around)]));
 }
 
 type Applications = Set<ExpressApplication>;
@@ -73,9 +54,9 @@ function lineOf(app: ExpressApplication): readonly ExpressApplication[] {
   return parent ? [app, ...lineOf(parent)] : [app];
 }
 
-/** Lists the routes of the named applications in one tree. `known` includes the applications around them. */
-function* registrationsOf(root: ExpressApplication, named: Applications, known: Applications) {
-  const order = [...visitAll(visit(root), named, new Set(known))];
+/** Lists the routes of the named applications in one tree. `around` includes the applications around them. */
+function* registrationsOf(root: ExpressApplication, named: Applications, around: Applications) {
+  const order = [...visitAll(visit(root), named, new Set(around))];
   const guards = order.map(guardedPaths);
   for (const [index, { app, route, mounts = ["unknown mount "] }] of order.entries()) {
     if (!route || !named.has(app)) continue;
@@ -91,7 +72,7 @@ function* registrationsOf(root: ExpressApplication, named: Applications, known: 
   }
 }
 
-/** Lists all handlers in the order of a request. `left` holds the known applications not yet reached. */
+/** Lists all handlers in the order of a request. `left` holds the applications that are not yet reached. */
 function* visitAll(
   tree: Iterable<Visited>,
   named: Applications,
@@ -103,10 +84,10 @@ function* visitAll(
     // An application that is passed includes the applications that its routers show.
     if (isApplication(handle) && named.has(app)) named.add(handle);
     if (!isHiddenApplication) continue;
-    const inside = [...left].find((one) => parentOf(one) === app && isMountedAt(one, visited));
+    const inside = [...left].find((other) => parentOf(other) === app && isMountedAt(other, visited));
     if (named.has(app) && !(inside && named.has(inside)))
       throw new TypeError(
-        `routesOf cannot look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, mounted). Replace an application that is mounted twice with a router.`,
+        `routesOf cannot look into the application that is mounted at ${mounts?.join(", ") ?? "an unknown path"}: pass it as well: routesOf(app, { mounted: [admin] }). Replace an application that is mounted twice with a router.`,
       );
     if (!inside) continue;
     left.delete(inside);
@@ -138,8 +119,8 @@ function guardedPaths({ handle, route, mounts = [] }: Visited): Paths {
 
 /** Returns whether a guard among the handlers of a route runs for this method, or for every method. */
 const holdsGuard = ({ stack, methods }: ExpressRoute, method: string): boolean =>
-  (method === "*" ? Object.keys(methods) : [method.toLowerCase()]).every((one) =>
-    stack.some((own) => [undefined, one].includes(own.method) && isGuard(own.handle)),
+  (method === "*" ? Object.keys(methods) : [method.toLowerCase()]).every((name) =>
+    stack.some((handler) => [undefined, name].includes(handler.method) && isGuard(handler.handle)),
   );
 
 /** Returns the methods of a route in upper case; `*` for `app.all`, for which Express lists every method. */
@@ -149,4 +130,6 @@ function methodsOf({ methods }: ExpressRoute): readonly string[] {
 }
 
 const patternsOf = (route: ExpressRoute, mount: string): readonly string[] =>
-  (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((own) => writeOut(mount + own || "/"));
+  (toPatterns(route.path) ?? [`RegExp ${String(route.path)}`]).flatMap((path) =>
+    writeOut(mount + path || "/"),
+  );

@@ -4,24 +4,13 @@ import express5 from "express";
 import express4 from "express4";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { createResourceServer, type ListedRoute } from "scopegate";
-import * as forExpress from "scopegate/express";
-import * as forFastify from "scopegate/fastify";
-import * as forHono from "scopegate/hono";
-import * as forKoa from "scopegate/koa";
+import { audit, type ListedRoute, routesOf } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
-import { createIssuer } from "../support/issuer.ts";
-
-const server = createResourceServer({
-  serviceId: "agents-prod",
-  verificationKeys: [createIssuer().publicPem],
-  scopeMappings: { "* /{*path}": [] },
-});
+import { server } from "./routes/support.ts";
 
 /** The routes that an audit reports as hidden, with the message. */
 const hiddenIn = (routes: Iterable<ListedRoute>): readonly string[] =>
-  server
-    .audit(routes)
+  audit(server, routes)
     .findings.filter(({ kind }) => kind === "route_hidden")
     .map(({ message }) => message);
 
@@ -32,24 +21,15 @@ const handler = (): void => undefined;
 
 /** Registers GET routes in this order, and lists them. */
 const FRAMEWORKS: readonly (readonly [string, (...paths: readonly string[]) => Iterable<ListedRoute>])[] = [
-  [
-    "Express 4",
-    (...paths) => forExpress.routesOf(paths.reduce((app, path) => app.get(path, handler), express4())),
-  ],
-  [
-    "Express 5",
-    (...paths) => forExpress.routesOf(paths.reduce((app, path) => app.get(path, handler), express5())),
-  ],
-  [
-    "Koa",
-    (...paths) => forKoa.routesOf(paths.reduce((router, path) => router.get(path, handler), new Router())),
-  ],
+  ["Express 4", (...paths) => routesOf(paths.reduce((app, path) => app.get(path, handler), express4()))],
+  ["Express 5", (...paths) => routesOf(paths.reduce((app, path) => app.get(path, handler), express5()))],
+  ["Koa", (...paths) => routesOf(paths.reduce((router, path) => router.get(path, handler), new Router()))],
   [
     "Hono",
     (...paths) => {
       const app = new Hono();
       for (const path of paths) app.get(path, (c) => c.text("ran"));
-      return forHono.routesOf(app);
+      return routesOf(app);
     },
   ],
 ];
@@ -80,34 +60,34 @@ describe("the audit", () => {
     const app = express5();
     app.all("/agents/:id", handler);
     app.get("/agents/me", handler);
-    expect(hiddenIn(forExpress.routesOf(app))).toHaveLength(1);
+    expect(hiddenIn(routesOf(app))).toHaveLength(1);
     const behind = express5();
     behind.all("/{*path}", handler);
     behind.get("/agents/me", handler);
-    expect(hiddenIn(forExpress.routesOf(behind))).toEqual([]);
+    expect(hiddenIn(routesOf(behind))).toEqual([]);
   });
 
   it("reports no route of another method", () => {
     const app = express5();
     app.post("/agents/:id", handler);
     app.get("/agents/me", handler);
-    expect(hiddenIn(forExpress.routesOf(app))).toEqual([]);
+    expect(hiddenIn(routesOf(app))).toEqual([]);
   });
 
   it("does not count a route with a regular expression, which may match fewer paths, as wider", () => {
     const app = express4();
     app.get("/agents/:id(\\d+)", handler);
     app.get("/agents/me", handler);
-    expect(hiddenIn(forExpress.routesOf(app))).toEqual([]);
+    expect(hiddenIn(routesOf(app))).toEqual([]);
     const hono = new Hono();
     hono.get("/agents/:id{[0-9]+}", (c) => c.text("id"));
     hono.get("/agents/me", (c) => c.text("me"));
-    expect(hiddenIn(forHono.routesOf(hono))).toEqual([]);
+    expect(hiddenIn(routesOf(hono))).toEqual([]);
   });
 
   it("reports nothing about Fastify, which runs the narrowest route, and about a list by hand", async () => {
     const app = fastify();
-    const routes = forFastify.routesOf(app);
+    const routes = routesOf(app);
     app.get("/agents/:id", () => "id");
     app.get("/agents/me", () => "me");
     await app.ready();

@@ -1,0 +1,21 @@
+/** A route of an application, as its framework registered it. */
+export interface ListedRoute {
+  /** Upper case, or `*` for every method. A `GET` route answers HEAD as well. */
+  readonly method: string;
+  /** The whole path in path-to-regexp's syntax, including mount prefixes. */
+  readonly pattern: string;
+  /** The names of the arguments of an MCP operation. Omitted if they are not known. */
+  readonly parameters?: readonly string[];
+  /** Why `protect` does not run in front of the route. Omitted if it does, or if that is not known. */
+  readonly unguarded?: UnguardedPlace;
+}
+
+/** Why a route is unguarded, as an audit reports it. */
+export interface UnguardedPlace {
+  /** The mistake, such as `is registered before protect.` */
+  readonly message: string;
+  /** What to write instead. */
+  readonly hint: string;
+  /** Whether there may be a guard that `routesOf` cannot find. */
+  readonly isUncertain?: true;
+}

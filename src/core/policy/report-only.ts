@@ -1,0 +1,27 @@
+/** Rules, or a server, whose scopes are not enforced. This must not stay so by mistake. */
+import { type CompiledTable } from "./compile-rules.ts";
+import { renderRules, type Rule } from "./rule.ts";
+
+/** Shown as a warning at startup, by an audit and by the policy page. */
+export interface ReportOnlyFinding {
+  readonly kind: "report_only";
+  readonly severity: "warning";
+  /** The report-only rules. None, if the server only reports and no rule has scopes. */
+  readonly rules: readonly Rule[];
+  readonly message: string;
+  readonly hint: string;
+}
+
+export function reportOnly({ rules, enforcement }: CompiledTable): readonly ReportOnlyFinding[] {
+  const reported = Object.freeze(
+    rules.map(({ rule }) => rule).filter((rule) => rule.enforcement === "report"),
+  );
+  const isServer = enforcement === "report";
+  if (reported.length === 0 && !isServer) return [];
+  const message = isServer
+    ? "the resource server only reports: any valid token is enough, whatever scopes a rule requires, and for routes without a rule."
+    : `report-only rules: ${reported.length} (${renderRules(reported)}). Any valid token is enough for them.`;
+  const fix = isServer ? 'remove enforcement: "report"' : "write the requirements without `report`";
+  const hint = `When \`onDecision\` receives no \`reported\` decisions any more, ${fix}.`;
+  return [{ kind: "report_only", severity: "warning", rules: reported, message, hint }];
+}

@@ -1,0 +1,69 @@
+/** Which rules of a table decide the requests of one route of an application. */
+import { type CompiledTable } from "./compile-rules.ts";
+import { findRouteRule } from "./find-rules.ts";
+import { type ListedRoute } from "./listed-route.ts";
+import { identityOf, type Pattern, type PatternSegment } from "./pattern.ts";
+import { appliesTo, type CompiledRule } from "./rule.ts";
+import { commonPatterns } from "./overlap.ts";
+
+type Alternatives = readonly (readonly PatternSegment[])[];
+
+/** A route with the rules that concern it. */
+export interface RouteCoverage {
+  readonly route: ListedRoute;
+  readonly alternatives: Alternatives;
+  /** The rule of the whole route, or of its first alternative if each has one; else absent. */
+  readonly rule: CompiledRule | undefined;
+  /** Every rule that would apply to some request of the route without the narrower rules. */
+  readonly touching: readonly CompiledRule[];
+  /** The rules that decide some request of the route. */
+  readonly deciding: readonly CompiledRule[];
+}
+
+export function createRouteCoverage(
+  table: CompiledTable,
+  route: ListedRoute,
+  pattern: Pattern,
+): RouteCoverage {
+  const alternatives = alternativesOf({ pattern });
+  const methods = methodsOf(route.method, table.rules);
+  const covering = alternatives.map((path) => findRouteRule(table.tree, route.method, path)?.compiled);
+  const rule = covering.includes(undefined) ? undefined : covering[0];
+  const touching = table.rules.filter(
+    (compiled) =>
+      methods.some((method) => appliesTo(compiled.rule, method)) &&
+      commonPaths(alternativesOf(compiled), alternatives).length > 0,
+  );
+  const decides = (decider: CompiledRule, path: readonly PatternSegment[]): boolean =>
+    methods.some((method) => findRouteRule(table.tree, method, path)?.compiled === decider);
+  const deciding = touching.filter((compiled) =>
+    commonPaths(alternativesOf(compiled), alternatives).some((path) => decides(compiled, path)),
+  );
+  return { route, alternatives, rule, touching, deciding };
+}
+
+/** OPTIONS reaches every path, whatever its routes' methods: the framework or CORS middleware answers it. */
+export function isReachedBy(compiled: CompiledRule, { alternatives, touching }: RouteCoverage): boolean {
+  if (compiled.rule.method !== "OPTIONS") return touching.includes(compiled);
+  return commonPaths(alternativesOf(compiled), alternatives).length > 0;
+}
+
+/** Returns the alternatives of a rule. */
+export const alternativesOf = ({ pattern }: Pick<CompiledRule, "pattern">): Alternatives =>
+  pattern.alternatives.map(({ segments }) => segments);
+
+/** Returns whether some alternatives are the same route: as two keys of a table, they would be an error. */
+export function haveCommonRoute(some: Alternatives, others: Alternatives): boolean {
+  const identities = new Set(some.map(identityOf));
+  return others.some((alternative) => identities.has(identityOf(alternative)));
+}
+
+/** Returns the patterns of the paths that match some alternative of both. */
+const commonPaths = (some: Alternatives, others: Alternatives): Alternatives =>
+  some.flatMap((path) => others.flatMap((other) => commonPatterns(path, other)));
+
+/** Returns the methods of a route that some rule names; `*` stands for all others. */
+function methodsOf(method: string, rules: readonly CompiledRule[]): readonly string[] {
+  if (method === "*") return [...new Set([...rules.map(({ rule }) => rule.method), "*"])];
+  return method === "GET" ? ["GET", "HEAD"] : [method];
+}

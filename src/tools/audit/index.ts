@@ -1,0 +1,14 @@
+export { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
+export { audit } from "./audit.ts";
+export { type AuditOptions } from "./catch-all.ts";
+export {
+  type AuditedRoute,
+  AuditError,
+  type AuditFinding,
+  type AuditRemark,
+  type AuditReport,
+} from "./report.ts";
+export { type RoutesOptions } from "./routes/options.ts";
+export { routesOf } from "./routes/routes-of.ts";
+export { type FastifyRoutesInstance } from "./routes/fastify.ts";
+export { type TrpcRouter, type TrpcRoutesOptions } from "./routes/trpc.ts";

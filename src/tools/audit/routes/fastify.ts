@@ -1,0 +1,72 @@
+import { holdsGuard, isGuardedInstance } from "../../../adapters/fastify/guarded-instances.ts";
+import { toWrittenPattern } from "../../../adapters/fastify/pattern.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { describeUnguarded, listRoutes, type Registration } from "./registration.ts";
+
+/** The part of a Fastify instance (4 and 5) by which `routesOf` recognizes it. */
+export interface FastifyRoutesInstance {
+  /** Returns the routes as a string, to find out whether the instance has any. */
+  printRoutes(): string;
+}
+
+interface FastifyInstance extends FastifyRoutesInstance {
+  addHook(name: "onRoute", hook: (route: FastifyRoute) => void): unknown;
+  addHook(name: "onReady", hook: (done: () => void) => void): unknown;
+}
+
+/** A route, as Fastify passes it to `onRoute` hooks, with its handlers. */
+interface FastifyRoute {
+  readonly method: string | readonly string[];
+  readonly url: string;
+}
+
+interface RegisteredRoute {
+  readonly instance: object;
+  readonly registration: Registration;
+  readonly handlers: readonly unknown[];
+}
+
+/** Returns whether a value is an instance of Fastify. */
+export const isFastify = (value: unknown): value is FastifyInstance =>
+  ["printRoutes", "addHook"].every((name) => name in (Object(value) as object));
+
+/**
+ * Lists the routes of an instance and its plugins. Fastify reports a route only to a hook that was added
+ * before it, so the list is complete when the application is ready. The 404 handler is left out.
+ * @throws Error if the instance already has routes, or if the list is read before the application is ready
+ */
+export function listFastify(app: FastifyInstance, options: RoutesOptions): Iterable<ListedRoute> {
+  assertNoOther(options, "a Fastify application");
+  if (app.printRoutes() !== "(empty tree)")
+    throw new Error(
+      "routesOf(app) is called too late: the application already has routes, which it cannot list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",
+    );
+  const registered: RegisteredRoute[] = [];
+  let isReady = false;
+  app.addHook("onRoute", function (this: object, route) {
+    // Copied now, because Fastify may reuse the object for another path.
+    const registration = { methods: [route.method].flat(), pattern: toWrittenPattern(route.url) };
+    registered.push({ instance: this, registration, handlers: Object.values(route).flat() });
+  });
+  app.addHook("onReady", (done) => {
+    isReady = true;
+    done();
+  });
+  return Object.freeze({
+    [Symbol.iterator](): Iterator<ListedRoute> {
+      if (!isReady)
+        throw new Error(
+          "The routes of plugins are not registered yet. Write `await app.ready()` before audit(server, routes).",
+        );
+      // A hook also applies to routes that were registered before it, so this is only known now.
+      const place = holdsGuard(app) ? "plugin" : "unknown";
+      const registrations = registered.map(({ instance, registration, handlers }) =>
+        isGuardedInstance(instance)
+          ? registration
+          : { ...registration, unguarded: describeUnguarded(place, handlers) },
+      );
+      return listRoutes(registrations)[Symbol.iterator]();
+    },
+  });
+}

@@ -1,0 +1,65 @@
+import { toPattern } from "../../../adapters/hono/pattern.ts";
+import { type HonoRoute, isRoute, unwrap } from "../../../adapters/hono/route-check.ts";
+import { isGuard } from "../../../adapters/shared/roles.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { writeOut } from "../../../core/policy/route-fit.ts";
+import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf } from "./registration.ts";
+
+interface HonoApplication {
+  readonly routes: readonly HonoRoute[];
+}
+
+/** Returns whether a value is a Hono application. */
+export const isHono = (value: unknown): value is HonoApplication =>
+  "basePath" in (Object(value) as object) && Array.isArray((value as Partial<HonoApplication>).routes);
+
+/**
+ * Lists the routes of a Hono application. `/files/*` also matches `/files` in Hono, and is listed as both.
+ * Middleware and mounted applications are not routes.
+ */
+export function listHono({ routes }: HonoApplication, options: RoutesOptions): readonly ListedRoute[] {
+  assertNoOther(options, "a Hono application");
+  const all = routes.map((route) => ({
+    ...route,
+    handler: unwrap(route.handler),
+    pattern: toPattern(route.path),
+  }));
+  const registrations = all.flatMap((route, index) => {
+    const { method, path, basePath, handler } = route;
+    const same = all.filter((other) => other.method === method && other.path === path);
+    const last = all.lastIndexOf(same.at(-1) ?? route);
+    // Behind a guard of other routes, the last handler does not show that this one runs behind the guard too.
+    const isInFront = all.slice(index, last).some((other) => isGuard(other.handler) && !same.includes(other));
+    const isPassing = isGuard(handler) || (handler.length > 1 && last !== index && !isInFront);
+    if (!isRoute(route) || isPassing) return [];
+    const guards = all.map((other) => {
+      if (!isGuard(other.handler) || !["ALL", method].includes(other.method)) return [];
+      return mayCover(other.path, path) ? pathsOf(other.pattern) : NOWHERE;
+    });
+    const handlers = same.map((other) => other.handler);
+    return writeOut(route.pattern).map((pattern) => {
+      const isReadable = pathsOf(pattern).length > 0;
+      // An unreadable route counts as guarded only if a guard covers its whole application.
+      const place = findPlace(
+        isReadable ? pattern : toPattern(`${basePath}/*`.replace("//", "/")),
+        index,
+        guards,
+      );
+      return {
+        methods: [method === "ALL" ? "*" : method],
+        pattern: isReadable ? pattern.replace(/\*"\*"$/, "*path") : `RegExp ${path}`,
+        isPartial: path.includes("{"),
+        unguarded: place && describeUnguarded(place, handlers),
+      };
+    });
+  });
+  return listInOrder(registrations);
+}
+
+/** A path that no request has: such a guard covers no route. */
+const NOWHERE: Paths = [[{ kind: "static", text: "\u0000" }]];
+
+/** In Hono, a slash at the end matters. A parameter with a regular expression matches only some paths. */
+const mayCover = (guard: string, route: string): boolean =>
+  !guard.includes("{") && (guard.endsWith("*") || guard.endsWith("/") === route.endsWith("/"));

@@ -1,0 +1,70 @@
+import { isRouter, type KoaRouter } from "../../../adapters/koa/context.ts";
+import { isGuard } from "../../../adapters/shared/roles.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { writeOut } from "../../../core/policy/route-fit.ts";
+import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { describeUnguarded, listInOrder, type Registration, type UnguardedRoute } from "./registration.ts";
+
+interface KoaApplication {
+  /** The middleware that was passed to `app.use`, in order. */
+  readonly middleware: readonly unknown[];
+}
+
+/** Returns whether a value is a Koa application (2 and 3). */
+export const isKoa = (value: unknown): value is KoaApplication =>
+  "callback" in (Object(value) as object) && Array.isArray((value as Partial<KoaApplication>).middleware);
+
+/** Returns whether a value is an array of routers. */
+export const areRouters = (value: unknown): value is readonly KoaRouter[] =>
+  Array.isArray(value) && value.length > 0 && value.every(isRouter);
+
+/**
+ * Lists the routes of an application with `app.use(router.routes())`, or of one or several routers, nested
+ * ones included. A regular expression becomes an unreadable pattern. A `protect` in a router guards nothing.
+ * Other middleware hides its routes: koa-mount, koa-compose and handlers that read `ctx.path`.
+ */
+export function listKoa(
+  app: KoaApplication | KoaRouter | readonly KoaRouter[],
+  options: RoutesOptions,
+): readonly ListedRoute[] {
+  const { prefix = "", ...others } = options;
+  assertNoOther(others, "a Koa application", '{ prefix: "/api" }');
+  if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
+    throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
+  const mount = prefix.replace(/\/$/, "");
+  return listInOrder(usedRouters(app).flatMap((used) => registrationsOf(used, mount)));
+}
+
+/** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
+interface UsedRouter {
+  readonly router: KoaRouter;
+  readonly place: UnguardedRoute | undefined;
+}
+
+function usedRouters(app: KoaApplication | KoaRouter | readonly KoaRouter[]): readonly UsedRouter[] {
+  if (!isKoa(app)) return [app].flat().map((router) => ({ router, place: undefined }));
+  const routers = app.middleware.map((handler) => (Object(handler) as { readonly router?: unknown }).router);
+  if (!routers.some(isRouter))
+    throw new TypeError(
+      "routesOf finds no router in the application. Call it after app.use(router.routes()). For a mounted or composed router write routesOf(router, { prefix }).",
+    );
+  const guard = app.middleware.findIndex(isGuard);
+  return routers.flatMap((router, index): readonly UsedRouter[] => {
+    if (!isRouter(router)) return [];
+    if (guard < 0) return [{ router, place: placeIn(router) }];
+    return [{ router, place: guard < index ? undefined : "before" }];
+  });
+}
+
+/** Returns the place of a router in an application that has no guard. */
+const placeIn = ({ stack }: KoaRouter): UnguardedRoute =>
+  stack.some((layer) => layer.stack.some(isGuard)) ? "router" : "unknown";
+
+/** Returns no route for a layer without methods, because it is middleware. */
+const registrationsOf = ({ router, place }: UsedRouter, mount: string): readonly Registration[] =>
+  router.stack.flatMap(({ path, methods, stack }) => {
+    const unguarded = place && describeUnguarded(place, stack);
+    const whole = mount !== "" && path === "/" ? mount : `${mount}${String(path)}`;
+    const patterns = typeof path === "string" ? writeOut(whole) : [`RegExp ${whole}`];
+    return patterns.map((pattern) => ({ methods, pattern, unguarded, isPartial: whole.includes("(") }));
+  });

@@ -1,0 +1,96 @@
+import { type ExpressApplication, visit } from "../../../adapters/express/router.ts";
+import { notedRoutes } from "../../../adapters/nest/noted-routes.ts";
+import { isGuard } from "../../../adapters/shared/roles.ts";
+import { attempt } from "../../../core/errors.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { identityOf } from "../../../core/policy/pattern.ts";
+import { parseRoutePattern } from "../../../core/policy/route-fit.ts";
+import { addRemark } from "../remarks.ts";
+import { listExpress } from "./express.ts";
+import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { listInOrder, listRoutes, type Registration } from "./registration.ts";
+
+interface NestAdapter {
+  getType(): string;
+  getInstance(): object;
+}
+
+interface NestApplication {
+  getHttpAdapter(): NestAdapter;
+}
+
+/** Returns whether a value is an application of NestJS. */
+export const isNest = (value: unknown): value is NestApplication =>
+  "getHttpAdapter" in (Object(value) as object);
+
+/**
+ * Lists the routes of the controllers, with global prefix and version. Routes that a module registers at the
+ * HTTP adapter are marked as unguarded, and so are other routes of Express. It does not list routes that are
+ * registered directly at Fastify.
+ * @throws Error if the application does not import `ScopegateModule`, or is not initialized
+ */
+export function listNest(app: NestApplication, options: RoutesOptions): readonly ListedRoute[] {
+  assertNoOther(options, "a NestJS application");
+  const adapter = app.getHttpAdapter();
+  const noted = notedRoutes.get(adapter);
+  if (!noted)
+    throw new Error(
+      "routesOf(app) found no routes: import ScopegateModule, and call routesOf after app.init().",
+    );
+  const registrations = noted.map(({ method, pattern, isController }) => ({
+    methods: [method],
+    pattern,
+    unguarded: isController ? undefined : UNGUARDED,
+  }));
+  if (adapter.getType() === "fastify") return listRoutes(registrations);
+  const express = adapter.getInstance();
+  const routes = listInOrder([...registrations, ...findUnnoted(express, registrations)]);
+  const [first] = routes;
+  if (first && hasLateCors(express)) addRemark(first, CORS_AFTER_GUARD);
+  return routes;
+}
+
+const UNGUARDED = Object.freeze({
+  message: "is registered at the HTTP adapter: NestJS runs no guard for it.",
+  hint: "Move it to a controller.",
+});
+
+/** Lists the routes of Express that were not registered while NestJS initialized its modules. */
+function findUnnoted(
+  express: ExpressApplication,
+  registrations: readonly Registration[],
+): readonly Registration[] {
+  const noted = new Set(
+    registrations.flatMap(({ methods, pattern }) => methods.flatMap((name) => identitiesOf(name, pattern))),
+  );
+  // Express hides applications that are mounted. NestJS runs no guard for them; their routes stay unlisted.
+  const listed = attempt(() => listExpress(express, {})) ?? [];
+  return listed.flatMap(({ method, pattern, unguarded }) => {
+    const isNoted = identitiesOf(method, pattern).every((identity) => noted.has(identity));
+    return isNoted || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];
+  });
+}
+
+/** NestJS writes wildcards in the syntax of the version of Express. */
+const identitiesOf = (method: string, pattern: string): readonly string[] =>
+  parseRoutePattern(pattern)?.alternatives.map(({ segments }) => `${method} ${identityOf(segments)}`) ?? [
+    `${method} ${pattern}`,
+  ];
+
+/** With `cors: true`, NestJS adds its middleware in `app.init()`, so after `app.use(protect(server))`. */
+function hasLateCors(express: ExpressApplication): boolean {
+  const handles = [...visit(express)].map(({ handle }) => handle);
+  const guard = handles.findIndex(isGuard);
+  const cors = handles.findIndex(
+    (handle) => (Object(handle) as { readonly name?: unknown }).name === "corsMiddleware",
+  );
+  return guard >= 0 && guard < cors;
+}
+
+const CORS_AFTER_GUARD = {
+  kind: "cors_after_guard",
+  severity: "warning",
+  message:
+    "protect runs before the CORS middleware of NestJS, and refuses every preflight: browsers cannot call the application.",
+  hint: "Call app.enableCors() before app.use(protect(server)), instead of passing `cors` to NestFactory.create.",
+} as const;

@@ -1,0 +1,89 @@
+import { isListable } from "../../../adapters/express/router.ts";
+import { isRouter } from "../../../adapters/koa/context.ts";
+import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import { listExpress } from "./express.ts";
+import { type FastifyRoutesInstance, isFastify, listFastify } from "./fastify.ts";
+import { isHono, listHono } from "./hono.ts";
+import { areRouters, isKoa, listKoa } from "./koa.ts";
+import { isNest, listNest } from "./nest.ts";
+import { type RoutesOptions } from "./options.ts";
+import { isTrpc, listTrpc, type TrpcRouter, type TrpcRoutesOptions } from "./trpc.ts";
+
+type Routes = Iterable<ListedRoute> | Promise<readonly ListedRoute[]>;
+
+/** The frameworks whose applications are recognized. */
+export type ListedFramework = "trpc" | "nest" | "fastify" | "hono" | "koa" | "express";
+
+const LISTS: Readonly<Record<ListedFramework, (app: never, options: never) => Routes>> = {
+  trpc: listTrpc,
+  nest: listNest,
+  fastify: listFastify,
+  hono: listHono,
+  koa: listKoa,
+  express: listExpress,
+};
+
+/** Returns the framework of an application; `undefined` for any other value. */
+export function frameworkOf(app: unknown): ListedFramework | undefined {
+  // A router of tRPC comes first, because its procedures are properties with any name.
+  if (isTrpc(app)) return "trpc";
+  if (isNest(app)) return "nest";
+  if (isFastify(app)) return "fastify";
+  if (isHono(app)) return "hono";
+  // A router of Koa has a stack, as one of Express has.
+  if (isKoa(app) || isRouter(app) || areRouters(app)) return "koa";
+  return isListable(app) ? "express" : undefined;
+}
+
+/**
+ * Lists the routes of an application for `audit`, `page` and `scopegate audit`: of Express (4 and 5), Koa,
+ * Fastify, Hono or NestJS, of a router of Express or Koa, of an array of Koa's routers, or of a tRPC router.
+ *
+ * - Optional groups are written out, a handler for every method is `*`, and HEAD next to GET is part of GET.
+ *   What no pattern can express, such as a regular expression, is listed so that the audit reports it.
+ * - Routes that `protect` does not run in front of are marked as unguarded. If the application has no guard,
+ *   every route is marked, and the audit warns. For a router alone and for tRPC, this is not known.
+ * - **Express**: `mounted` names the applications in the application. Handlers of `app.use(path, handler)`
+ *   are not routes. **Koa**: list what koa-mount serves with its `prefix`, and audit all lists as one.
+ *   **Hono**: list a mounted application by `routesOf(new Hono().route("/prefix", mounted))`.
+ * - **Fastify**: call it right after `fastify()`, before any route or awaited plugin, and read the list
+ *   after `app.ready()`. **NestJS**: call it after `app.init()`; it lists the routes of the controllers.
+ * - **tRPC**: it needs the `prefix` that the router is served at, and returns a promise. Queries and
+ *   subscriptions are `GET`, mutations are `POST`.
+ *
+ * @throws TypeError for any other value, for unknown options, and if a mounted application is not named
+ * @throws Error if Fastify already has routes, or its list is read too early, and for NestJS without
+ * `ScopegateModule` or before `app.init()`
+ * @example
+ * ```ts
+ * import fastify from "fastify";
+ * import { createResourceServer } from "scopegate";
+ * import { audit, routesOf } from "scopegate/audit";
+ * import { protect } from "scopegate/fastify";
+ *
+ * const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [process.env.JWT_PUBLIC_KEY!] });
+ * const app = fastify();
+ * const routes = routesOf(app);
+ * await app.register(protect(server));
+ * app.get("/agents/:agent_id", () => "an agent");
+ * await app.ready();
+ * audit(server, routes).orThrow();
+ * ```
+ */
+export function routesOf(router: TrpcRouter, options: TrpcRoutesOptions): Promise<readonly ListedRoute[]>;
+export function routesOf(app: FastifyRoutesInstance): Iterable<ListedRoute>;
+export function routesOf(app: object, options?: RoutesOptions): readonly ListedRoute[];
+export function routesOf(app: object, options: RoutesOptions | TrpcRoutesOptions = {}): Routes {
+  const framework = frameworkOf(app);
+  if (framework) return LISTS[framework](app as never, options as never);
+  throw new TypeError(
+    `routesOf takes an application of Express, Koa, Fastify, Hono or NestJS, or a router of Express, Koa or tRPC. It received ${describeValue(app)}.`,
+  );
+}
+
+function describeValue(value: unknown): string {
+  if (Array.isArray(value)) return "an array";
+  if (typeof value !== "object" || value === null) return value == null ? String(value) : `a ${typeof value}`;
+  const { name } = Object(value.constructor) as { readonly name?: unknown };
+  return typeof name === "string" && name !== "Object" ? `an object of the class ${name}` : "an object";
+}

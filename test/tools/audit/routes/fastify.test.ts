@@ -1,0 +1,204 @@
+/** `routesOf` for Fastify, compared with the routes and decisions of real applications. */
+import { type AddressInfo } from "node:net";
+import fastifyCors from "@fastify/cors";
+import fastifyCors9 from "@fastify/cors9";
+import fastify4 from "fastify4";
+import fastify5 from "fastify";
+import { describe, expect, it } from "vitest";
+import { audit, routesOf } from "scopegate/audit";
+import { protect, requireScopes } from "scopegate/fastify";
+import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
+
+describe.each([
+  ["Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9 as unknown as typeof fastifyCors],
+  ["Fastify 5", fastify5, fastifyCors],
+])("routesOf for %s", (_, create, cors) => {
+  it("lists the routes of the application and of its plugins with their prefixes, and no HEAD next to GET", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/agents", () => "ran");
+    app.register(
+      (inner, _options, done) => {
+        inner.get("/", () => "ran");
+        inner.post("/:team_id/runs", () => "ran");
+        inner.register((deep, _deep, deepDone) => deepDone(void deep.delete("/x", () => "ran")), {
+          prefix: "/deep",
+        });
+        done();
+      },
+      { prefix: "/teams" },
+    );
+    await app.ready();
+    expect(written(routes)).toEqual([
+      "GET /agents",
+      "GET /teams",
+      "POST /teams/:team_id/runs",
+      "DELETE /teams/deep/x",
+    ]);
+  });
+
+  it("lists each method of a route with several methods, and a route for every method as `*`", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.route({ method: ["GET", "PUT"], url: "/some", handler: () => "ran" });
+    app.all("/every", () => "ran");
+    app.head("/head", () => "ran");
+    await app.ready();
+    expect(written(routes)).toEqual(["GET /some", "PUT /some", "* /every", "HEAD /head"]);
+  });
+
+  it.each([
+    ["/files/*", "/files/*path"],
+    ["*", "/*path"],
+    ["/posts/:id?", "/posts{/:id}"],
+    ["/:from-:to", "/:from-:to"],
+    ["/at/:hour(^\\d{2})h:minute(^\\d{2})m", '/at/:"hour"h:"minute"m'],
+    ["/file/:name.png", "/file/:name.png"],
+    ["/name::verb", "/name\\:verb"],
+  ])("writes the route %s in the syntax of the table: %s", async (url, pattern) => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get(url, () => "ran");
+    await app.ready();
+    expect(written(routes)).toEqual([`GET ${pattern}`]);
+    const report = audit(serverFor({ [`GET ${pattern}`]: [] }), routes);
+    expect(report).toMatchObject({ ok: true, findings: [{ kind: "guard_missing" }] });
+    expect(report.routes[0]?.rule?.key).toBe(`GET ${pattern}`);
+  });
+
+  it("lists a route that no pattern can express, and the audit reports it", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/static/pre*", () => "ran");
+    await app.ready();
+    const { ok, findings } = audit(serverFor({ "* /{*path}": [] }), routes);
+    expect(ok).toBe(false);
+    expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
+  });
+
+  it("lists the routes of a plugin that was registered before it and is not loaded yet", async () => {
+    const app = create();
+    app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
+    const routes = routesOf(app);
+    await app.ready();
+    expect(written(routes)).toEqual(["GET /inner"]);
+  });
+
+  it("fails when the application already has a route, with the line to write", async () => {
+    const late = create();
+    late.get("/agents", () => "ran");
+    expect(() => routesOf(late)).toThrow("directly after `const app = fastify()`");
+    const awaited = create();
+    await awaited.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
+    expect(() => routesOf(awaited)).toThrow("is called too late");
+  });
+
+  it("fails to list routes before the application is ready, because plugins may add more", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/agents", () => "ran");
+    expect(() => [...routes]).toThrow("await app.ready()");
+    expect(() => audit(serverFor({}), routes)).toThrow("await app.ready()");
+    await app.ready();
+    expect(written(routes)).toEqual(["GET /agents"]);
+  });
+
+  it("reports the preflight route of CORS middleware as a note only", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    const server = serverFor({ "GET /agents": [] });
+    await app.register(cors);
+    await app.register(protect(server));
+    app.get("/agents", () => "ran");
+    await app.ready();
+    const report = audit(server, routes);
+    expect(report.ok).toBe(true);
+    expect(report.findings.map(({ severity, kind }) => [severity, kind])).toEqual([
+      ["note", "route_unmapped"],
+    ]);
+  });
+
+  it("lists the rule that the guard applies to each route", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    const server = serverFor({
+      "GET /open/:id": "public",
+      "GET /files/readme": "public",
+      "* /any": "public",
+    });
+    await app.register(protect(server));
+    for (const url of ["/open/:x", "/files/*", "/unmapped"]) app.get(url, () => "ran");
+    app.all("/any", () => "ran");
+    await app.listen({ port: 0, host: "127.0.0.1" });
+    const report = audit(server, routes);
+    expect(report.routes.map(({ pattern, rule }) => [pattern, rule?.key])).toEqual([
+      ["/open/:x", "GET /open/:id"],
+      ["/files/*path", undefined],
+      ["/unmapped", undefined],
+      ["/any", "* /any"],
+    ]);
+    expect(report.findings.map(({ kind }) => kind)).toEqual(["route_partly_mapped", "route_unmapped"]);
+    const [address] = app.addresses() as AddressInfo[];
+    const statusOf = async (path: string) =>
+      (await fetch(`http://127.0.0.1:${address?.port ?? 0}${path}`)).status;
+    expect(await Promise.all(["/open/1", "/files/readme", "/unmapped", "/any"].map(statusOf))).toEqual([
+      // No rule covers /files/*, so the rule of the path /files/readme decides alone.
+      200, 200, 403, 200,
+    ]);
+    expect(await statusOf("/files/other")).toBe(403);
+    await app.close();
+  });
+
+  it("marks routes outside the plugin that protect is registered in, and the audit reports what to move", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/agents", () => "ran");
+    app.get("/health", () => "ran");
+    app.register((inner, _options, done) => {
+      inner.get("/before", () => "ran");
+      inner.register(protect(server));
+      inner.register((deep, _deep, deepDone) => deepDone(void deep.get("/deep", () => "ran")));
+      done();
+    });
+    app.register((other, _options, done) => done(void other.get("/other", () => "ran")));
+    await app.ready();
+    expect(unguardedOf(routes)).toEqual(["GET /agents", "GET /health", "GET /other"]);
+    expect(findingsOf(routes).map(({ message, hint }) => `${message} ${hint}`)[0]).toContain(
+      "`GET /agents` is outside the plugin of protect: its handler runs without any check. Register protect on the instance that holds every route.",
+    );
+    expect((await app.inject("/agents")).statusCode).toBe(200);
+    expect((await app.inject("/deep")).statusCode).toBe(401);
+  });
+
+  it("marks routes outside a plugin that contains only protect", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.register((inner, _options, done) => {
+      inner.register(protect(server));
+      done();
+    });
+    app.get("/agents", { preHandler: [requireScopes("a:b")] }, () => "ran");
+    await app.ready();
+    expect(findingsOf(routes)[0]?.message).toContain("requireScopes finds no caller");
+  });
+
+  it("marks no route when protect is registered for all, before or after the routes", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/agents", () => "ran");
+    app.register((inner, _options, done) => done(void inner.get("/inner", () => "ran")));
+    app.register(protect(server));
+    await app.ready();
+    expect(unguardedOf(routes)).toEqual([]);
+  });
+
+  it("marks every route of an application without protect, and the audit reports at least a warning", async () => {
+    const app = create();
+    const routes = routesOf(app);
+    app.get("/agents", { onRequest: requireScopes("a:b") }, () => "ran");
+    await app.ready();
+    expect([...routes].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
+    expect(findingsOf(routes).map(({ severity }) => severity)).not.toContain("note");
+    expect(findingsOf(routes)).toHaveLength(1);
+  });
+});

@@ -1,0 +1,186 @@
+/** `routesOf` for Koa, compared with the routes and decisions of real applications. */
+import { createServer } from "node:http";
+import Router from "@koa/router";
+import Koa3 from "koa";
+import Koa2 from "koa2";
+import mount from "koa-mount";
+import { describe, expect, it } from "vitest";
+import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
+import { protect, requireScopes } from "scopegate/koa";
+import { ask, listen } from "../../../support/http.ts";
+import { findingsOf, server, serverFor, unguardedOf, written } from "./support.ts";
+
+describe.each([
+  ["Koa 2", Koa2 as unknown as typeof Koa3],
+  ["Koa 3", Koa3],
+])("routesOf for %s", (_, Koa) => {
+  const handler = (context: { body: unknown }) => {
+    context.body = "ran";
+  };
+
+  it("lists the routes of every router that the application uses, and no HEAD next to GET", () => {
+    const agents = new Router({ prefix: "/agents" });
+    agents.get("/", handler).get("/:agent_id", handler).post("/:agent_id/runs", handler);
+    const health = new Router();
+    health.get("/health", handler).head("/head", handler);
+    const app = new Koa();
+    app
+      .use(protect(serverFor({})))
+      .use(agents.routes())
+      .use(agents.allowedMethods())
+      .use(health.routes());
+    const expected = [
+      "GET /agents",
+      "GET /agents/:agent_id",
+      "POST /agents/:agent_id/runs",
+      "GET /health",
+      "HEAD /head",
+    ];
+    expect(written(routesOf(app))).toEqual(expected);
+    expect(written(routesOf([agents, health]))).toEqual(expected);
+    expect(written(routesOf(health))).toEqual(["GET /health", "HEAD /head"]);
+  });
+
+  it("lists the routes of nested routers, and no middleware", () => {
+    const inner = new Router();
+    inner.use((_context, next: () => Promise<void>) => next());
+    inner.get("/:id", handler).get(["/x", "/y"], handler);
+    const outer = new Router({ prefix: "/v1" });
+    outer.use("/teams/:team", inner.routes());
+    outer.use("/only", (_context, next: () => Promise<void>) => next());
+    const app = new Koa().use(outer.routes());
+    expect(written(routesOf(app))).toEqual([
+      "GET /v1/teams/:team/:id",
+      "GET /v1/teams/:team/x",
+      "GET /v1/teams/:team/y",
+    ]);
+  });
+
+  it("lists a route for every method as `*`, and each of several methods", () => {
+    const router = new Router();
+    router.all("/every", handler).register("/some", ["PUT", "PATCH"], handler);
+    expect(written(routesOf(router))).toEqual(["* /every", "PUT /some", "PATCH /some"]);
+  });
+
+  it("writes optional groups out", () => {
+    const router = new Router().get("/a{/:id}", handler).get('/:"b c"', handler);
+    const routes = routesOf(router, { prefix: "/v1" });
+    expect(written(routes)).toEqual(["GET /v1/a/:id", "GET /v1/a", 'GET /v1/:"b c"']);
+    const parts = { "GET /v1/a": [], "GET /v1/a/:id": [], "GET /v1/:name": [] };
+    expect(audit(serverFor(parts), routes).ok).toBe(true);
+  });
+
+  it("puts the mount path in front of each route of a mounted router or application", () => {
+    const router = new Router().get("/", handler).get("/:id", handler);
+    const inner = new Koa().use(router.routes());
+    const expected = ["GET /api", "GET /api/:id"];
+    expect(written(routesOf(inner, { prefix: "/api" }))).toEqual(expected);
+    expect(written(routesOf(router, { prefix: "/api/" }))).toEqual(expected);
+    expect(written(routesOf([router], { prefix: "/" }))).toEqual(["GET /", "GET /:id"]);
+  });
+
+  it("lists a regular expression as its source, and the audit reports it even below a rule for every path", () => {
+    const router = new Router().get(/^\/health$/, handler);
+    for (const routes of [routesOf(router), routesOf(router, { prefix: "/api" })]) {
+      const { ok, findings } = audit(serverFor({ "* /{*path}": [] }), routes);
+      expect(ok).toBe(false);
+      expect(findings[0]).toMatchObject({ kind: "route_unreadable" });
+      expect(findings[0]?.message).toContain(String.raw`/^\/health$/`);
+    }
+  });
+
+  it("fails for an application whose routers it cannot find, with the line to write", () => {
+    const router = new Router().get("/", handler);
+    expect(() => routesOf(new Koa())).toThrow("after app.use(router.routes())");
+    const mounted = new Koa().use(mount("/api", router.routes()));
+    expect(() => routesOf(mounted)).toThrow("write routesOf(router, { prefix })");
+  });
+
+  it.each([["/api"], [{ mount: "/api" }], [{ prefix: "api" }], [{ prefix: 1 }], [{ prefix: null }]])(
+    "refuses the options %j",
+    (options) => {
+      const router = new Router().get("/", handler);
+      expect(() => routesOf(router, options as unknown as RoutesOptions)).toThrow(TypeError);
+    },
+  );
+
+  it("lists the rule that the guard applies to each route", async () => {
+    const server = serverFor({ "GET /open/:id": "public", "GET /api/in": "public" });
+    const router = new Router().get("/open/:x", handler).get("/unmapped", handler);
+    const inner = new Router().get("/in", handler).get("/out", handler);
+    const app = new Koa();
+    app.use(protect(server)).use(router.routes()).use(mount("/api", inner.routes()));
+    const report = audit(server, [...routesOf(app), ...routesOf(inner, { prefix: "/api" })]);
+    expect(report.routes.map(({ pattern, rule }) => [pattern, rule?.key])).toEqual([
+      ["/open/:x", "GET /open/:id"],
+      ["/unmapped", undefined],
+      ["/api/in", "GET /api/in"],
+      ["/api/out", undefined],
+    ]);
+    const listener = app.callback();
+    const running = await listen(createServer((request, response) => void listener(request, response)));
+    const statusOf = async (path: string) => (await ask(running.port, { path })).status;
+    expect(await Promise.all(["/open/1", "/unmapped", "/api/in", "/api/out"].map(statusOf))).toEqual([
+      200, 403, 200, 403,
+    ]);
+    await running.close();
+  });
+
+  it("marks the routes of routers that are used before protect, and the audit reports what to move", () => {
+    const early = new Router().get("/agents", handler).get("/health", handler);
+    const late = new Router().get("/teams", handler);
+    const app = new Koa().use(early.routes()).use(protect(server)).use(late.routes());
+    expect(unguardedOf(routesOf(app))).toEqual(["GET /agents", "GET /health"]);
+    expect(findingsOf(routesOf(app)).map(({ message }) => message)).toEqual([
+      "`GET /agents` is registered before protect: its handler runs without any check.",
+    ]);
+  });
+
+  it("marks no route of a router alone, because the application around it is not known", () => {
+    const router = new Router().get("/agents", handler).use(protect(server) as never);
+    expect(unguardedOf(routesOf(router))).toEqual([]);
+    expect(unguardedOf(routesOf([router]))).toEqual([]);
+  });
+
+  it("marks every route of an application without protect, and the audit reports at least a warning", () => {
+    const app = new Koa().use(new Router().get("/agents", handler).routes());
+    expect([...routesOf(app)].map(({ unguarded }) => unguarded?.isUncertain)).toEqual([true]);
+    expect(findingsOf(routesOf(app)).map(({ severity }) => severity)).not.toContain("note");
+    expect(findingsOf(routesOf(app))).toHaveLength(1);
+  });
+
+  it.each([
+    ["an exclusive router", new Router({ exclusive: true }), "/agents"],
+    ["a router whose prefix has a parameter", new Router({ prefix: "/:org" }), "/:org/agents"],
+    ["a router", new Router(), "/agents"],
+  ])("reports that protect inside %s guards nothing", (_name, router, pattern) => {
+    router.use(protect(server) as never).get("/agents", handler);
+    const other = new Router().get("/teams", handler);
+    const app = new Koa().use(router.routes()).use(other.routes());
+    const routes = routesOf(app);
+    expect(unguardedOf(routes)).toEqual([`GET ${pattern}`, "GET /teams"]);
+    expect(
+      findingsOf(routes).map(({ severity, message, hint }) => `${severity} ${message} ${hint}`)[0],
+    ).toMatch(
+      `error \`GET ${pattern}\` is in a router that contains protect: its handler runs without any check. Write app.use(protect(server)) in front of the router.`,
+    );
+  });
+
+  it("reports protect in front of a single handler of a router as well", () => {
+    const router = new Router().get("/agents", protect(server) as never, handler);
+    const [finding] = findingsOf(routesOf(new Koa().use(router.routes())));
+    expect(finding?.message).toContain("is in a router that contains protect");
+  });
+
+  it("marks no route of a router that contains protect if protect is also in front of it", () => {
+    const router = new Router().use(protect(server) as never).get("/agents", handler);
+    const app = new Koa().use(protect(server)).use(router.routes());
+    expect(unguardedOf(routesOf(app))).toEqual([]);
+  });
+
+  it("reports the consequence for requireScopes without protect in front of it", () => {
+    const router = new Router().get("/agents", requireScopes("a:b"), handler);
+    const app = new Koa().use(router.routes()).use(protect(server));
+    expect(findingsOf(routesOf(app))[0]?.message).toContain("requireScopes finds no caller");
+  });
+});
