@@ -154,16 +154,3 @@ export class Pipeline {
     return { isAllowed, principal, governing, request, decision: () => decision };
   }
 }
-
-/** Where a server keeps its pipeline for the adapters, which may come from another copy of the package. */
-const PIPELINE = Symbol.for("scopegate.pipeline");
-
-export function attachPipeline(server: object, pipeline: Pipeline): void {
-  Object.defineProperty(server, PIPELINE, { value: pipeline });
-}
-
-/** Returns whether `createResourceServer` made the server: a copy of it has no pipeline. */
-export const hasPipeline = (server: object): boolean => PIPELINE in server;
-
-/** Returns the pipeline of a server that has one. */
-export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;

@@ -2,7 +2,8 @@
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../shared/body.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { readOptions } from "../shared/misuse.ts";
-import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { type Verdict } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
 import { chain, type Pending } from "../../core/runtime/pending.ts";

@@ -1,7 +1,8 @@
 /** The part that every adapter uses: it stores the verdict on a request for the routes and handlers. */
 import { type Decision, type Refused } from "../../core/policy/decision.ts";
 import { compileScopeList } from "../../core/scopes/required-scope.ts";
-import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { type PendingVerdict, type Pipeline, type Verdict } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type RoutePattern } from "../../core/policy/table.ts";
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";

@@ -1,5 +1,5 @@
 import { type ResourceServer } from "../../core/server.ts";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
 import { chain } from "../../core/runtime/pending.ts";

@@ -10,7 +10,7 @@ import {
 import { routesOf as routesOfHono } from "../../adapters/hono/list-routes.ts";
 import { routesOf as routesOfKoa } from "../../adapters/koa/list-routes.ts";
 import { type ListedRoute } from "../audit/coverage.ts";
-import { hasPipeline } from "../../core/pipeline.ts";
+import { hasPipeline } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";

@@ -3,7 +3,7 @@ import { type ListedRoute } from "../audit/coverage.ts";
 import { reportOnly } from "../audit/findings.ts";
 import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
 import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderDocument } from "./document.ts";
 

@@ -1,4 +1,4 @@
-import { pipelineOf } from "../../../core/pipeline.ts";
+import { pipelineOf } from "../../../core/port.ts";
 import { describeRequirement } from "../../../core/policy/explain.ts";
 import { type Command, renderColumns } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
