@@ -3,7 +3,7 @@ import { type IncomingMessage } from "node:http";
 import { type Verdict } from "../../core/pipeline.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
-import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { type Pending } from "../../core/runtime/pending.ts";
 import { type BodyLimits, type ReadBody, readNodeBody, readWebBody } from "./body.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { verdictOf } from "./guard.ts";
@@ -55,20 +55,25 @@ export function createHandler<Answered>(
       const { req, request = {} } = context;
       return answerKoa(context, guarded(req, nodeBody(req, Reflect.get(request, "body"))), stop);
     },
-    fastify: (request: FastifyRequest, reply: FastifyReply) =>
-      chain(
-        guarded(request.raw, () => ({ parsed: Reflect.get(request, "body") })),
-        sendTo,
-        reply,
-      ),
+    fastify: async (request: FastifyRequest, reply: FastifyReply) => {
+      sendReply(reply, await guarded(request.raw, () => ({ parsed: Reflect.get(request, "body") })));
+      return reply;
+    },
     hono: (context: HonoContext) => answerHono(context, guarded(context, webBody(context.req.raw)), stop),
-    fetch: (request: WebRequest) => chain(guarded(request, webBody(request)), toResponse, undefined),
+    fetch: async (request: WebRequest) => toResponse(await guarded(request, webBody(request))),
   };
-  const answerNode = (request: NodeRequest, response: NodeResponse, next?: (fault: unknown) => void) => {
-    const call = guarded(request, nodeBody(request, Reflect.get(request, "body")));
-    const sent = chain(call, (known) => send(response, known), undefined);
-    // Express 4 does not catch the rejections of handlers.
-    return next && sent ? Promise.resolve(sent).catch(next) : sent;
+  const answerNode = async (
+    request: NodeRequest,
+    response: NodeResponse,
+    next?: (error: unknown) => void,
+  ) => {
+    try {
+      send(response, await guarded(request, nodeBody(request, Reflect.get(request, "body"))));
+    } catch (error) {
+      // Express 4 does not catch the rejections of handlers.
+      if (!next) throw error;
+      next(error);
+    }
   };
   const handle = (first: never, second: never, next: never): unknown => {
     const host = hosts[recognize([first]) ?? ""];
@@ -76,8 +81,3 @@ export function createHandler<Answered>(
   };
   return handle as unknown as RouteHandler<Answered>;
 }
-
-const sendTo = (answer: Answer, reply: FastifyReply): FastifyReply => {
-  sendReply(reply, answer);
-  return reply;
-};
