@@ -2,5 +2,5 @@
  * The functions of the MCP benchmark in one bundle, because the guard and the gate share the state of a
  * request.
  */
-export { guard } from "../src/adapters/shared/guard.ts";
+export { guardRequest } from "../src/adapters/shared/guard.ts";
 export { createGate } from "../src/adapters/mcp/gate.ts";

@@ -27,7 +27,7 @@ export const mcp: Benchmark = {
   title: "MCP: CPU time of the gate for one call of a tool",
   isGuard: false,
   async run({ quick, check }) {
-    const { guard, createGate } = await importInternal<typeof internals>("./mcp-internals.ts");
+    const { guardRequest, createGate } = await importInternal<typeof internals>("./mcp-internals.ts");
     const signer = createSigner("HS256");
     const server = createResourceServer({
       serviceId: AUDIENCE,
@@ -40,7 +40,7 @@ export const mcp: Benchmark = {
     const gate = createGate(server, {});
     const decide = async (raw: object): Promise<void> => {
       const request = { method: "POST", target: "/mcp", authorization };
-      if (await guard(server, raw, request, false)) throw new Error("The token is refused.");
+      if (await guardRequest(server, raw, request, false)) throw new Error("The token is refused.");
     };
 
     const rounds =

@@ -24,7 +24,7 @@ export interface Verdict {
   readonly decision: () => Decision;
 }
 
-/** A verdict, or a promise of it if a token has to be verified first. */
+/** A verdict; a promise of it only if something has to be awaited, such as the verification of a token. */
 export type PendingVerdict = Pending<Verdict>;
 
 type PipelineRules = Omit<ResolvedOptions, "issuers" | "tokenCache" | "now" | "challenge" | Asked>;
@@ -60,7 +60,7 @@ export class Pipeline {
    */
   decide(request: AccessRequest, isRouteChecked: boolean): PendingVerdict {
     this.observer.start(request);
-    return this.#proceed(this.policy.find(request, isRouteChecked), request);
+    return this.#decideByCredential(this.policy.find(request, isRouteChecked), request);
   }
 
   /**
@@ -73,14 +73,10 @@ export class Pipeline {
     { method, target }: Pick<AccessRequest, "method" | "target">,
     patterns: readonly RoutePattern[] | undefined,
   ): PendingVerdict {
-    const isSame = verdict.request.method === method && verdict.request.target === target;
-    const found = isSame ? verdict.governing : this.table.forTarget(method, target, true);
-    const governing = this.table.forRoute(found, method, patterns);
-    return this.decideAgain(
-      verdict,
-      governing,
-      isSame ? verdict.request : { ...verdict.request, method, target },
-    );
+    const isSameRequest = verdict.request.method === method && verdict.request.target === target;
+    const request = isSameRequest ? verdict.request : { ...verdict.request, method, target };
+    const ofPath = isSameRequest ? verdict.governing : this.table.forTarget(method, target, true);
+    return this.decideAgain(verdict, this.table.forRoute(ofPath, method, patterns), request);
   }
 
   /** Decides an allowed request again, if other rules govern it now: all of them must be satisfied. */
@@ -88,10 +84,12 @@ export class Pipeline {
     if (governing === verdict.governing) return verdict;
     const { principal } = verdict;
     this.observer.start(request);
-    return principal ? this.#concludeKnown(principal, governing, request) : this.#proceed(governing, request);
+    return principal
+      ? this.#decideForPrincipal(principal, governing, request)
+      : this.#decideByCredential(governing, request);
   }
 
-  #proceed(governing: Governing, request: AccessRequest): PendingVerdict {
+  #decideByCredential(governing: Governing, request: AccessRequest): PendingVerdict {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
     const { kind, matches } = governing;
@@ -104,12 +102,8 @@ export class Pipeline {
 
     const identified = this.#identify(credential.token);
     return isPending(identified)
-      ? this.#whenIdentified(identified, credential, governing, request)
+      ? identified.then((awaited) => this.#decideIdentified(awaited, credential, governing, request))
       : this.#decideIdentified(identified, credential, governing, request);
-  }
-
-  async #whenIdentified(pending: Promise<Identified>, ...rest: [Token, Governing, AccessRequest]) {
-    return this.#decideIdentified(await pending, ...rest);
   }
 
   #decideIdentified(
@@ -119,31 +113,31 @@ export class Pipeline {
     request: AccessRequest,
   ): Verdict {
     if (identified.kind === "identified")
-      return this.#concludeKnown(identified.principal, governing, request);
+      return this.#decideForPrincipal(identified.principal, governing, request);
     if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
     const { reason, ...facts } = identified.refusal;
     const claimed = reason === "token_rejected" ? readClaimed(credential.token) : undefined;
-    const allFacts = { ...facts, ...(claimed && { claimed }) };
+    const allFacts = claimed ? { ...facts, claimed } : facts;
     return this.#conclude(refuse(reason, rulesOf(governing.matches), allFacts), governing, request);
   }
 
-  #refuseCredential(found: Unusable, governing: Governing, request: AccessRequest): Verdict {
+  #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {
     const rules = rulesOf(governing.matches);
     const decision =
-      found.kind === "malformed"
-        ? refuse("credential_malformed", rules, { cause: found.cause })
+      credential.kind === "malformed"
+        ? refuse("credential_malformed", rules, { cause: credential.cause })
         : refuse("token_rejected", rules, { rejection: "too_large" });
     return this.#conclude(decision, governing, request);
   }
 
-  #concludeKnown(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
+  #decideForPrincipal(principal: Principal, governing: Governing, request: AccessRequest): Verdict {
     const refused = this.policy.refuseByTable(governing);
     if (refused) return this.#conclude(refused, governing, request);
     const { authorization, scopeRules } = this.#rules;
     const decision = () => this.policy.decideKnown(governing, principal);
     const isReported = this.policy.isReported(governing);
-    const isMet = !authorization || areSatisfied(governing.matches, principal, scopeRules);
-    if (!isMet || isReported || this.observer.isListening)
+    const isSatisfied = !authorization || areSatisfied(governing.matches, principal, scopeRules);
+    if (!isSatisfied || isReported || this.observer.isListening)
       return this.#conclude(decision(), governing, request);
     return { isAllowed: true, principal, governing, request, decision };
   }
@@ -154,16 +148,3 @@ export class Pipeline {
     return { isAllowed, principal, governing, request, decision: () => decision };
   }
 }
-
-/** Where a server keeps its pipeline for the adapters, which may come from another copy of the package. */
-const PIPELINE = Symbol.for("scopegate.pipeline");
-
-export function attachPipeline(server: object, pipeline: Pipeline): void {
-  Object.defineProperty(server, PIPELINE, { value: pipeline });
-}
-
-/** Returns whether `createResourceServer` made the server: a copy of it has no pipeline. */
-export const hasPipeline = (server: object): boolean => PIPELINE in server;
-
-/** Returns the pipeline of a server that has one. */
-export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;

@@ -71,6 +71,17 @@ describe.each([
     },
   );
 
+  it("requires what each of two guards requires at a route where both have to verify the token", async () => {
+    const app = express();
+    for (const scopes of [[], ["x:read"]])
+      app.use(
+        forExpress.protect(serverWith({ scopeMappings: { "GET /:page": scopes, "GET /x": "public" } })),
+      );
+    app.get("/:page", answer);
+    expect(await statusOf(app, "/x", { scopes: ["y:read"] })).toBe(403);
+    expect(await statusOf(app, "/x", { scopes: ["x:read"] })).toBe(200);
+  });
+
   it("runs no route when an error handler calls next() after an error of the check", async () => {
     const app = express();
     const continueAnyway: ErrorRequestHandler = (_error, _request, _response, next) => next();

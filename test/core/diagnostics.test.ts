@@ -154,7 +154,7 @@ describe("a channel", () => {
       import { subscribe, unsubscribe } from "node:diagnostics_channel";
       import { createTestIssuer } from "scopegate/testing";
       import { createResourceServer } from "scopegate";
-      import { pipelineOf } from "${fileURLToPath(new URL("../../src/core/pipeline.ts", import.meta.url))}";
+      import { pipelineOf } from "${fileURLToPath(new URL("../../src/core/port.ts", import.meta.url))}";
       const issuer = createTestIssuer();
       const scopeMappings = { "GET /agents": ["agents:read"] };
       const server = createResourceServer({ ...issuer.resourceServerOptions, scopeMappings });

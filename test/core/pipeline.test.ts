@@ -1,6 +1,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { type AccessRequest, type ResourceServerOptions } from "scopegate";
-import { type Pipeline, pipelineOf, type Verdict } from "../../src/core/pipeline.ts";
+import { type Pipeline, type Verdict } from "../../src/core/pipeline.ts";
+import { pipelineOf } from "../../src/core/port.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
 const scopeMappings = {

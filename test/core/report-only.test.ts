@@ -9,7 +9,7 @@ import {
   type ResourceServerOptions,
   type ScopeMappings,
 } from "scopegate";
-import { pipelineOf } from "../../src/core/pipeline.ts";
+import { pipelineOf } from "../../src/core/port.ts";
 import { refusalIn } from "../../src/core/policy/decision.ts";
 import { PROPERTY } from "../support/policy.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";

@@ -1,8 +1,8 @@
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
-import { settle } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, notesOf } from "../shared/guard.ts";
+import { checkFirst } from "../shared/check-first.ts";
+import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
@@ -14,6 +14,7 @@ import { createMetadata } from "../shared/metadata.ts";
 import { readProperty, toAccessRequest } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 import { withRole } from "../shared/roles.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
 import { watchRoutes } from "./route-check.ts";
 
@@ -53,13 +54,12 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Expres
     // Not behind another guard, which refuses requests before a parser in between reads their bodies.
     if (readProperty(request, "body") !== undefined && !notesOf(request)) warnOfBody(request);
     watchRoutes(request);
-    settle(
+    checkFirst(
       () => {
         const seen = toAccessRequest(request, request, readMethod(request), readTarget(request));
-        return guard(server, request, seen, true);
+        return guardRequest(server, request, seen, true);
       },
-      (refusal) => send(response, refusal),
-      next,
+      { refuse: (refusal) => send(response, refusal), next },
     );
   });
 }

@@ -2,8 +2,8 @@
  * The check at the route that runs. Express assigns `request.route` before the handlers of a route run. An
  * accessor on the prototype of all requests notices this and puts the check in front of each handler, once.
  */
-import { settle } from "../../core/runtime/pending.ts";
 import { watchProperty } from "../../core/runtime/watch-property.ts";
+import { checkFirst } from "../shared/check-first.ts";
 import { guardRoute, notesOf, type RunningRoute } from "../shared/guard.ts";
 import { send } from "../shared/node-response.ts";
 import { type ExpressMiddleware, type ExpressRequest, readMethod, readTarget } from "./request.ts";
@@ -79,16 +79,15 @@ function putCheck(layer: ExpressHandler, route: ExpressRoute): void {
   checkedLayers.add(layer);
 }
 
-type Handler = (...given: Parameters<ExpressMiddleware>) => unknown;
+type Handler = (...parameters: Parameters<ExpressMiddleware>) => unknown;
 
 /** Returns what the handler returns: Express 5 waits for its promise. */
 function behindCheck(handle: Handler, route: ExpressRoute): Handler {
   const checked: Handler = (request, response, next) =>
-    settle(
-      () => guardRoute(request, () => runningRoute(request, route)),
-      (refusal) => send(response, refusal),
-      (fault) => (fault ? next(fault) : handle(request, response, next)),
-    );
+    checkFirst(() => guardRoute(request, () => runningRoute(request, route)), {
+      refuse: (refusal) => send(response, refusal),
+      next: (error) => (error ? next(error) : handle(request, response, next)),
+    });
   // The properties by which other packages recognize the handler.
   return Object.defineProperties(checked, Object.getOwnPropertyDescriptors(handle));
 }

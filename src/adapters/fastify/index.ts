@@ -1,14 +1,15 @@
 import fastifyPlugin from "fastify-plugin";
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
-import { settle } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, guard } from "../shared/guard.ts";
+import { checkFirst } from "../shared/check-first.ts";
+import { findPrincipal, guardRequest } from "../shared/guard.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { withRole } from "../shared/roles.ts";
 import { rememberGuarded } from "./guarded-instances.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 import { createMiddlewareGuard } from "./middleware.ts";
 import { endWith, type FastifyReply, send } from "./reply.ts";
 import { type FastifyRequest, readRequest } from "./request.ts";
@@ -56,15 +57,14 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
     const { raw } = request;
     const isUpgrade = rememberUpgrade(raw, server);
     const hasRouters = middleware.watch(raw, request.server);
-    settle(
-      () => guard(server, raw, readRequest(request), hasRouters),
-      (refusal) => {
+    checkFirst(() => guardRequest(server, raw, readRequest(request), hasRouters), {
+      refuse: (refusal) => {
         // If this hook runs before that of @fastify/websocket, nothing else closes the connection.
         if (isUpgrade) endWith(reply);
         send(reply, refusal);
       },
-      done,
-    );
+      next: done,
+    });
   };
   const plugin: FastifyPlugin = (instance, others, done) => {
     if (!("addHook" in instance)) throw misplaced("fastify", instance, others, done);

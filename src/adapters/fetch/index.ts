@@ -1,13 +1,14 @@
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Verdict } from "../../core/pipeline.ts";
-import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, judge, refusalOf } from "../shared/guard.ts";
+import { decideRequest, findPrincipal, refusalOf } from "../shared/guard.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { type Access, GrantedAccess, isAccess } from "./access.ts";
 import { readWebRequest, targetOf, toResponse, type WebRequest } from "../shared/web-request.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 
 export { type Access, type WebRequest };
 
@@ -58,13 +59,16 @@ export function protect(server: ResourceServer, options: NoOptions = {}): FetchG
   if (typeof options === "function")
     throw new TypeError("protect takes no handler: write withScopes(server, handler).");
   assertNoOptions(options);
-  return async (request) => decide(server, request);
+  return async (request) => decideAccess(server, request);
 }
 
-function decide(server: ResourceServer, request: WebRequest): Pending<Access | Response> {
+function decideAccess(server: ResourceServer, request: WebRequest): Pending<Access | Response> {
   if (typeof (request.headers as Partial<Headers> | undefined)?.get !== "function")
     throw misplaced("fetch", request);
-  return chain(judge(server, request, readWebRequest(request, request), false), toResult, server);
+  const verdict = decideRequest(server, request, readWebRequest(request, request), false);
+  return isPending(verdict)
+    ? verdict.then((awaited) => toResult(awaited, server))
+    : toResult(verdict, server);
 }
 
 function toResult(verdict: Verdict, server: ResourceServer): Access | Response {
@@ -97,10 +101,13 @@ export function withScopes<
   assertResourceServer(server, "withScopes");
   if (typeof (handler as unknown) !== "function")
     throw new TypeError("withScopes takes a handler: write withScopes(server, (request) => ...).");
-  const finish = (access: Access | Response, { request, rest }: { request: Requested; rest: Rest }) =>
-    isAccess(access) ? handler(request, access, ...rest) : access;
   // Not an async function: its promise would cost as much as the check of a remembered token.
-  return (request, ...rest) => chain(decide(server, request), finish, { request, rest });
+  return (request, ...rest) => {
+    const answer = (access: Access | Response) =>
+      isAccess(access) ? handler(request, access, ...rest) : access;
+    const access = decideAccess(server, request);
+    return isPending(access) ? access.then(answer) : answer(access);
+  };
 }
 
 /**

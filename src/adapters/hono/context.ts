@@ -44,7 +44,7 @@ export function proceed(
   next: () => unknown,
 ): unknown {
   if (!refusal) return next();
-  if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
+  if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
   for (const [name, value] of Object.entries(refusal.headers))
     context.header(name, value, { append: name === CHALLENGE_FIELD });
   const response = context.body(renderBody(refusal.body), refusal.status);

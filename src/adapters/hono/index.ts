@@ -1,10 +1,11 @@
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, shareVerdicts } from "../shared/guard.ts";
+import { findPrincipal, guardRequest, shareVerdicts } from "../shared/guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { withRole } from "../shared/roles.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 import { readWebRequest, targetOf } from "../shared/web-request.ts";
 import { type HonoContext, type HonoMiddleware, type Next, proceed, readTarget } from "./context.ts";
 import { checkRoutes } from "./route-check.ts";
@@ -38,7 +39,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): HonoMi
     if (typeof next !== "function" || !("newResponse" in context)) throw misplaced("hono", context, next);
     checkRoutes(context);
     const request = readWebRequest(context.req.raw, context, readTarget(context));
-    const refusal = guard(server, context, request, true);
+    const refusal = guardRequest(server, context, request, true);
     // tRPC passes on the request, and not the context.
     shareVerdicts(context, context.req.raw);
     return proceed(context, refusal, next);

@@ -107,7 +107,7 @@ export function proceed(
   next: () => unknown,
 ): unknown {
   if (!refusal) return next();
-  if (isPending(refusal)) return refusal.then((late) => proceed(context, late, next));
+  if (isPending(refusal)) return refusal.then((awaited) => proceed(context, awaited, next));
   context.status = refusal.status;
   const { [CHALLENGE_FIELD]: challenge, ...headers } = refusal.headers;
   context.set(headers);

@@ -1,6 +1,6 @@
 import { type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, guard, notesOf } from "../shared/guard.ts";
+import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
 import {
   assertNoOptions,
   assertResourceServer,
@@ -11,6 +11,7 @@ import {
 import { createMetadata } from "../shared/metadata.ts";
 import { toAccessRequest } from "../shared/node-request.ts";
 import { isGuard, withRole } from "../shared/roles.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
 
@@ -60,7 +61,7 @@ export function protect(server: ResourceServer, options: NoOptions = {}): KoaMid
       context.method.toUpperCase(),
       readTarget(context).target,
     );
-    return proceed(context, guard(server, context.req, request, true), next);
+    return proceed(context, guardRequest(server, context.req, request, true), next);
   };
   return withRole("guard", protecting as KoaMiddleware);
 }

@@ -1,5 +1,5 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type AccessRequest, OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";

@@ -1,11 +1,12 @@
 /** Checks a request after `protect`: its session, its body and its operations. */
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../shared/body.ts";
-import { guardOperations, verdictOf } from "../shared/guard.ts";
+import { guardOperations, type PendingRefusal, verdictOf } from "../shared/guard.ts";
 import { readOptions } from "../shared/misuse.ts";
-import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { type Verdict } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
-import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { type Pending } from "../../core/runtime/pending.ts";
 import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
 import { INVALID, type Invalid } from "./invalid.ts";
 import { filterLists, LISTS } from "./lists.ts";
@@ -47,7 +48,7 @@ export interface Passed extends Pick<Messages, "body" | "bytes"> {
 /** Only an own property: a polluted prototype must not turn a refusal into an allowed request. */
 export const isPassed = (outcome: Passed | Answer): outcome is Passed => Object.hasOwn(outcome, "verdict");
 
-export type Gate = (exchange: Exchange) => Pending<Passed | Answer>;
+export type Gate = (exchange: Exchange) => Promise<Passed | Answer>;
 
 /** The methods that have no body. Any other request must be a message. */
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
@@ -67,12 +68,12 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
     pipelineOf(server).observer.logAnswer(words, verdictOf(raw, server)?.request);
     return invalid;
   };
-  const isOwn = (raw: object, id: string) => sessions.isOf(id, verdictOf(raw, server)?.principal);
+  const isOwnSession = (raw: object, id: string) => sessions.isOf(id, verdictOf(raw, server)?.principal);
   const pass = ({ body, bytes, messages }: Messages, { raw, method, header }: Exchange): Passed => {
     const verdict = verdictOf(raw, server);
     if (!verdict) throw new Error("The guard did not decide this request.");
     const { principal, request } = verdict;
-    const has = (name: string) => messages.some((one) => one.method === name);
+    const has = (name: string) => messages.some((message) => message.method === name);
     const start = (_: number, id?: string) => id !== undefined && sessions.start(id, principal);
     const end = (status: number) => status < 300 && sessions.end(header(SESSION_FIELD) ?? "");
     const filter = (text: string) => filterLists(text, (called) => isCallable(server, principal, called));
@@ -85,49 +86,49 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
       filter: options.listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
     };
   };
-  const decide = (found: Messages | Invalid, exchange: Exchange): Pending<Passed | Answer> => {
-    if (found.kind === "invalid") return refuse(found, exchange.raw);
-    const refusal = guardOperations(server, exchange.raw, (pipeline, verdict) => {
-      const [first, ...others] = found.messages;
-      const calls = others.length === 0 ? (first?.calls ?? []) : found.messages.flatMap((one) => one.calls);
+  const decideMessages = ({ messages }: Messages, raw: object): PendingRefusal =>
+    guardOperations(server, raw, (pipeline, verdict) => {
+      const [first, ...others] = messages;
+      const calls = others.length === 0 ? (first?.calls ?? []) : messages.flatMap((message) => message.calls);
       const governing = pipeline.table.forCalls(verdict.governing, calls);
       const { request } = verdict;
       // A copy takes as long as the decision.
       const shown = () => ({ ...request, operations: calls.map(({ text }) => text) });
       return pipeline.decideAgain(verdict, governing, pipeline.observer.isWatching ? shown() : request);
     });
-    return chain(refusal, (known) => known ?? pass(found, exchange), undefined);
-  };
-  return (exchange) => {
+  return async (exchange) => {
     const { raw, header } = exchange;
     const session = header(SESSION_FIELD);
     // A server replays the events of a session. Without a session, their owner is unknown.
-    const mayPass = session === undefined ? header("last-event-id") === undefined : isOwn(raw, session);
-    return mayPass ? chain(readExchange(exchange, options), decide, exchange) : refuse(INVALID.session, raw);
+    const maySee = session === undefined ? header("last-event-id") === undefined : isOwnSession(raw, session);
+    if (!maySee) return refuse(INVALID.session, raw);
+    const messages = await readExchange(exchange, options);
+    if (messages.kind === "invalid") return refuse(messages, raw);
+    return (await decideMessages(messages, raw)) ?? pass(messages, exchange);
   };
 }
 
-function readExchange(exchange: Exchange, limits: BodyLimits): Pending<Messages | Invalid> {
+async function readExchange(exchange: Exchange, limits: BodyLimits): Promise<Messages | Invalid> {
   const { method, header, body, isEmpty } = exchange;
   if (WITHOUT_BODY.has(method)) {
     // Later code may change the method, and read a body that was not checked.
     if (hasBody(header)) return INVALID.message;
-    return chain(isEmpty(limits), (isNone) => (isNone ? NO_MESSAGE : INVALID.message), undefined);
+    return (await isEmpty(limits)) ? NO_MESSAGE : INVALID.message;
   }
   if (!isJson(header)) return INVALID.type;
   if (Number(header("content-length") ?? 0) > limits.maxBodyBytes) return INVALID.tooLarge;
-  return chain(body(limits), readFound, header);
+  return readBodyOf(await body(limits), header);
 }
 
-function readFound(read: ReadBody | { readonly parsed: unknown }, header: ReadHeader): Messages | Invalid {
+function readBodyOf(read: ReadBody | { readonly parsed: unknown }, header: ReadHeader): Messages | Invalid {
   if (typeof read === "string") return read === "too slow" ? INVALID.tooSlow : INVALID.tooLarge;
-  const given = Buffer.isBuffer(read) ? read : read.parsed;
-  if (given === undefined) throw new Error(BODY_LOST);
+  const received = Buffer.isBuffer(read) ? read : read.parsed;
+  if (received === undefined) throw new Error(BODY_LOST);
   // A text parser stores the whole body.
-  const body = typeof given === "string" ? Buffer.from(given) : given;
+  const body = typeof received === "string" ? Buffer.from(received) : received;
   if (typeof body !== "object" || body === null) return INVALID.message;
-  const found = Buffer.isBuffer(body) ? parseMessages(body) : readMessages(body);
-  return found.kind === "invalid" || agree(header, found.messages) ? found : INVALID.header;
+  const messages = Buffer.isBuffer(body) ? parseMessages(body) : readMessages(body);
+  return messages.kind === "invalid" || agree(header, messages.messages) ? messages : INVALID.header;
 }
 
 const BODY_LOST =

@@ -3,14 +3,20 @@ import { type ExecutionContext, HttpException } from "@nestjs/common";
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
-import { chain } from "../../core/runtime/pending.ts";
+import { isPending } from "../../core/runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
 import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
 import { type ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
-import { guard, guardRoute, type PendingRefusal, type RunningRoute, verdictOf } from "../shared/guard.ts";
+import {
+  guardRequest,
+  guardRoute,
+  type PendingRefusal,
+  type RunningRoute,
+  verdictOf,
+} from "../shared/guard.ts";
 import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
 import { send } from "../shared/node-response.ts";
 
@@ -68,11 +74,14 @@ export async function refuse({ answer }: Call, refusal: Refusal): Promise<boolea
 }
 
 /** Checks the rule of the path, unless a guard in front of NestJS has, and the rule of the route. */
-export function decide(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
+export function decideCall(server: ResourceServer, { raw, seen, running }: Call): PendingRefusal {
   const verdict = verdictOf(raw, server);
   if (!seen && !verdict?.isAllowed) throw new Error(UNDECIDED);
-  const refusal = verdict || !seen ? undefined : guard(server, raw, seen, true);
-  return chain(refusal, (known) => known ?? (running && guardRoute(raw, () => running)), undefined);
+  const refusal = verdict || !seen ? undefined : guardRequest(server, raw, seen, true);
+  if (!running) return refusal;
+  const checkRoute = () => guardRoute(raw, () => running);
+  if (isPending(refusal)) return refusal.then((awaited) => awaited ?? checkRoute());
+  return refusal ?? checkRoute();
 }
 
 const UNDECIDED =

@@ -1,11 +1,12 @@
 import * as nest from "@nestjs/common";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
-import { chain } from "../../core/runtime/pending.ts";
+import { isPending } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { createScopeCheck, findPrincipal, notesOf } from "../shared/guard.ts";
+import { findPrincipal, notesOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
-import { decide, readCall, refuse } from "./call.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
+import { decideCall, readCall, refuse } from "./call.ts";
 import { type Adapter, finishRoutes, isPublic, noteRoutes, PUBLIC } from "./routes.ts";
 
 export { RequireScopes as requireScopes };
@@ -29,7 +30,8 @@ export function protect(server: ResourceServer): nest.CanActivate {
           );
         return true;
       };
-      return chain(decide(server, call), conclude, undefined);
+      const refusal = decideCall(server, call);
+      return isPending(refusal) ? refusal.then(conclude) : conclude(refusal);
     },
   };
 }

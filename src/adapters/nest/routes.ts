@@ -1,6 +1,6 @@
 /** Records the routes that NestJS registers at the adapter of its platform. */
 import { type INestApplication, RequestMethod } from "@nestjs/common";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { createRouteCoverage } from "../../core/policy/route-coverage.ts";
 import { parseRoutePattern, writeOut } from "../../core/policy/route-fit.ts";
 import { type ResourceServer } from "../../core/server.ts";

@@ -3,11 +3,12 @@ import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { FAULT } from "../../core/response/raw-response.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
-import { createScopeCheck, findPrincipal } from "../shared/guard.ts";
+import { findPrincipal } from "../shared/guard.ts";
 import { assertResourceServer, misplaced } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { type NodeServerRequest } from "../shared/node-request.ts";
 import { type NodeResponse, send } from "../shared/node-response.ts";
+import { createScopeCheck } from "../shared/scope-check.ts";
 import { guardNodeRequest } from "./guard-request.ts";
 import { warn } from "./warn.ts";
 

@@ -1,18 +1,18 @@
 /** The part that every adapter uses: it stores the verdict on a request for the routes and handlers. */
-import { type Decision, type Refused } from "../../core/policy/decision.ts";
-import { compileScopeList } from "../../core/scopes/required-scope.ts";
-import { type PendingVerdict, type Pipeline, pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { type Refused } from "../../core/policy/decision.ts";
+import { type PendingVerdict, type Pipeline, type Verdict } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type RoutePattern } from "../../core/policy/table.ts";
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
-import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
 
 /** The result of one guard for a request; without a verdict until it is decided. */
-interface Guarded {
+export interface Guarded {
   readonly server: ResourceServer;
   /** The credentials that the guard received first: later code may replace them in the request. */
   readonly credentials: Pick<AccessRequest, "authorization" | "cookie">;
@@ -47,40 +47,44 @@ class Kept {
   }
 }
 
-/** The response of a refusal, or `undefined` for an allowed request. */
+/** The response of a refusal, or `undefined` for an allowed request. A promise only if the verdict is one. */
 export type PendingRefusal = Pending<Refusal | undefined>;
 
 /** Stores a verdict as if a guard had reached it. Only the test kit uses it. */
 export function assumeVerdict(raw: object, server: ResourceServer, verdict: Verdict): void {
-  const all = Kept.of(raw) ?? Kept.add(raw);
-  all.splice(0, all.length, { server, credentials: {}, verdict });
+  const guards = Kept.of(raw) ?? Kept.add(raw);
+  guards.splice(0, guards.length, { server, credentials: {}, verdict });
 }
 
 /** Decides a request, and stores the verdict in `raw`. */
-export function judge(
+export function decideRequest(
   server: ResourceServer,
   raw: object,
   request: AccessRequest,
   isRouteChecked: boolean,
 ): PendingVerdict {
-  const all = Kept.of(raw) ?? Kept.add(raw);
-  let guarded = all.find((one) => one.server === server);
-  if (!guarded) all.push((guarded = { server, credentials: request, verdict: undefined }));
+  const guards = Kept.of(raw) ?? Kept.add(raw);
+  let guarded = guards.find((candidate) => candidate.server === server);
+  if (!guarded) guards.push((guarded = { server, credentials: request, verdict: undefined }));
   // Without a verdict, so that continuing after an error does not bypass the guard.
   guarded.verdict = undefined;
   // Later code may have changed the credential since the first guard read it.
   const { authorization, cookie } = guarded.credentials;
   const first = guarded.credentials === request ? request : { ...request, authorization, cookie };
-  return chain(pipelineOf(server).decide(first, isRouteChecked), keepVerdict, guarded);
+  return storeVerdict(guarded, pipelineOf(server).decide(first, isRouteChecked));
 }
 
 /** Decides a request, stores the verdict in `raw`, and returns the response of a refusal. */
-export const guard = (...given: Parameters<typeof judge>): PendingRefusal =>
-  chain(judge(...given), refusalOf, given[0]);
+export const guardRequest = (
+  server: ResourceServer,
+  raw: object,
+  request: AccessRequest,
+  isRouteChecked: boolean,
+): PendingRefusal => toRefusal(decideRequest(server, raw, request, isRouteChecked), server);
 
 /** Returns the result of the guard of a server for a request; `undefined` until it has decided. */
 export const verdictOf = (raw: object, server: ResourceServer): Verdict | undefined =>
-  Kept.of(raw)?.find((one) => one.server === server)?.verdict;
+  Kept.of(raw)?.find((guarded) => guarded.server === server)?.verdict;
 
 /** Lets another object of the same request show its verdicts, unless it has its own. */
 export function shareVerdicts(from: object, to: object): void {
@@ -102,13 +106,29 @@ export interface RunningRoute extends Pick<AccessRequest, "method" | "target"> {
  * another rule than the path, and middleware may have changed the request.
  */
 export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusal {
-  const all = Kept.of(raw);
-  return all && decideFrom(0, all, find());
+  const guards = Kept.of(raw);
+  if (!guards) return undefined;
+  const route = find();
+  for (const [index, guarded] of guards.entries()) {
+    const refusal = decideAtRoute(guarded, route);
+    if (isPending(refusal)) return awaitRoute(refusal, guards.slice(index + 1), route);
+    if (refusal) return refusal;
+  }
+  return undefined;
 }
 
-function decideFrom(index: number, all: readonly Guarded[], route: RunningRoute): PendingRefusal {
-  const guarded = all[index];
-  if (!guarded) return undefined;
+/** Waits for the decision of one guard, and then decides for the guards after it. */
+async function awaitRoute(
+  pending: Promise<Refusal | undefined>,
+  otherGuards: readonly Guarded[],
+  route: RunningRoute,
+): Promise<Refusal | undefined> {
+  let refusal = await pending;
+  for (const guarded of otherGuards) refusal ??= await decideAtRoute(guarded, route);
+  return refusal;
+}
+
+function decideAtRoute(guarded: Guarded, route: RunningRoute): PendingRefusal {
   const { server, verdict } = guarded;
   if (!verdict)
     throw new Error(
@@ -116,8 +136,7 @@ function decideFrom(index: number, all: readonly Guarded[], route: RunningRoute)
     );
   if (!verdict.isAllowed) return refusalOf(verdict, server);
   const decided = pipelineOf(server).decideRoute(verdict, route, route.patterns);
-  const refusal = chain(chain(decided, keepVerdict, guarded), refusalOf, server);
-  return chain(refusal, (known, after) => known ?? decideFrom(after, all, route), index + 1);
+  return toRefusal(storeVerdict(guarded, decided), server);
 }
 
 /**
@@ -129,19 +148,20 @@ export function guardOperations(
   raw: object,
   decide: (pipeline: Pipeline, verdict: Verdict) => PendingVerdict,
 ): PendingRefusal {
-  const all = Kept.of(raw);
-  if (!all) assertNoOtherCopy(raw);
-  const guarded = all?.find((one) => one.server === server);
+  const guards = Kept.of(raw);
+  if (!guards) assertNoOtherCopy(raw);
+  const guarded = guards?.find((candidate) => candidate.server === server);
   if (!guarded?.verdict)
     throw new Error(
       "No guard of this resource server has decided the request. Put protect(server) of your HTTP framework in front of it, and pass the same server here.",
     );
   if (!guarded.verdict.isAllowed) return refusalOf(guarded.verdict, server);
   const decided = decide(pipelineOf(server), guarded.verdict);
-  return chain(chain(decided, keepVerdict, guarded), refusalOf, server);
+  return toRefusal(storeVerdict(guarded, decided), server);
 }
 
-function keepVerdict(verdict: Verdict, guarded: Guarded): Verdict {
+function storeVerdict(guarded: Guarded, verdict: PendingVerdict): PendingVerdict {
+  if (isPending(verdict)) return verdict.then((awaited) => storeVerdict(guarded, awaited));
   const { isAllowed, governing, request } = verdict;
   if (request.method === "OPTIONS" && !isAllowed && governing.kind === "unmapped") warnOfPreflight(request);
   guarded.verdict = verdict;
@@ -155,21 +175,31 @@ function keepVerdict(verdict: Verdict, guarded: Guarded): Verdict {
 export const refusalOf = ({ isAllowed, decision }: Verdict, server: ResourceServer): Refusal | undefined =>
   isAllowed ? undefined : server.refuse(decision() as Refused);
 
+const toRefusal = (verdict: PendingVerdict, server: ResourceServer): PendingRefusal =>
+  isPending(verdict) ? verdict.then((awaited) => refusalOf(awaited, server)) : refusalOf(verdict, server);
+
 /**
  * Finds the caller of a guarded request; `undefined` if no guard ran, or if one guard refuses the request or
- * has not decided. `given` is the object that the application passed to the adapter; `raw` is the request of
- * the platform in it.
+ * has not decided. `subject` is the object that the application passed to the adapter; `raw` is the request
+ * of the platform in it.
  * @throws TypeError for an object of another framework
  */
-export function findPrincipal(adapter: Framework, given: unknown, raw: unknown): Principal | undefined {
-  const guarded = Object(raw) === raw ? Kept.of(raw as object) : undefined;
-  if (!guarded) {
-    assertRequestOf(adapter, given, raw);
+export function findPrincipal(adapter: Framework, subject: unknown, raw: unknown): Principal | undefined {
+  const guards = Object(raw) === raw ? Kept.of(raw as object) : undefined;
+  if (!guards) {
+    assertRequestOf(adapter, subject, raw);
     assertNoOtherCopy(raw);
     return undefined;
   }
-  const verdicts = guarded.map(({ verdict }) => verdict);
+  const verdicts = guards.map(({ verdict }) => verdict);
   return verdicts.every((verdict) => verdict?.isAllowed) ? verdicts.at(-1)?.principal : undefined;
+}
+
+/** Returns the result of the guard that received a request last; `undefined` if none did. */
+export function lastGuardOf(raw: object): Guarded | undefined {
+  const guards = Kept.of(raw);
+  if (!guards) assertNoOtherCopy(raw);
+  return guards?.at(-1);
 }
 
 /** Each copy of the package stores its verdicts under its own symbol, which no other code can create. */
@@ -178,28 +208,4 @@ function assertNoOtherCopy(raw: object): void {
     throw new Error(
       "Another copy of scopegate guards this request, so this copy does not know its caller. Run `npm ls scopegate`, and install one version for the guard and the handlers.",
     );
-}
-
-/** Creates the check for the scopes that one route adds. `fix` is for an application without the guard. */
-export function createScopeCheck(
-  scopes: readonly string[],
-  fix = "Register protect(server) before this route.",
-) {
-  if (scopes.length === 0 || scopes.some((scope: unknown) => typeof scope !== "string"))
-    throw new TypeError(
-      'requireScopes takes each scope as a separate argument: write requireScopes("agents:read", "agents:run").',
-    );
-  compileScopeList(scopes, "any");
-  const own = Object.freeze([...scopes]);
-  return (raw: object, params: AccessRequest["params"]): Refusal | undefined => {
-    const guarded = Kept.of(raw)?.at(-1);
-    if (!guarded) assertNoOtherCopy(raw);
-    if (!guarded?.verdict)
-      throw new Error(
-        `requireScopes needs protect(server) of the same adapter in front of it: the token was not read. ${fix}`,
-      );
-    const { server, verdict } = guarded;
-    const decision: Decision = server.checkScopes(verdict.decision(), own, { ...verdict.request, params });
-    return decision.allowed ? undefined : server.refuse(decision);
-  };
 }

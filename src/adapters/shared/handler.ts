@@ -2,7 +2,7 @@
 import { type Verdict } from "../../core/pipeline.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
-import { chain, type Pending } from "../../core/runtime/pending.ts";
+import { type Pending } from "../../core/runtime/pending.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { verdictOf } from "./guard.ts";
 import { type HonoContext, proceed as answerHono } from "../hono/context.ts";
@@ -35,14 +35,25 @@ export function createHandler<Answered>(
   const stop = (): undefined => undefined;
   const hosts: Readonly<Record<string, (first: never, second: never) => unknown>> = {
     koa: (context: KoaContext) => answerKoa(context, respondTo(context.req), stop),
-    fastify: (request: FastifyRequest, reply: FastifyReply) => chain(respondTo(request.raw), sendTo, reply),
+    fastify: async (request: FastifyRequest, reply: FastifyReply) => {
+      sendReply(reply, await respondTo(request.raw));
+      return reply;
+    },
     hono: (context: HonoContext) => answerHono(context, respondTo(context), stop),
-    fetch: (request: WebRequest) => chain(respondTo(request), toResponse, undefined),
+    fetch: async (request: WebRequest) => toResponse(await respondTo(request)),
   };
-  const answerNode = (request: NodeRequest, response: NodeResponse, next?: (fault: unknown) => void) => {
-    const sent = chain(respondTo(request), (answer) => send(response, answer), undefined);
-    // Express 4 does not catch the rejections of handlers.
-    return next && sent ? Promise.resolve(sent).catch(next) : sent;
+  const answerNode = async (
+    request: NodeRequest,
+    response: NodeResponse,
+    next?: (error: unknown) => void,
+  ) => {
+    try {
+      send(response, await respondTo(request));
+    } catch (error) {
+      // Express 4 does not catch the rejections of handlers.
+      if (!next) throw error;
+      next(error);
+    }
   };
   const handle = (first: never, second: never, next: never): unknown => {
     const host = hosts[recognize([first]) ?? ""];
@@ -50,8 +61,3 @@ export function createHandler<Answered>(
   };
   return handle as unknown as RouteHandler<Answered>;
 }
-
-const sendTo = (answer: Answer, reply: FastifyReply): FastifyReply => {
-  sendReply(reply, answer);
-  return reply;
-};

@@ -1,7 +1,7 @@
 /** Finds mistakes in the use of an adapter that would leave an application unprotected. */
 import { suggest } from "../../core/errors.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
-import { hasPipeline } from "../../core/pipeline.ts";
+import { hasPipeline } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type AccessRequest } from "../../core/request.ts";
 import { type NodeRequest } from "./node-request.ts";

@@ -1,8 +1,8 @@
 import { type ResourceServer } from "../../core/server.ts";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
-import { chain } from "../../core/runtime/pending.ts";
+import { isPending } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
@@ -77,25 +77,19 @@ export function protect(
     const raw = ((req as { readonly raw?: object }).raw ?? req) as { readonly method?: string };
     const targets = [...new Set(calls.map(({ path }) => path))].map(pathOf);
     const { method = "" } = raw;
-    const decided = guardOperations(server, raw, (pipeline, verdict) => {
+    const pending = guardOperations(server, raw, (pipeline, verdict) => {
       const governing = pipeline.table.forOperations(verdict.governing, method, targets);
       return pipeline.decideAgain(verdict, governing, { ...verdict.request, method });
     });
-    return chain(decided, finish, { call, server, raw });
+    const conclude = (refusal: Refusal | undefined): TrpcContext => {
+      if (!refusal) return { principal: verdictOf(raw, server)?.principal };
+      const { [CHALLENGE_FIELD]: challenge } = refusal.headers;
+      if (challenge !== undefined) addChallenge(call, challenge);
+      throw toTrpcError(refusal);
+    };
+    // A refusal that needs no promise is thrown at once, also where the caller forgot to await it.
+    return isPending(pending) ? pending.then(conclude) : conclude(pending);
   };
-}
-
-interface Asked {
-  readonly call: TrpcContextOptions;
-  readonly server: ResourceServer;
-  readonly raw: object;
-}
-
-function finish(refusal: Refusal | undefined, { call, server, raw }: Asked): TrpcContext {
-  if (!refusal) return { principal: verdictOf(raw, server)?.principal };
-  const { [CHALLENGE_FIELD]: challenge } = refusal.headers;
-  if (challenge !== undefined) addChallenge(call, challenge);
-  throw toTrpcError(refusal);
 }
 
 function addChallenge({ res, resHeaders }: TrpcContextOptions, challenge: string): void {

@@ -1,5 +1,5 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
-import { chain, type Pending } from "../runtime/pending.ts";
+import { isPending, type Pending } from "../runtime/pending.ts";
 import { createGrants, type GrantsRules } from "./grants.ts";
 import { type Identified, reject, unavailable } from "./identified.ts";
 import { type Issuers } from "./issuers.ts";
@@ -9,7 +9,7 @@ import { type Principal, readPrincipal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { digestOf, type TokenCache } from "./token-cache.ts";
 
-/** Identifies the principal of a token; synchronously if the token is cached. */
+/** Identifies the principal of a token; at once if it is remembered and nothing returns a promise. */
 export type Identifier = (token: string) => Pending<Identified>;
 
 /** The options for tokens that are not JWTs, and for the steps after a token is verified. */
@@ -21,29 +21,35 @@ export function createIdentifier(
   cache: TokenCache<Principal> | undefined,
   rules: IdentificationRules,
 ): Identifier {
-  const opaque = createOpaqueIdentifier(rules);
+  const identifyOpaque = createOpaqueIdentifier(rules);
   const checks = revocationChecksOf(rules);
-  const grants = createGrants(rules);
+  const addGrants = createGrants(rules);
   const verify = (token: string) => verifyToken(token, issuers);
   const identifyJwt = cache ? withCache(cache, verify) : verify;
-  const identify: Identifier = (token) => {
-    const known = opaque?.(token);
-    if (known) return known;
+
+  const readToken = (token: string): Pending<Identified> => {
+    const opaque = identifyOpaque?.(token);
+    if (opaque) return opaque;
     // Before hashing: a client may send a token of any size.
     const malformed = findFormMistake(token, rules.maxTokenBytes);
     return malformed ? reject(malformed.rejection) : identifyJwt(token);
   };
-  const checked: Identifier =
-    checks.length > 0 ? (token) => chain(identify(token), checkRevocation, checks) : identify;
-  return grants ? (token) => chain(checked(token), grants, undefined) : checked;
+  const complete = async (pending: Pending<Identified>): Promise<Identified> => {
+    const checked = await checkRevocation(await pending, checks);
+    return addGrants ? addGrants(checked) : checked;
+  };
+  return (token) => {
+    const identified = readToken(token);
+    return addGrants || isPending(identified) ? complete(identified) : checkRevocation(identified, checks);
+  };
 }
 
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
   const read = readJwt(token);
   if (read.kind === "rejected") return reject(read.rejection);
-  const found = issuers.verifierFor(read.jwt);
-  if (found.kind === "rejected") return reject(found.rejection);
-  const { verifier } = found;
+  const selected = issuers.verifierFor(read.jwt);
+  if (selected.kind === "rejected") return reject(selected.rejection);
+  const { verifier } = selected;
   const verification = await verifier.verify(read.jwt);
   if (verification.kind === "unavailable")
     return unavailable(verification.cause, verification.retryAfterSeconds);
@@ -76,10 +82,11 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
   return (token) => {
     const digest = digestOf(token);
     const principal = cache.get(digest);
-    const other = principal ? undefined : pending.get(digest);
-    if (principal || other) cache.publish("hit");
+    const verification = principal ? undefined : pending.get(digest);
+    if (principal || verification) cache.publish("hit");
     if (principal) return { kind: "identified", principal };
-    const started = other ?? verifyOnce(token, digest);
+    if (verification) return verification;
+    const started = verifyOnce(token, digest);
     pending.set(digest, started);
     return started;
   };

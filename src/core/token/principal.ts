@@ -119,13 +119,6 @@ export function withScopes(principal: Principal, scopes: readonly string[], rule
   return Object.freeze({ ...principal, has: all.has, resourceIds: all.resourceIds, scopes: all.scopes });
 }
 
-/** Returns the same string for one user of one issuer, or, without a user id, for equal claims. */
-export const callerKey = (caller: Principal | undefined): string =>
-  caller ? JSON.stringify([caller.issuer, caller.userId ?? caller.claims]) : "";
-
-export const isSameCaller = (one: Principal | undefined, other: Principal | undefined): boolean =>
-  callerKey(one) === callerKey(other);
-
 /** The principal itself, and what a cache needs for its entry. */
 const PRINCIPAL_BYTES = 800;
 

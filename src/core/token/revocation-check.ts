@@ -19,32 +19,46 @@ export function revocationChecksOf({ revocation, isRevoked }: RevocationRules): 
   return checks.filter((check) => check !== undefined);
 }
 
-/** Runs each check in turn, and stops at the first that reports a revocation or fails. */
+/**
+ * Runs each check in turn, and stops at the first that reports a revocation or fails. A failed check is not a
+ * revocation: the client gets 503 and can use its token again later.
+ */
 export function checkRevocation(
   identified: Identified,
   checks: readonly RevocationCheck[],
-  index = 0,
 ): Pending<Identified> {
-  const check = checks[index];
-  if (identified.kind === "refused" || !check) return identified;
+  if (identified.kind === "refused") return identified;
   const { principal } = identified;
-  // A failed check is not a revocation: the client gets 503 and can use its token again later.
+  for (const [index, check] of checks.entries()) {
+    let answer: unknown;
+    try {
+      answer = check(principal);
+    } catch (cause) {
+      return unavailable(cause);
+    }
+    if (answer === true) return revoked(principal);
+    if (answer !== false) return awaitAnswer(answer, principal, checks.slice(index + 1));
+  }
+  return identified;
+}
+
+/** Waits for a check that did not answer at once, and then runs the others. */
+async function awaitAnswer(
+  answer: unknown,
+  principal: Principal,
+  otherChecks: readonly RevocationCheck[],
+): Promise<Identified> {
   try {
-    const answer: unknown = check(principal);
-    if (answer === false) return checkRevocation(identified, checks, index + 1);
-    if (typeof answer !== "boolean")
-      return withinLimit(answer, "The revocation check").then(
-        (known) =>
-          known === false ? checkRevocation(identified, checks, index + 1) : conclude(known, principal),
-        (cause: unknown) => unavailable(cause),
-      );
-    return conclude(answer, principal);
+    const isRevoked = await withinLimit(answer, "The revocation check");
+    if (isRevoked === true) return revoked(principal);
+    if (isRevoked === false) return await checkRevocation({ kind: "identified", principal }, otherChecks);
+    throw new TypeError("`isRevoked` must return true or false.");
   } catch (cause) {
     return unavailable(cause);
   }
 }
 
-const conclude = (isRevoked: unknown, principal: Principal): Identified =>
-  isRevoked === true
-    ? { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } }
-    : unavailable(new TypeError("`isRevoked` must return true or false."));
+const revoked = (principal: Principal): Identified => ({
+  kind: "refused",
+  refusal: { reason: "token_rejected", rejection: "revoked", principal },
+});

@@ -1,5 +1,5 @@
 import { compact } from "../../core/runtime/compact.ts";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type CompiledTable } from "../../core/policy/compile-rules.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { covers } from "../../core/policy/overlap.ts";

@@ -2,7 +2,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { hasPipeline } from "../../core/pipeline.ts";
+import { hasPipeline } from "../../core/port.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { type ResourceServer } from "../../core/server.ts";

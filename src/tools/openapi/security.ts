@@ -1,6 +1,6 @@
 /** Converts between requirements of the table and `security` of OpenAPI operations. */
 import { checkShape } from "../../core/options/schema.ts";
-import { hasPipeline, pipelineOf } from "../../core/pipeline.ts";
+import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { type Policy } from "../../core/policy/policy.ts";
 import { type Requirement, type ScopeMappings } from "../../core/policy/requirement.ts";

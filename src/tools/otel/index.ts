@@ -5,7 +5,7 @@ import { assertNoOptions, assertResourceServer } from "../../adapters/shared/mis
 import { type KeyEvent, type KeyState } from "../../core/keys/key-event.ts";
 import { type DecisionMessage } from "../../core/observer.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
-import { hasPipeline } from "../../core/pipeline.ts";
+import { hasPipeline } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL, listen } from "../../core/runtime/channels.ts";
 import { type CacheEvent } from "../../core/token/token-cache.ts";

@@ -2,7 +2,7 @@ import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
 import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
 import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
-import { pipelineOf } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { reportOnly } from "../../core/policy/report-only.ts";
 import { type ResourceServer } from "../../core/server.ts";

@@ -1,7 +1,8 @@
 import { assumeVerdict } from "../../adapters/shared/guard.ts";
 import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
 import { CallerInfo } from "../../adapters/mcp/caller.ts";
-import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
+import { type Verdict } from "../../core/pipeline.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { requireCaller, type ScopedCaller } from "./caller.ts";

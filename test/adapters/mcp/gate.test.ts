@@ -2,7 +2,7 @@
 import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { createResourceServer } from "scopegate";
-import { pipelineOf } from "../../../src/core/pipeline.ts";
+import { pipelineOf } from "../../../src/core/port.ts";
 import { post, server, URL_OF } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";

@@ -1,11 +1,11 @@
 import { coveringOf } from "../../../src/core/scopes/scope.ts";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { isSameCaller } from "../../../src/core/token/caller-key.ts";
 import {
   createPrincipal,
   grantedScopesOf,
   type Principal,
-  isSameCaller,
   type PrincipalRules,
   principalWeight,
   readPrincipal,

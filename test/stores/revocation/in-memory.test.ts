@@ -252,7 +252,7 @@ describe("the option `revocation`", () => {
     const { server } = createRevoking();
     const token = await issuer.token(CLAIMS);
     await server.authenticate(token);
-    const { pipelineOf } = await import("../../../src/core/pipeline.ts");
+    const { pipelineOf } = await import("../../../src/core/port.ts");
     const verdict = pipelineOf(server).decide(
       { method: "GET", target: "/agents", authorization: `Bearer ${token}` },
       false,

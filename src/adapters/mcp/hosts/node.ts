@@ -3,6 +3,7 @@ import { type IncomingMessage, type ServerResponse } from "node:http";
 import { Readable } from "node:stream";
 import onHeaders from "on-headers";
 import { readNodeBody, readNodeHeader } from "../../shared/body.ts";
+import { checkFirst } from "../../shared/check-first.ts";
 import { editBody } from "../../shared/edit-body.ts";
 import { protect as protectExpress } from "../../express/index.ts";
 import { type ExpressRequest, readMethod } from "../../express/request.ts";
@@ -13,7 +14,6 @@ import { type KoaContext, protect as protectKoa } from "../../koa/index.ts";
 import { send } from "../../shared/node-response.ts";
 import { type ResourceServer } from "../../../core/server.ts";
 import { type Answer } from "../../../core/response/refusal.ts";
-import { chain, settle } from "../../../core/runtime/pending.ts";
 import { type Exchange, type Gate, isPassed, type Passed } from "../gate.ts";
 import { SESSION_FIELD } from "../sessions.ts";
 
@@ -58,12 +58,13 @@ export function createExpressGate(server: ResourceServer, gate: Gate) {
   const guard = protectExpress(server);
   return (request: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
     const use = ({ body }: Passed) => body && Object.assign(request, { body, _body: true });
-    const enter = () => {
-      const outcome = gate(exchangeOf(request, readMethod(request), request.body));
-      return chain(outcome, passOn, { raw: request, response, use });
+    const check = async () => {
+      const outcome = await gate(exchangeOf(request, readMethod(request), request.body));
+      return passOn(outcome, { raw: request, response, use });
     };
-    guard(request, response, (fault) =>
-      fault === undefined ? settle(enter, (answer) => send(response, answer), next) : next(fault),
+    const refuse = (answer: Answer) => send(response, answer);
+    guard(request, response, (error) =>
+      error === undefined ? checkFirst(check, { refuse, next }) : next(error),
     );
   };
 }
@@ -75,9 +76,9 @@ export function createKoaGate(server: ResourceServer, gate: Gate) {
     guard(context, async () => {
       const { req: raw, res: response } = context as typeof context & { readonly req: NodeRequest };
       const request = context.request as { body?: unknown };
-      const outcome = gate(exchangeOf(raw, context.method.toUpperCase(), request.body));
+      const outcome = await gate(exchangeOf(raw, context.method.toUpperCase(), request.body));
       const use = ({ body }: Passed) => body && Object.assign(request, { body });
-      await proceed(context, chain(outcome, passOn, { raw, response, use }), next);
+      await proceed(context, passOn(outcome, { raw, response, use }), next);
     });
 }
 
@@ -99,11 +100,14 @@ export function createFastifyGate(server: ResourceServer, gate: Gate) {
       // Fastify's own parser reads the body that was checked, and compares its length with `Content-Length`.
       if (bytes) body = Object.assign(Readable.from([bytes]), { receivedEncodedLength: bytes.length });
     };
-    settle(
-      () => chain(gate(exchangeOf(raw, method, undefined)), passOn, { raw, response: reply.raw, use }),
-      (answer) => sendReply(reply, answer),
-      (fault) => done(fault ?? null, body),
-    );
+    const check = async () => {
+      const outcome = await gate(exchangeOf(raw, method, undefined));
+      return passOn(outcome, { raw, response: reply.raw, use });
+    };
+    checkFirst(check, {
+      refuse: (answer) => sendReply(reply, answer),
+      next: (error) => done(error ?? null, body),
+    });
   };
   return (instance: Instance, options: object, done: (fault?: Error) => void): void =>
     plugin(instance, options, (fault) => {

@@ -1,4 +1,4 @@
-import { pipelineOf } from "../../../core/pipeline.ts";
+import { pipelineOf } from "../../../core/port.ts";
 import { describeRequirement } from "../../../core/policy/explain.ts";
 import { renderColumns } from "../../shared/table.ts";
 import { type Command } from "../command.ts";

@@ -1,0 +1,46 @@
+import { isPending, type Pending } from "../../core/runtime/pending.ts";
+
+/** What follows the check of a request. */
+interface AfterCheck<Refusal> {
+  readonly refuse: (refusal: Refusal) => unknown;
+  /** Continues with the handler, or with an error of the check. */
+  readonly next: (error?: Error) => unknown;
+}
+
+/**
+ * Runs a check in front of the handler of a framework with callbacks. Returns what `refuse` or `next`
+ * returns; at once, unless the check returns a promise.
+ */
+export function checkFirst<Refusal extends object>(
+  check: () => Pending<Refusal | undefined>,
+  after: AfterCheck<Refusal>,
+): unknown {
+  let refusal: Pending<Refusal | undefined>;
+  try {
+    refusal = check();
+  } catch (error) {
+    return after.next(toError(error));
+  }
+  return isPending(refusal) ? continueLater(refusal, after) : continueWith(refusal, after);
+}
+
+/** Express 4 waits for no promise: what its handler throws now must reach `next`, or no response is sent. */
+async function continueLater<Refusal extends object>(
+  refusal: Promise<Refusal | undefined>,
+  after: AfterCheck<Refusal>,
+): Promise<unknown> {
+  try {
+    return await continueWith(await refusal, after);
+  } catch (error) {
+    return after.next(toError(error));
+  }
+}
+
+const continueWith = <Refusal extends object>(
+  refusal: Refusal | undefined,
+  { refuse, next }: AfterCheck<Refusal>,
+): unknown => (refusal ? refuse(refusal) : next());
+
+/** Frameworks ignore a thrown value that is not an error, and continue. */
+const toError = (thrown: unknown): Error =>
+  thrown instanceof Error ? thrown : new Error("The request could not be decided.", { cause: thrown });

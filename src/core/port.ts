@@ -1,0 +1,17 @@
+/**
+ * How adapters, stores and tools find the pipeline of a resource server. They may come from another copy of
+ * the package, and this file imports types only, so that they load none of the core's decisions.
+ */
+import { type Pipeline } from "./pipeline.ts";
+
+const PIPELINE = Symbol.for("scopegate.pipeline");
+
+export function attachPipeline(server: object, pipeline: Pipeline): void {
+  Object.defineProperty(server, PIPELINE, { value: pipeline });
+}
+
+/** Returns whether `createResourceServer` made the server: a copy of it has no pipeline. */
+export const hasPipeline = (server: object): boolean => PIPELINE in server;
+
+/** Returns the pipeline of a server that has one. */
+export const pipelineOf = (server: object): Pipeline => Reflect.get(server, PIPELINE) as Pipeline;
