@@ -4,9 +4,7 @@ import { ConfigurationError, type ConfigurationIssue, type Report, suggest } fro
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
 import { keys } from "../../core/options/key-source-shape.ts";
-import { keyEventsOf } from "../../core/options/resolve-issuers.ts";
-import { resolveKeySource } from "../../core/options/resolve-keys.ts";
-import { resolveAlgorithms } from "../../core/options/resolve-token.ts";
+import { keyEventsOf, resolveAlgorithms, resolveKeySource } from "../../core/options/resolve-issuers.ts";
 import { exactOptional } from "../../core/options/shape.ts";
 import * as values from "../../core/options/values.ts";
 import { type ClaimPath } from "../../core/token/claim-path.ts";
