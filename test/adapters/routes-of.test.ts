@@ -15,6 +15,7 @@ import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { ConfigurationError } from "../../src/core/errors.ts";
 
 const issuer = createIssuer();
 const serverFor = (scopeMappings: ScopeMappings) =>
@@ -265,7 +266,9 @@ describe.each([
     "refuses the options %j",
     (options) => {
       const router = new Router().get("/", handler);
-      expect(() => forKoa.routesOf(router, options as unknown as forKoa.RoutesOptions)).toThrow(TypeError);
+      expect(() => forKoa.routesOf(router, options as unknown as forKoa.RoutesOptions)).toThrow(
+        ConfigurationError,
+      );
     },
   );
 

@@ -26,6 +26,7 @@ export { type KoaApplication, type RoutesOptions, routesOf } from "./list-routes
  * route.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import Router from "@koa/router";

@@ -1,4 +1,5 @@
 import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { isGuard } from "../shared/roles.ts";
 import {
   describeUnguarded,
@@ -33,6 +34,7 @@ export interface RoutesOptions {
  * application or router with its mount path, and audit all lists as one.
  *
  * @throws TypeError for anything else, and for an application that uses no router
+ * @throws ConfigurationError for a `prefix` that is not a path, and for an unknown option
  * @example
  * ```ts
  * import Router from "@koa/router";
@@ -52,14 +54,17 @@ export function routesOf(
   from: KoaApplication | KoaRouter | readonly KoaRouter[],
   options: RoutesOptions = {},
 ): readonly ListedRoute[] {
-  const unknown = Object.keys(options).find((name) => name !== "prefix");
-  if (unknown !== undefined)
-    throw new TypeError(`routesOf received unknown option \`${unknown}\`. It takes { prefix }.`);
+  checkOptions("routesOf", options, OPTIONS);
   const { prefix = "" } = options;
-  if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
-    throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
   return listInOrder(readRouters(from).flatMap((used) => registrationsOf(used, prefix.replace(/\/$/, ""))));
 }
+
+const OPTIONS: OptionChecks<RoutesOptions> = {
+  prefix: {
+    accepts: (prefix) => typeof prefix === "string" && /^(?:\/.*)?$/.test(prefix),
+    hint: 'Write a path: { prefix: "/api" }.',
+  },
+};
 
 /** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
 interface UsedRouter {

@@ -1,7 +1,7 @@
 /** Checks a request after `protect`: its session, its body and its operations. */
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../shared/body.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
-import { readOptions } from "../shared/misuse.ts";
+import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
@@ -54,12 +54,23 @@ const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [] };
 
-export function createGate(server: ResourceServer, given: McpOptions, caller = "protectMcp"): Gate {
-  if (Object.hasOwn(Object(given) as object, "metadata"))
-    throw new TypeError(
-      `${caller} received unknown option \`metadata\`. Put metadata(server) of your adapter in front of it, and write the option \`resource\` of createResourceServer.`,
-    );
-  const options = readOptions(caller, given, DEFAULTS);
+const OPTIONS: OptionChecks<McpOptions> = {
+  maxBodyBytes: wholeNumber,
+  bodyTimeoutMs: wholeNumber,
+  listFilter: flag,
+};
+const OTHER_OPTIONS = {
+  metadata:
+    "Put metadata(server) of your adapter in front of it, and write the option `resource` of createResourceServer.",
+};
+
+/** @throws ConfigurationError that lists every mistake in the options */
+export function createGate(server: ResourceServer, options: McpOptions, caller = "protectMcp"): Gate {
+  checkOptions(caller, options, OPTIONS, OTHER_OPTIONS);
+  // Without a prototype: a polluted one must not set an option.
+  const written = { __proto__: null, ...options };
+  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000, listFilter = false } = written;
+  const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
   const sessions = new Sessions();
 
   const refuse = (invalid: Invalid, raw: object): Answer => {
@@ -82,7 +93,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
       bytes,
       authInfo: principal && (new CallerInfo(server, principal, request) as AuthInfo),
       respond: has("initialize") ? start : method === "DELETE" ? end : undefined,
-      filter: options.listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
+      filter: listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
     };
   };
   const decide = (found: Messages | Invalid, exchange: Exchange): Pending<Passed | Answer> => {
@@ -103,7 +114,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
     const session = header(SESSION_FIELD);
     // A server replays the events of a session. Without a session, their owner is unknown.
     const mayPass = session === undefined ? header("last-event-id") === undefined : isOwn(raw, session);
-    return mayPass ? chain(readExchange(exchange, options), decide, exchange) : refuse(INVALID.session, raw);
+    return mayPass ? chain(readExchange(exchange, limits), decide, exchange) : refuse(INVALID.session, raw);
   };
 }
 
@@ -132,5 +143,3 @@ function readFound(read: ReadBody | { readonly parsed: unknown }, header: ReadHe
 
 const BODY_LOST =
   "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";
-
-const DEFAULTS = { maxBodyBytes: 4_194_304, bodyTimeoutMs: 30_000, listFilter: false };

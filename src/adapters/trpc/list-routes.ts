@@ -1,6 +1,7 @@
 import { type ListedRoute } from "../../tools/audit/coverage.ts";
+import { checkOptions, flag } from "../../core/options/check-options.ts";
 import { literalPattern } from "../../core/policy/render-pattern.ts";
-import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
+import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */
 export interface TrpcRouter {
@@ -24,7 +25,8 @@ export interface TrpcRoutesOptions extends TrpcOptions {
  * are `POST`. Routers that tRPC would load later are loaded now. It does not show whether `protect` runs in
  * front of the router.
  *
- * @throws TypeError without `prefix`, and for anything but a tRPC router
+ * @throws TypeError for anything but a tRPC router
+ * @throws ConfigurationError without `prefix`, and for every other mistake in the options
  * @example
  * ```ts
  * import { initTRPC } from "@trpc/server";
@@ -41,8 +43,8 @@ export async function routesOf(
   router: TrpcRouter,
   options: TrpcRoutesOptions,
 ): Promise<readonly ListedRoute[]> {
-  const { allowMethodOverride, ...served } = Object(options) as TrpcRoutesOptions;
-  const pathOf = createPathOf("routesOf", served, KNOWN);
+  checkOptions("routesOf", options, { ...TRPC_OPTIONS, allowMethodOverride: flag });
+  const pathOf = createPathOf(options);
   const { _def: { procedures, lazy = {} } = {} } = Object(router) as Partial<TrpcRouter>;
   if (!procedures)
     throw new TypeError('routesOf takes a tRPC router: routesOf(router, { prefix: "/trpc" }).');
@@ -51,7 +53,7 @@ export async function routesOf(
     last = next;
     await next.load();
   }
-  const methodsOfReads = allowMethodOverride ? ["GET", "POST"] : ["GET"];
+  const methodsOfReads = options.allowMethodOverride ? ["GET", "POST"] : ["GET"];
   const routes = Object.entries(procedures).flatMap(([name, procedure]) => {
     const { _def } = procedure as { readonly _def: { readonly type: string } };
     const pattern = literalPattern(pathOf(name));
@@ -60,5 +62,3 @@ export async function routesOf(
   });
   return Object.freeze(routes);
 }
-
-const KNOWN = "It takes `prefix`, `pathSeparator` and `allowMethodOverride`.";

@@ -1,4 +1,4 @@
-/** The way of the options from what a user writes to what the server uses: each is checked once, in this order. */
+/** The way of the options from what a user writes to what the server uses, from top to bottom. */
 import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkOrder } from "../policy/rule-order.ts";

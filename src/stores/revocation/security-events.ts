@@ -4,6 +4,13 @@ import { assertRevocation } from "./assert-revocation.ts";
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
+import {
+  anyString,
+  anyValue,
+  callback,
+  checkOptions,
+  type OptionChecks,
+} from "../../core/options/check-options.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { type Answer } from "../../core/response/refusal.ts";
 import { notify } from "../../core/runtime/notify.ts";
@@ -25,6 +32,16 @@ export interface SecurityEventsOptions {
   /** Called with the type and the subject of each accepted event that revokes nothing. */
   readonly onOtherEvent?: (event: { readonly type: string; readonly subject: unknown }) => void;
 }
+
+/** `createResourceServer`, which receives them, checks `issuer`, `keys`, `audience` and `algorithms`. */
+const OPTIONS: OptionChecks<SecurityEventsOptions> = {
+  issuer: anyValue,
+  keys: anyValue,
+  audience: anyValue,
+  algorithms: anyValue,
+  tokenIssuer: anyString,
+  onOtherEvent: callback("Write a function that takes the type and the subject of an event."),
+};
 
 /** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
 const MAX_AGE_SECONDS = 3 * 86_400;
@@ -82,6 +99,7 @@ export function securityEvents(
   options: SecurityEventsOptions,
 ): RouteHandler<Promise<Response>> {
   assertRevocation(server, "securityEvents");
+  checkOptions("securityEvents", options, OPTIONS);
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
   // A separate server: a security event must not be accepted as an access token, nor an access token here.
   const events = createResourceServer({

@@ -1,3 +1,4 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { assumeVerdict } from "../../adapters/shared/guard.ts";
 import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
 import { CallerInfo } from "../../adapters/mcp/caller.ts";
@@ -5,7 +6,6 @@ import { pipelineOf, type Verdict } from "../../core/pipeline.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { requireCaller, type ScopedCaller } from "./caller.ts";
-import { mistake } from "./mistakes.ts";
 
 let knownServer: ResourceServer | undefined;
 
@@ -41,7 +41,7 @@ const serverOfCallers = (): ResourceServer =>
 export function withPrincipal<Target extends object>(target: Target, caller: Partial<ScopedCaller>): Target {
   if (Object(target) !== target) {
     const hint = "Pass the request or context that the handler receives.";
-    throw mistake(["withPrincipal", "request"], "is not an object.", hint);
+    throw optionError(["withPrincipal", "request"], "is not an object.", hint);
   }
   const whole = { scopes: [], ...caller };
   requireCaller("withPrincipal", whole);
