@@ -127,12 +127,14 @@ export class KeysUnavailableError extends Error {
   }
 }
 
-/** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no known word is similar. */
-export function suggest(word: string, known: readonly string[], otherwise: string): string {
-  const nearest = closestMatch(word, [...known], {
-    maxDistance: Math.max(2, Math.floor(word.length / 3)),
-  });
-  return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
+/** Finds the word that a misspelled one is most similar to. */
+export const findSimilar = (word: string, words: readonly string[]): string | undefined =>
+  closestMatch(word, [...words], { maxDistance: Math.max(2, Math.floor(word.length / 3)) });
+
+/** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no word is similar. */
+export function suggest(word: string, words: readonly string[], otherwise: string): string {
+  const similar = findSimilar(word, words);
+  return similar === undefined ? otherwise : `Did you mean \`${similar}\`?`;
 }
 
 /** Returns the result of `run`, or `undefined` if it throws: many platform functions throw on bad input. */

@@ -1,4 +1,5 @@
 /** Ends long-lived connections when their token ends. */
+import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
 import { type ResourceServer } from "./server.ts";
 import { notify } from "./runtime/notify.ts";
 import { type EndReason, type Revalidation } from "./token/revalidate.ts";
@@ -26,6 +27,22 @@ export interface UntilExpiryOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+const OPTIONS: OptionChecks<UntilExpiryOptions> = {
+  onEnd: required(callback("Write a function that closes the connection.")),
+  server: {
+    accepts: (server) => typeof (Object(server) as Partial<ResourceServer>).revalidate === "function",
+    hint: "Write the server of createResourceServer.",
+  },
+  checkEverySeconds: {
+    accepts: (seconds) => typeof seconds === "number" && seconds > 0,
+    hint: "Write a number of seconds greater than 0.",
+  },
+  signal: {
+    accepts: (signal) => signal instanceof AbortSignal,
+    hint: "Write the signal of an AbortController.",
+  },
+};
+
 /** Node.js fires a longer timer at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
@@ -39,7 +56,8 @@ const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
  *
  * It does not close the connection: `onEnd` does. Call the returned function when the connection has closed.
  *
- * @throws TypeError without a principal or `onEnd`, or if `checkEverySeconds` is not a positive number
+ * @throws TypeError without a principal
+ * @throws ConfigurationError without `onEnd`, and for every other mistake in the options
  * @example
  * ```ts
  * import { createResourceServer, untilExpiry } from "scopegate";
@@ -57,11 +75,10 @@ const STATUS = { expired: 401, revoked: 401, unavailable: 503 } as const;
  * ```
  */
 export function untilExpiry(principal: Principal, options: UntilExpiryOptions): () => void {
-  const { onEnd, server, checkEverySeconds = 60, signal } = options;
   if (Object(principal) !== principal)
     throw new TypeError("untilExpiry needs a principal: principalOf returns none on public routes.");
-  if (typeof onEnd !== "function") throw new TypeError("untilExpiry needs the function `onEnd`.");
-  if (!(checkEverySeconds > 0)) throw new TypeError("`checkEverySeconds` must be a positive number.");
+  checkOptions("untilExpiry", options, OPTIONS);
+  const { onEnd, server, checkEverySeconds = 60, signal } = options;
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
 

@@ -13,6 +13,7 @@ import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { misplaced } from "../../src/adapters/shared/misuse.ts";
 import { createIssuer } from "../support/issuer.ts";
+import { ConfigurationError } from "../../src/core/errors.ts";
 
 const issuer = createIssuer();
 const adapters = [
@@ -62,7 +63,14 @@ describe.each([
 
   it.each(["unknown", "caseSensitive", "strict", "router"])("refuses the option %s", (name) => {
     expect(() => protect(server, { [name]: 1 } as never)).toThrow(
-      new TypeError(`protect received unknown option \`${name}\`. It takes none.`),
+      new ConfigurationError([
+        {
+          code: "option_unknown",
+          path: ["protect", name],
+          message: `received unknown option \`${name}\`.`,
+          hint: "It takes no options.",
+        },
+      ]),
     );
   });
 });

@@ -534,7 +534,9 @@ describe("protect of Socket.IO", () => {
     expect(() => protect({} as never)).toThrow("takes the resource server itself");
     expect(() => protect(serverWith(), { tokenInAut: true } as never)).toThrow("unknown option `tokenInAut`");
     for (const tokenInAuth of ["yes", 1, null])
-      expect(() => protect(serverWith(), { tokenInAuth } as never)).toThrow("must be true or false");
+      expect(() => protect(serverWith(), { tokenInAuth } as never)).toThrow(
+        "protect.tokenInAuth: has an invalid value. Write true or false.",
+      );
     expect(() => principalOf({} as never)).toThrow("write principalOf(socket)");
   });
 

@@ -269,13 +269,17 @@ describe("untilExpiry", () => {
     expect(((await warned) as [Error])[0].message).toContain("A hook failed");
   });
 
-  it("throws without a principal or onEnd, and for an invalid interval", async () => {
+  it("throws without a principal or onEnd, and for every other wrong option", async () => {
     const principal = await principalWith({});
     expect(() => untilExpiry(undefined as never, { onEnd: () => undefined })).toThrow("needs a principal");
-    expect(() => untilExpiry(principal, {} as never)).toThrow("needs the function `onEnd`");
+    expect(() => untilExpiry(principal, {} as never)).toThrow("untilExpiry.onEnd: is missing.");
     for (const checkEverySeconds of [0, -1, Number.NaN])
       expect(() => untilExpiry(principal, { onEnd: () => 0, checkEverySeconds })).toThrow(
-        "a positive number",
+        "untilExpiry.checkEverySeconds: has an invalid value. Write a number of seconds greater than 0.",
+      );
+    for (const [name, value] of Object.entries({ server: {}, signal: {}, onExpiry: () => 0 }))
+      expect(() => untilExpiry(principal, { onEnd: () => 0, [name]: value })).toThrow(
+        `untilExpiry.${name}: `,
       );
   });
 });

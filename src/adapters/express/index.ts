@@ -30,6 +30,7 @@ export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } fro
  * other request has reached are not checked for it.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import express from "express";

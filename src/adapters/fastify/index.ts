@@ -37,6 +37,7 @@ export type FastifyPlugin = (instance: FastifyInstance, options: object, done: D
  * is read. The rule of the path and the rule of the matched route are checked together.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import fastify from "fastify";

@@ -39,6 +39,7 @@ type Params = AccessRequest["params"];
  * refused. Find the handler by the same `request.url`. An error rejects the promise.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";

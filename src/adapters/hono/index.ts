@@ -20,6 +20,7 @@ export { type HonoContext, type HonoMiddleware } from "./context.ts";
  * `app.all("/api/*", ...)` and `mount`, are not routes: only the rule of the path decides.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import { Hono } from "hono";

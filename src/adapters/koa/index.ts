@@ -26,6 +26,7 @@ export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } fr
  * route.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError for any option
  * @example
  * ```ts
  * import Router from "@koa/router";

@@ -1,7 +1,7 @@
 /** Checks a request after `protect`: its session, its body and its operations. */
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../shared/body.ts";
 import { guardOperations, type PendingRefusal, verdictOf } from "../shared/guard.ts";
-import { readOptions } from "../shared/misuse.ts";
+import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import { type Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
@@ -55,12 +55,23 @@ const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 const NO_MESSAGE: Messages = { kind: "messages", body: undefined, bytes: undefined, messages: [] };
 
-export function createGate(server: ResourceServer, given: McpOptions, caller = "protectMcp"): Gate {
-  if (Object.hasOwn(Object(given) as object, "metadata"))
-    throw new TypeError(
-      `${caller} received unknown option \`metadata\`. Put metadata(server) of your adapter in front of it, and write the option \`resource\` of createResourceServer.`,
-    );
-  const options = readOptions(caller, given, DEFAULTS);
+const OPTIONS: OptionChecks<McpOptions> = {
+  maxBodyBytes: wholeNumber,
+  bodyTimeoutMs: wholeNumber,
+  listFilter: flag,
+};
+const OTHER_OPTIONS = {
+  metadata:
+    "Put metadata(server) of your adapter in front of it, and write the option `resource` of createResourceServer.",
+};
+
+/** @throws ConfigurationError that lists every mistake in the options */
+export function createGate(server: ResourceServer, options: McpOptions, caller = "protectMcp"): Gate {
+  checkOptions(caller, options, OPTIONS, OTHER_OPTIONS);
+  // Without a prototype: a polluted one must not set an option.
+  const written = { __proto__: null, ...options };
+  const { maxBodyBytes = 4_194_304, bodyTimeoutMs = 30_000, listFilter = false } = written;
+  const limits: BodyLimits = { maxBodyBytes, bodyTimeoutMs };
   const sessions = new Sessions();
 
   const refuse = (invalid: Invalid, raw: object): Answer => {
@@ -83,7 +94,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
       bytes,
       authInfo: principal && (new CallerInfo(server, principal, request) as AuthInfo),
       respond: has("initialize") ? start : method === "DELETE" ? end : undefined,
-      filter: options.listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
+      filter: listFilter && LISTS.some((list) => has(list.method)) ? filter : undefined,
     };
   };
   const decideMessages = ({ messages }: Messages, raw: object): PendingRefusal =>
@@ -102,7 +113,7 @@ export function createGate(server: ResourceServer, given: McpOptions, caller = "
     // A server replays the events of a session. Without a session, their owner is unknown.
     const maySee = session === undefined ? header("last-event-id") === undefined : isOwnSession(raw, session);
     if (!maySee) return refuse(INVALID.session, raw);
-    const messages = await readExchange(exchange, options);
+    const messages = await readExchange(exchange, limits);
     if (messages.kind === "invalid") return refuse(messages, raw);
     return (await decideMessages(messages, raw)) ?? pass(messages, exchange);
   };
@@ -133,5 +144,3 @@ function readBodyOf(read: ReadBody | { readonly parsed: unknown }, header: ReadH
 
 const BODY_LOST =
   "The body was read before protectMcp, and was not stored as a JSON value. Put protectMcp in front of the code that reads it.";
-
-const DEFAULTS = { maxBodyBytes: 4_194_304, bodyTimeoutMs: 30_000, listFilter: false };

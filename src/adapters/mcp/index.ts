@@ -29,7 +29,8 @@ export type McpGate = ReturnType<typeof createExpressGate> &
  * `authInfo`. For the Fetch standard, `await protectMcp(server)(request)` returns both, or the response to
  * send; `withMcp` is shorter. A session belongs to the caller that started it, in this process. It does not
  * check the `Origin` header, the schema of arguments, or what a server sends to its client.
- * @throws TypeError for anything but a resource server, and for unknown options
+ * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import express from "express";
@@ -68,6 +69,7 @@ const MISPLACED =
  * handler gets `{ authInfo, parsedBody }` as its second argument, as the official SDK expects it, in front of
  * the arguments that the host passes.
  * @throws TypeError for anything but a resource server and a function
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";

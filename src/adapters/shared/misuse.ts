@@ -1,5 +1,5 @@
 /** Finds mistakes in the use of an adapter that would leave an application unprotected. */
-import { suggest } from "../../core/errors.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { hasPipeline } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
@@ -36,33 +36,8 @@ export function assertResourceServer(server: unknown, caller = "protect"): asser
 /** Each route is checked as its router reads it, so no options are needed. */
 export type NoOptions = Readonly<Record<string, never>>;
 
-export function assertNoOptions(options: NoOptions, known = "It takes none.", caller = "protect"): void {
-  const [name] = Object.keys(options);
-  if (name !== undefined) throw new TypeError(`${caller} received unknown option \`${name}\`. ${known}`);
-}
-
-/** Reads options that are `true` or `false`, or whole numbers of 1 or more, and adds the defaults. */
-export function readOptions<Options extends object>(
-  caller: string,
-  given: unknown,
-  defaults: Options,
-): Options {
-  if (typeof given !== "object" || given === null)
-    throw new TypeError(`${caller} takes its options as an object.`);
-  const options = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [name, value] of options as readonly (readonly [string, unknown])[]) {
-    const known = `Write ${JSON.stringify(defaults)}.`;
-    if (!Object.hasOwn(defaults, name))
-      throw new TypeError(
-        `${caller} received unknown option \`${name}\`. ${suggest(name, Object.keys(defaults), known)}`,
-      );
-    const isFlag = typeof Reflect.get(defaults, name) === "boolean";
-    if (isFlag ? typeof value === "boolean" : Number.isSafeInteger(value) && Number(value) > 0) continue;
-    const kind = isFlag ? "true or false" : "a whole number of 1 or more";
-    throw new TypeError(`The option \`${name}\` of ${caller} must be ${kind}. ${known}`);
-  }
-  return { ...defaults, ...Object.fromEntries(options) };
-}
+/** @throws ConfigurationError for any option */
+export const assertNoOptions = (options: NoOptions): void => checkOptions("protect", options, {});
 
 /** Returns the error for a guard that another framework calls, or that is called in the wrong place. */
 export function misplaced(adapter: Framework, ...given: readonly unknown[]): TypeError {

@@ -1,11 +1,12 @@
 import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { checkOptions, flag, type OptionChecks } from "../../core/options/check-options.ts";
 import { FAULT, type RawResponse, toRawResponse } from "../../core/response/raw-response.ts";
 import { authorizationOf } from "../../core/token/credential.ts";
 import { isSameCaller } from "../../core/token/caller-key.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
-import { assertNoOptions, assertResourceServer } from "../shared/misuse.ts";
+import { assertResourceServer } from "../shared/misuse.ts";
 import { toAccessRequest } from "../shared/node-request.ts";
 import { close } from "../node/upgrade-socket.ts";
 import { warn } from "../node/warn.ts";
@@ -30,6 +31,8 @@ export interface SocketIoOptions {
   readonly tokenInAuth?: boolean | undefined;
 }
 
+const OPTIONS: OptionChecks<SocketIoOptions> = { tokenInAuth: flag };
+
 interface Session {
   /** The request that opened the session, copied because later code may change the headers. */
   readonly request: AccessRequest;
@@ -49,8 +52,9 @@ interface Session {
  * receives `connect_error`, with the body of the refusal as `data`. WebTransport sessions are closed, because
  * their requests cannot be checked.
  *
- * @throws TypeError for anything but a resource server, for an unknown option, for a Socket.IO server without
- * an HTTP server, and for `connectionStateRecovery` without `skipMiddlewares: false`
+ * @throws ConfigurationError for an unknown option, and for a `tokenInAuth` that is not `true` or `false`
+ * @throws TypeError for anything but a resource server, for a Socket.IO server without an HTTP server, and
+ * for `connectionStateRecovery` without `skipMiddlewares: false`
  * @example
  * ```ts
  * import { createServer } from "node:http";
@@ -70,9 +74,8 @@ interface Session {
  */
 export function protect(server: ResourceServer, options: SocketIoOptions = {}): (io: SocketIoServer) => void {
   assertResourceServer(server);
-  const { tokenInAuth = false, ...others } = options;
-  assertNoOptions(others, "Its only option is `tokenInAuth`.");
-  if (typeof tokenInAuth !== "boolean") throw new TypeError("`tokenInAuth` must be true or false.");
+  checkOptions("protect", options, OPTIONS);
+  const { tokenInAuth = false } = options;
   const sessions = new WeakMap<object, Session>();
 
   /** Decides a request by the rule of GET, because the transport chooses the method, not the client. */

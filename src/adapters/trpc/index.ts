@@ -1,4 +1,5 @@
 import { type ResourceServer } from "../../core/server.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import { type Refusal } from "../../core/response/refusal.ts";
@@ -6,7 +7,7 @@ import { isPending } from "../../core/runtime/pending.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
-import { createPathOf, type TrpcOptions } from "./procedure-path.ts";
+import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.ts";
 
 export { type TrpcOptions };
 
@@ -42,7 +43,8 @@ export interface TrpcContext {
  *
  * It does not protect calls over WebSockets, which are made after `createContext`: it throws there.
  *
- * @throws TypeError for anything but a resource server, and without `prefix`
+ * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError without `prefix`, and for every other mistake in the options
  * @example
  * ```ts
  * import { createExpressMiddleware } from "@trpc/server/adapters/express";
@@ -68,7 +70,8 @@ export function protect(
   options: TrpcOptions,
 ): (options: TrpcContextOptions) => TrpcContext | Promise<TrpcContext> {
   assertResourceServer(server);
-  const pathOf = createPathOf('protect of "scopegate/trpc"', options);
+  checkOptions("protect", options, TRPC_OPTIONS);
+  const pathOf = createPathOf(options);
   pipelineOf(server).table.declareBatches(pathOf("").slice(0, -1));
   return (call) => {
     const { req, info } = call;

@@ -1,7 +1,7 @@
 /** How the URL of a procedure is written. */
 import { attempt } from "../../core/errors.ts";
+import { type OptionChecks, oneOf } from "../../core/options/check-options.ts";
 import { readPath } from "../../core/request.ts";
-import { assertNoOptions } from "../shared/misuse.ts";
 
 /** Where a tRPC router is served. */
 export interface TrpcOptions {
@@ -11,20 +11,25 @@ export interface TrpcOptions {
   readonly pathSeparator?: "." | "_" | "~" | "-";
 }
 
-/** Returns the path of a procedure, as clients write it: `/trpc/user.list` for `user.list`. */
-export function createPathOf(
-  caller: string,
-  options: TrpcOptions,
-  known = "It takes `prefix` and `pathSeparator`.",
-): (procedure: string) => string {
-  const { prefix, pathSeparator = ".", ...others } = Object(options) as TrpcOptions;
+export const TRPC_OPTIONS: OptionChecks<TrpcOptions> = {
+  prefix: {
+    accepts: isPrefix,
+    hint: 'Write the path that the tRPC router is served at: { prefix: "/trpc" }.',
+    isRequired: true,
+  },
+  pathSeparator: oneOf(".", "_", "~", "-"),
+};
+
+function isPrefix(prefix: unknown): boolean {
+  if (typeof prefix !== "string" || prefix === "") return false;
   const base = prefix === "/" ? "" : prefix;
-  const path = typeof base === "string" ? attempt(() => readPath(`${base}/name`)) : undefined;
-  if (prefix === "" || path?.text !== `${base}/name` || /[%:*{]|,/.test(base))
-    throw new TypeError(`${caller} needs the path that the router is served at: write { prefix: "/trpc" }.`);
-  assertNoOptions(others, known, caller);
-  if (![".", "_", "~", "-"].includes(pathSeparator))
-    throw new TypeError(`${caller}: \`pathSeparator\` must be ".", "_", "~" or "-".`);
+  const path = attempt(() => readPath(`${base}/name`));
+  return path?.text === `${base}/name` && !/[%:*{]|,/.test(base);
+}
+
+/** Returns the path of a procedure, as clients write it: `/trpc/user.list` for `user.list`. */
+export function createPathOf({ prefix, pathSeparator = "." }: TrpcOptions): (procedure: string) => string {
+  const base = prefix === "/" ? "" : prefix;
   // A raw `?` would cut the name off: the rule of another procedure would decide.
   return (procedure) =>
     `${base}/${encodeURI(procedure.replaceAll(".", pathSeparator)).replaceAll(/[?#/]/g, encodeURIComponent)}`;

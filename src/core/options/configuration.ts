@@ -1,24 +1,29 @@
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
-import { type ResourceServerOptions } from "./options.ts";
-import { checkShape, UNKNOWN_HINT } from "./schema.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
+import { type Path } from "./mistakes.ts";
+import { type ResourceServerOptions } from "./options.ts";
+import { findShapeMistakes, UNKNOWN_HINT } from "./schema.ts";
 import { JSON_OPTION_NAMES, RESOURCE_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
 
-type Path = ConfigurationIssue["path"];
-type Names = ReadonlyMap<string, string>;
+/** The names of options, by their JSON names. */
+type JsonNames = ReadonlyMap<string, string>;
 
 const toSnakeCase = (name: string): string =>
   name.includes(" ") ? name : name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-const byJsonName = (all: readonly string[]): Names => new Map(all.map((one) => [toSnakeCase(one), one]));
+const byJsonName = (names: readonly string[]): JsonNames =>
+  new Map(names.map((name) => [toSnakeCase(name), name]));
 
 const OPTIONS = byJsonName(JSON_OPTION_NAMES);
-const KEY_SOURCE = byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"));
 const ISSUER = byJsonName(TRUSTED_ISSUER_NAMES);
-const RESOURCE = byJsonName(RESOURCE_NAMES);
-const TOKEN_CACHE = byJsonName(TOKEN_CACHE_NAMES);
-const NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_SOURCE_NAMES]);
+/** The options whose values are objects of options. */
+const NESTED: ReadonlyMap<string, JsonNames> = new Map([
+  ["keys", byJsonName(KEY_SOURCE_NAMES.filter((name) => name !== "fetch"))],
+  ["tokenCache", byJsonName(TOKEN_CACHE_NAMES)],
+  ["resource", byJsonName(RESOURCE_NAMES)],
+]);
+const QUOTED_NAMES: ReadonlySet<string> = new Set([...JSON_OPTION_NAMES, ...KEY_SOURCE_NAMES]);
 const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options contain no spaces.";
 
 /**
@@ -38,73 +43,77 @@ const RULE_HINT = "A rule belongs in `scope_mappings`, and the names of options 
  * ```
  */
 export function parseConfiguration(json: unknown): ResourceServerOptions {
-  if (typeof json !== "object" || json === null || Array.isArray(json)) {
+  if (!isJsonObject(json)) {
     const hint = 'Write a JSON object: { "verification_keys": [...], "service_id": "..." }.';
     throw new ConfigurationError([{ code: "option_invalid", path: [], message: "are not an object.", hint }]);
   }
   const issues: ConfigurationIssue[] = [];
-  const options = rename(json, OPTIONS, [], (issue) => issues.push(issue));
-  checkShape(options, (issue) => issues.push(toJsonIssue(issue)));
+  const options = renameOptions(json, OPTIONS, [], (issue) => issues.push(issue));
+  for (const { issue } of findShapeMistakes(options)) issues.push(toJsonIssue(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   return { defaultScopeMappings: agentScopeMappings, ...(options as ResourceServerOptions) };
 }
 
-/** Renames the properties of an object and of the objects in it. Reports and drops unknown properties. */
-function rename(value: unknown, names: Names, path: Path, report: Report): unknown {
-  return mapProperties(value, (name, property) => {
-    const option = names.get(name);
-    if (option !== undefined) return [option, readProperty(option, property, [...path, name], report)];
-    report({
-      code: "option_unknown",
-      path: [...path, name],
-      message: `received unknown option \`${name}\`.`,
-      hint: name.includes(" ") ? RULE_HINT : suggest(toSnakeCase(name), [...names.keys()], UNKNOWN_HINT),
-    });
-    return undefined;
-  });
-}
+const isJsonObject = (value: unknown): value is object =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
-function readProperty(option: string, value: unknown, path: Path, report: Report): unknown {
-  switch (option) {
-    case "keys":
-      return rename(value, KEY_SOURCE, path, report);
-    case "tokenCache":
-      return rename(value, TOKEN_CACHE, path, report);
-    case "resource":
-      return rename(value, RESOURCE, path, report);
-    case "issuers":
-      return Array.isArray(value)
-        ? value.map((entry: unknown, index) => rename(entry, ISSUER, [...path, index], report))
-        : value;
-    case "scopeMappings":
-    case "defaultScopeMappings":
-      return mapProperties(value, (key, requirement) => [key, mapProperties(requirement, readRequirement)]);
-    default:
-      return value;
+/** Renames the options of an object and of the objects in it. Reports and drops unknown options. */
+function renameOptions(value: unknown, names: JsonNames, path: Path, report: Report): unknown {
+  if (!isJsonObject(value)) return value;
+  const options = new Map<string, unknown>();
+  for (const [jsonName, property] of Object.entries(value) as readonly (readonly [string, unknown])[]) {
+    const name = names.get(jsonName);
+    const propertyPath = [...path, jsonName];
+    if (name !== undefined) options.set(name, renameInside(name, property, propertyPath, report));
+    else
+      report({
+        code: "option_unknown",
+        path: propertyPath,
+        message: `received unknown option \`${jsonName}\`.`,
+        hint: jsonName.includes(" ")
+          ? RULE_HINT
+          : suggest(toSnakeCase(jsonName), [...names.keys()], UNKNOWN_HINT),
+      });
   }
+  return Object.fromEntries(options);
 }
 
-const readRequirement = (name: string, value: unknown): [string, unknown] => [
-  name === "any_of" ? "anyOf" : name,
-  name === "report" ? mapProperties(value, readRequirement) : value,
-];
+function renameInside(option: string, value: unknown, path: Path, report: Report): unknown {
+  const nestedNames = NESTED.get(option);
+  if (nestedNames) return renameOptions(value, nestedNames, path, report);
+  if (option === "issuers" && Array.isArray(value))
+    return value.map((entry, index) => renameOptions(entry, ISSUER, [...path, index], report));
+  if ((option === "scopeMappings" || option === "defaultScopeMappings") && isJsonObject(value))
+    return Object.fromEntries(
+      Object.entries(value).map(([key, requirement]) => [key, renameAnyOf(requirement)]),
+    );
+  return value;
+}
 
-function mapProperties(
-  value: unknown,
-  map: (name: string, property: unknown) => [string, unknown] | undefined,
-): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const entries = Object.entries(value).map(([name, property]: [string, unknown]) => map(name, property));
-  return Object.fromEntries(entries.filter((entry) => entry !== undefined));
+/** Route keys, roles and scopes are the same in JSON. */
+function renameAnyOf(requirement: unknown): unknown {
+  if (!isJsonObject(requirement)) return requirement;
+  const entries: readonly (readonly [string, unknown])[] = Object.entries(requirement);
+  return Object.fromEntries(
+    entries.map(([name, value]) => {
+      if (name === "any_of") return ["anyOf", value];
+      return [name, name === "report" ? renameAnyOf(value) : value];
+    }),
+  );
 }
 
 /** An option of an issuer, and a property of it: `issuers[0].keys.jwks_uri`. */
-const ISSUER_PATH = 4;
+const ISSUER_PATH_LENGTH = 4;
 
-/** Route keys, roles and scopes are the same in JSON, so that only the names of options are converted. */
+/** Returns how many steps at the start of a path are names of options. */
+function countOptionNames(path: Path): number {
+  if (path[0] === "keys") return path.length;
+  return path[0] === "issuers" ? ISSUER_PATH_LENGTH : 1;
+}
+
 function toJsonPath(path: Path): Path {
-  const named = path[0] === "keys" ? path.length : path[0] === "issuers" ? ISSUER_PATH : 1;
-  return path.map((step, index) => (index < named && typeof step === "string" ? toSnakeCase(step) : step));
+  const count = countOptionNames(path);
+  return path.map((step, index) => (index < count && typeof step === "string" ? toSnakeCase(step) : step));
 }
 
 /** Names options as a file does, in the path, the message and the hint of an issue. */
@@ -118,5 +127,5 @@ export const toJsonIssue = (issue: ConfigurationIssue): ConfigurationIssue => ({
 
 const toJsonText = (text: string): string =>
   text.replaceAll(/`(\w+)(?=[`:])/g, (quoted, name: string) =>
-    NAMES.has(name) ? `\`${toSnakeCase(name)}` : quoted,
+    QUOTED_NAMES.has(name) ? `\`${toSnakeCase(name)}` : quoted,
   );

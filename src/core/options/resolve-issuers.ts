@@ -1,13 +1,17 @@
-import { type Report } from "../errors.ts";
+/** The way of the options of one issuer: what cannot be combined is reported, the rest is compiled. */
+import { type ConfigurationIssue, type Report } from "../errors.ts";
+import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
 import { type KeyEvent, type KeySourceContext } from "../keys/key-event.ts";
-import { type KeySource } from "../keys/key-source.ts";
+import { createKeyResolver, type KeySource } from "../keys/key-source.ts";
+import { type KeyResolver } from "../keys/verification-key.ts";
 import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
+import { findScopeMistake } from "../scopes/scope-rules.ts";
 import { type IssuerConfiguration } from "../token/issuers.ts";
+import { isSpaceDelimited, type ScopeSource } from "../token/scope-sources.ts";
+import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
+import { type Mistakes, type OptionName, type Path } from "./mistakes.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { resolveKeySource } from "./resolve-keys.ts";
-import { resolveScopeSources } from "./resolve-scope-sources.ts";
-import { conflict, resolveAlgorithms, resolveAudience } from "./resolve-token.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** The configured issuers, and whether the `iss` of a token selects one of them. */
@@ -16,132 +20,255 @@ export interface ResolvedIssuers {
   readonly selectByIssuer: boolean;
 }
 
-type OptionName = keyof ResourceServerOptions;
-
-/** An option, an entry of `issuers`, or a property of an entry. */
-export type Place = OptionName | `issuers.${number}` | `issuers.${number}.${OptionName}`;
-
-/** Calls `resolve` unless one of these places has the wrong shape, which was already reported. */
-export type When = <T>(places: readonly Place[], resolve: () => T) => T | undefined;
-
-type WhenOptions = <T>(names: readonly OptionName[], resolve: () => T) => T | undefined;
-
-type Path = readonly (string | number)[];
-
 /** Resolves all issuers. One with a mistake is reported and omitted; construction then fails as a whole. */
-export function resolveIssuers(options: ResourceServerOptions, when: When, report: Report): ResolvedIssuers {
+export function resolveIssuers(options: ResourceServerOptions, mistakes: Mistakes): ResolvedIssuers {
   const { issuers } = options;
-  if (!issuers) return { configurations: resolveIssuer(options, [], when, report), selectByIssuer: false };
+  if (!issuers) {
+    const configuration = resolveIssuer(options, [], mistakes);
+    return { configurations: configuration ? [configuration] : [], selectByIssuer: false };
+  }
   // Several issuers cannot share these: keys and algorithms are bound to one issuer.
   const { issuer, keys, verificationKeys, algorithm, algorithms, ...shared } = options;
   const unshared = { issuer, keys, verificationKeys, algorithm, algorithms };
   for (const [name, value] of Object.entries(unshared))
-    if (value) report(conflict(name as OptionName, "issuers", "Set it in the entry of each issuer."));
-  const configurations = when(["issuers"], () => {
-    reportRepeated(issuers, when, report);
-    return issuers.flatMap((entry, index) => {
-      // A property is wrong if it, or the option that is its default, has the wrong shape.
-      const whenBoth: WhenOptions = (names, resolve) =>
-        when([...names, ...names.map((name) => `issuers.${index}.${name}` as const)], resolve);
-      const resolved = when([`issuers.${index}`], () => {
-        // With its own `audience`, an entry verifies it even if the server sets `verifyAudience: false`.
-        const audience = entry.audience === undefined ? {} : { verifyAudience: true };
-        const settings = { __proto__: null, ...withoutOverridden(shared, entry), ...audience, ...entry };
-        return resolveIssuer(settings, ["issuers", index], whenBoth, report);
-      });
-      return resolved ?? [];
-    });
-  });
-  return { configurations: configurations ?? [], selectByIssuer: true };
+    if (value) mistakes.report(conflict([name], "issuers", "Set it in the entry of each issuer."));
+  const configurations: IssuerConfiguration[] = [];
+  if (mistakes.areReadable(["issuers"])) {
+    reportRepeatedIssuers(issuers, mistakes);
+    for (const [index, entry] of issuers.entries()) {
+      const path = ["issuers", index];
+      if (!mistakes.isReadable(path)) continue;
+      const configuration = resolveIssuer(withDefaults(entry, shared), path, mistakes);
+      if (configuration) configurations.push(configuration);
+    }
+  }
+  return { configurations, selectByIssuer: true };
 }
 
+/** Two entries for one issuer would each accept the tokens of the other. */
+function reportRepeatedIssuers(issuers: readonly TrustedIssuer[], mistakes: Mistakes): void {
+  const firstIndexes = new Map<string, number>();
+  for (const [index, entry] of issuers.entries()) {
+    const path = ["issuers", index];
+    if (!mistakes.isReadable(path) || !mistakes.isReadable([...path, "issuer"])) continue;
+    const name = URL.canParse(entry.issuer) ? new URL(entry.issuer).href : entry.issuer;
+    const firstIndex = firstIndexes.get(name);
+    if (firstIndex === undefined) firstIndexes.set(name, index);
+    else
+      mistakes.report({
+        code: "option_conflict",
+        path: [...path, "issuer"],
+        message: `repeats the issuer of \`issuers[${firstIndex}]\`.`,
+        hint: "List each issuer once, with all of its keys in one source.",
+      });
+  }
+}
+
+/** Returns the options of an entry of `issuers`, with the server's options as its defaults. */
+function withDefaults(entry: TrustedIssuer, shared: ResourceServerOptions): ResourceServerOptions {
+  const defaults = { ...shared };
+  if (entry.scopesClaim !== undefined || entry.scopeSources !== undefined) {
+    delete defaults.scopesClaim;
+    delete defaults.scopeSources;
+  }
+  // With its own `audience`, an entry verifies it even if the server sets `verifyAudience: false`.
+  if (entry.audience !== undefined) defaults.verifyAudience = true;
+  // Without a prototype: a polluted one must not set an option.
+  return Object.assign(Object.create(null) as object, defaults, entry);
+}
+
+/** Resolves one issuer; `undefined` if it has a mistake without which its tokens cannot be verified. */
 function resolveIssuer(
   options: ResourceServerOptions,
   path: Path,
-  when: WhenOptions,
-  report: Report,
-): readonly IssuerConfiguration[] {
-  const { issuer, now = Date.now, onKeyEvent } = options;
-  const algorithms = when(["algorithm", "algorithms"], () => resolveAlgorithms(options, path, report));
-  const audience = when(["audience", "serviceId", "verifyAudience", "resource"], () =>
-    resolveAudience(options, path, report),
-  );
-  const keys = when(["keys", "verificationKeys", "issuer", "onKeyEvent", "now"], () => {
-    const source = findSource(options, report);
-    if (!source || !algorithms) return undefined;
-    const context: KeySourceContext = {
-      algorithms,
-      issuer,
-      now,
-      path: options.keys ? [...path, "keys"] : path,
-      onKeyEvent: keyEventsOf(issuer, onKeyEvent),
-    };
-    return resolveKeySource(source, context, report);
-  });
-  const scopeSources = when(["scopesClaim", "scopeSources"], () =>
-    resolveScopeSources(options, path, report),
-  );
-  if (!algorithms || !keys || !scopeSources) return [];
+  mistakes: Mistakes,
+): IssuerConfiguration | undefined {
+  const { report } = mistakes;
+  const areReadable = (...names: readonly OptionName[]) => mistakes.areReadable(names, path);
+  const settings = { __proto__: null, ...DEFAULTS, ...options };
+  const { issuer, now = Date.now, onKeyEvent, requiredClaims = [], maxTokenAgeSeconds } = settings;
+  const { tokenTypes, clockToleranceSeconds, userIdClaim, sessionIdClaim } = settings;
 
-  const { userIdClaim, sessionIdClaim, ...settings } = { ...DEFAULTS, ...options };
-  const { tokenTypes, clockToleranceSeconds, maxTokenAgeSeconds, requiredClaims = [] } = settings;
+  const algorithms = areReadable("algorithm", "algorithms")
+    ? resolveAlgorithms(options, path, report)
+    : undefined;
+  const audience = areReadable("audience", "serviceId", "verifyAudience", "resource")
+    ? resolveAudience(options, path, report)
+    : undefined;
+  let keys: KeyResolver | undefined;
+  if (areReadable("keys", "verificationKeys", "issuer", "onKeyEvent", "now")) {
+    const source = findKeySource(options, report);
+    const sourcePath = options.keys ? [...path, "keys"] : path;
+    const shared = { issuer, now, path: sourcePath, onKeyEvent: keyEventsOf(issuer, onKeyEvent) };
+    if (source && algorithms) keys = resolveKeySource(source, { ...shared, algorithms }, report);
+  }
+  const scopeSources = areReadable("scopesClaim", "scopeSources")
+    ? resolveScopeSources(options, path, report)
+    : undefined;
+  if (!algorithms || !keys || !scopeSources) return undefined;
+
   const times = { clockToleranceSeconds, maxTokenAgeSeconds, now };
-  const token = { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times };
-  return [{ keys, token, principal: { scopeSources, userIdClaim, sessionIdClaim } }];
+  return {
+    keys,
+    token: { algorithms, issuer, audience, requiredClaims, tokenTypes, ...times },
+    principal: { scopeSources, userIdClaim, sessionIdClaim },
+  };
+}
+
+export function resolveAlgorithms(
+  options: Pick<ResourceServerOptions, "algorithm" | "algorithms">,
+  path: Path,
+  report: Report,
+): readonly Algorithm[] | undefined {
+  if (options.algorithm && options.algorithms) {
+    report(conflict(["algorithms"], "algorithm"));
+    return undefined;
+  }
+  const algorithms = options.algorithms ?? (options.algorithm ? [options.algorithm] : DEFAULTS.algorithms);
+  if (new Set(algorithms.map(isSymmetric)).size > 1) {
+    report({
+      code: "algorithms_mixed",
+      path: [...path, "algorithms"],
+      message: "contains HS* and asymmetric algorithms.",
+      hint: "Allow one kind: with both, an attacker could use a public key as a secret (RFC 8725 section 2.1).",
+    });
+    return undefined;
+  }
+  return [...algorithms];
+}
+
+type AudienceOptions = Pick<ResourceServerOptions, "audience" | "serviceId" | "verifyAudience" | "resource">;
+
+/** Returns the expected `aud`; `undefined` if the audience is not verified. */
+export function audienceOf(options: AudienceOptions): readonly string[] | undefined {
+  if (options.verifyAudience === false) return undefined;
+  return [options.audience ?? options.serviceId ?? options.resource?.id ?? []].flat();
+}
+
+/** Without an audience, the tokens of every other service of the issuer would be accepted. */
+function resolveAudience(
+  options: AudienceOptions,
+  path: Path,
+  report: Report,
+): readonly string[] | undefined {
+  const { resource } = options;
+  const audience = audienceOf(options);
+  if (resource && !audience?.includes(resource.id))
+    // RFC 8707 section 2: clients ask for tokens with this audience.
+    report({
+      code: "option_conflict",
+      path: [...path, "audience"],
+      message: "does not contain `resource.id`, which is the audience of the tokens that clients get.",
+      hint: `Write ${JSON.stringify(resource.id)} as \`audience\`, or omit \`audience\`, \`serviceId\` and \`verifyAudience\`.`,
+    });
+  if (audience?.length === 0)
+    report({
+      code: "option_missing",
+      path: [...path, path.length === 0 ? "serviceId" : "audience"],
+      message: "is missing, but `verifyAudience` needs it.",
+      hint: "Write the `aud` of this service's tokens, or `verifyAudience: false` to accept tokens for any service.",
+    });
+  return audience;
+}
+
+function findKeySource(options: ResourceServerOptions, report: Report): KeySource | undefined {
+  const { keys, verificationKeys } = options;
+  if (keys && verificationKeys) {
+    report(conflict(["verificationKeys"], "keys"));
+    return undefined;
+  }
+  if (verificationKeys) return { verificationKeys };
+  if (!keys)
+    report({
+      code: "option_missing",
+      path: ["verificationKeys"],
+      message: "is missing.",
+      hint: "Pass the keys that verify tokens as `verificationKeys` or `keys`.",
+    });
+  return keys;
+}
+
+/** Creates the resolver of a key source, or reports properties that cannot be combined. */
+export function resolveKeySource(
+  written: KeySource,
+  context: KeySourceContext,
+  report: Report,
+): KeyResolver | undefined {
+  const source = Object.fromEntries(Object.entries(written).filter(([, value]) => value !== undefined));
+  const mistake = findSourceMistake(Object.keys(source), context.path);
+  if (!mistake) return createKeyResolver(source as unknown as KeySource, context, report);
+  report(mistake);
+  return undefined;
+}
+
+/** The shape allows the properties of all kinds of sources together. */
+function findSourceMistake(names: readonly string[], path: Path): ConfigurationIssue | undefined {
+  const [source, otherSource] = KEY_SOURCES.filter((name) => names.includes(name));
+  if (source === undefined)
+    return { code: "option_missing", path, message: "contains no key source.", hint: KEY_SOURCE_HINT };
+  if (otherSource !== undefined)
+    return conflict([...path, otherSource], source, "Use only one source of keys.");
+  if (source === "jwksUri" || source === "discovery") return undefined;
+  const unused = names.find((name) => name !== source && !(source === "jwksFile" && name === "staleMs"));
+  if (unused === undefined) return undefined;
+  return {
+    code: "option_conflict",
+    path: [...path, unused],
+    message: `has no effect with \`${source}\`.`,
+    hint: "Remove it: it applies only to `jwksUri` and `discovery`, and `staleMs` to `jwksFile` as well.",
+  };
 }
 
 /** Passes the events of an issuer's keys to a hook and to the channel. */
 export const keyEventsOf =
   (
     issuer: string | undefined,
-    onKeyEvent: (event: KeyEvent) => void = warn,
+    onKeyEvent: (event: KeyEvent) => void = warnOfKeys,
   ): KeySourceContext["onKeyEvent"] =>
-  (given) => {
-    const event = issuer === undefined ? given : { ...given, issuer };
+  (sourceEvent) => {
+    const event = issuer === undefined ? sourceEvent : { ...sourceEvent, issuer };
     notify(onKeyEvent, event);
     if (KEYS_CHANNEL.hasSubscribers) publish(KEYS_CHANNEL, event);
   };
 
-/** Returns the options of the server, without the scope claims if the issuer names its own. */
-function withoutOverridden(
-  { scopesClaim, scopeSources, ...others }: ResourceServerOptions,
-  entry: TrustedIssuer,
-): ResourceServerOptions {
-  if (entry.scopesClaim !== undefined || entry.scopeSources !== undefined) return others;
-  return { ...others, ...(scopesClaim && { scopesClaim }), ...(scopeSources && { scopeSources }) };
-}
-
-function findSource(options: ResourceServerOptions, report: Report): KeySource | undefined {
-  const { keys, verificationKeys } = options;
-  if (keys && verificationKeys) report(conflict("verificationKeys", "keys"));
-  else if (verificationKeys) return { verificationKeys };
-  else if (keys) return keys;
-  else {
-    const hint = "Pass the keys that verify tokens as `verificationKeys` or `keys`.";
-    report({ code: "option_missing", path: ["verificationKeys"], message: "is missing.", hint });
-  }
-  return undefined;
-}
-
-/** Two entries for one issuer would each accept the tokens of the other. */
-function reportRepeated(issuers: readonly TrustedIssuer[], when: When, report: Report): void {
-  const names = issuers.map((entry, index) =>
-    when([`issuers.${index}`, `issuers.${index}.issuer`], () =>
-      URL.canParse(entry.issuer) ? new URL(entry.issuer).href : entry.issuer,
-    ),
-  );
-  for (const [index, name] of names.entries()) {
-    const first = names.indexOf(name);
-    if (name === undefined || first === index) continue;
-    const message = `repeats the issuer of \`issuers[${first}]\`.`;
-    const hint = "List each issuer once, with all of its keys in one source.";
-    report({ code: "option_conflict", path: ["issuers", index, "issuer"], message, hint });
-  }
-}
-
 /** The default `onKeyEvent`: a key source that fails must not go unnoticed. */
-function warn({ type, source, message = "failed." }: KeyEvent): void {
+function warnOfKeys({ type, source, message = "failed." }: KeyEvent): void {
   if (type === "failed") process.emitWarning(`Keys of ${source}: ${message}`, "ScopegateWarning");
   if (type === "stale")
     process.emitWarning(`The last good keys of ${source} are in use.`, "ScopegateWarning");
 }
+
+/** Resolves the claims that grant scopes. Without scope checks, a token needs none of them. */
+function resolveScopeSources(
+  options: ResourceServerOptions,
+  path: Path,
+  report: Report,
+): readonly ScopeSource[] {
+  const { scopesClaim = DEFAULTS.scopesClaim, authorization = DEFAULTS.authorization } = options;
+  const { scopeSources = [{ claim: scopesClaim }] } = options;
+  if (options.scopesClaim !== undefined && options.scopeSources)
+    report(conflict([...path, "scopesClaim"], "scopeSources", "Write the claim as one of `scopeSources`."));
+  for (const [index, { claim, map = {} }] of scopeSources.entries())
+    for (const [role, scopes] of Object.entries(map)) {
+      const rolePath = [...path, "scopeSources", index, "map", role];
+      if (role.includes(" ") && isSpaceDelimited(claim))
+        report({
+          code: "option_invalid",
+          path: rolePath,
+          message: "contains a space, but this claim is split at spaces.",
+          hint: "Write one key for each value, without spaces, or read the roles from another claim.",
+        });
+      for (const scope of scopes) {
+        const mistake = findScopeMistake(scope);
+        if (mistake) report({ code: "scope_invalid", path: rolePath, ...mistake });
+      }
+    }
+  return scopeSources.map((source) => ({ ...source, required: source.required ?? authorization }));
+}
+
+const conflict = (path: Path, otherOption: string, hint = "Remove one of the two."): ConfigurationIssue => ({
+  code: "option_conflict",
+  path,
+  message: `cannot be combined with \`${otherOption}\`.`,
+  hint,
+});

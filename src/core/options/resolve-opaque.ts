@@ -1,13 +1,11 @@
 /** What tokens that are not JWTs must satisfy, and which options their kinds cannot satisfy. */
-import { type ConfigurationIssue, type Report } from "../errors.ts";
-import { type OpaqueRequirements, type OpaqueTokens } from "../token/opaque-tokens.ts";
+import { type Report } from "../errors.ts";
+import { type OpaqueRequirements } from "../token/opaque-tokens.ts";
 import { compileRequiredClaims, type TokenRequirements } from "../token/required-claims.ts";
 import { type ResourceServerOptions } from "./options.ts";
 import { type TrustedIssuer } from "./trusted-issuer.ts";
 
-type Settings = Pick<TrustedIssuer, "requiredClaims" | "maxTokenAgeSeconds">;
-
-const OF_ISSUERS =
+const SET_IN_ISSUERS =
   "Set it in the entries of `issuers` instead of the server: it then holds for their tokens, and API keys have no issuer.";
 
 /** Compiles the requirements, and reports the kinds of tokens that would be exempt, or never accepted. */
@@ -16,20 +14,27 @@ export function resolveOpaqueRequirements(
   report: Report,
 ): OpaqueRequirements {
   const { issuer, issuers = [], opaqueTokens = [], maxTokenAgeSeconds } = options;
-  const shared = requirementsOf(options);
-  for (const [index, kind] of opaqueTokens.entries()) {
-    const unknown = findUnknownClaim(shared, kind);
-    if (unknown !== undefined)
+  const shared = compileRequirements(options);
+  const haveOwnRequirements = issuers.some(
+    (entry) => entry.requiredClaims !== undefined || entry.maxTokenAgeSeconds !== undefined,
+  );
+  for (const [index, { tokenKind, claimNames, issuer: issuerOfKind }] of opaqueTokens.entries()) {
+    const impossibleClaim = shared.requiredClaims.find(({ name }) => claimNames?.includes(name) === false);
+    if (impossibleClaim)
       report({
-        ...conflictOf("requiredClaims"),
-        message: `contains \`${unknown}\`, which API keys never have.`,
+        code: "option_conflict",
+        path: ["requiredClaims"],
+        message: `contains \`${impossibleClaim.name}\`, which API keys never have.`,
+        hint: SET_IN_ISSUERS,
       });
-    if (kind.tokenKind === "api_key" && maxTokenAgeSeconds !== undefined)
+    if (tokenKind === "api_key" && maxTokenAgeSeconds !== undefined)
       report({
-        ...conflictOf("maxTokenAgeSeconds"),
+        code: "option_conflict",
+        path: ["maxTokenAgeSeconds"],
         message: "cannot be combined with API keys, which are valid until they expire or are revoked.",
+        hint: SET_IN_ISSUERS,
       });
-    if (kind.tokenKind === "introspected" && kind.issuer === undefined && issuers.some(hasOwnRequirements))
+    if (tokenKind === "introspected" && issuerOfKind === undefined && haveOwnRequirements)
       report({
         code: "option_missing",
         path: ["opaqueTokens", index, "issuer"],
@@ -40,25 +45,14 @@ export function resolveOpaqueRequirements(
   }
   const byIssuer = new Map<string, TokenRequirements>();
   if (issuer !== undefined) byIssuer.set(issuer, shared);
-  for (const entry of issuers) byIssuer.set(entry.issuer, requirementsOf({ ...options, ...entry }));
+  for (const entry of issuers) byIssuer.set(entry.issuer, compileRequirements({ ...options, ...entry }));
   return { shared, byIssuer };
 }
 
-const requirementsOf = ({ requiredClaims = [], maxTokenAgeSeconds }: Settings): TokenRequirements => ({
+const compileRequirements = ({
+  requiredClaims = [],
+  maxTokenAgeSeconds,
+}: Pick<TrustedIssuer, "requiredClaims" | "maxTokenAgeSeconds">): TokenRequirements => ({
   requiredClaims: compileRequiredClaims(requiredClaims),
   maxTokenAgeSeconds,
-});
-
-const hasOwnRequirements = ({ requiredClaims, maxTokenAgeSeconds }: Settings): boolean =>
-  requiredClaims !== undefined || maxTokenAgeSeconds !== undefined;
-
-const findUnknownClaim = (
-  { requiredClaims }: TokenRequirements,
-  { claimNames }: OpaqueTokens,
-): string | undefined => claimNames && requiredClaims.find(({ name }) => !claimNames.includes(name))?.name;
-
-const conflictOf = (name: keyof Settings): Omit<ConfigurationIssue, "message"> => ({
-  code: "option_conflict",
-  path: [name],
-  hint: OF_ISSUERS,
 });

@@ -13,9 +13,9 @@ export function resolveResource(
 ): Resource | undefined {
   const { resource, issuer, issuers = [] } = options;
   if (!resource) return undefined;
-  const { id, scopesSupported, metadata = {} } = resource;
-  const known = issuer === undefined ? issuers.map((one) => one.issuer) : [issuer];
-  const authorizationServers = resource.authorizationServers ?? known;
+  const { id, metadata = {} } = resource;
+  const configuredIssuers = issuer === undefined ? issuers.map((entry) => entry.issuer) : [issuer];
+  const { authorizationServers = configuredIssuers, scopesSupported = supportedScopes(rules) } = resource;
   if (authorizationServers.length === 0)
     report({
       code: "option_missing",
@@ -23,39 +23,42 @@ export function resolveResource(
       message: "is missing, and the server has no `issuer`.",
       hint: 'Write where clients get tokens: ["https://login.example/"].',
     });
-  const own = {
+  const fromOptions = {
     resource: id,
     authorization_servers: authorizationServers,
-    scopes_supported: scopesSupported ?? supportedScopes(rules),
-    bearer_methods_supported: ["header"],
+    scopes_supported: scopesSupported,
   };
-  for (const name of Object.keys(own).filter((one) => Object.hasOwn(metadata, one)))
-    if (name !== "bearer_methods_supported")
+  for (const name of Object.keys(fromOptions))
+    if (Object.hasOwn(metadata, name))
       report({
         code: "option_conflict",
         path: ["resource", "metadata", name],
         message: "is set by another option.",
         hint: "Write `id`, `authorizationServers` or `scopesSupported` of `resource`.",
       });
+  const properties = { ...fromOptions, bearer_methods_supported: ["header"], ...metadata };
   return Object.freeze({
     id,
     metadataUrl: options.resourceMetadataUrl ?? metadataUrlOf(id),
-    metadata: Object.freeze(withoutEmpty({ ...own, ...metadata })),
+    metadata: Object.freeze(withoutEmptyArrays(properties)),
   });
 }
 
 /** RFC 9728 section 3.2: an array without elements must be omitted. */
-const withoutEmpty = (members: object): Readonly<Record<string, unknown>> =>
+const withoutEmptyArrays = (properties: object): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
-    Object.entries(members).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
+    Object.entries(properties).filter(([, value]) => !(Array.isArray(value) && value.length === 0)),
   );
 
 /** Returns the scopes that clients may request. A template is not a scope: its parameters have no values. */
-function supportedScopes(all: readonly CompiledRule[]): readonly string[] {
-  // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
-  const isMcp = all.some(({ rule }) => rule.method === OPERATION_METHOD);
-  const rules = isMcp ? all.filter(({ rule }) => rule.source !== "default") : all;
-  const scopes = rules.flatMap(({ requirement }) => scopesOf(requirement));
-  const texts = scopes.filter(({ parts }) => parts.every((part) => typeof part === "string"));
-  return [...new Set(texts.map(({ text }) => text))].sort();
+function supportedScopes(rules: readonly CompiledRule[]): readonly string[] {
+  const isMcp = rules.some(({ rule }) => rule.method === OPERATION_METHOD);
+  const scopes = new Set<string>();
+  for (const { rule, requirement } of rules) {
+    // An MCP server seldom has the routes of a base table: its clients must not request their scopes.
+    if (isMcp && rule.source === "default") continue;
+    for (const { parts, text } of scopesOf(requirement))
+      if (parts.every((part) => typeof part === "string")) scopes.add(text);
+  }
+  return [...scopes].sort();
 }

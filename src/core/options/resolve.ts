@@ -1,4 +1,5 @@
-import { type ConfigurationIssue, ConfigurationError, type Report } from "../errors.ts";
+/** The way of the options from what a user writes to what the server uses, from top to bottom. */
+import { type ConfigurationIssue, ConfigurationError } from "../errors.ts";
 import { type CompiledTable, compileRules } from "../policy/compile-rules.ts";
 import { checkOrder } from "../policy/rule-order.ts";
 import { type ScopeMappings } from "../policy/requirement.ts";
@@ -11,13 +12,12 @@ import { type GrantsFor } from "../token/grants.ts";
 import { type OpaqueContext, type OpaqueRequirements, type OpaqueTokens } from "../token/opaque-tokens.ts";
 import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
+import { Mistakes } from "./mistakes.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { audienceOf } from "./resolve-token.ts";
-import { type Place, type ResolvedIssuers, resolveIssuers, type When } from "./resolve-issuers.ts";
+import { audienceOf, type ResolvedIssuers, resolveIssuers } from "./resolve-issuers.ts";
 import { resolveOpaqueRequirements } from "./resolve-opaque.ts";
 import { resolveResource } from "./resolve-resource.ts";
-import { checkShape } from "./schema.ts";
-import { OPTION_NAMES } from "./shape.ts";
+import { findShapeMistakes } from "./schema.ts";
 import { isPlainObject } from "./values.ts";
 
 /** The options with all defaults, and compiled as far as possible. */
@@ -40,49 +40,50 @@ export interface ResolvedOptions extends CredentialRules, CompiledTable {
   readonly onDecision: ResourceServerOptions["onDecision"];
 }
 
-type OptionName = keyof ResourceServerOptions;
-
 /** Without these options, more tokens are accepted. So an unset variable must not remove one of them. */
 const NARROWING = ["issuer", "requiredClaims", "maxTokenAgeSeconds", "isRevoked", "revocation"] as const;
 
 /** Validates and compiles the options. Throws one `ConfigurationError` that lists every mistake. */
-export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
-  const issues: ConfigurationIssue[] = [];
-  const report: Report = (issue) => issues.push(issue);
-  if (!isPlainObject(given)) throw new ConfigurationError([NOT_PLAIN]);
-  const options = withoutAbsent(given);
-  checkShape(options, report);
+export function resolveOptions(written: ResourceServerOptions): ResolvedOptions {
+  if (!isPlainObject(written))
+    throw new ConfigurationError([
+      {
+        code: "option_invalid",
+        path: [],
+        message: "are not a plain object.",
+        hint: "Write createResourceServer({ serviceId, verificationKeys, ... }).",
+      },
+    ]);
+  const options = withoutUndefined(written);
+  const mistakes = new Mistakes();
+  const { issues, report } = mistakes;
+  for (const mistake of findShapeMistakes(options)) mistakes.reportShape(mistake);
   for (const name of NARROWING)
-    if (Object.hasOwn(given, name) && given[name] === undefined) report(undefinedValue(name));
-
-  // Checks that depend on an option of the wrong shape are skipped: they would report the mistake again.
-  const invalid = new Set(issues.flatMap((issue) => [placeOf(issue.path), ...meantBy(issue)]));
-  const when: When = (names, resolve) => (names.some((name) => invalid.has(name)) ? undefined : resolve());
+    if (Object.hasOwn(written, name) && written[name] === undefined)
+      mistakes.reportShape({ issue: unsetVariable(name), meantOptions: [] });
 
   const settings = { __proto__: null, ...DEFAULTS, ...options };
-  when(["tokenSources"], () => reportRepeated(settings.tokenSources, report));
-  const scopeRules = when(["adminScope", "impliedScopes"], () =>
-    resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report),
-  );
-  const issuers = resolveIssuers(options, when, report);
+  if (mistakes.areReadable(["tokenSources"])) reportRepeatedSource(settings.tokenSources, mistakes);
+  const scopeRules = mistakes.areReadable(["adminScope", "impliedScopes"])
+    ? resolveScopeRules(settings.adminScope, options.impliedScopes ?? {}, report)
+    : undefined;
+  const issuers = resolveIssuers(options, mistakes);
   const table = compileRules(
-    wellShaped("defaultScopeMappings", options.defaultScopeMappings ?? {}, issues),
-    wellShaped("scopeMappings", options.scopeMappings ?? {}, issues),
+    readableRules("defaultScopeMappings", options.defaultScopeMappings ?? {}, mistakes),
+    readableRules("scopeMappings", options.scopeMappings ?? {}, mistakes),
     report,
     settings.enforcement,
   );
   // A rule with a mistake is not in the table, so the order of the others may not be what it will be.
-  if (scopeRules && !issues.some(isAboutTable)) checkOrder(table, scopeRules, report);
-  const resource = when(["resource", "issuer", "issuers", "resourceMetadataUrl"], () =>
-    resolveResource(options, table.rules, report),
-  );
-  const opaqueRequirements = when(
-    ["opaqueTokens", "issuer", "issuers", "requiredClaims", "maxTokenAgeSeconds"],
-    () =>
-      issues.some(({ path }) => path[0] === "issuers")
-        ? undefined
-        : resolveOpaqueRequirements(options, report),
-  );
+  const isTableComplete = mistakes.pathsIn("defaultScopeMappings", "scopeMappings").length === 0;
+  if (scopeRules && isTableComplete) checkOrder(table, scopeRules, report);
+  const resource = mistakes.areReadable(["resource", "issuer", "issuers", "resourceMetadataUrl"])
+    ? resolveResource(options, table.rules, report)
+    : undefined;
+  const areIssuersComplete =
+    mistakes.pathsIn("issuers").length === 0 &&
+    mistakes.areReadable(["opaqueTokens", "issuer", "issuers", "requiredClaims", "maxTokenAgeSeconds"]);
+  const opaqueRequirements = areIssuersComplete ? resolveOpaqueRequirements(options, report) : undefined;
   if (issues.length > 0 || !scopeRules || !opaqueRequirements) throw new ConfigurationError(issues);
 
   const now = options.now ?? Date.now;
@@ -117,44 +118,21 @@ export function resolveOptions(given: ResourceServerOptions): ResolvedOptions {
   };
 }
 
-const isAboutTable = ({ path: [option] }: ConfigurationIssue): boolean =>
-  option === "defaultScopeMappings" || option === "scopeMappings";
-
-const NOT_PLAIN: ConfigurationIssue = {
-  code: "option_invalid",
-  path: [],
-  message: "are not a plain object.",
-  hint: "Write createResourceServer({ serviceId, verificationKeys, ... }).",
-};
-
-const placeOf = (path: ConfigurationIssue["path"]): Place =>
-  path.slice(0, path[0] === "issuers" ? 3 : 1).join(".") as Place;
-
-/** Returns the options that the hint for an unknown option names: they are misspelled, not missing. */
-const meantBy = ({ code, path, hint }: ConfigurationIssue): readonly Place[] =>
-  code === "option_unknown" && path.length === 1
-    ? OPTION_NAMES.filter((name) => new RegExp(`\`${name}\\b`).test(hint)).map((name) => name as Place)
-    : [];
-
-function withoutAbsent(options: ResourceServerOptions): ResourceServerOptions {
+function withoutUndefined(options: ResourceServerOptions): ResourceServerOptions {
   const present = Object.entries(options).filter(([, value]) => value !== undefined);
   // Without a prototype: a polluted one must not set an option.
   return Object.assign(Object.create(null) as object, Object.fromEntries(present));
 }
 
-/** Returns the entries of a table with the right shape, so that their other mistakes are listed too. */
-function wellShaped(
-  option: OptionName,
-  table: ScopeMappings,
-  issues: readonly ConfigurationIssue[],
-): ScopeMappings {
-  const paths = issues.map(({ path }) => path).filter(([name]) => name === option);
-  if (paths.some(({ length }) => length === 1)) return {};
-  return Object.fromEntries(Object.entries(table).filter(([key]) => !paths.some((path) => path[1] === key)));
-}
+const unsetVariable = (name: (typeof NARROWING)[number]): ConfigurationIssue => ({
+  code: "option_invalid",
+  path: [name],
+  message: "is undefined, so more tokens would be accepted than intended.",
+  hint: "Check the variable that the value comes from, or omit the option.",
+});
 
 /** With the same source twice, every request would have two credentials. */
-function reportRepeated(sources: CredentialRules["tokenSources"], report: Report): void {
+function reportRepeatedSource(sources: CredentialRules["tokenSources"], { report }: Mistakes): void {
   if (new Set(sources.map((source) => JSON.stringify(source))).size === sources.length) return;
   report({
     code: "option_invalid",
@@ -164,9 +142,14 @@ function reportRepeated(sources: CredentialRules["tokenSources"], report: Report
   });
 }
 
-const undefinedValue = (name: OptionName): ConfigurationIssue => ({
-  code: "option_invalid",
-  path: [name],
-  message: "is undefined, so more tokens would be accepted than intended.",
-  hint: "Check the variable that the value comes from, or omit the option.",
-});
+/** Returns the rules with the right shape, so that their other mistakes are listed too. */
+function readableRules(
+  option: "defaultScopeMappings" | "scopeMappings",
+  table: ScopeMappings,
+  mistakes: Mistakes,
+): ScopeMappings {
+  const paths = mistakes.pathsIn(option);
+  if (paths.some(({ length }) => length === 1)) return {};
+  const wrongKeys = new Set(paths.map(([, key]) => key));
+  return Object.fromEntries(Object.entries(table).filter(([key]) => !wrongKeys.has(key)));
+}

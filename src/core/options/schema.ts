@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { attempt, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
+import { attempt, type ConfigurationIssue, findSimilar, suggest } from "../errors.ts";
 import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
@@ -11,57 +11,76 @@ import {
   TRUSTED_ISSUER_NAMES,
 } from "./shape.ts";
 
-type Path = readonly (string | number)[];
+type Path = ConfigurationIssue["path"];
+
+/** A mistake in the shape of the options. */
+export interface ShapeMistake {
+  readonly issue: ConfigurationIssue;
+  /** For an unknown option, the options of the server that it probably means: they are not missing. */
+  readonly meantOptions: readonly string[];
+}
 
 export const UNKNOWN_HINT = "Remove it, or check its name in the table of options.";
 
-/** Reports each unknown option and wrong shape. Coerces no value, and quotes none that may be secret. */
-export function checkShape(options: unknown, report: Report): void {
+/** Finds each unknown option and wrong shape. Coerces no value, and quotes none that may be secret. */
+export function findShapeMistakes(options: unknown): readonly ShapeMistake[] {
   const { error } = optionsSchema.safeParse(options);
-  for (const issue of error?.issues ?? []) for (const one of toIssues(issue, options)) report(one);
+  return (error?.issues ?? []).flatMap((shapeIssue) => {
+    const path = shapeIssue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
+    if (shapeIssue.code === "unrecognized_keys")
+      return shapeIssue.keys.map((name) => describeUnknownOption(path, name));
+    return [{ issue: describeWrongValue(path, shapeIssue, options), meantOptions: [] }];
+  });
 }
 
-function toIssues(issue: ShapeIssue, options: unknown): ConfigurationIssue[] {
-  const path = issue.path.map((step) => (typeof step === "symbol" ? String(step) : step));
-  if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((name) => ({
-      code: "option_unknown",
-      path: [...path, name],
-      message: `received unknown option \`${name}\`.`,
-      hint: findAlias(path, name) ?? suggest(name, namesAt(path), UNKNOWN_HINT),
-    }));
-  }
-  const parent = toObject(valueAt(options, issue.path.slice(0, -1)));
-  const last = issue.path.at(-1);
-  if (path.length > 1 && typeof last === "string" && !Object.hasOwn(parent, last)) {
-    return [{ code: "option_missing", path, message: "is missing.", hint: issue.message }];
-  }
-  const isRule = /^(default)?scopeMappings$/i.test(String(path[0])) && path.length > 1;
-  const value = valueAt(options, issue.path);
-  return [
-    {
-      code: isRule ? "requirement_invalid" : "option_invalid",
-      path,
-      message: `cannot be ${isRule ? quote(value) : describeKind(value, path)}.`,
-      // The most common mistake: one scope without the array.
-      hint: `${isRule && path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : ""}${issue.message}`,
-    },
-  ];
+function describeUnknownOption(path: Path, name: string): ShapeMistake {
+  const names = optionNamesAt(path);
+  const alias = findAlias(path, name);
+  const issue: ConfigurationIssue = {
+    code: "option_unknown",
+    path: [...path, name],
+    message: `received unknown option \`${name}\`.`,
+    hint: alias?.hint ?? suggest(name, names, UNKNOWN_HINT),
+  };
+  if (path.length > 0) return { issue, meantOptions: [] };
+  return { issue, meantOptions: alias?.options ?? [findSimilar(name, names) ?? []].flat() };
+}
+
+function describeWrongValue(path: Path, shapeIssue: ShapeIssue, options: unknown): ConfigurationIssue {
+  const { message: hint, path: steps } = shapeIssue;
+  const lastStep = steps.at(-1);
+  const parent = toObject(valueAt(options, steps.slice(0, -1)));
+  if (path.length > 1 && typeof lastStep === "string" && !Object.hasOwn(parent, lastStep))
+    return { code: "option_missing", path, message: "is missing.", hint };
+  const value = valueAt(options, steps);
+  const isRule = (path[0] === "scopeMappings" || path[0] === "defaultScopeMappings") && path.length > 1;
+  if (!isRule)
+    return { code: "option_invalid", path, message: `cannot be ${describeValue(value, path)}.`, hint };
+  // The most common mistake: one scope without the array.
+  const fix = path.length === 2 && isScope(value) ? `Write ["${value}"]. ` : "";
+  return {
+    code: "requirement_invalid",
+    path,
+    message: `cannot be ${quoteStart(value)}.`,
+    hint: `${fix}${hint}`,
+  };
 }
 
 /** Names only the kind of a value that may be a secret. */
-function describeKind(value: unknown, path: Path): string {
+function describeValue(value: unknown, path: Path): string {
   if (value === undefined || value === null) return String(value);
   if (value === "") return "an empty string";
   if (Array.isArray(value)) return value.length === 0 ? "an empty array" : "an array";
   if (types.isUint8Array(value)) return Buffer.isBuffer(value) ? "a Buffer" : "a Uint8Array";
   const isKey = path.includes("keys") || path.includes("verificationKeys");
   if (!isKey && (typeof value === "number" || typeof value === "boolean")) return `\`${value}\``;
-  return { string: "this string", object: "this object" }[typeof value as string] ?? `a ${typeof value}`;
+  return typeof value === "string" || typeof value === "object"
+    ? `this ${typeof value}`
+    : `a ${typeof value}`;
 }
 
 /** Quotes the start of a requirement, which is not secret. */
-function quote(value: unknown): string {
+function quoteStart(value: unknown): string {
   const json = attempt(() => JSON.stringify(value) as string | undefined) ?? typeof value;
   return `\`${json.length > 80 ? `${json.slice(0, 80)}...` : json}\``;
 }
@@ -71,10 +90,10 @@ const isScope = (value: unknown): value is string =>
 
 const toObject = (value: unknown): object => Object(value) as object;
 
-const valueAt = (options: unknown, path: readonly PropertyKey[]): unknown =>
-  path.reduce<unknown>((value, step) => Reflect.get(toObject(value), step), options);
+const valueAt = (options: unknown, steps: readonly PropertyKey[]): unknown =>
+  steps.reduce<unknown>((value, step) => Reflect.get(toObject(value), step), options);
 
-function namesAt(path: Path): readonly string[] {
+function optionNamesAt(path: Path): readonly string[] {
   if (path.at(-1) === "keys") return KEY_SOURCE_NAMES;
   if (path.includes("scopeSources")) return SCOPE_SOURCE_NAMES;
   if (path[0] === "tokenCache") return TOKEN_CACHE_NAMES;
@@ -82,34 +101,48 @@ function namesAt(path: Path): readonly string[] {
   return path[0] === "issuers" ? TRUSTED_ISSUER_NAMES : OPTION_NAMES;
 }
 
-/** Finds the hint for an option's name in another library, or in another part of the options. */
-function findAlias(path: Path, name: string): string | undefined {
+/** What to write for an option's name in another library, or in another part of the options. */
+interface Alias {
+  /** The options of the server that the hint names. */
+  readonly options: readonly string[];
+  readonly hint: string;
+}
+
+function findAlias(path: Path, name: string): Alias | undefined {
   const isOption = path.length === 0 || (path.length === 2 && path[0] === "issuers");
   return isOption && Object.hasOwn(ALIASES, name) ? ALIASES[name] : undefined;
 }
 
-const OPTIONAL =
-  'Write "optional" for the routes that need no token: `scopeMappings: { "GET /news": "optional" }`.';
+const meaning = (hint: string, ...options: readonly string[]): Alias => ({ options, hint });
+const keySource = (properties: string): Alias => meaning(`Write \`keys: { ${properties} }\`.`, "keys");
+const DISCOVERY = meaning("Write `issuer` and `keys: { discovery: true }`.", "issuer", "keys");
+const OPTIONAL_TOKEN = meaning(
+  'Write "optional" for the routes that need no token: `scopeMappings: { "GET /news": "optional" }`.',
+  "scopeMappings",
+);
 
-const ALIASES: Readonly<Record<string, string>> = {
-  ...Object.fromEntries(KEY_SOURCES.map((name) => [name, `Write \`keys: { ${name} }\`.`])),
-  key: "Write `keys: { verificationKeys: [key] }`.",
-  publicKey: "Write `keys: { verificationKeys: [publicKey] }`.",
-  secret: "Write `keys: { verificationKeys: [secret] }` and the algorithm HS256.",
-  jwksUrl: "Write `keys: { jwksUri }`.",
-  jwks_uri: "Write `keys: { jwksUri }`.",
-  issuerBaseURL: "Write `issuer` and `keys: { discovery: true }`.",
-  issuerBaseUrl: "Write `issuer` and `keys: { discovery: true }`.",
-  tokenSigningAlg: "Write `algorithms: [tokenSigningAlg]`.",
-  clockTolerance: "Write `clockToleranceSeconds`, in seconds.",
-  maxTokenAge: "Write `maxTokenAgeSeconds`, in seconds.",
-  getToken: 'Write `tokenSources`, such as [{ header: "authorization" }, { cookie: "access_token" }].',
-  ...Object.fromEntries(
-    ["credentialsRequired", "authRequired", "passthrough"].map((name) => [name, OPTIONAL]),
+const ALIASES: Readonly<Record<string, Alias>> = {
+  ...Object.fromEntries(KEY_SOURCES.map((name) => [name, keySource(name)])),
+  key: keySource("verificationKeys: [key]"),
+  publicKey: keySource("verificationKeys: [publicKey]"),
+  secret: meaning("Write `keys: { verificationKeys: [secret] }` and the algorithm HS256.", "keys"),
+  jwksUrl: keySource("jwksUri"),
+  jwks_uri: keySource("jwksUri"),
+  issuerBaseURL: DISCOVERY,
+  issuerBaseUrl: DISCOVERY,
+  tokenSigningAlg: meaning("Write `algorithms: [tokenSigningAlg]`.", "algorithms"),
+  clockTolerance: meaning("Write `clockToleranceSeconds`, in seconds.", "clockToleranceSeconds"),
+  maxTokenAge: meaning("Write `maxTokenAgeSeconds`, in seconds.", "maxTokenAgeSeconds"),
+  getToken: meaning(
+    'Write `tokenSources`, such as [{ header: "authorization" }, { cookie: "access_token" }].',
+    "tokenSources",
   ),
-  aud: "Write `audience`, or `serviceId` for the whole server.",
-  iss: "Write `issuer`.",
+  credentialsRequired: OPTIONAL_TOKEN,
+  authRequired: OPTIONAL_TOKEN,
+  passthrough: OPTIONAL_TOKEN,
+  aud: meaning("Write `audience`, or `serviceId` for the whole server.", "audience", "serviceId"),
+  iss: meaning("Write `issuer`.", "issuer"),
   // Options of the server, which have other names in an issuer.
-  algorithm: "Write `algorithms: [algorithm]`.",
-  serviceId: "Write `audience`.",
+  algorithm: meaning("Write `algorithms: [algorithm]`.", "algorithms"),
+  serviceId: meaning("Write `audience`.", "audience"),
 };

@@ -22,10 +22,13 @@ export interface CompiledTable {
   readonly enforcement: Enforcement;
 }
 
-/** Each route or operation of a table, by its identity; a rule with optional groups has several. */
+type Path = ConfigurationIssue["path"];
+
+/** The rule of each route or operation of a table, by identity; a rule with optional groups has several. */
 type Routes = ReadonlyMap<string, CompiledRule>;
 
-interface Compiled {
+/** The rules of the default table, or of the custom table. */
+interface TableRules {
   readonly rules: readonly CompiledRule[];
   readonly routes: Routes;
 }
@@ -41,12 +44,16 @@ export function compileRules(
   enforcement: Enforcement = "enforce",
 ): CompiledTable {
   const base = compileTable("default", defaults, report, enforcement);
-  const added = compileTable("custom", customs, report, enforcement);
-  const custom = added.rules.map((rule) =>
-    identitiesOf(rule).some((identity) => base.routes.has(identity)) ? asOverride(rule) : rule,
-  );
-  const kept = base.rules.flatMap((rule) => without(rule, added.routes));
-  const rules = [...kept, ...custom];
+  const custom = compileTable("custom", customs, report, enforcement);
+  const rules: CompiledRule[] = [];
+  for (const rule of base.rules) {
+    const remainder = withoutRoutes(rule, custom.routes);
+    if (remainder) rules.push(remainder);
+  }
+  for (const rule of custom.rules) {
+    const isOverride = identitiesOf(rule).some((identity) => base.routes.has(identity));
+    rules.push(isOverride ? asOverride(rule) : rule);
+  }
   return { rules, tree: growTree(rules, report), operations: new OperationRules(rules), enforcement };
 }
 
@@ -54,45 +61,71 @@ function compileTable(
   source: RuleSource,
   table: ScopeMappings,
   report: Report,
-  server: Enforcement,
-): Compiled {
+  enforcement: Enforcement,
+): TableRules {
   const rules: CompiledRule[] = [];
   /** Rules whose only route another rule of the table repeats. */
   const repeated = new Set<CompiledRule>();
   const routes = new Map<string, CompiledRule>();
   for (const [key, written] of Object.entries(table)) {
     const path = [optionOf(source), key];
-    const [requirement, place, wanted] = isReportOnly(written)
-      ? [written.report, [...path, "report"], "report" as const]
-      : [written, path, server];
-    const route = parseRouteKey(key, path, report);
-    const compiled = route && compileRequirement(requirement, route.pattern.parameters, place, report);
-    if (!compiled) continue;
-    const { method, pattern } = route;
-    // Without scopes there is nothing to report: a missing or bad token is always refused.
-    const enforcement = scopesOf(compiled).length > 0 ? wanted : "enforce";
-    const fixed = freeze(requirement);
-    const own = { key, method, pattern: pattern.source, requirement: fixed, enforcement, source };
-    const rule = { ...describe(own), pattern, requirement: compiled };
+    const rule = compileRule(source, key, readEntry(written, path, enforcement), report);
+    if (!rule) continue;
     const identities = identitiesOf(rule);
-    const twins = identities.flatMap((identity) => routes.get(identity) ?? []);
-    const twin = twins.find((known) => !isRepetition(rule, known));
-    if (twin) report({ code: "route_duplicate", path, ...describeTwins(rule, twin) });
-    for (const known of twins) if (isRepetition(rule, known)) repeated.add(known);
+    const rulesOfSameRoutes = identities.flatMap((identity) => routes.get(identity) ?? []);
+    const duplicate = rulesOfSameRoutes.find((earlier) => !isRepetition(rule, earlier));
+    if (duplicate) report({ code: "route_duplicate", path, ...describeDuplicate(rule, duplicate) });
+    for (const earlier of rulesOfSameRoutes) if (isRepetition(rule, earlier)) repeated.add(earlier);
     rules.push(rule);
     for (const identity of identities) routes.set(identity, rule);
   }
   const decisive = new Set(routes.values());
   return { rules: rules.filter((rule) => decisive.has(rule) || repeated.has(rule)), routes };
 }
+/** A value of the table, as `METHOD /pattern` maps to it. */
+interface TableEntry {
+  readonly requirement: Requirement;
+  /** The path of the requirement in the options. */
+  readonly path: Path;
+  readonly enforcement: Enforcement;
+}
+
+function readEntry(written: ScopeMappings[string], path: Path, ofServer: Enforcement): TableEntry {
+  if (isReportOnly(written))
+    return { requirement: written.report, path: [...path, "report"], enforcement: "report" };
+  return { requirement: written, path, enforcement: ofServer };
+}
+
+function compileRule(
+  source: RuleSource,
+  key: string,
+  entry: TableEntry,
+  report: Report,
+): CompiledRule | undefined {
+  const route = parseRouteKey(key, [optionOf(source), key], report);
+  if (!route) return undefined;
+  const { method, pattern } = route;
+  const compiled = compileRequirement(entry.requirement, pattern.parameters, entry.path, report);
+  if (!compiled) return undefined;
+  const rule: Rule = {
+    key,
+    method,
+    pattern: pattern.source,
+    requirement: freeze(entry.requirement),
+    // Without scopes there is nothing to report: a missing or bad token is always refused.
+    enforcement: scopesOf(compiled).length > 0 ? entry.enforcement : "enforce",
+    source,
+  };
+  return { ...describeRule(rule), pattern, requirement: compiled };
+}
 
 const isGrouped = ({ pattern }: CompiledRule): boolean => pattern.alternatives.length > 1;
 
 /** `/docs` beside `/docs/{*path}` is a habit of authors. It is harmless if both rules require the same. */
-const isRepetition = (one: CompiledRule, other: CompiledRule): boolean =>
-  (isRootOf(one, other) || isRootOf(other, one)) &&
-  one.rule.enforcement === other.rule.enforcement &&
-  JSON.stringify(one.rule.requirement) === JSON.stringify(other.rule.requirement);
+const isRepetition = (first: CompiledRule, second: CompiledRule): boolean =>
+  (isRootOf(first, second) || isRootOf(second, first)) &&
+  first.rule.enforcement === second.rule.enforcement &&
+  JSON.stringify(first.rule.requirement) === JSON.stringify(second.rule.requirement);
 
 /** Returns whether a pattern is the text of another one before its optional wildcard. */
 function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: CompiledRule): boolean {
@@ -100,15 +133,18 @@ function isRootOf({ pattern: root }: CompiledRule, { pattern: subtree }: Compile
   return base === root.source.replace(/\/$/, "");
 }
 
-function describeTwins(rule: CompiledRule, twin: CompiledRule): Pick<ConfigurationIssue, "message" | "hint"> {
-  const grouped = [rule, twin].find(isGrouped);
+function describeDuplicate(
+  rule: CompiledRule,
+  earlier: CompiledRule,
+): Pick<ConfigurationIssue, "message" | "hint"> {
+  const grouped = [rule, earlier].find(isGrouped);
   if (!grouped)
     return {
-      message: `is the same route as \`${twin.rule.key}\`.`,
+      message: `is the same route as \`${earlier.rule.key}\`.`,
       hint: "Keep one of the two: parameter names, letter case and a trailing slash do not make another route.",
     };
   return {
-    message: `is for a route that \`${twin.rule.key}\` is for, too: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash does not make another route.`,
+    message: `is for a route that \`${earlier.rule.key}\` is for, too: \`${grouped.rule.key}\` also stands for its path without the group in braces, and a trailing slash does not make another route.`,
     hint: "Keep one of the two, or write the route without braces, such as `/*path` instead of `/{*path}`.",
   };
 }
@@ -116,13 +152,12 @@ function describeTwins(rule: CompiledRule, twin: CompiledRule): Pick<Configurati
 function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
   const tree = new RuleTree();
   for (const compiled of rules) {
-    const { key, source } = compiled.rule;
     const conflicts = compiled.pattern.alternatives.map((alternative) => tree.add(compiled, alternative));
-    const conflict = conflicts.find((one) => one !== undefined);
+    const conflict = conflicts.find((spelling) => spelling !== undefined);
     if (!conflict) continue;
     report({
       code: "route_ambiguous",
-      path: [optionOf(source), key],
+      path: [optionOf(compiled.rule.source), compiled.rule.key],
       message: `spells \`${conflict.written}\`, which another rule spells \`${conflict.earlier}\` at the same place.`,
       hint: `Write \`${conflict.earlier}\` here, or change the other rule: many routers read both as one path.`,
     });
@@ -130,28 +165,31 @@ function growTree(rules: readonly CompiledRule[], report: Report): RuleTree {
   return tree;
 }
 
-const identitiesOf = (compiled: CompiledRule): readonly string[] =>
-  compiled.rule.method === OPERATION_METHOD
-    ? [compiled.rule.pattern]
-    : compiled.pattern.alternatives.map((alternative) => routeOf(compiled, alternative));
+function identitiesOf(compiled: CompiledRule): readonly string[] {
+  if (compiled.rule.method === OPERATION_METHOD) return [compiled.rule.pattern];
+  return compiled.pattern.alternatives.map((alternative) => identityOfRoute(compiled, alternative));
+}
 
-const routeOf = ({ rule }: CompiledRule, { segments }: Alternative): string =>
+const identityOfRoute = ({ rule }: CompiledRule, { segments }: Alternative): string =>
   `${rule.method} ${identityOf(segments)}`;
 
-/** Returns the rule without the routes that another table has; an empty array if nothing is left. */
-function without(compiled: CompiledRule, other: Routes): readonly CompiledRule[] {
-  if (compiled.rule.method === OPERATION_METHOD) return other.has(compiled.rule.pattern) ? [] : [compiled];
-  const alternatives = compiled.pattern.alternatives.filter((one) => !other.has(routeOf(compiled, one)));
-  return alternatives.length === 0 ? [] : [{ ...compiled, pattern: { ...compiled.pattern, alternatives } }];
+/** Returns the rule without these routes; `undefined` if nothing is left. */
+function withoutRoutes(compiled: CompiledRule, routes: Routes): CompiledRule | undefined {
+  const { rule, pattern } = compiled;
+  if (rule.method === OPERATION_METHOD) return routes.has(rule.pattern) ? undefined : compiled;
+  const alternatives = pattern.alternatives.filter(
+    (alternative) => !routes.has(identityOfRoute(compiled, alternative)),
+  );
+  return alternatives.length === 0 ? undefined : { ...compiled, pattern: { ...pattern, alternatives } };
 }
 
 const asOverride = (compiled: CompiledRule): CompiledRule => ({
   ...compiled,
-  ...describe({ ...compiled.rule, source: "override" }),
+  ...describeRule({ ...compiled.rule, source: "override" }),
 });
 
-function describe(own: Rule): Pick<CompiledRule, "rule" | "asList"> {
-  const rule = Object.freeze(own);
+function describeRule(description: Rule): Pick<CompiledRule, "rule" | "asList"> {
+  const rule = Object.freeze(description);
   return { rule, asList: Object.freeze([rule]) };
 }
 

@@ -1,6 +1,13 @@
 /** API keys as an entry of the option `opaqueTokens`. */
 import { timingSafeEqual } from "node:crypto";
 import { type Rejection } from "../../core/errors.ts";
+import {
+  callback,
+  checkOptions,
+  numberFrom,
+  type OptionChecks,
+  required,
+} from "../../core/options/check-options.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { notify } from "../../core/runtime/notify.ts";
@@ -8,7 +15,7 @@ import { type Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 import { type OpaqueTokens, type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
-import { digestOf, idOf, requirePrefix } from "./key-format.ts";
+import { digestOf, idOf, PEPPER, PREFIX } from "./key-format.ts";
 import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
 
 /** The options of `apiKeys`. */
@@ -35,6 +42,14 @@ export interface ApiKeysOptions {
   readonly cacheSeconds?: number;
 }
 
+const OPTIONS: OptionChecks<ApiKeysOptions> = {
+  prefix: PREFIX,
+  find: required(callback("Write a function that takes an id and returns its record.")),
+  pepper: PEPPER,
+  onUse: callback("Write a function that takes an id and a time in seconds."),
+  cacheSeconds: numberFrom(0, 3600),
+};
+
 const MAX_KEYS = 10_000;
 /** How long an unknown id is remembered. */
 const UNKNOWN_SECONDS = 5;
@@ -58,7 +73,7 @@ type KeyLookup = KnownKey | { readonly kind: "unknown" };
  * key, and its `tokenId` is the id of the key. It has no `issuer` and no `audience`, because a store of keys
  * belongs to one service.
  *
- * @throws TypeError for an invalid option
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -73,12 +88,8 @@ type KeyLookup = KnownKey | { readonly kind: "unknown" };
  * ```
  */
 export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
+  checkOptions("apiKeys", options, OPTIONS);
   const { prefix, find, onUse, cacheSeconds = 30 } = options;
-  requirePrefix(prefix);
-  digestOf("", options);
-  if (typeof find !== "function") throw new TypeError("`find` must be a function.");
-  if (!(typeof cacheSeconds === "number" && cacheSeconds >= 0 && cacheSeconds <= 3600))
-    throw new TypeError("`cacheSeconds` must be a number from 0 to 3600.");
   // Kept after its end: the next record of the key may grant the same, and `usedAt` is not in the store.
   const remembered = new Remembered<KeyLookup>({ maxEntries: MAX_KEYS, keepMs: Infinity });
 

@@ -1,17 +1,24 @@
 /** The form of a key, `<prefix><id><secret><checksum>`, and the hash that a store has instead of the key. */
 import { createHmac, hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { type OptionCheck } from "../../core/options/check-options.ts";
 
 /** A double click selects a word of these characters, and bearer tokens allow them (RFC 6750 section 2.1). */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 /** 43 random characters of an alphabet of 62 have 256 bits. */
 const LENGTHS = { id: 12, secret: 43, checksum: 6 };
 
-/** @throws TypeError */
-export function requirePrefix(prefix: unknown): void {
-  if (typeof prefix !== "string" || !/^[A-Za-z][A-Za-z0-9_]{1,30}_$/.test(prefix))
-    throw new TypeError("`prefix` must be letters, digits and `_`, and end with `_`, such as acme_pat_.");
-}
+export const PREFIX: OptionCheck = {
+  accepts: (prefix) => typeof prefix === "string" && /^[A-Za-z][A-Za-z0-9_]{1,30}_$/.test(prefix),
+  hint: "Write letters, digits and `_`, with `_` at the end, such as acme_pat_.",
+  isRequired: true,
+};
+
+export const PEPPER: OptionCheck = {
+  accepts: (pepper) => typeof pepper === "string" && pepper.length >= 16,
+  hint: "Write a string of at least 16 characters, or omit the option. Is the environment variable set?",
+  rejectsUndefined: true,
+};
 
 export function makeKey(prefix: string): { readonly id: string; readonly key: string } {
   const id = randomCharacters(LENGTHS.id);
@@ -27,16 +34,10 @@ export function idOf(key: string, prefix: string): string | undefined {
   return isIntact ? key.slice(prefix.length, prefix.length + id) : undefined;
 }
 
-/**
- * Hashes a key. A slow hash is not needed: the secret is random, so it cannot be guessed.
- *
- * @throws TypeError for a pepper that is too short or `undefined`: an unset variable must not turn it off
- */
-export function digestOf(key: string, options: { readonly pepper?: string }): Buffer {
-  if (!("pepper" in options)) return hash("sha256", key, "buffer");
-  if (typeof options.pepper !== "string" || options.pepper.length < 16)
-    throw new TypeError("`pepper` must be a string of at least 16 characters.");
-  return createHmac("sha256", options.pepper).update(key).digest();
+/** Hashes a key. A slow hash is not needed: the secret is random, so it cannot be guessed. */
+export function digestOf(key: string, { pepper }: { readonly pepper?: string }): Buffer {
+  if (pepper === undefined) return hash("sha256", key, "buffer");
+  return createHmac("sha256", pepper).update(key).digest();
 }
 
 const randomCharacters = (count: number): string =>

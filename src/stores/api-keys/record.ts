@@ -1,6 +1,7 @@
 /** The record of a key in a store, and how a key is created. */
+import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
 import { isScopeToken, splitScope } from "../../core/scopes/scope.ts";
-import { digestOf, makeKey, requirePrefix } from "./key-format.ts";
+import { digestOf, makeKey, PEPPER, PREFIX } from "./key-format.ts";
 
 /** The record of a key in a store, without the key itself. Times are in seconds since the epoch. */
 export interface ApiKeyRecord {
@@ -36,10 +37,32 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
   readonly pepper?: string;
 }
 
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+
+/** Returns whether a token with the scope is granted something. */
+const isUsefulScope = (scope: unknown): boolean =>
+  isText(scope) && isScopeToken(scope) && !/<\w*>/.test(scope) && !splitScope(scope).includes("");
+
+const OPTIONS: OptionChecks<NewApiKey> = {
+  prefix: PREFIX,
+  name: required({ accepts: isText, hint: "Write what people call the key." }),
+  scopes: required({
+    accepts: (scopes) => Array.isArray(scopes) && scopes.length > 0 && scopes.every(isUsefulScope),
+    hint: 'Write an array of at least one `resource:action`, such as ["agents:read"]. Templates such as <id> and empty parts grant nothing.',
+  }),
+  ownerId: required({ accepts: isText, hint: "Write the user or service account that the key speaks for." }),
+  expiresAt: {
+    accepts: (end) => toSeconds(Number(end)) > toSeconds(Date.now()),
+    hint: "Write a Date in the future, or omit the option. Is the variable set?",
+    rejectsUndefined: true,
+  },
+  pepper: PEPPER,
+};
+
 /**
  * Creates a key with 256 random bits. Show `key` once, and add `record` to a store.
  *
- * @throws TypeError for an option that is missing or invalid
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createApiKey } from "scopegate/api-keys";
@@ -49,30 +72,23 @@ export interface NewApiKey extends Pick<ApiKeyRecord, "name" | "scopes" | "owner
  * ```
  */
 export function createApiKey(options: NewApiKey): { readonly key: string; readonly record: ApiKeyRecord } {
+  checkOptions("createApiKey", options, OPTIONS);
   const { prefix, name, scopes, ownerId, expiresAt } = options;
-  requirePrefix(prefix);
-  // An unset variable must not create a key that never expires.
-  const end = "expiresAt" in options && toSeconds(Number(expiresAt));
-  if (end !== false && !(end > toSeconds(Date.now())))
-    throw new TypeError("`expiresAt` must be a Date in the future.");
   const { id, key } = makeKey(prefix);
-  const hash = digestOf(key, options).toString("base64url");
-  const createdAt = toSeconds(Date.now());
-  const made = { id, hash, name, scopes, ownerId, createdAt, ...(end !== false && { expiresAt: end }) };
-  const record = requireRecord(made, id);
-  const useless = scopes.find(
-    (scope) => !isScopeToken(scope) || /<\w*>/.test(scope) || splitScope(scope).includes(""),
-  );
-  if (useless !== undefined)
-    throw new TypeError(
-      `${JSON.stringify(useless)} is a scope that grants nothing. Write \`resource:action\`.`,
-    );
-  return { key, record: { ...record, scopes: [...new Set(scopes)] } };
+  const record: ApiKeyRecord = {
+    id,
+    hash: digestOf(key, options).toString("base64url"),
+    name,
+    scopes: [...new Set(scopes)],
+    ownerId,
+    createdAt: toSeconds(Date.now()),
+    ...(expiresAt && { expiresAt: toSeconds(Number(expiresAt)) }),
+  };
+  return { key, record };
 }
 
 export const toSeconds = (ms: number): number => Math.floor(ms / 1000);
 
-const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 const isAbsentOr = (isRight: (value: unknown) => boolean) => (value: unknown) =>
   value === undefined || isRight(value);
 

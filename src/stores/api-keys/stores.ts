@@ -1,5 +1,6 @@
 /** Stores of API keys in memory and in Redis. */
 import { attempt } from "../../core/errors.ts";
+import { anyString, checkOptions } from "../../core/options/check-options.ts";
 import { commandsOf, type RedisClient } from "../redis.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
@@ -88,6 +89,7 @@ export function inMemoryApiKeys(): ApiKeyStore {
  * Creates a store that several processes share, in two hashes in Redis whose names begin with `prefix`.
  *
  * @throws TypeError for anything but a client of `redis` or `ioredis`
+ * @throws ConfigurationError for a `prefix` that is not a string, and for an unknown option
  * @example
  * ```ts
  * import { Redis } from "ioredis";
@@ -97,10 +99,9 @@ export function inMemoryApiKeys(): ApiKeyStore {
  * console.log(await store.list());
  * ```
  */
-export function redisApiKeys(
-  client: RedisClient,
-  { prefix = "scopegate:api-keys:" }: { readonly prefix?: string } = {},
-): ApiKeyStore {
+export function redisApiKeys(client: RedisClient, options: { readonly prefix?: string } = {}): ApiKeyStore {
+  checkOptions("redisApiKeys", options, { prefix: anyString });
+  const { prefix = "scopegate:api-keys:" } = options;
   const send = commandsOf(client);
   // Uses are in a hash of their own, so that saving one cannot overwrite a revocation.
   const [all, uses] = [`${prefix}records`, `${prefix}uses`];

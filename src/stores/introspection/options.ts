@@ -4,9 +4,7 @@ import { ConfigurationError, type ConfigurationIssue, type Report, suggest } fro
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
 import { keys } from "../../core/options/key-source-shape.ts";
-import { keyEventsOf } from "../../core/options/resolve-issuers.ts";
-import { resolveKeySource } from "../../core/options/resolve-keys.ts";
-import { resolveAlgorithms } from "../../core/options/resolve-token.ts";
+import { keyEventsOf, resolveAlgorithms, resolveKeySource } from "../../core/options/resolve-issuers.ts";
 import { exactOptional } from "../../core/options/shape.ts";
 import * as values from "../../core/options/values.ts";
 import { type ClaimPath } from "../../core/token/claim-path.ts";
@@ -111,7 +109,7 @@ const schema = z.strictObject(shape, { error: "Write { url, client }." });
 /** Imports the keys. @throws ConfigurationError that quotes no value, which may be a secret */
 export function resolveOptions(options: IntrospectionOptions) {
   const issues: ConfigurationIssue[] = [];
-  const report = (issue: ConfigurationIssue) => void issues.push(issue);
+  const report: Report = (issue) => void issues.push({ ...issue, path: ["introspection", ...issue.path] });
   for (const issue of schema.safeParse(options).error?.issues ?? []) reportShape(issue, report);
   if (issues.length > 0) throw new ConfigurationError(issues);
 
@@ -138,11 +136,21 @@ export function resolveOptions(options: IntrospectionOptions) {
 function reportShape(issue: z.core.$ZodIssue, report: Report): void {
   const path = issue.path.map(String);
   if (issue.code !== "unrecognized_keys")
-    report({ code: "option_invalid", path, message: "is missing or cannot be used.", hint: issue.message });
+    report({
+      code: "option_invalid",
+      path,
+      message: "is missing or has an invalid value.",
+      hint: issue.message,
+    });
   else
     for (const name of issue.keys) {
       const hint = suggest(name, Object.keys(shape), "Remove it, or check its name.");
-      report({ code: "option_unknown", path: [...path, name], message: "is not an option.", hint });
+      report({
+        code: "option_unknown",
+        path: [...path, name],
+        message: `received unknown option \`${name}\`.`,
+        hint,
+      });
     }
 }
 

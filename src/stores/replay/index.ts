@@ -1,4 +1,11 @@
 /** The entry point `scopegate/replay`: stores of values that may be used once. */
+import {
+  anyString,
+  checkOptions,
+  clock,
+  type OptionChecks,
+  wholeNumber,
+} from "../../core/options/check-options.ts";
 import { commandsOf, type RedisClient } from "../redis.ts";
 
 /** Remembers values that may be used once. */
@@ -20,10 +27,12 @@ export interface ReplayStoreOptions {
   readonly now?: () => number;
 }
 
+const MEMORY_OPTIONS: OptionChecks<ReplayStoreOptions> = { maxEntries: wholeNumber, now: clock };
+
 /**
  * Creates a store for one process.
  *
- * @throws TypeError for a `maxEntries` that is not a positive whole number
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { inMemoryReplayStore } from "scopegate/replay";
@@ -34,9 +43,8 @@ export interface ReplayStoreOptions {
  * ```
  */
 export function inMemoryReplayStore(options: ReplayStoreOptions = {}): ReplayStore {
+  checkOptions("inMemoryReplayStore", options, MEMORY_OPTIONS);
   const { maxEntries = 100_000, now = Date.now } = options;
-  if (!Number.isSafeInteger(maxEntries) || maxEntries <= 0)
-    throw new TypeError("`maxEntries` must be a whole number, 1 or more.");
   const ends = new Map<string, number>();
   return {
     // Not waiting for anything between the question and the answer makes it atomic.
@@ -62,11 +70,14 @@ export interface RedisReplayStoreOptions {
   readonly prefix?: string;
 }
 
+const REDIS_OPTIONS: OptionChecks<RedisReplayStoreOptions> = { prefix: anyString };
+
 /**
  * Creates a store that several processes share, in Redis. If a Redis server fails before its replica knows an
  * id, the id can be used a second time.
  *
  * @throws TypeError for anything but a client of `redis` or `ioredis`
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { Redis } from "ioredis";
@@ -77,6 +88,7 @@ export interface RedisReplayStoreOptions {
  * ```
  */
 export function redisReplayStore(client: RedisClient, options: RedisReplayStoreOptions = {}): ReplayStore {
+  checkOptions("redisReplayStore", options, REDIS_OPTIONS);
   const { prefix = "scopegate:replay:" } = options;
   const send = commandsOf(client);
   return {

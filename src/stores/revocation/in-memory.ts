@@ -1,4 +1,5 @@
 /** A store of revocations for one process. */
+import { checkOptions, clock, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import { type RevocationStore } from "../../core/token/revocation.ts";
 import { RevokedSet } from "./revoked-set.ts";
 
@@ -20,11 +21,17 @@ export interface RevocationLimits {
 
 export const DEFAULT_LIMITS = { keepSeconds: 30 * 86_400, maxEntries: 1_000_000, now: Date.now } as const;
 
+export const LIMITS: OptionChecks<RevocationLimits> = {
+  keepSeconds: wholeNumber,
+  maxEntries: wholeNumber,
+  now: clock,
+};
+
 /**
  * Creates a store of revocations for one process, for the option `revocation` of a server. It forgets them
  * when the process ends, and other processes do not see them.
  *
- * @throws TypeError for a limit that is not a positive whole number
+ * @throws ConfigurationError that lists every mistake in the limits
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -39,7 +46,8 @@ export const DEFAULT_LIMITS = { keepSeconds: 30 * 86_400, maxEntries: 1_000_000,
  * ```
  */
 export function inMemoryRevocation(limits: RevocationLimits = {}): RevocationStore {
-  const { keepSeconds, maxEntries, now } = checkLimits(limits);
+  checkOptions("inMemoryRevocation", limits, LIMITS);
+  const { keepSeconds, maxEntries, now } = withDefaultLimits(limits);
   const revoked = new RevokedSet(maxEntries, now);
   return {
     keepSeconds,
@@ -54,10 +62,11 @@ export function inMemoryRevocation(limits: RevocationLimits = {}): RevocationSto
   };
 }
 
-export function checkLimits(limits: RevocationLimits): Required<RevocationLimits> {
-  const all = { ...DEFAULT_LIMITS, ...limits };
-  for (const name of ["keepSeconds", "maxEntries"] as const)
-    if (!Number.isSafeInteger(all[name]) || all[name] <= 0)
-      throw new TypeError(`\`${name}\` must be a whole number, 1 or more.`);
-  return all;
+export function withDefaultLimits(limits: RevocationLimits): Required<RevocationLimits> {
+  const { keepSeconds, maxEntries, now } = DEFAULT_LIMITS;
+  return {
+    keepSeconds: limits.keepSeconds ?? keepSeconds,
+    maxEntries: limits.maxEntries ?? maxEntries,
+    now: limits.now ?? now,
+  };
 }

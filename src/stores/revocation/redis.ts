@@ -1,9 +1,17 @@
 /** A store of revocations that several processes share through a stream in Redis. */
 import { type RedisClient } from "../redis.ts";
+import {
+  anyString,
+  callback,
+  checkOptions,
+  oneOf,
+  type OptionCheck,
+  type OptionChecks,
+} from "../../core/options/check-options.ts";
 import { type RevocationStore } from "../../core/token/revocation.ts";
 import { createReport, type RevocationEvent } from "./events.ts";
 import { Follower } from "./follower.ts";
-import { checkLimits, type RevocationLimits } from "./in-memory.ts";
+import { LIMITS, type RevocationLimits, withDefaultLimits } from "./in-memory.ts";
 import { RevocationStream } from "./stream.ts";
 
 /** The options of `redisRevocation`. */
@@ -26,6 +34,19 @@ export interface RedisRevocationOptions extends RevocationLimits {
   readonly onEvent?: (event: RevocationEvent) => void;
 }
 
+const POSITIVE: OptionCheck = {
+  accepts: (value) => Number.isFinite(value) && Number(value) > 0,
+  hint: "Write a number greater than 0.",
+};
+const OPTIONS: OptionChecks<RedisRevocationOptions> = {
+  ...LIMITS,
+  prefix: anyString,
+  staleSeconds: POSITIVE,
+  whenDown: oneOf("refuse", "accept"),
+  pollMs: POSITIVE,
+  onEvent: callback("Write a function that takes the event."),
+};
+
 /**
  * Creates a store of revocations that several processes share, for the option `revocation` of a server. Every
  * process reads the stream and keeps its entries in memory, so that a request needs no round trip. After the
@@ -34,7 +55,8 @@ export interface RedisRevocationOptions extends RevocationLimits {
  * The client connects to Redis, and its timeouts apply. The timer of the store does not keep the process
  * alive.
  *
- * @throws TypeError for anything but a client of `redis` or `ioredis`, and for an option that is not valid
+ * @throws TypeError for anything but a client of `redis` or `ioredis`
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -51,13 +73,9 @@ export interface RedisRevocationOptions extends RevocationLimits {
  * ```
  */
 export function redisRevocation(client: RedisClient, options: RedisRevocationOptions = {}): RevocationStore {
+  checkOptions("redisRevocation", options, OPTIONS);
   const { prefix = "scopegate:revoked:", staleSeconds = 30, whenDown = "refuse", pollMs = 200 } = options;
-  for (const [name, value] of Object.entries({ staleSeconds, pollMs }))
-    if (!Number.isFinite(value) || value <= 0)
-      throw new TypeError(`\`${name}\` must be a number greater than 0.`);
-  if (!["refuse", "accept"].includes(whenDown))
-    throw new TypeError('`whenDown` must be "refuse" or "accept".');
-  const limits = checkLimits(options);
+  const limits = withDefaultLimits(options);
   const report = createReport(options.onEvent);
   const follower = new Follower(new RevocationStream(client, prefix), limits, { pollMs, report });
   const staleMs = staleSeconds * 1000;

@@ -2,6 +2,13 @@
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
+import {
+  anyString,
+  anyValue,
+  callback,
+  checkOptions,
+  type OptionChecks,
+} from "../../core/options/check-options.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { notify } from "../../core/runtime/notify.ts";
 import { readSubject, SESSION_REVOKED, VERIFICATION } from "./subject.ts";
@@ -31,6 +38,16 @@ export interface SecurityEventsResponse {
   /** JSON for 400, otherwise empty. */
   readonly body: string;
 }
+
+/** `createResourceServer`, which receives them, checks `issuer`, `keys`, `audience` and `algorithms`. */
+const OPTIONS: OptionChecks<SecurityEventsOptions> = {
+  issuer: anyValue,
+  keys: anyValue,
+  audience: anyValue,
+  algorithms: anyValue,
+  tokenIssuer: anyString,
+  onOtherEvent: callback("Write a function that takes the type and the subject of an event."),
+};
 
 /** Transmitters retry an event for hours at most. An older one may be a recording that is replayed. */
 const MAX_AGE_SECONDS = 3 * 86_400;
@@ -97,6 +114,7 @@ export function securityEvents(
   options: SecurityEventsOptions,
 ): (body: unknown) => Promise<SecurityEventsResponse> {
   assertRevocation(server);
+  checkOptions("securityEvents", options, OPTIONS);
   const { issuer, keys, audience, algorithms = ["RS256"], tokenIssuer = issuer } = options;
   // A separate server: a security event must not be accepted as an access token, nor an access token here.
   const verifier = createResourceServer({

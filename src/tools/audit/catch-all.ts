@@ -1,5 +1,6 @@
 /** Public rules for every path: they make routes that are missing from the table public. */
 import { alternativesOf } from "../../core/policy/route-coverage.ts";
+import { checkOptions, type OptionChecks, optionError } from "../../core/options/check-options.ts";
 import { type CompiledRule } from "../../core/policy/rule.ts";
 import { type AuditFinding } from "./report.ts";
 import { strengthOf } from "./weakness.ts";
@@ -13,21 +14,27 @@ export interface AuditOptions {
   readonly publicCatchAll?: readonly string[];
 }
 
-/** @throws TypeError for a key without such a rule, so that no outdated exception stays */
+const OPTIONS: OptionChecks<AuditOptions> = {
+  publicCatchAll: {
+    accepts: (keys) => Array.isArray(keys),
+    hint: 'Write an array of keys: { publicCatchAll: ["GET /{*path}"] }.',
+  },
+};
+
+/** @throws ConfigurationError for a key without such a rule, so that no outdated exception stays */
 export function findCatchAlls(
   rules: readonly CompiledRule[],
-  { publicCatchAll: meant = [] }: AuditOptions,
+  options: AuditOptions,
 ): readonly AuditFinding[] {
-  const given: unknown = meant;
-  if (!Array.isArray(given))
-    throw new TypeError(
-      'audit takes `publicCatchAll` as an array: write { publicCatchAll: ["GET /{*path}"] }.',
-    );
+  checkOptions("audit", options, OPTIONS);
+  const { publicCatchAll: meant = [] } = options;
   const found = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
   const unknown = meant.find((key) => found.every((rule) => rule.key !== key));
   if (unknown !== undefined)
-    throw new TypeError(
-      `audit received ${JSON.stringify(unknown)} as \`publicCatchAll\`, which is not a public or optional rule for every path. Write the key of such a rule, or remove it.`,
+    throw optionError(
+      ["audit", "publicCatchAll"],
+      `contains ${JSON.stringify(unknown)}, which is not a public or optional rule for every path.`,
+      "Write the key of such a rule, or remove it.",
     );
   return found
     .filter(({ key }) => !meant.includes(key))

@@ -1,5 +1,11 @@
 import { randomBytes } from "node:crypto";
-import { ConfigurationError, suggest } from "../../core/errors.ts";
+import {
+  callback,
+  checkOptions,
+  oneOf,
+  type OptionChecks,
+  wholeNumber,
+} from "../../core/options/check-options.ts";
 import { type DecisionSink, LineQueue } from "./line-queue.ts";
 import { type DecisionLogOptions, describeDecision, type Observed, render, resultOf } from "./record.ts";
 
@@ -15,15 +21,40 @@ export interface DecisionLog {
 }
 
 const isShare = (share: unknown): boolean => typeof share === "number" && share >= 0 && share <= 1;
+
+function isSample(sample: unknown): boolean {
+  if (typeof sample !== "object" || sample === null) return false;
+  const { allowed = 1, refused = 1, ...others } = sample as NonNullable<DecisionLogOptions["sample"]>;
+  return isShare(allowed) && isShare(refused) && Object.keys(others).length === 0;
+}
+
 const isName = (name: unknown): boolean => typeof name === "string" && name !== "";
-const isDetail = (detail: unknown): boolean => {
+
+function isDetail(detail: unknown): boolean {
+  if (detail === "path" || detail === "parameters") return true;
   const names = [(Object(detail) as { readonly claim?: unknown }).claim].flat();
-  return ["path", "parameters"].includes(detail as string) || (names.length > 0 && names.every(isName));
+  return names.length > 0 && names.every(isName);
+}
+
+const OPTIONS: OptionChecks<DecisionLogOptions> = {
+  sample: { accepts: isSample, hint: "Write { allowed: 0.01, refused: 1 }, each from 0 to 1." },
+  random: callback("Write a function that returns a number from 0 to 1."),
+  maxQueued: wholeNumber,
+  subject: oneOf("hash", "plain", "none"),
+  hashSecret: {
+    accepts: (secret) => typeof secret === "string" && secret.length >= 32,
+    hint: "Write 32 random characters or more.",
+  },
+  include: {
+    accepts: (details) => Array.isArray(details) && details.every(isDetail),
+    hint: 'Write an array of "path", "parameters" and { claim: "name" }.',
+  },
 };
 
 /**
  * Writes decisions as lines of JSON, never with a token. A sink that throws, hangs or is slow changes no
  * answer: records that do not fit in the queue are dropped, counted and reported. It does not rotate files.
+ * @throws TypeError for a sink that is neither a stream nor a function
  * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
@@ -36,31 +67,14 @@ const isDetail = (detail: unknown): boolean => {
  * ```
  */
 export function decisionLog(sink: DecisionSink, options: DecisionLogOptions = {}): DecisionLog {
-  const { sample, random = Math.random, maxQueued = 10_000, ...rest } = { ...options };
-  const { subject = "hash", hashSecret = randomBytes(32).toString("hex"), include = [], ...others } = rest;
+  const write: unknown =
+    typeof sink === "function" ? sink : (Object(sink) as { readonly write?: unknown }).write;
+  if (typeof write !== "function")
+    throw new TypeError("decisionLog takes a stream, or a function that receives a line.");
+  checkOptions("decisionLog", options, OPTIONS);
+  const { sample, random = Math.random, maxQueued = 10_000 } = options;
+  const { subject = "hash", hashSecret = randomBytes(32).toString("hex"), include = [] } = options;
   const shares = { allowed: 1, refused: 1, ...sample };
-  const areShares = Object.values(shares).every(isShare);
-  const isSample = typeof (sample ?? {}) === "object" && Object.keys(shares).length === 2;
-  const write = typeof sink === "function" ? sink : (Object(sink) as { readonly write?: unknown }).write;
-  const areDetails = Array.isArray(include) && include.every(isDetail);
-  const names = ["sample", "random", "maxQueued", "subject", "hashSecret", "include"];
-  const checks: (readonly [name: string, hint: string, isGood: boolean])[] = [
-    ["sink", "Pass a stream, or a function that receives a line.", typeof write === "function"],
-    ["sample", "Write { allowed: 0.01, refused: 1 }, each from 0 to 1.", isSample && areShares],
-    ["random", "Write a function that returns a number from 0 to 1.", typeof random === "function"],
-    ["maxQueued", "Write a whole number, 1 or more.", Number.isSafeInteger(maxQueued) && maxQueued > 0],
-    ["subject", 'Write "hash", "plain" or "none".', ["hash", "plain", "none"].includes(subject)],
-    ["hashSecret", "Write 32 random characters or more.", /^.{32}/s.test(hashSecret)],
-    ["include", 'Write an array of "path", "parameters" and { claim: "name" }.', areDetails],
-  ];
-  const wrong = { code: "option_invalid", message: "has an invalid value." } as const;
-  const unknown = { code: "option_unknown", message: "is an unknown option." } as const;
-  const at = (name: string, hint: string) => ({ path: ["decisionLog", name], hint });
-  const issues = [
-    ...checks.flatMap(([name, hint, isGood]) => (isGood ? [] : [{ ...wrong, ...at(name, hint) }])),
-    ...Object.keys(others).map((name) => ({ ...unknown, ...at(name, suggest(name, names, "Remove it.")) })),
-  ];
-  if (issues.length > 0) throw new ConfigurationError(issues);
 
   const queue = new LineQueue(sink, maxQueued);
   const log = (...observed: Observed): string | undefined => {

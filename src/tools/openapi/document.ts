@@ -1,5 +1,6 @@
 /** Reads OpenAPI documents: own properties only, local references, and the operations below `paths`. */
 import { attempt, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
+import { oneOf, type OptionChecks } from "../../core/options/check-options.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import { literalPattern, quoteName, unquote } from "../../core/policy/render-pattern.ts";
 
@@ -42,14 +43,16 @@ export function requireDocument(document: unknown): OpenApiDocument {
   throw new ConfigurationError([issueAt(["document"], "is not a document of OpenAPI 3.0 or 3.1.", hint)]);
 }
 
-const MISSING = { authenticated: [], public: "public", error: undefined } as const;
+export const DOCUMENT_OPTIONS: OptionChecks<DocumentOptions> = {
+  basePath: {
+    accepts: (basePath) => typeof basePath === "string",
+    hint: 'Write the path in front of all paths: "/v1", or "" for none.',
+  },
+  missingSecurity: oneOf("authenticated", "public", "error"),
+};
 
-/** Returns what an operation without `security` requires; `undefined` if it must be written. */
-export function readMissing({ missingSecurity = "authenticated" }: DocumentOptions = {}) {
-  if (Object.hasOwn(MISSING, missingSecurity)) return MISSING[missingSecurity];
-  const hint = 'Write "authenticated", "public" or "error".';
-  throw new ConfigurationError([issueAt(["missingSecurity"], "is not known.", hint)]);
-}
+/** What an operation without `security` requires; `undefined` if it must be written. */
+export const MISSING_SECURITY = { authenticated: [], public: "public", error: undefined } as const;
 
 /** Resolves a reference within the document; `undefined` for any other, and for a circle. */
 export function resolve(document: OpenApiDocument, value: unknown, depth = 0): OpenApiDocument | undefined {

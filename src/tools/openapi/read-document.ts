@@ -2,6 +2,7 @@ import { ROUTES_MISSING, unmapped, unreadable } from "../audit/findings.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import * as reports from "../audit/report.ts";
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
+import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
 import { type ScopeMappings } from "../../core/policy/requirement.ts";
@@ -11,11 +12,12 @@ import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rul
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import {
+  DOCUMENT_OPTIONS,
   type DocumentOptions,
+  MISSING_SECURITY,
   issueAt,
   listOperations,
   type Operation,
-  readMissing,
   requireDocument,
 } from "./document.ts";
 import { type Entry, FORM, identityOf, matchOf, policyOf, readSchemes, readSecurity } from "./security.ts";
@@ -44,11 +46,12 @@ export type DocumentReport = reports.AuditReport<DocumentFinding>;
  * describes (`rules_undocumented`). It ignores `webhooks`, `callbacks`, MCP, and the scopes of
  * `requireScopes`.
  *
- * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1
+ * @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1, and for wrong options
  */
-export function checkDocument(document: object, server: ResourceServer, options?: DocumentOptions) {
+export function checkDocument(document: object, server: ResourceServer, options: DocumentOptions = {}) {
   const source = requireDocument(document);
-  const missing = readMissing(options);
+  checkOptions("checkDocument", options, DOCUMENT_OPTIONS);
+  const missing = MISSING_SECURITY[options.missingSecurity ?? "authenticated"];
   const policy = policyOf(server);
   const schemes = readSchemes(source);
   const findings: DocumentFinding[] = [];
@@ -132,6 +135,11 @@ export interface FromDocumentOptions extends DocumentOptions {
   readonly onUnclear?: (issue: ConfigurationIssue) => void;
 }
 
+const FROM_DOCUMENT_OPTIONS: OptionChecks<FromDocumentOptions> = {
+  ...DOCUMENT_OPTIONS,
+  onUnclear: callback("Write a function that takes the issue."),
+};
+
 /**
  * Creates a table from an OpenAPI document, one rule for each operation, from `security` and what
  * `toSecurity` wrote: `{ scopeMappings: fromDocument(document) }`. An operation
@@ -139,11 +147,12 @@ export interface FromDocumentOptions extends DocumentOptions {
  *
  * @throws ConfigurationError that lists every operation with a `security` that no rule can express, and
  *   every path that cannot be read, both unless there is `onUnclear`; with `missingSecurity: "error"`, every
- *   operation without `security`; and every mistake in the table
+ *   operation without `security`; every mistake in the table; and, before all of them, wrong options
  */
 export function fromDocument(document: object, options: FromDocumentOptions = {}): ScopeMappings {
   const source = requireDocument(document);
-  const missing = readMissing(options);
+  checkOptions("fromDocument", options, FROM_DOCUMENT_OPTIONS);
+  const missing = MISSING_SECURITY[options.missingSecurity ?? "authenticated"];
   const schemes = readSchemes(source);
   const issues: ConfigurationIssue[] = [];
   const onUnclear: Report = options.onUnclear ?? ((issue) => issues.push(issue));

@@ -1,5 +1,5 @@
 /** Converts between requirements of the table and `security` of OpenAPI operations. */
-import { checkShape } from "../../core/options/schema.ts";
+import { findShapeMistakes } from "../../core/options/schema.ts";
 import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { type Policy } from "../../core/policy/policy.ts";
@@ -94,9 +94,10 @@ function toRequirement(security: unknown, schemes: Schemes): Requirement | undef
 
 /** Returns whether `security` contains alternatives of the extension, and nothing else. */
 function isConfirmed(requirement: Requirement, security: unknown, schemes: Schemes): boolean {
-  let isRequirement = typeof requirement === "object" && own(requirement, "report") === undefined;
-  checkShape({ scopeMappings: { [REQUIREMENT]: requirement } }, () => (isRequirement = false));
-  if (!isRequirement || !Array.isArray(security) || security.length === 0) return false;
+  const isRequirement = typeof requirement === "object" && own(requirement, "report") === undefined;
+  const mistakes = findShapeMistakes({ scopeMappings: { [REQUIREMENT]: requirement } });
+  if (!isRequirement || mistakes.length > 0 || !Array.isArray(security) || security.length === 0)
+    return false;
   const expected = alternativesOf(requirement, schemes);
   const said = security.map((one) => JSON.stringify(one));
   // With a part of the alternatives, `security` requires more than the extension.

@@ -1,6 +1,8 @@
 import { ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
+import { checkOptions } from "../../core/options/check-options.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import {
+  DOCUMENT_OPTIONS,
   type DocumentOptions,
   issueAt,
   listOperations,
@@ -19,13 +21,15 @@ import { type Entry, identityOf, matchOf, policyOf, readSchemes, typeOf, writeSe
  * @param document OpenAPI 3.0 or 3.1; parts without changes are shared with the copy
  * @throws ConfigurationError that lists every operation without a rule, and every path that cannot be read.
  *   With `unmappedRoutes: "authenticated"`, an operation without a rule requires a token instead.
+ * @throws ConfigurationError for wrong options
  */
 export function toSecurity<T extends object>(
   document: T,
   server: ResourceServer,
-  options?: DocumentOptions,
+  options: DocumentOptions = {},
 ): T {
   const source = requireDocument(document);
+  checkOptions("toSecurity", options, DOCUMENT_OPTIONS);
   const policy = policyOf(server);
   const components = componentsOf(source, server);
   const schemes = readSchemes({ ...source, components });

@@ -1,7 +1,8 @@
 /** `scopegate/otel`: metrics and span events for OpenTelemetry, from the diagnostics channels. */
 import { type Attributes, type Meter, type MeterProvider, metrics, trace } from "@opentelemetry/api";
 import { type BatchObservableResult, createNoopMeter, type Observable } from "@opentelemetry/api";
-import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { type KeyEvent, type KeyState } from "../../core/keys/key-event.ts";
 import { type DecisionMessage } from "../../core/observer.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
@@ -15,6 +16,13 @@ export interface TelemetryOptions {
   /** Creates the instruments. Default: the global meter provider; register it before the call. */
   readonly meterProvider?: MeterProvider;
 }
+
+const OPTIONS: OptionChecks<TelemetryOptions> = {
+  meterProvider: {
+    accepts: (provider) => typeof (Object(provider) as Partial<MeterProvider>).getMeter === "function",
+    hint: "Write a meter provider of OpenTelemetry, an object with `getMeter`.",
+  },
+};
 
 /** One server, or several by names of your choice, which become the attribute `scopegate.server`. */
 export type MeasuredServers = ResourceServer | Readonly<Record<string, ResourceServer>>;
@@ -31,7 +39,9 @@ const IS_IDLE = "startTelemetry found no meter provider: register one first, or 
  * stops measuring. Attributes contain keys of the table and sources of keys, but no path and nothing of a
  * token. It creates no spans and exports nothing itself. An exporter that fails changes no answer.
  *
- * @throws TypeError for wrong arguments, and Error if it is already running with this meter provider
+ * @throws TypeError for anything but resource servers, and Error if it is already running with this meter
+ *   provider
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import { createResourceServer } from "scopegate";
@@ -43,8 +53,8 @@ const IS_IDLE = "startTelemetry found no meter provider: register one first, or 
  * ```
  */
 export function startTelemetry(servers: MeasuredServers, options: TelemetryOptions = {}): () => void {
-  const { meterProvider = metrics.getMeterProvider(), ...others } = options;
-  assertNoOptions(others, "It takes `meterProvider`.", "startTelemetry");
+  checkOptions("startTelemetry", options, OPTIONS);
+  const { meterProvider = metrics.getMeterProvider() } = options;
   const named = readServers(servers);
   if (inUse.has(meterProvider)) throw new Error(IS_STARTED);
   const meter = meterProvider.getMeter("scopegate");

@@ -1,7 +1,8 @@
 import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
 import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
-import { assertNoOptions, assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { assertResourceServer } from "../../adapters/shared/misuse.ts";
+import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { reportOnly } from "../../core/policy/report-only.ts";
@@ -21,21 +22,31 @@ export interface PageOptions {
   readonly roles?: Readonly<Record<string, readonly string[]>>;
 }
 
+const OPTIONS: OptionChecks<PageOptions> = {
+  title: anyString,
+  // The audit checks them.
+  routes: anyValue,
+  roles: {
+    accepts: (roles) => typeof roles === "object" && roles !== null && Object.values(roles).every(areStrings),
+    hint: 'Write an object that maps a role to an array of scopes: { reader: ["agents:read"] }.',
+  },
+};
+
+const areStrings = (value: unknown): boolean =>
+  Array.isArray(value) && value.every((element) => typeof element === "string");
+
 /**
  * Returns the policy of a server as one HTML file, which loads nothing: the table, who may use which route,
  * why a request is refused, roles, and the audit. Its answers are those of `server.explain`. It contains the
  * table and its options, and no keys. Anyone with the file can read it; `pageHandler` requires a token.
  *
- * @throws TypeError for anything but a resource server, and for options of another shape
+ * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError that lists every mistake in the options
  */
 export function page(server: ResourceServer, options: PageOptions = {}): string {
   assertResourceServer(server, "page");
-  const { title = "Policy", routes, roles = {}, ...others } = options;
-  assertNoOptions(others, "Its options are title, routes and roles.", "page");
-  const isString = (value: unknown) => typeof value === "string";
-  const areStrings = (value: unknown) => Array.isArray(value) && value.every(isString);
-  if (!isString(title) || !Object.values(roles).every(areStrings))
-    throw new TypeError('page takes { title: "Policy", roles: { reader: ["agents:read"] } }.');
+  checkOptions("page", options, OPTIONS);
+  const { title = "Policy", routes, roles = {} } = options;
   const table = pipelineOf(server).policy.rules;
   const { scopeRules, authorization, unmappedRoutes, enforcement } = table;
   const listed = typeof routes === "function" ? routes() : routes;
@@ -62,6 +73,7 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
  * allowed the request, or allowed it without a token. The page is made once, at the first request.
  *
  * @throws TypeError for anything but a resource server
+ * @throws ConfigurationError that lists every mistake in the options
  * @example
  * ```ts
  * import express from "express";
@@ -79,6 +91,7 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
  */
 export function pageHandler(server: ResourceServer, options: PageOptions = {}): PageHandler {
   assertResourceServer(server, "pageHandler");
+  checkOptions("pageHandler", options, OPTIONS);
   let body: string | undefined;
   const render = () => (body ??= page(server, options));
   return createHandler(server, "pageHandler", ({ principal }) => {

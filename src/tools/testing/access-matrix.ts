@@ -1,9 +1,15 @@
+import {
+  anyValue,
+  checkOptions,
+  type OptionChecks,
+  optionError,
+  wholeNumber,
+} from "../../core/options/check-options.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";
-import { mistake, requireOptions } from "./mistakes.ts";
 import { requireParams, type SampleParams, sampleOf } from "./sample-route.ts";
 
 /** The options of `accessMatrix`. */
@@ -17,6 +23,14 @@ export interface AccessMatrixOptions {
   /** The maximum width of the table, in characters; more columns continue below. Default: `120`. */
   readonly width?: number;
 }
+
+const OPTIONS: OptionChecks<AccessMatrixOptions> = {
+  // Each of them is checked where it is used.
+  callers: anyValue,
+  routes: anyValue,
+  params: anyValue,
+  width: wholeNumber,
+};
 
 /** The result of `accessMatrix`. */
 export interface AccessMatrix {
@@ -67,7 +81,7 @@ export async function accessMatrix(
   server: ResourceServer,
   options: AccessMatrixOptions,
 ): Promise<AccessMatrix> {
-  requireOptions("accessMatrix", options, "callers, routes, params, width");
+  checkOptions("accessMatrix", options, OPTIONS);
   const { routes, params = {}, width = 120 } = options;
   const callers = readCallers(options);
   requireParams("accessMatrix", params, server.routes);
@@ -100,7 +114,7 @@ function readCallers({ callers }: Partial<AccessMatrixOptions>): readonly (reado
   const rows = Object.entries(callers ?? {});
   if (rows.length === 0) {
     const hint = 'Write { anonymous: "anonymous", reader: { scopes: ["agents:read"] } }.';
-    throw mistake(["accessMatrix", "callers"], "are missing.", hint, "option_missing");
+    throw optionError(["accessMatrix", "callers"], "are missing.", hint, "option_missing");
   }
   for (const [name, caller] of rows) requireCaller(`accessMatrix.callers.${name}`, caller);
   return rows;

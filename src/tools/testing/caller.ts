@@ -1,5 +1,13 @@
+import {
+  anyString,
+  anyValue,
+  checkOptions,
+  type OptionChecks,
+  optionError,
+  required,
+} from "../../core/options/check-options.ts";
 import { type TestTokenOptions } from "./token-options.ts";
-import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
+import { requireGrantable } from "./mistakes.ts";
 
 /** A caller with scopes but without a token: only the scope table decides. */
 export interface ScopedCaller {
@@ -41,20 +49,34 @@ export interface IssuedCaller extends TokenCaller {
  */
 export type TestCaller = "anonymous" | ScopedCaller | TokenCaller | IssuedCaller;
 
+const TOKEN_CALLER: OptionChecks<TokenCaller> = {
+  token: required({
+    accepts: (token) => typeof token === "string" || typeof token === "function",
+    hint: "Write a string or a function. Await a promise: `{ token: await issuer.token() }`.",
+  }),
+  cookie: anyString,
+};
+
+const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
+  // `requireGrantable` checks them.
+  scopes: anyValue,
+  userId: anyString,
+  sessionId: anyString,
+  claims: anyValue,
+};
+
 /** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {
   if (caller === "anonymous") return;
   if (typeof (caller as unknown) !== "object" || (caller as unknown) === null) {
     const hint = 'Write "anonymous", { scopes }, issuer.caller({ scopes }) or { token }.';
-    throw mistake([call, "caller"], "is not a caller.", hint);
+    throw optionError([call, "caller"], "is not a caller.", hint);
   }
   if ("isGood" in caller) return;
   if ("token" in caller) {
-    requireOptions(call, caller, "token, cookie");
-    if (typeof caller.token === "string" || typeof caller.token === "function") return;
-    const hint = "Await it: `{ token: await issuer.token() }`.";
-    throw mistake([call, "token"], "must be a string or a function.", hint);
+    checkOptions(call, caller, TOKEN_CALLER);
+    return;
   }
-  requireOptions(call, caller, "scopes, userId, sessionId, claims");
+  checkOptions(call, caller, SCOPED_CALLER);
   requireGrantable(call, caller.scopes);
 }

@@ -1,3 +1,4 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { findOperationMistake } from "../../core/policy/operation.ts";
@@ -6,7 +7,6 @@ import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
 import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
-import { mistake } from "./mistakes.ts";
 
 /** A request without its credential. */
 export interface TestRequest {
@@ -62,7 +62,7 @@ export async function check(
 /** @throws ConfigurationError unless the route is a method and a path */
 export function readRoute(call: string, route: string): TestRequest {
   const wrong = (message: string, hint: string) =>
-    mistake([call, "route"], message, hint, "route_key_invalid");
+    optionError([call, "route"], message, hint, "route_key_invalid");
   if (route.startsWith(`${OPERATION_METHOD} `)) {
     const text = route.slice(OPERATION_METHOD.length + 1);
     const mistake = findOperationMistake(text);

@@ -1,6 +1,6 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { type Algorithm } from "../../core/keys/algorithm.ts";
 import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
-import { mistake } from "./mistakes.ts";
 import { createTestKey, type SigningKey, type TestKey } from "./test-key.ts";
 
 /** The keys of a test issuer. The newest key signs; withdrawn keys are not in the JWK Set. */
@@ -38,13 +38,10 @@ export class KeyRing {
     if (found) return found;
     const kids = this.#keys.flatMap((key) => key.kid ?? []).join(", ");
     const hint = `It has ${kids === "" ? "keys without a `kid`" : kids}. To send another \`kid\`, write it in \`header\`.`;
-    throw mistake(["kid"], "is not a key of this issuer.", hint);
+    throw optionError(["kid"], "is not a key of this issuer.", hint);
   }
 
-  /** @throws ConfigurationError for any other string: a misspelled "withdrawn" must not keep the old keys */
-  rotate(oldKeys: string): TestKey {
-    if (oldKeys !== "kept" && oldKeys !== "withdrawn")
-      throw mistake(["rotate", "oldKeys"], "is not known.", 'Write "kept" or "withdrawn".');
+  rotate(oldKeys: "kept" | "withdrawn"): TestKey {
     const base = this.#kid?.replace(/-1$/, "");
     const key = createTestKey(this.#algorithm, base && `${base}-${this.#keys.length + 1}`);
     if (oldKeys === "withdrawn") this.#published.clear();
@@ -56,7 +53,7 @@ export class KeyRing {
   withdraw(kid: string): void {
     const key = this.find(kid);
     if (key === this.newest)
-      throw mistake(["withdraw"], `\`${kid}\` is the signing key.`, "Call `rotate()` first.");
+      throw optionError(["withdraw"], `\`${kid}\` is the signing key.`, "Call `rotate()` first.");
     this.#published.delete(key);
   }
 }

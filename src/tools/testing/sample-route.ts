@@ -1,3 +1,4 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { partsOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
@@ -5,7 +6,6 @@ import { type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type TestRequest } from "./check.ts";
-import { mistake } from "./mistakes.ts";
 
 /** The values of route parameters. The default of each is its name. */
 export type SampleParams = Readonly<Record<string, string>>;
@@ -44,8 +44,8 @@ export function requireParams(call: string, params: SampleParams, rules: Iterabl
   for (const [name, value] of Object.entries(params)) {
     const path = [call, "params", name];
     const hint = suggest(name, known, `The parameters are ${known.join(", ")}.`);
-    if (!known.includes(name)) throw mistake(path, "is not a parameter of any rule.", hint);
-    if (value === "") throw mistake(path, "is empty.", "Write a value that can be part of a path.");
+    if (!known.includes(name)) throw optionError(path, "is not a parameter of any rule.", hint);
+    if (value === "") throw optionError(path, "is empty.", "Write a value that can be part of a path.");
   }
 }
 

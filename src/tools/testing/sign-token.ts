@@ -1,8 +1,8 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { SignJWT } from "jose/jwt/sign";
 import { type Algorithm, ALGORITHMS, isSymmetric, suits } from "../../core/keys/algorithm.ts";
 import { FLAWS } from "./flaws.ts";
 import { type KeyRing } from "./key-ring.ts";
-import { mistake } from "./mistakes.ts";
 import { type TestKey } from "./test-key.ts";
 import { type TestTokenOptions } from "./token-options.ts";
 
@@ -35,5 +35,5 @@ function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
   if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : suits(publicKey, algorithm)))
     return;
   const hint = 'Omit `alg`, or write `rejectedAs: "algorithm"` for an unsigned token.';
-  throw mistake(["token", "header", "alg"], "is not an algorithm of the key.", hint, "key_unusable");
+  throw optionError(["token", "header", "alg"], "is not an algorithm of the key.", hint, "key_unusable");
 }

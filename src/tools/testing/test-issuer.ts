@@ -1,3 +1,13 @@
+import {
+  anyString,
+  anyValue,
+  checkOptions,
+  clock,
+  flag,
+  oneOf,
+  type OptionChecks,
+  optionError,
+} from "../../core/options/check-options.ts";
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorithm.ts";
 import { type KeySource } from "../../core/keys/key-source.ts";
 import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
@@ -5,7 +15,7 @@ import { TOKEN_DEFAULTS, type TrustedIssuer } from "../../core/options/trusted-i
 import { type IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, type TestKeyServer } from "./key-server.ts";
-import { mistake, requireOptions, splitScopes } from "./mistakes.ts";
+import { splitScopes } from "./mistakes.ts";
 import { type SigningKey, type TestKey } from "./test-key.ts";
 import { signToken } from "./sign-token.ts";
 import { CLAIM_OPTIONS, type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
@@ -76,7 +86,20 @@ export interface TestIssuer {
   listen(options?: { readonly asIssuer?: boolean }): Promise<TestKeyServer>;
 }
 
-const NAMES = `algorithm, issuer, audience, kid, signingKey, ${CLAIM_OPTIONS.join(", ")}, claims, tokenType, now`;
+const OPTIONS: OptionChecks<TestIssuerOptions> = {
+  algorithm: oneOf(...ALGORITHMS),
+  issuer: anyString,
+  audience: anyValue,
+  kid: anyValue,
+  signingKey: anyValue,
+  // A server checks them.
+  scopesClaim: anyValue,
+  userIdClaim: anyValue,
+  sessionIdClaim: anyValue,
+  claims: anyValue,
+  tokenType: anyValue,
+  now: clock,
+};
 
 /** Overrides options that would conflict with those of the issuer. */
 const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined, issuers: undefined };
@@ -100,13 +123,9 @@ const NO_CONFLICT: object = { verificationKeys: undefined, algorithms: undefined
  * ```
  */
 export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
-  requireOptions("createTestIssuer", options, NAMES);
+  checkOptions("createTestIssuer", options, OPTIONS);
   const { algorithm = "ES256", audience = "scopegate-tests", tokenType = "JWT" } = options;
   const { claims = {}, now = Date.now } = options;
-  if (!ALGORITHMS.includes(algorithm)) {
-    const hint = `Write one of ${ALGORITHMS.join(", ")}.`;
-    throw mistake(["createTestIssuer", "algorithm"], "is not known.", hint);
-  }
   const claimOptions: ClaimOptions = Object.fromEntries(
     CLAIM_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
   );
@@ -151,15 +170,15 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       };
     },
     rotate: (how = {}) => {
-      requireOptions("rotate", how, "oldKeys");
+      checkOptions("rotate", how, { oldKeys: oneOf("kept", "withdrawn") });
       return ring.rotate(how.oldKeys ?? "kept");
     },
     withdraw: (kid) => ring.withdraw(kid),
     listen: async (how = {}) => {
-      requireOptions("listen", how, "asIssuer");
+      checkOptions("listen", how, { asIssuer: flag });
       if (isSymmetric(algorithm)) {
         const hint = 'Use an asymmetric algorithm: createTestIssuer({ algorithm: "ES256" }).';
-        throw mistake(["listen"], "cannot publish a secret of HS*.", hint, "key_unusable");
+        throw optionError(["listen"], "cannot publish a secret of HS*.", hint, "key_unusable");
       }
       const opened = await openKeyServer(testIssuer);
       if (how.asIssuer) issuer = opened.url;

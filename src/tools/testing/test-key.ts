@@ -1,3 +1,4 @@
+import { optionError } from "../../core/options/check-options.ts";
 import {
   createPrivateKey,
   createPublicKey,
@@ -9,7 +10,6 @@ import {
 import { attempt } from "../../core/errors.ts";
 import { type Algorithm, hashBytes, isSymmetric, suits } from "../../core/keys/algorithm.ts";
 import { type JsonWebKey } from "../../core/keys/verification-key.ts";
-import { mistake } from "./mistakes.ts";
 
 /** A key of a test issuer. With HS*, every property contains the secret. */
 export interface TestKey {
@@ -83,4 +83,4 @@ export function generateKey(type: string, options: object = {}): KeyObject {
 }
 
 const unusable = (message: string, hint: string) =>
-  mistake(["createTestIssuer", "signingKey"], message, hint, "key_unusable");
+  optionError(["createTestIssuer", "signingKey"], message, hint, "key_unusable");

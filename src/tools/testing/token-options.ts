@@ -1,7 +1,8 @@
+import { anyValue, checkOptions, oneOf, type OptionChecks } from "../../core/options/check-options.ts";
 import { type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
 import { type ClaimPath } from "../../core/token/claim-path.ts";
 import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
-import { mistake, requireGrantable, requireOptions } from "./mistakes.ts";
+import { requireGrantable } from "./mistakes.ts";
 
 /** The contents of a token. `null` omits a claim. */
 export interface TestTokenOptions {
@@ -39,20 +40,29 @@ export interface TokenProfile extends Required<ClaimOptions & Pick<TrustedIssuer
   readonly now: () => number;
 }
 
-const NAMES =
-  "scopes, userId, sessionId, audience, issuer, tokenId, expiresIn, claims, header, kid, rejectedAs";
+const TOKEN_OPTIONS: OptionChecks<TestTokenOptions> = {
+  // `requireGrantable` checks the scopes. A test may put any value into the other claims and the header.
+  scopes: anyValue,
+  userId: anyValue,
+  sessionId: anyValue,
+  audience: anyValue,
+  issuer: anyValue,
+  tokenId: anyValue,
+  expiresIn: {
+    accepts: (seconds) => seconds === null || Number.isFinite(seconds),
+    hint: "Write seconds from now, or null for no `exp`.",
+  },
+  claims: anyValue,
+  header: anyValue,
+  kid: anyValue,
+  rejectedAs: oneOf(...testRejections),
+};
 
 /** @throws ConfigurationError for an invalid option */
-export function requireTokenOptions(call: string, options: TestTokenOptions): void {
-  requireOptions(call, options, NAMES);
-  const { scopes, expiresIn, rejectedAs } = options;
-  if (scopes !== undefined && scopes !== null) requireGrantable(call, scopes);
-  if (expiresIn !== undefined && expiresIn !== null && !Number.isFinite(expiresIn))
-    throw mistake([call, "expiresIn"], "must be a number.", "Write seconds from now, or null for no `exp`.");
-  if (rejectedAs !== undefined && !testRejections.includes(rejectedAs)) {
-    const hint = `Write one of ${testRejections.join(", ")}.`;
-    throw mistake([call, "rejectedAs"], "is not a rejection that a token can cause.", hint);
-  }
+export function requireTokenOptions(functionName: string, options: TestTokenOptions): void {
+  checkOptions(functionName, options, TOKEN_OPTIONS);
+  const { scopes } = options;
+  if (scopes !== undefined && scopes !== null) requireGrantable(functionName, scopes);
 }
 
 /** The options that may make a token invalid on purpose. */

@@ -1,3 +1,4 @@
+import { optionError } from "../../core/options/check-options.ts";
 import { assumeVerdict } from "../../adapters/shared/guard.ts";
 import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
 import { CallerInfo } from "../../adapters/mcp/caller.ts";
@@ -6,7 +7,6 @@ import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { requireCaller, type ScopedCaller } from "./caller.ts";
-import { mistake } from "./mistakes.ts";
 
 let knownServer: ResourceServer | undefined;
 
@@ -42,7 +42,7 @@ const serverOfCallers = (): ResourceServer =>
 export function withPrincipal<Target extends object>(target: Target, caller: Partial<ScopedCaller>): Target {
   if (Object(target) !== target) {
     const hint = "Pass the request or context that the handler receives.";
-    throw mistake(["withPrincipal", "request"], "is not an object.", hint);
+    throw optionError(["withPrincipal", "request"], "is not an object.", hint);
   }
   const whole = { scopes: [], ...caller };
   requireCaller("withPrincipal", whole);

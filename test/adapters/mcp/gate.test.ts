@@ -30,7 +30,9 @@ describe("protectMcp", () => {
     { bodyTimeoutMs: NaN },
     { maxBodySize: 1 },
   ])("throws for the options %j, and names the wrong one", (options) => {
-    expect(() => protectMcp(server, options as McpOptions)).toThrow(`\`${Object.keys(options)[0]}\``);
+    expect(() => protectMcp(server, options as McpOptions)).toThrow(
+      `protectMcp.${Object.keys(options)[0]}: `,
+    );
   });
 
   it("passes the parsed body, the caller and the decision on", async () => {

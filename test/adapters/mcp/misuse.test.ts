@@ -85,10 +85,10 @@ describe("protectMcp", () => {
 
   it("explains where metadata and handlers belong", () => {
     expect(() => protectMcp(server, { metadata: true } as never)).toThrow(
-      "protectMcp received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
+      "protectMcp.metadata: received unknown option `metadata`. Put metadata(server) of your adapter in front of it",
     );
     expect(() => withMcp(server, () => new Response(), { listFliter: true } as never)).toThrow(
-      "withMcp received unknown option `listFliter`. Did you mean `listFilter`?",
+      "withMcp.listFliter: received unknown option `listFliter`. Did you mean `listFilter`?",
     );
   });
 

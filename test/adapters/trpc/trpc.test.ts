@@ -11,6 +11,7 @@ import * as trpc from "scopegate/trpc";
 import { ask, listen } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { type Host, HOSTS, ran, type Router, type Served, spellings, startHost } from "./hosts.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const issuer = createIssuer();
 const decisions: Decision[] = [];
@@ -202,9 +203,9 @@ describe("protect of scopegate/trpc", () => {
       "/%74rpc",
     ])
       expect(() => trpc.protect(server, { prefix } as never), String(prefix)).toThrow(
-        /write \{ prefix: "\/trpc" \}/,
+        'is served at: { prefix: "/trpc" }.',
       );
-    expect(() => trpc.protect(server, undefined as never)).toThrow(/write \{ prefix: "\/trpc" \}/);
+    expect(() => trpc.protect(server, undefined as never)).toThrow("takes its options as an object");
     expect(() => trpc.protect(server, { prefix: "/trpc", pathSeparator: "/" } as never)).toThrow(
       /pathSeparator/,
     );
@@ -212,9 +213,7 @@ describe("protect of scopegate/trpc", () => {
 
   it("refuses unknown options", () => {
     expect(() => trpc.protect(server, { prefix: "/trpc", allowMethodOverride: true } as never)).toThrow(
-      new TypeError(
-        'protect of "scopegate/trpc" received unknown option `allowMethodOverride`. It takes `prefix` and `pathSeparator`.',
-      ),
+      "protect.allowMethodOverride: received unknown option `allowMethodOverride`. The options are prefix, pathSeparator.",
     );
   });
 

@@ -12,6 +12,7 @@ import {
 } from "scopegate/api-keys";
 import { inMemoryRevocation } from "scopegate/revocation";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const PREFIX = "acme_pat_";
 const PEPPER = "a pepper of enough characters";
@@ -451,18 +452,20 @@ describe("onUse", () => {
 
 describe("apiKeys, for wrong options", () => {
   it.each<readonly [string, object]>([
-    ["`find` must be a function", { find: undefined }],
-    ["`find` must be a function", { find: {} }],
-    ["`pepper` must be", { pepper: undefined }],
-    ["`pepper` must be", { pepper: "fifteen letters" }],
-    ["`pepper` must be", { pepper: Buffer.alloc(32) }],
-    ["`cacheSeconds` must be", { cacheSeconds: -1 }],
-    ["`cacheSeconds` must be", { cacheSeconds: 3601 }],
-    ["`cacheSeconds` must be", { cacheSeconds: "30" }],
-    ["`cacheSeconds` must be", { cacheSeconds: Number.NaN }],
-  ])("throws that %s for %j", (message, options) => {
+    ["find: is missing", { find: undefined }],
+    ["find: has an invalid value", { find: {} }],
+    ["pepper: is undefined", { pepper: undefined }],
+    ["pepper: has an invalid value", { pepper: "fifteen letters" }],
+    ["pepper: has an invalid value", { pepper: Buffer.alloc(32) }],
+    ["cacheSeconds: has an invalid value", { cacheSeconds: -1 }],
+    ["cacheSeconds: has an invalid value", { cacheSeconds: 3601 }],
+    ["cacheSeconds: has an invalid value", { cacheSeconds: "30" }],
+    ["cacheSeconds: has an invalid value", { cacheSeconds: Number.NaN }],
+    ["onUse: has an invalid value", { onUse: {} }],
+    ["cacheSecond: received unknown option `cacheSecond`. Did you mean `cacheSeconds`?", { cacheSecond: 5 }],
+  ])("throws %j for %j", (message, options) => {
     const given = { prefix: PREFIX, find: () => undefined, ...options } as ApiKeysOptions;
-    expect(() => apiKeys(given)).toThrow(TypeError);
-    expect(() => apiKeys(given)).toThrow(message);
+    expect(() => apiKeys(given)).toThrow(ConfigurationError);
+    expect(() => apiKeys(given)).toThrow(`apiKeys.${message}`);
   });
 });

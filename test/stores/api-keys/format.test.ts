@@ -4,6 +4,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { apiKeys, createApiKey, type NewApiKey } from "scopegate/api-keys";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const PREFIX = "acme_pat_";
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -155,32 +156,32 @@ describe("the prefix", () => {
     `${"a".repeat(40)}_`,
   ])("refuses %j", (prefix) => {
     const given = { ...GIVEN, prefix } as NewApiKey;
-    expect(() => createApiKey(given)).toThrow("`prefix` must be");
-    expect(() => apiKeys({ prefix: given.prefix, find: () => undefined })).toThrow("`prefix` must be");
+    expect(() => createApiKey(given)).toThrow("createApiKey.prefix: ");
+    expect(() => apiKeys({ prefix: given.prefix, find: () => undefined })).toThrow("apiKeys.prefix: ");
   });
 });
 
 describe("createApiKey, for wrong options", () => {
   it.each<readonly [string, object]>([
-    ["a scope that grants nothing", { scopes: ["agents:read", "agents:"] }],
-    ["a scope that grants nothing", { scopes: ["two scopes"] }],
-    ["a scope that grants nothing", { scopes: ["agents:<agent_id>:read"] }],
-    ["valid `scopes`", { scopes: [] }],
-    ["valid `scopes`", { scopes: "agents:read" }],
-    ["valid `scopes`", { scopes: [5] }],
-    ["valid `scopes`", { scopes: undefined }],
-    ["valid `name`", { name: "" }],
-    ["valid `name`", { name: undefined }],
-    ["valid `ownerId`", { ownerId: 5 }],
-    ["valid `ownerId`", { ownerId: "" }],
-    ["`expiresAt` must be", { expiresAt: undefined }],
-    ["`expiresAt` must be", { expiresAt: new Date("never") }],
-    ["`expiresAt` must be", { expiresAt: new Date(NOW * 1000) }],
-    ["`pepper` must be", { pepper: undefined }],
-    ["`pepper` must be", { pepper: "short" }],
-  ])("throws about %s for %j", (message, options) => {
+    ["scopes: has an invalid value", { scopes: ["agents:read", "agents:"] }],
+    ["scopes: has an invalid value", { scopes: ["two scopes"] }],
+    ["scopes: has an invalid value", { scopes: ["agents:<agent_id>:read"] }],
+    ["scopes: has an invalid value", { scopes: [] }],
+    ["scopes: has an invalid value", { scopes: "agents:read" }],
+    ["scopes: has an invalid value", { scopes: [5] }],
+    ["scopes: is missing", { scopes: undefined }],
+    ["name: has an invalid value", { name: "" }],
+    ["name: is missing", { name: undefined }],
+    ["ownerId: has an invalid value", { ownerId: 5 }],
+    ["ownerId: has an invalid value", { ownerId: "" }],
+    ["expiresAt: is undefined", { expiresAt: undefined }],
+    ["expiresAt: has an invalid value", { expiresAt: new Date("never") }],
+    ["expiresAt: has an invalid value", { expiresAt: new Date(NOW * 1000) }],
+    ["pepper: is undefined", { pepper: undefined }],
+    ["pepper: has an invalid value", { pepper: "short" }],
+  ])("throws %j for %j", (message, options) => {
     const given = { ...GIVEN, ...options };
-    expect(() => createApiKey(given)).toThrow(TypeError);
-    expect(() => createApiKey(given)).toThrow(message);
+    expect(() => createApiKey(given)).toThrow(ConfigurationError);
+    expect(() => createApiKey(given)).toThrow(`createApiKey.${message}`);
   });
 });

@@ -10,6 +10,7 @@ import { REDIS_URL } from "../../support/redis.ts";
 import { HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../../support/redis-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const issuer = createIssuer();
 const CLAIMS = { jti: "t1", sub: "u1", session_id: "s1" };
@@ -332,8 +333,11 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
       { pollMs: Number.NaN },
       { whenDown: "ignore" as never },
       { maxEntries: 0 },
+      { prefix: 5 as never },
+      { onEvent: {} as never },
+      { keepSecond: 60 } as RedisRevocationOptions,
     ];
-    for (const options of wrong) expect(() => redisRevocation(client, options)).toThrow(TypeError);
+    for (const options of wrong) expect(() => redisRevocation(client, options)).toThrow(ConfigurationError);
   });
 
   it("keeps the token and the user out of its keys and warnings", async () => {

@@ -572,15 +572,17 @@ describe("a public rule for every path", () => {
     expect(found({ [key]: requirement }, [key])).toEqual([]);
   });
 
-  it("causes a TypeError if publicCatchAll is not an array", () => {
+  it("throws if publicCatchAll is not an array", () => {
     const options = { publicCatchAll: "GET /{*path}" } as never;
-    expect(() => audit({}, ["GET /a"], { options })).toThrow("as an array");
+    expect(() => audit({}, ["GET /a"], { options })).toThrow(
+      "audit.publicCatchAll: has an invalid value. Write an array of keys",
+    );
   });
 
-  it("causes a TypeError if the table has no rule with a confirmed key", () => {
+  it("throws if the table has no rule with a confirmed key", () => {
     const options = { publicCatchAll: ["GET /*rest"] };
     expect(() => audit({ "GET /{*path}": "public" }, ["GET /a"], { options })).toThrow(
-      'audit received "GET /*rest" as `publicCatchAll`, which is not a public or optional rule for every path.',
+      'audit.publicCatchAll: contains "GET /*rest", which is not a public or optional rule for every path.',
     );
   });
 });

@@ -389,9 +389,8 @@ describe("the options", () => {
       random: 5,
       salt: "x",
     };
-    const { issues, message } = thrownBy(() => decisionLog({} as never, options as never));
+    const { issues, message } = thrownBy(() => decisionLog(() => undefined, options as never));
     expect(issues.map(({ path }) => path[1])).toEqual([
-      "sink",
       "sample",
       "random",
       "maxQueued",
@@ -426,13 +425,13 @@ describe("the options", () => {
   it("suggests the name of a misspelled option", () => {
     const options = { sampel: { allowed: 0 } } as object;
     expect(() => decisionLog(() => undefined, options)).toThrow(
-      "decisionLog.sampel: is an unknown option. Did you mean `sample`?",
+      "decisionLog.sampel: received unknown option `sampel`. Did you mean `sample`?",
     );
   });
 
   it("rejects a missing sink", () => {
     expect(() => decisionLog(undefined as never)).toThrow(
-      "decisionLog.sink: has an invalid value. Pass a stream, or a function that receives a line.",
+      new TypeError("decisionLog takes a stream, or a function that receives a line."),
     );
   });
 });

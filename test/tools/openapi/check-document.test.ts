@@ -128,8 +128,12 @@ error route_unmapped: \`DELETE /agents/:id\` has no rule: every request for it i
 
   it("rejects an unknown value of missingSecurity", () => {
     const options = { missingSecurity: "none" } as unknown as DocumentOptions;
-    expect(() => check(documentOf([]), {}, options)).toThrow('Write "authenticated", "public" or "error".');
-    expect(() => fromDocument(documentOf([]), options)).toThrow("missingSecurity: is not known");
+    expect(() => check(documentOf([]), {}, options)).toThrow(
+      'checkDocument.missingSecurity: has an invalid value. Write one of "authenticated", "public", "error".',
+    );
+    expect(() => fromDocument(documentOf([]), options)).toThrow(
+      "fromDocument.missingSecurity: has an invalid",
+    );
   });
 
   const EXTENSION = "x-scopegate-requirement";

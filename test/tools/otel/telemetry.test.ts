@@ -313,7 +313,9 @@ describe("startTelemetry", () => {
       { api: create(), admin: {} },
     ])
       expect(() => start(given)).toThrow("write startTelemetry(createResourceServer({ ... }))");
-    expect(() => start(create(), { meter: 1 })).toThrow("unknown option `meter`. It takes `meterProvider`.");
+    expect(() => start(create(), { meter: 1 })).toThrow(
+      "startTelemetry.meter: received unknown option `meter`. The options are meterProvider.",
+    );
     expect(() => start(create(), { meterProvider })).toThrow("startTelemetry({ api, admin })");
   });
 

@@ -5,6 +5,7 @@ import { audit } from "scopegate/audit";
 import { page, type PageOptions } from "scopegate/page";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 import { partsOf } from "./page-text.ts";
+import { ConfigurationError } from "../../../src/core/errors.ts";
 
 const hashOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 const HOSTILE = [
@@ -117,13 +118,16 @@ describe("page", () => {
 
   it.each<[string, unknown]>([
     ["unknown option `route`", { route: [] }],
-    ["page takes", { title: 1 }],
-    ["page takes", { roles: { reader: "agents:read" } }],
-    ["page takes", { roles: { reader: [1] } }],
-    ["audit takes", { routes: [1] }],
+    ["page.title: has an invalid value", { title: 1 }],
+    ["page.roles: has an invalid value", { roles: { reader: "agents:read" } }],
+    ["page.roles: has an invalid value", { roles: { reader: [1] } }],
   ])("throws %j for wrong options", (message, options) => {
     expect(() => page(createServer(), options as PageOptions)).toThrow(message);
-    expect(() => page(createServer(), options as PageOptions)).toThrow(TypeError);
+    expect(() => page(createServer(), options as PageOptions)).toThrow(ConfigurationError);
+  });
+
+  it("rejects routes that are not routes", () => {
+    expect(() => page(createServer(), { routes: [1] } as unknown as PageOptions)).toThrow("audit takes");
   });
 
   it("accepts a resource server, and rejects a copy of it", () => {

@@ -285,7 +285,7 @@ describe("a test issuer with a mistake in a call", () => {
 
   it.each<[what: string, run: () => unknown, message: string]>([
     ["an unknown option of an issuer", create({ audiences: "a" }), "Did you mean `audience`?"],
-    ["an unknown algorithm", create({ algorithm: "none" }), "Write one of RS256"],
+    ["an unknown algorithm", create({ algorithm: "none" }), 'Write one of "RS256"'],
     [
       "a key of another algorithm",
       create({ signingKey: createTestIssuer({ algorithm: "ES384" }).key.privateKey }),
@@ -306,7 +306,11 @@ describe("a test issuer with a mistake in a call", () => {
       call({ scope: ["a:b"] }),
       "caller.scope: received unknown option `scope`. Did you mean `scopes`?",
     ],
-    ["an array instead of an object", call(["a:b"]), "must be an object. Its properties are scopes"],
+    [
+      "an array instead of an object",
+      call(["a:b"]),
+      "caller: takes its options as an object. The options are scopes",
+    ],
     ["scopes that are not an array", call({ scopes: 5 }), "caller.scopes: must be an array."],
     [
       "a scope with a space",
@@ -324,7 +328,7 @@ describe("a test issuer with a mistake in a call", () => {
       "Write an id instead of the parameter",
     ],
     ["a date instead of seconds", call({ expiresIn: "5m" }), "Write seconds from now"],
-    ["an unknown rejection", call({ rejectedAs: "revoked" }), "Write one of malformed"],
+    ["an unknown rejection", call({ rejectedAs: "revoked" }), 'Write one of "malformed"'],
     [
       "an unknown option of rotate",
       () => issuer.rotate({ keep: true } as object),
@@ -339,7 +343,7 @@ describe("a test issuer with a mistake in a call", () => {
     [
       "an unknown value of oldKeys",
       () => issuer.rotate({ oldKeys: "removed" } as object),
-      'rotate.oldKeys: is not known. Write "kept" or "withdrawn".',
+      'rotate.oldKeys: has an invalid value. Write one of "kept", "withdrawn".',
     ],
     ["the signing key to withdraw", () => issuer.withdraw("key-1"), "Call `rotate()` first."],
     ["another unknown key to withdraw", () => issuer.withdraw("key-9"), "It has key-1."],

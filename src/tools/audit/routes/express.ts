@@ -11,9 +11,10 @@ import {
   type Visited,
 } from "../../../adapters/express/router.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
+import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-fit.ts";
-import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./options.ts";
 import {
   describeUnguarded,
   findPlace,
@@ -23,18 +24,19 @@ import {
   pathsOf,
 } from "./registration.ts";
 
+const MOUNTED: OptionCheck = {
+  accepts: (mounted) => Array.isArray(mounted) && mounted.every(isListable),
+  hint: "Write the mounted Express applications as an array: routesOf(app, { mounted: [admin] }).",
+};
+
 /**
  * Lists the routes of an Express application or router (4 and 5), nested routers included. A regular
  * expression, and a mount that Express does not report (5.0 to 5.2), becomes an unreadable pattern. Express
  * hides mounted applications, so `mounted` names them.
  */
 export function listExpress(app: ExpressApplication, options: RoutesOptions): readonly ListedRoute[] {
-  const { mounted = [], ...others } = options;
-  assertNoOther(others, "an Express application", "{ mounted: [admin] }");
-  if (!Array.isArray(mounted) || !mounted.every(isListable))
-    throw new TypeError(
-      "routesOf takes the mounted Express applications as an array: write routesOf(app, { mounted: [admin] }).",
-    );
+  checkOptions("routesOf", options, { mounted: MOUNTED });
+  const { mounted = [] } = options;
   const named = new Set([app, ...mounted]);
   const around = new Set([...named].flatMap(lineOf));
   const roots = [...around].filter((candidate) => !parentOf(candidate));

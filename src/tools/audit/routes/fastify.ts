@@ -1,7 +1,8 @@
 import { holdsGuard, isGuardedInstance } from "../../../adapters/fastify/guarded-instances.ts";
 import { toWrittenPattern } from "../../../adapters/fastify/pattern.ts";
+import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
-import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./options.ts";
 import { describeUnguarded, listRoutes, type Registration } from "./registration.ts";
 
 /** The part of a Fastify instance (4 and 5) by which `routesOf` recognizes it. */
@@ -37,7 +38,7 @@ export const isFastify = (value: unknown): value is FastifyInstance =>
  * @throws Error if the instance already has routes, or if the list is read before the application is ready
  */
 export function listFastify(app: FastifyInstance, options: RoutesOptions): Iterable<ListedRoute> {
-  assertNoOther(options, "a Fastify application");
+  checkOptions("routesOf", options, {});
   if (app.printRoutes() !== "(empty tree)")
     throw new Error(
       "routesOf(app) is called too late: the application already has routes, which it cannot list. Write `const routes = routesOf(app)` directly after `const app = fastify()`.",

@@ -1,9 +1,10 @@
 import { toPattern } from "../../../adapters/hono/pattern.ts";
 import { type HonoRoute, isRoute, unwrap } from "../../../adapters/hono/route-check.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
+import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-fit.ts";
-import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./options.ts";
 import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf } from "./registration.ts";
 
 interface HonoApplication {
@@ -19,7 +20,7 @@ export const isHono = (value: unknown): value is HonoApplication =>
  * Middleware and mounted applications are not routes.
  */
 export function listHono({ routes }: HonoApplication, options: RoutesOptions): readonly ListedRoute[] {
-  assertNoOther(options, "a Hono application");
+  checkOptions("routesOf", options, {});
   const all = routes.map((route) => ({
     ...route,
     handler: unwrap(route.handler),

@@ -1,8 +1,9 @@
 import { isRouter, type KoaRouter } from "../../../adapters/koa/context.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
+import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-fit.ts";
-import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./options.ts";
 import { describeUnguarded, listInOrder, type Registration, type UnguardedRoute } from "./registration.ts";
 
 interface KoaApplication {
@@ -27,13 +28,16 @@ export function listKoa(
   app: KoaApplication | KoaRouter | readonly KoaRouter[],
   options: RoutesOptions,
 ): readonly ListedRoute[] {
-  const { prefix = "", ...others } = options;
-  assertNoOther(others, "a Koa application", '{ prefix: "/api" }');
-  if (typeof prefix !== "string" || !/^(?:\/.*)?$/.test(prefix))
-    throw new TypeError('The prefix of routesOf must be a path: write { prefix: "/api" }.');
+  checkOptions("routesOf", options, { prefix: MOUNT_PATH });
+  const { prefix = "" } = options;
   const mount = prefix.replace(/\/$/, "");
   return listInOrder(usedRouters(app).flatMap((used) => registrationsOf(used, mount)));
 }
+
+const MOUNT_PATH: OptionCheck = {
+  accepts: (prefix) => typeof prefix === "string" && /^(?:\/.*)?$/.test(prefix),
+  hint: 'Write a path: { prefix: "/api" }.',
+};
 
 /** A router, and why `protect` does not guard it; `undefined` if it does, or if it is listed alone. */
 interface UsedRouter {

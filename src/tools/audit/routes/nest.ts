@@ -2,12 +2,13 @@ import { type ExpressApplication, visit } from "../../../adapters/express/router
 import { notedRoutes } from "../../../adapters/nest/noted-routes.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { attempt } from "../../../core/errors.ts";
+import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { identityOf } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-fit.ts";
 import { addRemark } from "../remarks.ts";
 import { listExpress } from "./express.ts";
-import { assertNoOther, type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./options.ts";
 import { listInOrder, listRoutes, type Registration } from "./registration.ts";
 
 interface NestAdapter {
@@ -30,7 +31,7 @@ export const isNest = (value: unknown): value is NestApplication =>
  * @throws Error if the application does not import `ScopegateModule`, or is not initialized
  */
 export function listNest(app: NestApplication, options: RoutesOptions): readonly ListedRoute[] {
-  assertNoOther(options, "a NestJS application");
+  checkOptions("routesOf", options, {});
   const adapter = app.getHttpAdapter();
   const noted = notedRoutes.get(adapter);
   if (!noted)

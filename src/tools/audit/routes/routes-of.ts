@@ -51,7 +51,8 @@ export function frameworkOf(app: unknown): ListedFramework | undefined {
  * - **tRPC**: it needs the `prefix` that the router is served at, and returns a promise. Queries and
  *   subscriptions are `GET`, mutations are `POST`.
  *
- * @throws TypeError for any other value, for unknown options, and if a mounted application is not named
+ * @throws TypeError for any other value, and if a mounted application is not named
+ * @throws ConfigurationError for unknown options, and for options that this framework does not have
  * @throws Error if Fastify already has routes, or its list is read too early, and for NestJS without
  * `ScopegateModule` or before `app.init()`
  * @example

@@ -1,4 +1,5 @@
-import { createPathOf, type TrpcOptions } from "../../../adapters/trpc/procedure-path.ts";
+import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "../../../adapters/trpc/procedure-path.ts";
+import { checkOptions, flag } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { literalPattern } from "../../../core/policy/render-pattern.ts";
 
@@ -33,15 +34,15 @@ export async function listTrpc(
   router: TrpcRouter,
   options: TrpcRoutesOptions,
 ): Promise<readonly ListedRoute[]> {
-  const { allowMethodOverride, ...served } = options;
-  const pathOf = createPathOf("routesOf of a tRPC router", served, KNOWN);
+  checkOptions("routesOf", options, { ...TRPC_OPTIONS, allowMethodOverride: flag });
+  const pathOf = createPathOf(options);
   const { procedures, lazy = {} } = router._def;
   // A router that is loaded leaves the list, and may add others to it.
   for (let [next] = Object.values(lazy), last; next && next !== last; [next] = Object.values(lazy)) {
     last = next;
     await next.load();
   }
-  const methodsOfReads = allowMethodOverride ? ["GET", "POST"] : ["GET"];
+  const methodsOfReads = options.allowMethodOverride ? ["GET", "POST"] : ["GET"];
   const routes = Object.entries(procedures).flatMap(([name, procedure]) => {
     const { _def } = procedure as { readonly _def: { readonly type: string } };
     const pattern = literalPattern(pathOf(name));
@@ -50,5 +51,3 @@ export async function listTrpc(
   });
   return Object.freeze(routes);
 }
-
-const KNOWN = "It takes `prefix`, `pathSeparator` and `allowMethodOverride`.";

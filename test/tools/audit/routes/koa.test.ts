@@ -5,6 +5,7 @@ import Koa3 from "koa";
 import Koa2 from "koa2";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
+import { ConfigurationError } from "scopegate";
 import { audit, routesOf, type RoutesOptions } from "scopegate/audit";
 import { protect, requireScopes } from "scopegate/koa";
 import { ask, listen } from "../../../support/http.ts";
@@ -100,7 +101,7 @@ describe.each([
     "refuses the options %j",
     (options) => {
       const router = new Router().get("/", handler);
-      expect(() => routesOf(router, options as unknown as RoutesOptions)).toThrow(TypeError);
+      expect(() => routesOf(router, options as unknown as RoutesOptions)).toThrow(ConfigurationError);
     },
   );
 

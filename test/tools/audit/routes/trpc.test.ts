@@ -54,10 +54,8 @@ describe("routesOf for tRPC", () => {
   it("rejects unknown options, and a missing prefix", async () => {
     const options = { prefix: "/trpc", allowMethodOveride: true };
     await expect(routesOf(router, options)).rejects.toThrow(
-      new TypeError(
-        "routesOf of a tRPC router received unknown option `allowMethodOveride`. It takes `prefix`, `pathSeparator` and `allowMethodOverride`.",
-      ),
+      "received unknown option `allowMethodOveride`. Did you mean `allowMethodOverride`?",
     );
-    await expect(routesOf(router)).rejects.toThrow(/write \{ prefix: "\/trpc" \}/);
+    await expect(routesOf(router)).rejects.toThrow(/\{ prefix: "\/trpc" \}/);
   });
 });
