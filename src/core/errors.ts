@@ -139,16 +139,16 @@ export class AuditError extends Error {
   readonly code = "audit_failed";
 }
 
-/** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no known word is similar. */
-export function suggest(word: string, known: readonly string[], otherwise: string): string {
-  const nearest = closestMatch(word, [...known], {
+/** Returns `Did you mean ...?` for a misspelled word, or `otherwise` if no candidate is similar. */
+export function suggest(word: string, candidates: readonly string[], otherwise: string): string {
+  const nearest = closestMatch(word, [...candidates], {
     maxDistance: Math.max(2, Math.floor(word.length / 3)),
   });
   return nearest === undefined ? otherwise : `Did you mean \`${nearest}\`?`;
 }
 
 /** Returns the result of `run`, or `undefined` if it throws: many platform functions throw on bad input. */
-export function attempt<T>(run: () => T): T | undefined {
+export function orUndefined<T>(run: () => T): T | undefined {
   try {
     return run();
   } catch {

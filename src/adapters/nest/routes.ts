@@ -3,7 +3,7 @@ import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { type ListedRoute } from "../../tools/audit/coverage.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { addRemark } from "../../tools/audit/remarks.ts";
 import { identityOf } from "../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../core/policy/route-fit.ts";
@@ -100,7 +100,7 @@ function findUnnoted(express: ExpressApplication, noted: readonly Registration[]
     noted.flatMap(({ methods, pattern }) => methods.flatMap((one) => identitiesOf(one, pattern))),
   );
   // Express hides applications that are mounted. NestJS runs no guard for them; their routes stay unlisted.
-  const listed = attempt(() => expressRoutesOf(express)) ?? [];
+  const listed = orUndefined(() => expressRoutesOf(express)) ?? [];
   return listed.flatMap(({ method, pattern, unguarded }) => {
     const isKnown = identitiesOf(method, pattern).every((identity) => known.has(identity));
     return isKnown || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];

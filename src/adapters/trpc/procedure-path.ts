@@ -1,5 +1,5 @@
 /** How the URL of a procedure is written. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { readPath } from "../../core/request.ts";
 import { assertNoOptions } from "../shared/misuse.ts";
 
@@ -19,7 +19,7 @@ export function createPathOf(
 ): (procedure: string) => string {
   const { prefix, pathSeparator = ".", ...others } = Object(options) as TrpcOptions;
   const base = prefix === "/" ? "" : prefix;
-  const path = typeof base === "string" ? attempt(() => readPath(`${base}/name`)) : undefined;
+  const path = typeof base === "string" ? orUndefined(() => readPath(`${base}/name`)) : undefined;
   if (prefix === "" || path?.text !== `${base}/name` || /[%:*{]|,/.test(base))
     throw new TypeError(
       `${caller} of "scopegate/trpc" needs the path that the router is served at: write { prefix: "/trpc" }.`,

@@ -1,7 +1,7 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { chain, type Pending } from "../runtime/pending.ts";
 import { createGrants, type GrantsRules } from "./grants.ts";
-import { type Identified, reject, unavailable } from "./identified.ts";
+import { type Identified, rejectToken, unavailable } from "./identified.ts";
 import { type Issuers } from "./issuers.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";
@@ -27,11 +27,11 @@ export function createIdentifier(
   const verify = (token: string) => verifyToken(token, issuers);
   const identifyJwt = cache ? withCache(cache, verify) : verify;
   const identify: Identifier = (token) => {
-    const known = opaque?.(token);
-    if (known) return known;
+    const opaqueResult = opaque?.(token);
+    if (opaqueResult) return opaqueResult;
     // Before hashing: a client may send a token of any size.
     const malformed = findFormMistake(token, rules.maxTokenBytes);
-    return malformed ? reject(malformed.rejection) : identifyJwt(token);
+    return malformed ? rejectToken(malformed.rejection) : identifyJwt(token);
   };
   const checked: Identifier =
     checks.length > 0 ? (token) => chain(identify(token), checkRevocation, checks) : identify;
@@ -39,17 +39,17 @@ export function createIdentifier(
 }
 
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
-  const read = readJwt(token);
-  if (read.kind === "rejected") return reject(read.rejection);
-  const found = issuers.verifierFor(read.jwt);
-  if (found.kind === "rejected") return reject(found.rejection);
-  const { verifier } = found;
-  const verification = await verifier.verify(read.jwt);
+  const parsed = readJwt(token);
+  if (parsed.kind === "rejected") return rejectToken(parsed.rejection);
+  const selection = issuers.verifierFor(parsed.jwt);
+  if (selection.kind === "rejected") return rejectToken(selection.rejection);
+  const { verifier } = selection;
+  const verification = await verifier.verify(parsed.jwt);
   if (verification.kind === "unavailable")
     return unavailable(verification.cause, verification.retryAfterSeconds);
-  if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
+  if (verification.kind === "rejected") return rejectToken(verification.rejection, verification.claim);
   const result = readPrincipal(verification.claims, verifier.principal);
-  if (result.kind === "invalid") return reject("claims", result.claim, result.cause);
+  if (result.kind === "invalid") return rejectToken("claims", result.claim, result.cause);
   const { key, endsAt } = verification;
   return {
     kind: "identified",
@@ -76,11 +76,12 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
   return (token) => {
     const digest = digestOf(token);
     const principal = cache.get(digest);
-    const other = principal ? undefined : pending.get(digest);
-    if (principal || other) cache.publish("hit");
+    const inProgress = principal ? undefined : pending.get(digest);
+    if (principal || inProgress) cache.publish("hit");
     if (principal) return { kind: "identified", principal };
-    const started = other ?? verifyOnce(token, digest);
-    pending.set(digest, started);
-    return started;
+    if (inProgress) return inProgress;
+    const verification = verifyOnce(token, digest);
+    pending.set(digest, verification);
+    return verification;
   };
 }

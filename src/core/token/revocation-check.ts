@@ -32,19 +32,21 @@ export function checkRevocation(
   try {
     const answer: unknown = check(principal);
     if (answer === false) return checkRevocation(identified, checks, index + 1);
-    if (typeof answer !== "boolean")
-      return withinLimit(answer, "The revocation check").then(
-        (known) =>
-          known === false ? checkRevocation(identified, checks, index + 1) : conclude(known, principal),
-        (cause: unknown) => unavailable(cause),
-      );
-    return conclude(answer, principal);
+    if (answer === true) return revoked(principal);
+    return withinLimit(answer, "The revocation check").then(
+      (isRevoked) => {
+        if (isRevoked === false) return checkRevocation(identified, checks, index + 1);
+        if (isRevoked === true) return revoked(principal);
+        return unavailable(new TypeError("`isRevoked` must return true or false."));
+      },
+      (cause: unknown) => unavailable(cause),
+    );
   } catch (cause) {
     return unavailable(cause);
   }
 }
 
-const conclude = (isRevoked: unknown, principal: Principal): Identified =>
-  isRevoked === true
-    ? { kind: "refused", refusal: { reason: "token_rejected", rejection: "revoked", principal } }
-    : unavailable(new TypeError("`isRevoked` must return true or false."));
+const revoked = (principal: Principal): Identified => ({
+  kind: "refused",
+  refusal: { reason: "token_rejected", rejection: "revoked", principal },
+});

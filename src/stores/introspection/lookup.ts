@@ -99,7 +99,8 @@ export class Lookup {
       map.delete(digest);
       map.deleteOldest((old) => old.until <= known.since, 2);
     }
-    if (found.kind === "verified") this.#active.set(digest, known, { own: estimateBytes(found.claims) });
+    if (found.kind === "verified")
+      this.#active.set(digest, known, { exclusive: estimateBytes(found.claims) });
     else this.#others.set(digest, known);
     return known;
   }

@@ -4,7 +4,7 @@ import {
   ALGORITHMS,
   hashBytes,
   isSymmetric,
-  suits,
+  isKeyFor,
 } from "../../../src/core/keys/algorithm.ts";
 import { createIssuer } from "../../support/issuer.ts";
 
@@ -39,6 +39,6 @@ describe("suits", () => {
     [{ algorithm: "EdDSA" }, ["EdDSA", "Ed25519"]],
   ])("allows the key of %j to verify %j and nothing else (RFC 7518 section 3.1)", (options, algorithms) => {
     const { publicKey } = createIssuer(options);
-    expect(ALGORITHMS.filter((algorithm) => suits(publicKey, algorithm))).toEqual(algorithms);
+    expect(ALGORITHMS.filter((algorithm) => isKeyFor(publicKey, algorithm))).toEqual(algorithms);
   });
 });
