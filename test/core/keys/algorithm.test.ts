@@ -28,7 +28,7 @@ describe("hashBytes", () => {
   });
 });
 
-describe("suits", () => {
+describe("isKeyFor", () => {
   const rsa: readonly Algorithm[] = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
 
   it.each<readonly [Parameters<typeof createIssuer>[0], readonly Algorithm[]]>([
