@@ -138,7 +138,7 @@ export function suggest(word: string, words: readonly string[], otherwise: strin
 }
 
 /** Returns the result of `run`, or `undefined` if it throws: many platform functions throw on bad input. */
-export function attempt<T>(run: () => T): T | undefined {
+export function orUndefined<T>(run: () => T): T | undefined {
   try {
     return run();
   } catch {

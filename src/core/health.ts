@@ -1,5 +1,6 @@
 /** Whether a server can decide requests, for readiness probes. */
 import { type KeySourceStatus } from "./keys/key-event.ts";
+import { compact } from "./runtime/compact.ts";
 import { type RevocationStatus } from "./token/revocation.ts";
 
 /** The state of a server at one moment. For operators only: `keys` has URLs and errors of the issuer. */
@@ -32,14 +33,22 @@ export function healthOf(
   cache: CacheSize | undefined,
   revocation: RevocationStatus | undefined,
 ): Health {
-  const isUnavailable = ({ state }: KeySourceStatus) => state === "unavailable";
-  const isFailing = (one: KeySourceStatus) => isUnavailable(one) || one.staleUntil !== undefined;
-  const keyState = keys.every(isUnavailable) ? "unavailable" : keys.some(isFailing) ? "degraded" : "ok";
-  const states = [keyState, revocation?.state];
-  return {
-    status: (["unavailable", "degraded"] as const).find((state) => states.includes(state)) ?? "ok",
+  return compact({
+    status: worstOf(stateOfKeys(keys), revocation?.state ?? "ok"),
     keys,
-    ...(cache && { cache: { entries: cache.entries, bytes: cache.bytes } }),
-    ...(revocation && { revocation }),
-  };
+    cache: cache && { entries: cache.entries, bytes: cache.bytes },
+    revocation,
+  });
+}
+
+function stateOfKeys(keys: readonly KeySourceStatus[]): Health["status"] {
+  const isUnavailable = ({ state }: KeySourceStatus) => state === "unavailable";
+  if (keys.every(isUnavailable)) return "unavailable";
+  const isFailing = keys.some((source) => isUnavailable(source) || source.staleUntil !== undefined);
+  return isFailing ? "degraded" : "ok";
+}
+
+function worstOf(...states: readonly Health["status"][]): Health["status"] {
+  if (states.includes("unavailable")) return "unavailable";
+  return states.includes("degraded") ? "degraded" : "ok";
 }

@@ -1,8 +1,8 @@
 /** Reports decisions to `onDecision`, to a channel, and to the log for development. */
 import { type DecisionEvent } from "./options/options.ts";
 import { type ResolvedOptions } from "./options/resolve.ts";
-import { type Decision, refusalIn } from "./policy/decision.ts";
-import { createRefusalLog } from "./refusal-log.ts";
+import { type Decision } from "./policy/decision.ts";
+import { createRefusalLog, type RefusalLog } from "./refusal-log.ts";
 import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
 import { DECISION_CHANNEL, publish } from "./runtime/channels.ts";
 import { notify } from "./runtime/notify.ts";
@@ -20,13 +20,13 @@ export interface DecisionMessage {
 
 export class Observer {
   readonly #rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">;
-  readonly #logRefusal: ReturnType<typeof createRefusalLog>;
+  readonly #refusalLog: RefusalLog;
   /** When the decision of a request began, in milliseconds. Empty if `isListening` is `false`. */
   readonly #starts = new WeakMap<AccessRequest, number>();
 
   constructor(rules: Pick<ResolvedOptions, "issuers" | "now" | "onDecision">) {
     this.#rules = rules;
-    this.#logRefusal = createRefusalLog(rules.issuers.configurations);
+    this.#refusalLog = createRefusalLog(rules.issuers.configurations);
   }
 
   /** Returns whether a hook or a channel receives decisions. */
@@ -36,12 +36,12 @@ export class Observer {
 
   /** Returns whether decisions are reported or refusals are logged. If not, callers skip work for reports. */
   get isWatching(): boolean {
-    return this.isListening || this.#logRefusal.isEnabled();
+    return this.isListening || this.#refusalLog.isEnabled();
   }
 
-  /** Logs an answer that is not a decision, such as the answer to a body that cannot be read. */
-  logAnswer(words: string, request: AccessRequest | undefined): void {
-    if (request) this.#logRefusal(words, () => withoutCredentials(request));
+  /** Logs a response that is not a decision, such as the response to a body that cannot be read. */
+  logResponse(description: string, request: AccessRequest | undefined): void {
+    if (request) this.#refusalLog.logResponse(description, () => withoutCredentials(request));
   }
 
   /** Starts to measure a decision. */
@@ -51,21 +51,23 @@ export class Observer {
 
   /** Logs a refusal, calls `onDecision`, publishes to the channel, and returns the decision. */
   observe(decision: Decision, request: AccessRequest): Decision {
-    if (refusalIn(decision)) this.#logRefusal(decision, () => withoutCredentials(request));
+    this.#refusalLog.logDecision(decision, () => withoutCredentials(request));
     if (this.isListening) this.#report(decision, request);
     return decision;
   }
 
-  #report(made: Decision, given: AccessRequest): void {
+  #report(decision: Decision, request: AccessRequest): void {
     const { onDecision } = this.#rules;
-    const decision = withoutSentTokens(made);
-    const [request, event] = [withoutCredentials(given), this.#describe(given)];
-    if (onDecision) notify(onDecision, decision, request, event);
-    if (DECISION_CHANNEL.hasSubscribers)
-      publish(DECISION_CHANNEL, { decision, request, event } satisfies DecisionMessage);
+    const message: DecisionMessage = {
+      decision: withoutSentTokens(decision),
+      request: withoutCredentials(request),
+      event: this.#createEvent(request),
+    };
+    if (onDecision) notify(onDecision, message.decision, message.request, message.event);
+    if (DECISION_CHANNEL.hasSubscribers) publish(DECISION_CHANNEL, message);
   }
 
-  #describe(request: AccessRequest): DecisionEvent {
+  #createEvent(request: AccessRequest): DecisionEvent {
     const now = performance.now();
     const event = { at: this.#rules.now(), durationMs: now - (this.#starts.get(request) ?? now) };
     // Not enumerable: the request of a framework holds the token, and programs log whole objects.

@@ -1,6 +1,6 @@
 /** One line on stderr for each refusal, enforced or reported, with `NODE_DEBUG=scopegate`. Shows no token. */
 import { debuglog } from "node:util";
-import { attempt } from "./errors.ts";
+import { orUndefined } from "./errors.ts";
 import { type KeyResolver } from "./keys/verification-key.ts";
 import { type Decision, refusalIn, type Refused } from "./policy/decision.ts";
 import { type AccessRequest } from "./request.ts";
@@ -14,34 +14,50 @@ type Issuers = readonly {
   readonly keys: Pick<KeyResolver, "status">;
 }[];
 
-/** Creates the function that logs refusals and other answers. `request` must have no credentials or query. */
+/** Without credentials and query. */
+type LoggedRequest = Pick<AccessRequest, "method" | "target" | "operations">;
+
+export type RefusalLog = ReturnType<typeof createRefusalLog>;
+
+/** Creates the functions that write lines. They read the request only if they write one. */
 export function createRefusalLog(issuers: Issuers, log: Log = debuglog("scopegate")) {
-  type Shown = Pick<AccessRequest, "method" | "target" | "operations">;
-  const write = (given: Decision | string, request: () => Shown): void => {
-    const refused = typeof given === "string" ? given : refusalIn(given);
-    if (!log.enabled || refused === undefined) return;
-    const { method, target, operations = [] } = request();
-    const asked = JSON.stringify(withoutTokens(`${method} ${target}`));
-    if (typeof refused === "string") {
-      log("%s", printable(`${asked} ${refused}`));
-      return;
-    }
-    const { reason, rejection, claim, rule, claimed } = refused;
-    const found = [reason, rejection, claim].filter((part) => part !== undefined).join(", ");
-    const called = operations.length > 0 && `calls ${withoutTokens(operations.join(", "))}`;
-    const details = [
-      given !== refused && "allowed, because it is only reported",
-      called,
-      rule && `rule ${JSON.stringify(rule.key)}`,
-      ...describeExpected(refused, issuers).map(withoutTokens),
-      isAboutKey(refused) &&
-        withoutTokens(`found kid: ${claimed?.kid ?? "none"}, alg: ${claimed?.alg ?? "none"}`),
-    ];
-    const parts = [`${asked} ${found}`, ...details.filter(Boolean)];
-    // The target and the scopes of a token may contain line breaks and terminal escapes.
-    log("%s", printable(parts.join("; ")));
+  // The target and the scopes of a token may contain line breaks and terminal escapes.
+  const write = (line: string): void => log("%s", printable(line));
+  return {
+    isEnabled: () => log.enabled,
+    /** Logs a decision that refuses, or would refuse if it were enforced. */
+    logDecision(decision: Decision, request: () => LoggedRequest): void {
+      const refused = refusalIn(decision);
+      if (!refused || !log.enabled) return;
+      write(describeRefusal(refused, decision.allowed, request(), issuers).join("; "));
+    },
+    logResponse(description: string, request: () => LoggedRequest): void {
+      if (log.enabled) write(`${describeRequest(request())} ${description}`);
+    },
   };
-  return Object.assign(write, { isEnabled: () => log.enabled });
+}
+
+const describeRequest = ({ method, target }: LoggedRequest): string =>
+  JSON.stringify(withoutTokens(`${method} ${target}`));
+
+/** Returns the parts of a line. */
+function describeRefusal(
+  refused: Refused,
+  isReported: boolean,
+  request: LoggedRequest,
+  issuers: Issuers,
+): readonly string[] {
+  const { reason, rejection, claim, rule, claimed } = refused;
+  const { operations = [] } = request;
+  const reasons = [reason, rejection, claim].filter((part) => part !== undefined).join(", ");
+  const parts = [`${describeRequest(request)} ${reasons}`];
+  if (isReported) parts.push("allowed, because it is only reported");
+  if (operations.length > 0) parts.push(`calls ${withoutTokens(operations.join(", "))}`);
+  if (rule) parts.push(`rule ${JSON.stringify(rule.key)}`);
+  parts.push(...describeExpected(refused, issuers).map(withoutTokens));
+  if (isAboutKey(refused))
+    parts.push(withoutTokens(`found kid: ${claimed?.kid ?? "none"}, alg: ${claimed?.alg ?? "none"}`));
+  return parts;
 }
 
 /** Returns what was expected of the token, without its values. */
@@ -59,8 +75,11 @@ export function describeExpected(refused: Refused, issuers: Issuers): readonly s
   if (rejection === "issuer") return expected("iss", ({ issuer }) => (issuer === undefined ? [] : [issuer]));
   if (rejection === "algorithm") return expected("alg", ({ algorithms }) => algorithms);
   if (rejection === "type") return expected("typ", ({ tokenTypes }) => tokenTypes);
-  const keyIds = () => issuers.flatMap(({ keys }) => keys.status().keyIds);
-  if (isAboutKey(refused)) return list("kid", keyIds());
+  if (isAboutKey(refused))
+    return list(
+      "kid",
+      issuers.flatMap(({ keys }) => keys.status().keyIds),
+    );
   const rule = rules.find(({ issuer }) => issuer === claimed?.iss) ?? rules[0];
   if (rule && claimed && (rejection === "expired" || rejection === "not_yet_valid"))
     return [describeTimes(rule)];
@@ -68,12 +87,12 @@ export function describeExpected(refused: Refused, issuers: Issuers): readonly s
   return [`cause: ${JSON.stringify(cause instanceof Error ? cause.message : cause)}`];
 }
 
-/** Not of an API key, which claims nothing. */
+/** `false` for an API key, which claims nothing. */
 const isAboutKey = ({ rejection, claimed }: Refused): boolean =>
   claimed !== undefined && (rejection === "key" || rejection === "signature");
 
 function describeTimes({ now, clockToleranceSeconds, maxTokenAgeSeconds }: TokenRules): string {
-  const time = attempt(() => new Date(now()).toISOString()) ?? "unknown";
+  const time = orUndefined(() => new Date(now()).toISOString()) ?? "unknown";
   const age = maxTokenAgeSeconds === undefined ? "" : `, maximum age: ${maxTokenAgeSeconds} s`;
   return `now: ${time}, tolerance: ${clockToleranceSeconds} s${age}`;
 }

@@ -1,5 +1,6 @@
 /** One request as strings, and how its path is read. */
-import { attempt } from "./errors.ts";
+import { orUndefined } from "./errors.ts";
+import { compact } from "./runtime/compact.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
 
 /** The method of operations in keys, rules and decisions: `MCP tools/call search`. No HTTP method has it. */
@@ -67,7 +68,7 @@ export function readPath(target: string): Path | undefined {
   if (text.length > MAX_PATH_LENGTH || (text !== target && target.includes("#"))) return undefined;
   const end = text.endsWith("/") ? text.length - 1 : text.length;
   if (PLAIN_PATH.test(text)) return { text, end, isPlain: true };
-  const isReadable = READABLE_PATH.test(text) && attempt(() => decodeURIComponent(text)) !== undefined;
+  const isReadable = READABLE_PATH.test(text) && orUndefined(() => decodeURIComponent(text)) !== undefined;
   return isReadable ? { text, end, isPlain: false } : undefined;
 }
 
@@ -113,20 +114,25 @@ export type ObservedRequest = Omit<AccessRequest, "authorization" | "cookie" | "
  * `[token]` for each token or API key that a client sent in a path, a parameter or the name of an operation.
  */
 export function withoutCredentials(request: AccessRequest): ObservedRequest {
-  const { authorization, cookie, source, ...observed } = request;
-  const target = originForm(request.target) ?? (request.method === OPERATION_METHOD ? request.target : "");
-  const { params, operations } = observed;
-  return {
-    ...observed,
-    target: withoutTokens(printable(pathOf(target).replace(/#.*/s, ""))),
-    ...(params && { params: withoutTokensIn(params) }),
-    ...(operations && { operations: operations.map(withoutTokens) }),
-  };
+  const { authorization, cookie, source, target, params, operations, ...others } = request;
+  return compact({
+    ...others,
+    target: withoutTokens(printable(observedPath(request))),
+    params: params && withoutTokensInParams(params),
+    operations: operations?.map(withoutTokens),
+  });
+}
+
+/** Returns the path, or the name of an operation; empty for a target that routers could read differently. */
+function observedPath({ method, target }: AccessRequest): string {
+  const origin = originForm(target);
+  if (origin === undefined && method !== OPERATION_METHOD) return "";
+  return pathOf(origin ?? target).replace(/#.*/s, "");
 }
 
 type Params = NonNullable<AccessRequest["params"]>;
 
-const withoutTokensIn = (params: Params): Params =>
+const withoutTokensInParams = (params: Params): Params =>
   Object.fromEntries(
     Object.entries(params).map(([name, value]) => [
       name,

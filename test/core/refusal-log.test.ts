@@ -22,7 +22,7 @@ function lineFor(
   issuers: Parameters<typeof createRefusalLog>[0] = [configuration],
 ): string {
   const log = Object.assign(vi.fn(), { enabled: true });
-  createRefusalLog(issuers, log)(refused, () => ({ method: "GET", target: "/a" }));
+  createRefusalLog(issuers, log).logDecision(refused, () => ({ method: "GET", target: "/a" }));
   expect(log.mock.calls).toHaveLength(1);
   expect(log.mock.calls[0]?.[0]).toBe("%s");
   return String(log.mock.calls[0]?.[1]);
@@ -32,14 +32,20 @@ describe("the log for development", () => {
   it("writes one line without terminal escapes, whatever the target is", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/\u009b31mred\u0085forged\n\u2028\u001b[2J";
-    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), () => ({
+      method: "GET",
+      target,
+    }));
     expect(log.mock.calls[0]?.[1]).toMatch(/^[ -~]*$/);
   });
 
   it("writes no token that a client sends in its path", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
     const target = "/agents/eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ1In0.c2ln/runs";
-    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target }));
+    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), () => ({
+      method: "GET",
+      target,
+    }));
     expect(log.mock.calls[0]?.[1]).toBe('"GET /agents/[token]/runs" route_unmapped');
   });
 
@@ -100,8 +106,8 @@ describe("the log for development", () => {
     const now = () => Number.NaN;
     const other = { ...token, issuer: iss, clockToleranceSeconds: 5, maxTokenAgeSeconds: 300, now };
     const issuers = [configuration, { token: other, keys }];
-    const lineOf = (rejection: "expired" | "key", given: typeof issuers) =>
-      lineFor(refuse("token_rejected", [], { rejection, claimed: { iss } }), given);
+    const lineOf = (rejection: "expired" | "key", configurations: typeof issuers) =>
+      lineFor(refuse("token_rejected", [], { rejection, claimed: { iss } }), configurations);
     expect(lineOf("expired", issuers)).toContain("; now: unknown, tolerance: 5 s, maximum age: 300 s");
     expect(lineOf("key", issuers.slice(1))).toContain("; expected kid: none; found kid: none");
   });
@@ -114,7 +120,7 @@ describe("the log for development", () => {
 
   it("writes that a refusal is only reported, and nothing for any other allowed request", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
-    const write = createRefusalLog([configuration], log);
+    const refusalLog = createRefusalLog([configuration], log);
     const request = () => ({ method: "GET", target: "/a" });
     const allowed = {
       allowed: true,
@@ -124,9 +130,9 @@ describe("the log for development", () => {
       missing: [],
       satisfied: [],
     } as const;
-    write(allowed, request);
+    refusalLog.logDecision(allowed, request);
     expect(log).not.toHaveBeenCalled();
-    write({ ...allowed, reported: refuse("route_unmapped") }, request);
+    refusalLog.logDecision({ ...allowed, reported: refuse("route_unmapped") }, request);
     expect(log).toHaveBeenCalledExactlyOnceWith(
       "%s",
       '"GET /a" route_unmapped; allowed, because it is only reported',
@@ -136,7 +142,7 @@ describe("the log for development", () => {
   it("writes the expected values of several issuers, and omits values that an issuer does not check", () => {
     const other = { ...token, issuer: undefined, audience: undefined };
     const second = { ...token, issuer: "https://other.example/", audience: ["agents-prod", "b"] };
-    const issuers = [token, other, second].map((one) => ({ ...configuration, token: one }));
+    const issuers = [token, other, second].map((rules) => ({ ...configuration, token: rules }));
     const lines = (["audience", "issuer"] as const).map((rejection) =>
       lineFor(refuse("token_rejected", [], { rejection }), issuers),
     );
@@ -162,7 +168,9 @@ describe("the log for development", () => {
 
   it("writes nothing without NODE_DEBUG=scopegate", () => {
     const log = Object.assign(vi.fn(), { enabled: false });
-    createRefusalLog([configuration], log)(refuse("route_unmapped"), () => ({ method: "GET", target: "/a" }));
+    const request = () => ({ method: "GET", target: "/a" });
+    createRefusalLog([configuration], log).logDecision(refuse("route_unmapped"), request);
+    createRefusalLog([configuration], log).logResponse("400: The body must be JSON.", request);
     expect(log).not.toHaveBeenCalled();
   });
 });
@@ -170,9 +178,12 @@ describe("the log for development", () => {
 describe("an answer that no rule decided", () => {
   it("logs one line, whatever the target contains", () => {
     const log = Object.assign(vi.fn(), { enabled: true });
-    const write = createRefusalLog([configuration], log);
-    write("413: The body is too large.", () => ({ method: "POST", target: "/mcp\n\u001b[2J" }));
-    expect(write.isEnabled()).toBe(true);
+    const refusalLog = createRefusalLog([configuration], log);
+    refusalLog.logResponse("413: The body is too large.", () => ({
+      method: "POST",
+      target: "/mcp\n\u001b[2J",
+    }));
+    expect(refusalLog.isEnabled()).toBe(true);
     expect(log.mock.calls[0]?.[1]).toMatch(/^"POST [ -~]*" 413: The body is too large\.$/);
   });
 });

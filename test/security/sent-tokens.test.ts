@@ -93,12 +93,12 @@ describe("with a credential in a path, a parameter or the name of an operation",
 
   it("keeps it out of the lines of NODE_DEBUG", async () => {
     const log = Object.assign(vi.fn(), { enabled: true });
-    const write = createRefusalLog([], log);
+    const refusalLog = createRefusalLog([], log);
     const server = createServer({ scopeMappings: table });
     for (const request of requests) {
       const decision = await server.check({ ...request, authorization: `Bearer ${jwt}` });
-      write(decision, () => withoutCredentials(request));
-      write("400: The body must be JSON.", () => withoutCredentials(request));
+      refusalLog.logDecision(decision, () => withoutCredentials(request));
+      refusalLog.logResponse("400: The body must be JSON.", () => withoutCredentials(request));
     }
     expect(log.mock.calls.length).toBeGreaterThan(requests.length);
     expectNoSecret(log.mock.calls);

@@ -1,5 +1,5 @@
 /** Reads the tree of an Express application: its middleware, routers and routes, with their mount paths. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 
 /** A route with its handlers; `path` is a pattern, a regular expression, or an array of them. */
 export interface ExpressRoute {
@@ -112,7 +112,7 @@ export function putInFront(
 function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 stores its router under another name, and throws for the name of Express 5.
-  const candidates = [value, holder?._router, attempt(() => holder?.router)];
+  const candidates = [value, holder?._router, orUndefined(() => holder?.router)];
   return candidates.find((one): one is ExpressRouter => hasStack(one));
 }
 

@@ -1,5 +1,5 @@
 /** How Hono passes a request to middleware, and how a refusal becomes its response. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import { type Answer } from "../../core/response/refusal.ts";
@@ -33,7 +33,7 @@ export function readTarget({ req: { path, raw } }: HonoContext): string {
   const isPath = (read?: string) => read === path || read === `${path}/`;
   // The core refuses a target with a fragment, which Hono cuts off.
   if (isPath(text) || target.includes("#")) return target;
-  if (isPath(attempt(() => decodeURI(text.replaceAll("%25", "%2525"))))) return target;
+  if (isPath(orUndefined(() => decodeURI(text.replaceAll("%25", "%2525"))))) return target;
   return encodeText(path).replaceAll("?", "%3F") + target.slice(text.length);
 }
 

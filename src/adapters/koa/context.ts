@@ -1,5 +1,5 @@
 /** How Koa passes a request to middleware, and how a refusal is written to its response. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { originForm, pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
 import { type Answer } from "../../core/response/refusal.ts";
@@ -77,7 +77,7 @@ export function readTarget(context: KoaContext): typeof UNREADABLE {
   if (mountPath === undefined && newRouterPath === undefined && url.startsWith("/"))
     return { target: url, prefix: "" };
   // Koa's parser throws for some authorities; its routers would then answer with 500.
-  const path = attempt(() => context.path);
+  const path = orUndefined(() => context.path);
   if (path === undefined) return UNREADABLE;
   if (newRouterPath !== undefined)
     return mountPath === undefined ? { target: newRouterPath, prefix: "" } : UNREADABLE;

@@ -76,7 +76,7 @@ export function createGate(server: ResourceServer, options: McpOptions, caller =
 
   const refuse = (invalid: Invalid, raw: object): Answer => {
     const words = `${invalid.status}: ${invalid.body.error.message}`;
-    pipelineOf(server).observer.logAnswer(words, verdictOf(raw, server)?.request);
+    pipelineOf(server).observer.logResponse(words, verdictOf(raw, server)?.request);
     return invalid;
   };
   const isOwnSession = (raw: object, id: string) => sessions.isOf(id, verdictOf(raw, server)?.principal);

@@ -1,5 +1,5 @@
 /** The lists that an MCP server offers, and the filter that removes what a caller may not call. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 
 /** A list: the property of its result, the operation that its entries stand for, and where their name is. */
 export interface List {
@@ -50,6 +50,6 @@ export function filterLists(text: string, isCallable: (operation: string) => boo
   // byte order mark before the first event, so a list behind it must be filtered too.
   const editEvents = () =>
     text.replace(/(?<=^\uFEFF?|[\r\n])data: ?([^\r\n]*)/g, (_, data: string) => `data: ${edit(data)}`);
-  if (/^\s*[{[]/.test(text)) return attempt(() => edit(text)) ?? "";
-  return /^\s*(?:event|data|id|retry|):/.test(text) ? (attempt(editEvents) ?? "") : "";
+  if (/^\s*[{[]/.test(text)) return orUndefined(() => edit(text)) ?? "";
+  return /^\s*(?:event|data|id|retry|):/.test(text) ? (orUndefined(editEvents) ?? "") : "";
 }

@@ -1,7 +1,7 @@
 /** The JSON-RPC messages in a body, the operations that they call, and the headers that repeat them. */
 import { isUtf8 } from "node:buffer";
 import { type ReadHeader } from "../shared/body.ts";
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { isHousekeeping, isNamed, type Operation } from "../../core/policy/operation.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { INVALID, type Invalid } from "./invalid.ts";
@@ -30,7 +30,7 @@ const MAX_BATCH = 100;
 /** Parses a body once. Refuses what another parser might read in another way. */
 export function parseMessages(bytes: Buffer): Messages | Invalid {
   // Faster than a TextDecoder, which makes strings of two bytes for each character.
-  const value = isUtf8(bytes) ? attempt((): unknown => JSON.parse(bytes.toString())) : undefined;
+  const value = isUtf8(bytes) ? orUndefined((): unknown => JSON.parse(bytes.toString())) : undefined;
   if (typeof value !== "object" || value === null)
     return value === undefined ? INVALID.syntax : INVALID.message;
   return isOnlyReading(value, bytes) ? readMessages(value, bytes) : INVALID.syntax;
@@ -121,5 +121,5 @@ function decode(value: string): string | undefined {
   const encoded = ENCODED.exec(value)?.[1];
   if (encoded === undefined) return value;
   const bytes = Buffer.from(encoded, "base64");
-  return bytes.toString("base64") === encoded ? attempt(() => DECODER.decode(bytes)) : undefined;
+  return bytes.toString("base64") === encoded ? orUndefined(() => DECODER.decode(bytes)) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Authentication by the first message of a WebSocket, for browsers, which cannot set headers. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { authorizationOf } from "../../core/token/credential.ts";
 import { type Principal } from "../../core/token/principal.ts";
@@ -154,7 +154,7 @@ const sizeOf = (data: unknown): number =>
   (data as Partial<Uint8Array>).byteLength ?? (data as string | readonly unknown[]).length;
 
 function readToken(text: string): string | undefined {
-  const message = attempt((): unknown => JSON.parse(text));
+  const message = orUndefined((): unknown => JSON.parse(text));
   const { type, token } = Object(message) as { readonly type?: unknown; readonly token?: unknown };
   return type === "authenticate" && typeof token === "string" ? token : undefined;
 }

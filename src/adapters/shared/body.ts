@@ -1,6 +1,6 @@
 /** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
 import { type IncomingMessage } from "node:http";
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 
 /** A header field of the request; several with one name are joined by `", "`. */
 export type ReadHeader = (name: string) => string | undefined;
@@ -85,7 +85,7 @@ export const readNodeBody = (raw: IncomingMessage, limits: BodyLimits): Promise<
 
 /** Returns a request with an unread body. The constructor rejects the requests of some servers. */
 export const withBody = (raw: Request, body: Buffer): Request =>
-  attempt(() => new Request(raw, { body })) ??
+  orUndefined(() => new Request(raw, { body })) ??
   new Request(raw.url, { method: raw.method, headers: raw.headers, signal: raw.signal, body });
 
 /** Reads the body of a request of the Fetch standard. */

@@ -1,5 +1,5 @@
 /** How the URL of a procedure is written. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { type OptionChecks, oneOf } from "../../core/options/check-options.ts";
 import { readPath } from "../../core/request.ts";
 
@@ -23,7 +23,7 @@ export const TRPC_OPTIONS: OptionChecks<TrpcOptions> = {
 function isPrefix(prefix: unknown): boolean {
   if (typeof prefix !== "string" || prefix === "") return false;
   const base = prefix === "/" ? "" : prefix;
-  const path = attempt(() => readPath(`${base}/name`));
+  const path = orUndefined(() => readPath(`${base}/name`));
   return path?.text === `${base}/name` && !/[%:*{]|,/.test(base);
 }
 

@@ -25,7 +25,7 @@ export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWi
 export const hashBytes = (algorithm: Algorithm): number => Number(algorithm.slice(2)) / 8;
 
 /** Returns whether a public key has the type and the curve that an algorithm requires. */
-export function suits(key: KeyObject, algorithm: Algorithm): boolean {
+export function isKeyFor(key: KeyObject, algorithm: Algorithm): boolean {
   switch (algorithm.slice(0, 2)) {
     case "RS":
     case "PS":

@@ -14,14 +14,15 @@ export async function discoverJwksUri(
   signal: AbortSignal,
 ): Promise<string> {
   const { url, metadata } = await fetchMetadata(candidateUrls(metadataUrl), fetch, signal);
-  const { issuer: named, jwks_uri: jwksUri } = { __proto__: null, ...(metadata as object) } as Readonly<
-    Record<string, unknown>
-  >;
-  if (named !== issuer) {
-    const found = typeof named === "string" ? `issuer ${quote(named)}` : "no issuer";
+  // Without a prototype, so that a polluted one cannot provide a missing property.
+  const properties: Readonly<Record<string, unknown>> = { __proto__: null, ...(metadata as object) };
+  const { issuer: publishedIssuer, jwks_uri: jwksUri } = properties;
+  if (publishedIssuer !== issuer) {
+    const published =
+      typeof publishedIssuer === "string" ? `issuer ${asciiOf(publishedIssuer)}` : "no issuer";
     throw new FetchError(
       url,
-      `returned metadata of ${found}, but the configured issuer is ${quote(issuer)}.`,
+      `returned metadata of ${published}, but the configured issuer is ${asciiOf(issuer)}.`,
     );
   }
   if (typeof jwksUri !== "string" || !isSecureUrl(jwksUri)) {
@@ -54,29 +55,29 @@ function candidateUrls(metadataUrl: string): readonly string[] {
   return [...new Set(candidates)].map((candidate) => origin + candidate);
 }
 
-/** Fetches the first document that exists. Only a status in `NOT_HERE` leads to the next URL, no outage. */
+/** Fetches the first document that exists. After an outage, no further URL is tried. */
 async function fetchMetadata(
   urls: readonly string[],
   fetch: KeyFetch,
   signal: AbortSignal,
 ): Promise<{ readonly url: string; readonly metadata: unknown }> {
-  let first: unknown;
+  let firstError: unknown;
   for (const url of urls) {
     try {
       return { url, metadata: await fetchJson(url, fetch, signal) };
     } catch (error) {
       if (!(error instanceof FetchError) || !NOT_HERE.has(error.status)) throw error;
-      first ??= error;
+      firstError ??= error;
     }
   }
   // Most issuers use the first URL, so its error is the most useful one.
-  throw first as FetchError;
+  throw firstError as FetchError;
 }
 
 const NOT_HERE: ReadonlySet<number | undefined> = new Set([400, 401, 403, 404, 405, 410]);
 
 /** Quotes a string as printable ASCII: no issuer may inject terminal escapes or look-alikes into a log. */
-const quote = (value: string): string =>
+const asciiOf = (value: string): string =>
   JSON.stringify(value.slice(0, 200)).replaceAll(
     /[^ -~]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,

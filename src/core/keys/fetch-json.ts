@@ -1,4 +1,4 @@
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { decodeText, MAX_BYTES } from "./jwks.ts";
 import { displayUrl } from "./secure-url.ts";
 
@@ -36,28 +36,25 @@ const REDIRECTS = new Set([301, 302, 303, 307, 308]);
  */
 export async function fetchJson(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<unknown> {
   try {
-    const response = await follow(url, fetch, signal);
+    const response = await fetchWithinOrigin(url, fetch, signal);
     if (response.status !== 200) {
-      discard(response.body);
+      discardBody(response.body);
       throw new FetchError(url, `returned status ${response.status}.`, response.status);
     }
-    const text = await readText(url, response, signal);
-    const value = attempt((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
-    if (!value) throw new FetchError(url, "did not return JSON.");
-    return value.json;
+    const text = await readResponseText(url, response, signal);
+    const parsed = orUndefined((): { readonly json: unknown } => ({ json: JSON.parse(text) }));
+    if (!parsed) throw new FetchError(url, "did not return JSON.");
+    return parsed.json;
   } catch (cause) {
     if (cause instanceof FetchError) throw cause;
     const code = errorCodeOf(cause);
-    throw new FetchError(
-      url,
-      `cannot be fetched${code === undefined ? "" : ` (${code})`}.`,
-      undefined,
-      cause,
-    );
+    const what = code === undefined ? "cannot be fetched." : `cannot be fetched (${code}).`;
+    throw new FetchError(url, what, undefined, cause);
   }
 }
 
-async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
+/** Follows redirects, but never to another origin. */
+async function fetchWithinOrigin(url: string, fetch: KeyFetch, signal: AbortSignal): Promise<Response> {
   const { origin } = new URL(url);
   const headers = { accept: "application/json, application/jwk-set+json" };
   let next = url;
@@ -69,9 +66,9 @@ async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promis
     // A `fetch` that follows redirects itself must stay within the origin as well.
     const isElsewhere = response.redirected && new URL(response.url).origin !== origin;
     if (!isElsewhere && !REDIRECTS.has(response.status)) return response;
-    discard(response.body);
+    discardBody(response.body);
     const location = isElsewhere ? response.url : response.headers.get("location");
-    const target = location === null ? undefined : attempt(() => new URL(location, next));
+    const target = location === null ? undefined : orUndefined(() => new URL(location, next));
     if (target?.origin !== origin)
       throw new FetchError(url, "redirected to another origin, which is not allowed.");
     next = target.href;
@@ -80,7 +77,7 @@ async function follow(url: string, fetch: KeyFetch, signal: AbortSignal): Promis
 }
 
 /** Reads a body as UTF-8. @throws FetchError for more than `maxBytes`; another error if reading fails */
-export async function readText(
+export async function readResponseText(
   url: string,
   { body }: Response,
   signal: AbortSignal,
@@ -89,7 +86,7 @@ export async function readText(
   if (!body) return "";
   const reader: ReadableStreamDefaultReader<Uint8Array> = body.getReader();
   // An exception in a listener of the signal would end the process.
-  const cancel = (): void => attempt(() => void reader.cancel().catch(() => undefined));
+  const cancel = (): void => orUndefined(() => void reader.cancel().catch(() => undefined));
   // A `fetch` that ignores the signal must not keep a slow response open.
   if (signal.aborted) cancel();
   signal.addEventListener("abort", cancel);
@@ -112,8 +109,8 @@ export async function readText(
 }
 
 /** Frees the connection of a response that is not read. */
-export function discard(body: Response["body"]): void {
-  attempt(() => void body?.cancel().catch(() => undefined));
+export function discardBody(body: Response["body"]): void {
+  orUndefined(() => void body?.cancel().catch(() => undefined));
 }
 
 interface ErrorLike {
@@ -123,7 +120,7 @@ interface ErrorLike {
 
 /** Returns a code such as `ECONNREFUSED`. Everything else in an error may contain parts of the request. */
 export const errorCodeOf = (error: unknown): string | undefined =>
-  attempt(() => codeOf(error) ?? codeOf((error as ErrorLike).cause));
+  orUndefined(() => codeOf(error) ?? codeOf((error as ErrorLike).cause));
 
 function codeOf(error: unknown): string | undefined {
   const code = (error as ErrorLike | null | undefined)?.code;

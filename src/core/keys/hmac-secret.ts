@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, webcrypto, X509Certificate } from "node:crypto";
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { type Algorithm, hashBytes } from "./algorithm.ts";
-import { type ImportedKey, type KeyMaterial, mistake, type VerificationKey } from "./verification-key.ts";
+import { type ImportedKey, type KeyMaterial, keyMistake, type VerificationKey } from "./verification-key.ts";
 
 /** Imports an HMAC secret for some of the HS* algorithms. */
 export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
@@ -9,7 +9,7 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const names = algorithms.join(", ");
   if (isPublicKey(secret)) {
     const hint = "Set `algorithm` to the algorithm of this key, or pass the secret itself.";
-    return mistake(
+    return keyMistake(
       "key_unusable",
       `is a PEM, a JWK or another public key, but ${names} requires a secret.`,
       hint,
@@ -18,7 +18,7 @@ export function importHmacSecret(key: KeyObject, algorithms: readonly Algorithm[
   const bytes = Math.max(...algorithms.map(hashBytes));
   if (secret.byteLength < bytes) {
     const hint = `Use at least ${bytes} random bytes (RFC 7518 section 3.2).`;
-    return mistake("key_weak", `is shorter than the hash of ${names}.`, hint);
+    return keyMistake("key_weak", `is shorter than the hash of ${names}.`, hint);
   }
   return { kind: "key", key: { algorithms: new Set(algorithms), material: importOnce(key) } };
 }
@@ -53,7 +53,7 @@ function isPublicKey(secret: Buffer): boolean {
 }
 
 const isDer = (bytes: Buffer): boolean =>
-  attempt(() => new X509Certificate(bytes)) !== undefined ||
+  orUndefined(() => new X509Certificate(bytes)) !== undefined ||
   (["spki", "pkcs1"] as const).some(
-    (type) => attempt(() => createPublicKey({ key: bytes, format: "der", type })) !== undefined,
+    (type) => orUndefined(() => createPublicKey({ key: bytes, format: "der", type })) !== undefined,
   );

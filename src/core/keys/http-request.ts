@@ -26,20 +26,20 @@ export const defaultFetch = (url: string, init: HttpInit): Promise<Response> =>
  * causes an error that no caller can catch, and ends the process.
  */
 async function httpRequest(url: string, init: HttpInit): Promise<Response> {
-  const message = await send(url, init);
+  const message = await sendRequest(url, init);
   try {
-    const { statusCode: status = 0, headers: received } = message;
-    if (status === 200) return new Response(await readBody(message));
+    const { statusCode: status = 0, headers: receivedHeaders } = message;
+    if (status === 200) return new Response(await readLimitedBody(message));
     const headers = new Headers();
     for (const name of ["location", "retry-after"] as const)
-      if (received[name] !== undefined) headers.set(name, received[name]);
+      if (receivedHeaders[name] !== undefined) headers.set(name, receivedHeaders[name]);
     return new Response(null, { status, headers });
   } finally {
     message.destroy();
   }
 }
 
-function send(url: string, init: HttpInit): Promise<IncomingMessage> {
+function sendRequest(url: string, init: HttpInit): Promise<IncomingMessage> {
   const start = url.startsWith("https:") ? requestHttps : requestHttp;
   const { method, headers, body, signal } = init;
   return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ function send(url: string, init: HttpInit): Promise<IncomingMessage> {
     const request = start(url, options, resolve);
     request.on("error", (error: NodeJS.ErrnoException) => {
       // The server closed an idle connection at the moment when it was used again.
-      if (request.reusedSocket && error.code === "ECONNRESET") resolve(send(url, init));
+      if (request.reusedSocket && error.code === "ECONNRESET") resolve(sendRequest(url, init));
       else reject(error);
     });
     // Node.js does not pass a response with status 101 to `resolve`.
@@ -56,7 +56,7 @@ function send(url: string, init: HttpInit): Promise<IncomingMessage> {
   });
 }
 
-async function readBody(message: IncomingMessage): Promise<Buffer> {
+async function readLimitedBody(message: IncomingMessage): Promise<Buffer> {
   // Counts the size after decompression, so that a compressed response cannot exhaust memory.
   const isGzip = message.headers["content-encoding"] === "gzip";
   const body = isGzip ? pipeline(message, createGunzip(), () => undefined) : message;

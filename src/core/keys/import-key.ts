@@ -6,11 +6,16 @@ import {
   type webcrypto,
 } from "node:crypto";
 import { types } from "node:util";
-import { attempt } from "../errors.ts";
-import { type Algorithm, isSymmetric, suits } from "./algorithm.ts";
+import { orUndefined } from "../errors.ts";
+import { type Algorithm, isSymmetric, isKeyFor } from "./algorithm.ts";
 import { importHmacSecret } from "./hmac-secret.ts";
 import { hasRocaFingerprint } from "./roca.ts";
-import { type ImportedKey, type JsonWebKey, mistake, type VerificationKeyInput } from "./verification-key.ts";
+import {
+  type ImportedKey,
+  type JsonWebKey,
+  keyMistake,
+  type VerificationKeyInput,
+} from "./verification-key.ts";
 
 /** Imports one key for the allowed algorithms. */
 export function importKey(input: VerificationKeyInput, algorithms: readonly Algorithm[]): ImportedKey {
@@ -26,20 +31,22 @@ export function importKey(input: VerificationKeyInput, algorithms: readonly Algo
 /** Imports a JWK for the algorithms its `use`, `key_ops` and `alg` allow (RFC 7517 sections 4.2 to 4.4). */
 export function importJwk(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   if (typeof (jwk as unknown) !== "object" || (jwk as unknown) === null || typeof jwk.kty !== "string") {
-    return invalid("is not a JWK: it has no `kty`.");
+    return invalidKey("is not a JWK: it has no `kty`.");
   }
   const { kid } = jwk;
-  if (kid !== undefined && typeof kid !== "string") return invalid("has a `kid` that is not a string.");
+  if (kid !== undefined && typeof kid !== "string") return invalidKey("has a `kid` that is not a string.");
   if (PRIVATE_PROPERTIES.some((name) => (jwk as Record<string, unknown>)[name] !== undefined)) return PRIVATE;
   const allowed = algorithms.filter((algorithm) => isAllowedBy(jwk, algorithm));
   if (allowed.length === 0)
-    return unusable(`is a JWK whose \`alg\`, \`use\` or \`key_ops\` does not allow ${algorithms.join(", ")}`);
-  const key = attempt(() =>
+    return unusableKey(
+      `is a JWK whose \`alg\`, \`use\` or \`key_ops\` does not allow ${algorithms.join(", ")}`,
+    );
+  const key = orUndefined(() =>
     jwk.kty === "oct"
       ? createSecretKey(Buffer.from(typeof jwk.k === "string" ? jwk.k : "", "base64url"))
       : createPublicKey({ key: { ...jwk } as CryptoJsonWebKey, format: "jwk" }),
   );
-  if (!key) return invalid("is not a valid JWK.");
+  if (!key) return invalidKey("is not a valid JWK.");
   const imported = importKeyObject(key, allowed);
   if (kid === undefined || imported.kind === "mistake") return imported;
   return { kind: "key", key: { ...imported.key, kid } };
@@ -52,20 +59,20 @@ function importString(input: string, algorithms: readonly Algorithm[]): Imported
     .trim()
     .replace(/^(["'])(.*)\1$/s, "$2");
   if (text.startsWith("{")) {
-    const jwk = attempt(() => JSON.parse(text) as JsonWebKey);
-    if (!jwk) return invalid("starts like a JWK but is not valid JSON.");
+    const jwk = orUndefined(() => JSON.parse(text) as JsonWebKey);
+    if (!jwk) return invalidKey("starts like a JWK but is not valid JSON.");
     if ("keys" in jwk)
-      return invalid("is a JWK Set.", "Pass it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
+      return invalidKey("is a JWK Set.", "Pass it as `keys: { jwks }`, or its file as `keys: { jwksFile }`.");
     return importJwk(jwk, algorithms);
   }
   if (text.includes("PRIVATE KEY-----")) return PRIVATE;
   if (text.split("-----BEGIN ").length > 2)
-    return invalid("contains several PEM blocks.", "Pass each key as a separate entry.");
+    return invalidKey("contains several PEM blocks.", "Pass each key as a separate entry.");
   const decoded = Buffer.from(text, "base64").toString("latin1");
   if (decoded.startsWith("-----BEGIN ")) return importString(decoded, algorithms);
-  const key = attempt(() => createPublicKey(withLineBreaks(text)));
+  const key = orUndefined(() => createPublicKey(withLineBreaks(text)));
   if (key) return importKeyObject(key, algorithms);
-  return invalid(
+  return invalidKey(
     "is neither a valid PEM nor a valid JWK.",
     "Pass the contents of a PEM file with its BEGIN and END lines, not its path. For a shared secret, set `algorithm` to HS256.",
   );
@@ -88,9 +95,9 @@ function withLineBreaks(text: string): string {
 function importKeyObject(key: KeyObject, algorithms: readonly Algorithm[]): ImportedKey {
   if (key.type === "private") return PRIVATE;
   const isSecret = key.type === "secret";
-  const supported = algorithms.filter((one) => (isSecret ? isSymmetric(one) : suits(key, one)));
+  const supported = algorithms.filter((name) => (isSecret ? isSymmetric(name) : isKeyFor(key, name)));
   if (supported.length === 0)
-    return unusable(`is ${describe(key)}, which cannot verify ${algorithms.join(", ")}`);
+    return unusableKey(`is ${describeKey(key)}, which cannot verify ${algorithms.join(", ")}`);
   if (isSecret) return importHmacSecret(key, supported);
   return weaknessOf(key) ?? { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
 }
@@ -101,7 +108,7 @@ function importCryptoKey(key: webcrypto.CryptoKey, algorithms: readonly Algorith
   const supported = [...imported.key.algorithms].filter((algorithm) => isImportedFor(key, algorithm));
   if (supported.length > 0)
     return { kind: "key", key: { algorithms: new Set(supported), material: () => key } };
-  return unusable(`is a CryptoKey whose algorithm or usages do not allow ${algorithms.join(", ")}`);
+  return unusableKey(`is a CryptoKey whose algorithm or usages do not allow ${algorithms.join(", ")}`);
 }
 
 function isImportedFor(key: webcrypto.CryptoKey, algorithm: Algorithm): boolean {
@@ -124,24 +131,23 @@ function isAllowedBy({ alg, use, key_ops: operations }: JsonWebKey, algorithm: A
 /** Rejects RSA keys with forgeable signatures: short or ROCA moduli, and even exponents and those below 3. */
 function weaknessOf(key: KeyObject): ImportedKey | undefined {
   const { modulusLength = Infinity, publicExponent = 3n } = { ...key.asymmetricKeyDetails };
-  if (modulusLength < 2048) {
-    const hint = "Use at least 2048 bits (RFC 7518 section 3.3).";
-    return mistake("key_weak", `is an RSA key of ${modulusLength} bits.`, hint);
-  }
-  if (publicExponent < 3n || publicExponent % 2n === 0n) {
-    const hint = "Generate a key with the exponent 65537.";
-    return mistake(
-      "key_weak",
-      "is an RSA key whose public exponent is not an odd number of at least 3.",
-      hint,
+  if (modulusLength < 2048)
+    return weakKey(`of ${modulusLength} bits`, "Use at least 2048 bits (RFC 7518 section 3.3).");
+  if (publicExponent < 3n || publicExponent % 2n === 0n)
+    return weakKey(
+      "whose public exponent is not an odd number of at least 3",
+      "Generate a key with the exponent 65537.",
     );
-  }
   const n = key.asymmetricKeyType === "rsa" ? modulusOf(key) : undefined;
   if (n === undefined || !hasRocaFingerprint(n)) return undefined;
-  const hint =
-    "Its private key can be computed from it (CVE-2017-15361): generate a key with other software.";
-  return mistake("key_weak", "is an RSA key that was generated by a broken library.", hint);
+  return weakKey(
+    "that was generated by a broken library",
+    "Its private key can be computed from it (CVE-2017-15361): generate a key with other software.",
+  );
 }
+
+const weakKey = (weakness: string, hint: string): ImportedKey =>
+  keyMistake("key_weak", `is an RSA key ${weakness}.`, hint);
 
 /**
  * Reads a copy of the key: Node.js 20 can stop forever if it exports a key as JWK that it generated itself.
@@ -151,7 +157,7 @@ function modulusOf(key: KeyObject): string | undefined {
   return createPublicKey({ key: spki, type: "spki", format: "der" }).export({ format: "jwk" }).n;
 }
 
-function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
+function describeKey({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject): string {
   if (type === "secret") return "a secret";
   return ["a key of type", asymmetricKeyType, asymmetricKeyDetails?.namedCurve].filter(Boolean).join(" ");
 }
@@ -159,14 +165,16 @@ function describe({ type, asymmetricKeyType, asymmetricKeyDetails }: KeyObject):
 /** RFC 7518 section 6.3.2, RFC 8037 section 2. The primes alone also reveal the private key. */
 const PRIVATE_PROPERTIES = ["d", "p", "q", "dp", "dq", "qi", "oth", "priv"];
 
-const PRIVATE = mistake(
+const PRIVATE = keyMistake(
   "key_private",
   "is a private key.",
   "Pass the public key only: a server that verifies tokens must not be able to sign them.",
 );
 
 const FORMS = "Pass a PEM (SPKI, PKCS#1 or X.509), a JWK, a KeyObject or a CryptoKey.";
-export const invalid = (message: string, hint = FORMS): ImportedKey => mistake("key_invalid", message, hint);
 
-const unusable = (message: string): ImportedKey =>
-  mistake("key_unusable", `${message}.`, "Set `algorithm` to the algorithm of this key.");
+export const invalidKey = (message: string, hint = FORMS): ImportedKey =>
+  keyMistake("key_invalid", message, hint);
+
+const unusableKey = (message: string): ImportedKey =>
+  keyMistake("key_unusable", `${message}.`, "Set `algorithm` to the algorithm of this key.");

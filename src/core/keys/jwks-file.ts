@@ -1,6 +1,6 @@
 import { type BigIntStats, readFileSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
-import { attempt, type Report } from "../errors.ts";
+import { orUndefined, type Report } from "../errors.ts";
 import { readClock } from "../runtime/clock.ts";
 import { importJwk } from "./import-key.ts";
 import { importLoadedJwks, type LoadedJwks, MAX_BYTES, parseJwks, requireJwks } from "./jwks.ts";
@@ -35,14 +35,15 @@ export function createJwksFileResolver(
   const path = [...context.path, "jwksFile"];
   const stats = statOf(file);
   let version = versionOf(stats);
-  const parsed = parseFile(file, stats, isReadable(stats) ? attempt(() => readFileSync(file)) : undefined);
+  const content = isReadable(stats) ? orUndefined(() => readFileSync(file)) : undefined;
+  const parsed = parseFile(file, stats, content);
   if (parsed.kind === "mistake") {
     report({ ...parsed.mistake, path });
     return undefined;
   }
   if (!requireJwks(parsed.set, algorithms, path, report)) return undefined;
-  const importSet = (set: JsonWebKeySet, known: LoadedJwks["keys"]) =>
-    importLoadedJwks(set, algorithms, known, importJwk);
+  const importSet = (set: JsonWebKeySet, keysInUse: LoadedJwks["keys"]) =>
+    importLoadedJwks(set, algorithms, keysInUse, importJwk);
 
   return new LoadedKeys({
     ...TIMING,
@@ -52,16 +53,16 @@ export function createJwksFileResolver(
     now: () => readClock(now).getTime(),
     emit: onKeyEvent,
     isChanged: () => versionOf(statOf(file)) !== version,
-    load: async (known) => {
+    load: async (keysInUse) => {
       for (let reads = 0; reads < MAX_READS; reads += 1) {
         const before = statOf(file);
         const bytes = isReadable(before) ? await readFile(file).catch(() => undefined) : undefined;
         // A key that is withdrawn during the read must not stay in use.
         if (versionOf(statOf(file)) !== versionOf(before)) continue;
         version = versionOf(before);
-        const read = parseFile(file, before, bytes);
-        if (read.kind === "mistake") throw new Error(read.mistake.message);
-        return importSet(read.set, known);
+        const fileContent = parseFile(file, before, bytes);
+        if (fileContent.kind === "mistake") throw new Error(fileContent.mistake.message);
+        return importSet(fileContent.set, keysInUse);
       }
       throw new Error("The key file changes faster than it can be read.");
     },
@@ -72,7 +73,7 @@ const MAX_READS = 10;
 
 /** `undefined` for anything but a regular file: reading a pipe would block until someone writes to it. */
 function statOf(file: string): BigIntStats | undefined {
-  const stats = attempt(() => statSync(file, { bigint: true }));
+  const stats = orUndefined(() => statSync(file, { bigint: true }));
   return stats?.isFile() ? stats : undefined;
 }
 

@@ -1,68 +1,58 @@
-import { attempt, type Report } from "../errors.ts";
+import { type ConfigurationIssue, orUndefined, type Report } from "../errors.ts";
 import { type Algorithm } from "./algorithm.ts";
-import { importJwk, invalid } from "./import-key.ts";
+import { importJwk, invalidKey } from "./import-key.ts";
 import {
   findRepeatedSecret,
   type ImportedKey,
   type JsonWebKey,
   type JsonWebKeySet,
-  type KeyMistake,
   type VerificationKey,
 } from "./verification-key.ts";
 
 /** The maximum size of a JWK Set in bytes: far more than real key sets need. */
 export const MAX_BYTES = 512 * 1024;
 
-/** The usable keys of a JWK Set, and the indexes of private keys, which must not be in it. */
-export interface ImportedJwks {
-  readonly keys: readonly VerificationKey[];
-  readonly leaks: readonly (readonly [index: number, mistake: KeyMistake])[];
-}
-
-/** Imports a JWK Set. Keys that cannot be used are ignored (RFC 7517 section 5). */
-export function importJwks(set: JsonWebKeySet, algorithms: readonly Algorithm[]): ImportedJwks {
-  const keys: VerificationKey[] = [];
-  const leaks: [number, KeyMistake][] = [];
-  for (const [index, jwk] of set.keys.entries()) {
-    const imported = importJwk(jwk, algorithms);
-    if (imported.kind === "key") keys.push(imported.key);
-    else if (imported.mistake.code === "key_private") leaks.push([index, imported.mistake]);
-  }
-  return { keys, leaks };
-}
-
-/** Imports a JWK Set at construction. Reports a private key, and a set without a usable key. */
+/**
+ * Imports a JWK Set at construction. Keys that cannot be used are ignored (RFC 7517 section 5), but a private
+ * key, and a set without a usable key, are reported.
+ */
 export function requireJwks(
   set: JsonWebKeySet,
   algorithms: readonly Algorithm[],
-  path: readonly (string | number)[],
+  setPath: readonly (string | number)[],
   report: Report,
 ): readonly VerificationKey[] | undefined {
-  const { keys, leaks } = importJwks(set, algorithms);
-  for (const [index, mistake] of leaks) report({ ...mistake, path: [...path, "keys", index] });
-  if (keys.length === 0 && leaks.length === 0) {
-    report({
-      code: "key_unusable",
-      path: [...path, "keys"],
-      message: `contains no key for ${algorithms.join(", ")}.`,
-      hint: "Pass the JWK Set of the issuer, and set `algorithm` to the algorithm that the issuer signs with.",
-    });
+  const path = [...setPath, "keys"];
+  const keys: VerificationKey[] = [];
+  const issues: ConfigurationIssue[] = [];
+  for (const [index, jwk] of set.keys.entries()) {
+    const imported = importJwk(jwk, algorithms);
+    if (imported.kind === "key") keys.push(imported.key);
+    else if (imported.mistake.code === "key_private")
+      issues.push({ ...imported.mistake, path: [...path, index] });
+  }
+  if (keys.length === 0 && issues.length === 0) {
+    const message = `contains no key for ${algorithms.join(", ")}.`;
+    const hint =
+      "Pass the JWK Set of the issuer, and set `algorithm` to the algorithm that the issuer signs with.";
+    issues.push({ code: "key_unusable", path, message, hint });
   }
   const repeated = findRepeatedSecret(keys);
-  if (repeated) report({ ...repeated, path: [...path, "keys"] });
-  return keys.length === 0 || leaks.length > 0 || repeated ? undefined : keys;
+  if (repeated) issues.push({ ...repeated, path });
+  for (const issue of issues) report(issue);
+  return issues.length > 0 ? undefined : keys;
 }
 
 /** Parses a JWK Set; returns `undefined` if the bytes are not one. */
 export function parseJwks(bytes: Uint8Array): JsonWebKeySet | undefined {
-  const value = attempt((): unknown => JSON.parse(decodeText(bytes)));
+  const value = orUndefined((): unknown => JSON.parse(decodeText(bytes)));
   return isJwks(value) ? value : undefined;
 }
 
 /** Decodes UTF-8 without a byte order mark, which some editors write and JSON does not allow. */
 export const decodeText = (bytes: Uint8Array): string => new TextDecoder().decode(bytes);
 
-/** Returns whether a value has the shape of a JWK Set. Each key is checked on its own later. */
+/** Returns whether a value has the shape of a JWK Set. Each key is checked later. */
 export function isJwks(value: unknown): value is JsonWebKeySet {
   return typeof value === "object" && value !== null && "keys" in value && Array.isArray(value.keys);
 }
@@ -78,13 +68,13 @@ const MAX_KEYS = 100;
 
 /**
  * Imports a JWK Set that was loaded after construction. A bad key does not affect the others. A key that is
- * in `known` stays the same object, so that a cached token remains valid.
+ * in `keysInUse` stays the same object, so that a cached token remains valid.
  */
 export function importLoadedJwks(
   set: JsonWebKeySet,
   algorithms: readonly Algorithm[],
-  known: ReadonlyMap<string, VerificationKey>,
-  importOne: typeof importJwk,
+  keysInUse: ReadonlyMap<string, VerificationKey>,
+  importEntry: typeof importJwk,
 ): LoadedJwks {
   const keys = new Map<string, VerificationKey>();
   const kids = new Set<string>();
@@ -92,13 +82,13 @@ export function importLoadedJwks(
   for (const [index, jwk] of set.keys.slice(0, MAX_KEYS).entries()) {
     const addProblem = (problem: string) => problems.push(`keys[${index}] ${problem}`);
     // JSON that is nested too deeply can be parsed but not written again.
-    const json = attempt(() => JSON.stringify(jwk));
+    const json = orUndefined(() => JSON.stringify(jwk));
     if (json === undefined) {
       addProblem("is not a valid JWK.");
       continue;
     }
-    const knownKey = known.get(json);
-    const imported = knownKey ? ({ kind: "key", key: knownKey } as const) : importOne(jwk, algorithms);
+    const keyInUse = keysInUse.get(json);
+    const imported: ImportedKey = keyInUse ? { kind: "key", key: keyInUse } : importEntry(jwk, algorithms);
     if (imported.kind === "mistake") {
       // A key for another purpose, such as encryption, is not a problem.
       if (imported.mistake.code !== "key_unusable") addProblem(imported.mistake.message);
@@ -120,7 +110,8 @@ export function importLoadedJwks(
 /** Imports a key of a published set. A secret in it is a mistake whatever its `use`: everyone can read it. */
 export function importPublished(jwk: JsonWebKey, algorithms: readonly Algorithm[]): ImportedKey {
   const { kty } = { ...jwk };
-  if (kty === "oct") return invalid("is a symmetric key, which must not be published.");
-  if (typeof kty === "string" && !["RSA", "EC", "OKP"].includes(kty)) return invalid("has an unknown `kty`.");
+  if (kty === "oct") return invalidKey("is a symmetric key, which must not be published.");
+  if (typeof kty === "string" && !["RSA", "EC", "OKP"].includes(kty))
+    return invalidKey("has an unknown `kty`.");
   return importJwk(jwk, algorithms);
 }

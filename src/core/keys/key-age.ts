@@ -1,4 +1,4 @@
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { type KeyState } from "./key-event.ts";
 
 /** When a remote set is fetched and how long it is used, in milliseconds. */
@@ -112,7 +112,7 @@ export class KeyAge {
   }
 
   startCooldown(): void {
-    this.#cooldownStart = attempt(this.#rules.now) ?? this.#cooldownStart;
+    this.#cooldownStart = orUndefined(this.#rules.now) ?? this.#cooldownStart;
   }
 
   /** Starts low and doubles with each failure, so that the keys are loaded soon after a short outage. */

@@ -1,4 +1,5 @@
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
+import { compact } from "../runtime/compact.ts";
 import { type KeyAge } from "./key-age.ts";
 import {
   type KeyEvent,
@@ -64,17 +65,17 @@ export class KeyReport {
 
   status(): KeySourceStatus {
     // Without a valid time, the age of keys is unknown.
-    const state = attempt(() => this.#age.state()) ?? "unavailable";
+    const state = orUndefined(() => this.#age.state()) ?? "unavailable";
     const isUsed = state !== "unavailable";
-    return {
+    return compact({
       source: this.#rules.source,
-      ...(this.#rules.metadataUrl !== undefined && { discovery: this.#rules.metadataUrl }),
+      discovery: this.#rules.metadataUrl,
       state,
       keyIds: isUsed ? this.#keyIds() : [],
-      ...(this.#lastSuccess && { lastSuccess: this.#lastSuccess }),
-      ...(this.#lastFailure && { lastFailure: this.#lastFailure }),
-      ...(isUsed && this.#staleUntil()),
-    };
+      lastSuccess: this.#lastSuccess,
+      lastFailure: this.#lastFailure,
+      staleUntil: isUsed ? this.#staleUntil() : undefined,
+    });
   }
 
   #endStale(message?: string): void {
@@ -83,24 +84,25 @@ export class KeyReport {
   }
 
   #emit(type: KeyEvent["type"], message?: string): void {
-    this.#rules.emit({
+    const event = {
       type,
       source: this.#rules.source,
-      ...(message !== undefined && { message }),
+      message,
       time: this.#time(),
       reason: this.reason,
       keyIds: this.#keyIds(),
-      ...this.#staleUntil(),
-    });
+      staleUntil: this.#staleUntil(),
+    };
+    this.#rules.emit(compact(event));
   }
 
-  #staleUntil(): Pick<KeyEvent, "staleUntil"> {
+  #staleUntil(): Date | undefined {
     const time = this.#age.staleUntil();
-    return time === undefined ? {} : { staleUntil: new Date(time) };
+    return time === undefined ? undefined : new Date(time);
   }
 
   /** A clock that fails must not hide an event. */
   #time(): Date {
-    return new Date(attempt(this.#rules.now) ?? Date.now());
+    return new Date(orUndefined(this.#rules.now) ?? Date.now());
   }
 }

@@ -38,20 +38,19 @@ export function createKeyResolver(
     "jwks" in source
       ? requireJwks(source.jwks, algorithms, [...path, "jwks"], report)
       : importKeys(source.verificationKeys, algorithms, [...path, "verificationKeys"], report);
-  return (
-    keys && {
-      find: (query) => selectKeys(keys, query),
-      holds: (key) => keys.includes(key),
-      ready: () => importMaterial(keys),
-      refresh: () => importMaterial(keys),
-      status: () => ({
-        source: "jwks" in source ? "jwks" : "verificationKeys",
-        state: "fresh",
-        keyIds: keyIdsOf(keys),
-      }),
-      close: () => undefined,
-    }
-  );
+  if (!keys) return undefined;
+  return {
+    find: (query) => selectKeys(keys, query),
+    holds: (key) => keys.includes(key),
+    ready: () => importMaterial(keys),
+    refresh: () => importMaterial(keys),
+    status: () => ({
+      source: "jwks" in source ? "jwks" : "verificationKeys",
+      state: "fresh",
+      keyIds: keyIdsOf(keys),
+    }),
+    close: () => undefined,
+  };
 }
 
 function importKeys(

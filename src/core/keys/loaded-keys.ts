@@ -12,12 +12,18 @@ import {
   type VerificationKey,
 } from "./verification-key.ts";
 
+/** The usable keys for a token; final unless a newer set could contain a key with its `kid`. */
+interface Selection {
+  readonly keys: readonly VerificationKey[];
+  readonly isFinal: boolean;
+}
+
 interface LoadRules extends RemoteTiming {
   /** The file or URL of the source as messages show it. */
   readonly source: string;
   readonly metadataUrl?: string;
-  /** Loads the set. `known` are the keys in use. */
-  readonly load: (known: LoadedJwks["keys"], signal: AbortSignal) => Promise<LoadedJwks>;
+  /** Loads the set. A key that is in use stays the same object. */
+  readonly load: (keysInUse: LoadedJwks["keys"], signal: AbortSignal) => Promise<LoadedJwks>;
   /** Whether the source has changed since it was last read, if it shows that without being read. */
   readonly isChanged?: () => boolean;
   /** The set, if it is loaded already. */
@@ -50,18 +56,18 @@ export class LoadedKeys implements KeyResolver {
   }
 
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
-    const found = this.#select(query);
-    return found?.isFinal ? found.keys : this.#findAfterLoad(query);
+    const selection = this.#select(query);
+    return selection?.isFinal ? selection.keys : this.#findAfterLoad(query);
   }
 
   async findNewer(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    const known = this.#list;
+    const earlier = this.#list;
     try {
       if (!this.#loading && (this.#rules.isChanged || !this.#age.isCooledDown())) return [];
       await this.#load("bad_signature");
       this.#age.startCooldown();
-      const found = this.#select(query)?.keys ?? [];
-      return found.filter((key) => !known.includes(key));
+      const matching = this.#select(query)?.keys ?? [];
+      return matching.filter((key) => !earlier.includes(key));
     } catch {
       // The clock failed.
       return [];
@@ -114,29 +120,29 @@ export class LoadedKeys implements KeyResolver {
     return state === "fresh" || state === "stale" ? this.#list : undefined;
   }
 
-  /** Returns the usable keys for a token; final unless a newer set could contain a key with its `kid`. */
-  #select(query: KeyQuery): { keys: readonly VerificationKey[]; isFinal: boolean } | undefined {
-    const all = this.#usableKeys();
-    if (!all) return undefined;
-    const keys = selectKeys(all, query);
-    const isNamed = query.kid === undefined || keys[0]?.kid === query.kid;
-    const isFound = keys.length > 0 && (isNamed || all.every(({ kid }) => kid === undefined));
+  /** Returns `undefined` if no keys can be used without waiting. */
+  #select(query: KeyQuery): Selection | undefined {
+    const usable = this.#usableKeys();
+    if (!usable) return undefined;
+    const keys = selectKeys(usable, query);
+    const hasSameKid = query.kid === undefined || keys[0]?.kid === query.kid;
+    const isMatch = keys.length > 0 && (hasSameKid || usable.every(({ kid }) => kid === undefined));
     const isLatest = this.#rules.isChanged !== undefined && !this.#age.error;
-    return { keys, isFinal: isFound || isLatest };
+    return { keys, isFinal: isMatch || isLatest };
   }
 
   async #findAfterLoad(query: KeyQuery): Promise<readonly VerificationKey[]> {
-    const isChanged = this.#isChanged();
-    if (this.#loading || isChanged || this.#age.isCooledDown())
-      await this.#load(isChanged ? "changed" : this.#list.length > 0 ? "unknown_kid" : "first_use");
-    const found = this.#select(query);
-    if (found?.isFinal) return found.keys;
+    if (this.#isChanged()) await this.#load("changed");
+    else if (this.#loading || this.#age.isCooledDown())
+      await this.#load(this.#list.length > 0 ? "unknown_kid" : "first_use");
+    const selection = this.#select(query);
+    if (selection?.isFinal) return selection.keys;
     const { error } = this.#age;
     // After a failure, the missing key may exist, so the token cannot be rejected.
-    if (!found || error)
-      throw error ?? new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
+    if (error) throw error;
+    if (!selection) throw new Error(`The keys of ${this.#rules.source} expired before they could be used.`);
     if (this.#age.isCooledDown()) this.#age.startCooldown();
-    return found.keys;
+    return selection.keys;
   }
 
   /** Never rejects, but sets `#age.error`. Starts in a later microtask: the clock and hooks may call back. */

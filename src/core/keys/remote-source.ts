@@ -1,4 +1,5 @@
 import { readClock } from "../runtime/clock.ts";
+import { compact } from "../runtime/compact.ts";
 import { type ConfigurationIssue, type Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri, metadataUrlOf } from "./discovery.ts";
@@ -46,32 +47,38 @@ export function createRemoteResolver(
   context: KeySourceContext,
   report: Report,
 ): KeyResolver | undefined {
-  const mistakes = mistakesOf(source, context);
+  const mistakes = findRemoteMistakes(source, context);
   for (const mistake of mistakes) report(mistake);
   if (mistakes.length > 0) return undefined;
 
   const { algorithms, issuer = "", now, onKeyEvent } = context;
   const { fetch = defaultFetch, ...timing } = source;
-  const url = "jwksUri" in source ? source.jwksUri : source.discovery === true ? issuer : source.discovery;
+  const url = configuredUrl(source, issuer);
   const shownUrl = displayUrl(url);
+  const metadataUrl = "discovery" in source ? displayUrl(metadataUrlOf(url)) : undefined;
   return new LoadedKeys({
     ...DEFAULTS,
     ...timing,
     source: shownUrl,
-    ...("discovery" in source && { metadataUrl: displayUrl(metadataUrlOf(url)) }),
+    ...compact({ metadataUrl }),
     now: () => readClock(now).getTime(),
     emit: onKeyEvent,
-    load: async (known, signal) => {
+    load: async (keysInUse, signal) => {
       if (signal.aborted) throw new Error(`${shownUrl} cannot be fetched: the resource server is closed.`);
       const jwksUri = "jwksUri" in source ? url : await discoverJwksUri(issuer, url, fetch, signal);
       const set = await fetchJson(jwksUri, fetch, signal);
       if (!isJwks(set)) throw new FetchError(jwksUri, "did not return a JWK Set.");
-      return importLoadedJwks(set, algorithms, known, importPublished);
+      return importLoadedJwks(set, algorithms, keysInUse, importPublished);
     },
   });
 }
 
-function mistakesOf(
+function configuredUrl(source: JwksUriSource | DiscoverySource, issuer: string): string {
+  if ("jwksUri" in source) return source.jwksUri;
+  return source.discovery === true ? issuer : source.discovery;
+}
+
+function findRemoteMistakes(
   source: JwksUriSource | DiscoverySource,
   { algorithms, issuer, path }: KeySourceContext,
 ): readonly ConfigurationIssue[] {

@@ -7,7 +7,7 @@ const GENERATOR = 65_537;
 const REMAINDERS = PRIMES.map((prime) => {
   const powers = new Set<number>();
   for (let power = 1; !powers.has(power); power = (power * GENERATOR) % prime) powers.add(power);
-  return [BigInt(prime), powers] as const;
+  return { prime: BigInt(prime), remainders: powers };
 });
 
 /**
@@ -16,5 +16,5 @@ const REMAINDERS = PRIMES.map((prime) => {
  */
 export function hasRocaFingerprint(n: string): boolean {
   const modulus = BigInt(`0x${Buffer.from(n, "base64url").toString("hex")}`);
-  return REMAINDERS.every(([prime, remainders]) => remainders.has(Number(modulus % prime)));
+  return REMAINDERS.every(({ prime, remainders }) => remainders.has(Number(modulus % prime)));
 }

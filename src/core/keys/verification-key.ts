@@ -47,7 +47,7 @@ export type ImportedKey =
   | { readonly kind: "key"; readonly key: VerificationKey }
   | { readonly kind: "mistake"; readonly mistake: KeyMistake };
 
-export const mistake = (code: KeyMistake["code"], message: string, hint: string): ImportedKey => ({
+export const keyMistake = (code: KeyMistake["code"], message: string, hint: string): ImportedKey => ({
   kind: "mistake",
   mistake: { code, message, hint },
 });
@@ -63,13 +63,13 @@ export interface KeyResolver {
   /** Throws when the keys are unavailable. */
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]>;
   /**
-   * Finds keys that replaced the ones found before, when none of them matched a signature. Does not throw:
-   * without newer keys, the earlier ones decide.
+   * Finds keys that replaced the earlier ones, when none of them matched a signature. Does not throw: without
+   * newer keys, the earlier ones decide.
    */
   findNewer?(query: KeyQuery): Promise<readonly VerificationKey[]>;
   /** Returns in how many seconds unavailable keys may be available again; at least 1. */
   retryAfterSeconds?(): number;
-  /** Returns whether a key found earlier is still in use; `false` if that is unknown without waiting. */
+  /** Returns whether an earlier key is still in use; `false` if that is unknown without waiting. */
   holds(key: VerificationKey): boolean;
   /** Loads and imports all keys. */
   ready(): Promise<void>;
@@ -87,8 +87,8 @@ export function selectKeys(
 ): readonly VerificationKey[] {
   const supported = keys.filter((key) => key.algorithms.has(algorithm));
   if (kid === undefined) return supported;
-  const named = supported.filter((key) => key.kid === kid);
-  return named.length > 0 ? named : supported.filter((key) => key.kid === undefined);
+  const withKid = supported.filter((key) => key.kid === kid);
+  return withKid.length > 0 ? withKid : supported.filter((key) => key.kid === undefined);
 }
 
 /** Finds the mistake of two secrets with one `kid`: the one that was replaced could still sign tokens. */

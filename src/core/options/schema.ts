@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { attempt, type ConfigurationIssue, findSimilar, suggest } from "../errors.ts";
+import { orUndefined, type ConfigurationIssue, findSimilar, suggest } from "../errors.ts";
 import { KEY_SOURCE_NAMES, KEY_SOURCES } from "./key-source-shape.ts";
 import {
   OPTION_NAMES,
@@ -81,7 +81,7 @@ function describeValue(value: unknown, path: Path): string {
 
 /** Quotes the start of a requirement, which is not secret. */
 function quoteStart(value: unknown): string {
-  const json = attempt(() => JSON.stringify(value) as string | undefined) ?? typeof value;
+  const json = orUndefined(() => JSON.stringify(value) as string | undefined) ?? typeof value;
   return `\`${json.length > 80 ? `${json.slice(0, 80)}...` : json}\``;
 }
 

@@ -1,5 +1,5 @@
 /** Operations of the Model Context Protocol: keys of the table without a path, as `MCP tools/call search`. */
-import { attempt, suggest } from "../errors.ts";
+import { orUndefined, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type CompiledRule, type RuleMatch } from "./rule.ts";
@@ -58,7 +58,7 @@ export const methodOf = (text: string): string => text.split(" ", 1)[0] ?? "";
 export function canonicalOf(text: string): string {
   const [, prefix = "", uri = ""] = /^(resources\/\w+ )([^]+)$/.exec(text) ?? [];
   if (prefix === "" || uri === "*") return text;
-  return prefix + (attempt(() => new URL(uri).href) ?? uri).replace(/%[\da-f]{2}/gi, decodeNeedless);
+  return prefix + (orUndefined(() => new URL(uri).href) ?? uri).replace(/%[\da-f]{2}/gi, decodeNeedless);
 }
 
 const decodeNeedless = (escape: string): string => {

@@ -1,6 +1,6 @@
 /** Parses patterns; the only use of path-to-regexp. */
 import { parse, pathToRegexp, type Token } from "path-to-regexp";
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { readPath, segmentsOf } from "../request.ts";
 import { type Alternative, partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { type SegmentPart } from "./segment.ts";
@@ -68,7 +68,7 @@ function parseTokens(source: string): { readonly tokens: readonly Token[] } | Pa
 
 /** Returns the tokens of a pattern, or `undefined` if path-to-regexp rejects it. */
 function tokensOf(source: string): readonly Token[] | undefined {
-  return attempt(() => {
+  return orUndefined(() => {
     const { tokens } = parse(source);
     pathToRegexp({ tokens });
     return tokens;
@@ -153,7 +153,7 @@ function findUnreachable(
   // `//` is one empty segment here, but the path would not have it.
   if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
   // A lone surrogate, which is half of a character, has no encoding.
-  const encoded = attempt(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
+  const encoded = orUndefined(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
   const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;
   return {
     code: "route_unreachable",

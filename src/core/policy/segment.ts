@@ -1,5 +1,5 @@
 /** Compares one segment of a path with the text of a pattern. */
-import { attempt } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 
 /** A string, or a parameter between two strings. */
 export type SegmentPart = string | { readonly type: "param" | "wildcard"; readonly name: string };
@@ -9,7 +9,7 @@ export type Spelling = "exact" | "case" | "decoded";
 
 /** Returns a segment as a handler sees it. Invalid percent-encoding is kept as it is. */
 export const decodeSegment = (segment: string): string =>
-  segment.includes("%") ? (attempt(() => decodeURIComponent(segment)) ?? segment) : segment;
+  segment.includes("%") ? (orUndefined(() => decodeURIComponent(segment)) ?? segment) : segment;
 
 /** Folds all letters that some router compares as equal: `ſ` and the Kelvin sign need both steps. */
 const foldCase = (text: string): string => text.toUpperCase().toLowerCase();

@@ -258,8 +258,8 @@ export class Table {
       }),
     );
     const segments = alternatives.reduce((count, one) => count + one.segments.length, 0);
-    const own = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segments;
-    this.#patterns.set(pattern, alternatives, { own });
+    const exclusive = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segments;
+    this.#patterns.set(pattern, alternatives, { exclusive });
     return alternatives;
   }
 }

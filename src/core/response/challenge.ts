@@ -24,7 +24,7 @@ export function renderChallenge(challenge: Challenge): string {
     error_description: challenge.errorDescription,
     scope,
     resource_metadata: challenge.resourceMetadataUrl,
-  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quote(value)}`]));
+  }).flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${quotedString(value)}`]));
   return params.length === 0 ? "Bearer" : `Bearer ${params.join(", ")}`;
 }
 
@@ -38,7 +38,7 @@ function renderScopes(scopes: readonly string[]): string | undefined {
 }
 
 /** Returns a quoted-string (RFC 9110 section 5.6.4), without the characters that could inject a header. */
-function quote(value: string): string {
+function quotedString(value: string): string {
   const safe = value.replaceAll(/[^\x20-\x7e]/g, "");
   return `"${safe.replaceAll(/["\\]/g, "\\$&")}"`;
 }

@@ -18,24 +18,32 @@ export interface Problem {
   readonly missing_scopes?: readonly string[];
 }
 
-/** The status, the name of the status, and the description for each reason. */
-const ANSWERS = {
-  request_ambiguous: [400, "Bad Request", "The request can be read in more than one way."],
-  credential_missing: [401, "Unauthorized", "The request carries no bearer token."],
-  credential_malformed: [
-    400,
-    "Bad Request",
-    "The request must carry one bearer token, in the syntax of RFC 6750.",
-  ],
-  token_rejected: [401, "Unauthorized", "The access token is not accepted."],
-  scope_insufficient: [
-    403,
-    "Forbidden",
-    "The access token does not grant the scopes that this operation needs.",
-  ],
-  route_unmapped: [403, "Forbidden", "No rule allows access to this operation."],
-  keys_unavailable: [503, "Service Unavailable", "The access token cannot be checked at the moment."],
-} as const;
+/** The status and its title. */
+const BAD_REQUEST = { title: "Bad Request", status: 400 };
+const UNAUTHORIZED = { title: "Unauthorized", status: 401 };
+const FORBIDDEN = { title: "Forbidden", status: 403 };
+const NOT_FOUND = { title: "Not Found", status: 404 };
+const SERVICE_UNAVAILABLE = { title: "Service Unavailable", status: 503 };
+
+const STATUS: Readonly<Record<Refused["reason"], Pick<Problem, "title" | "status">>> = {
+  request_ambiguous: BAD_REQUEST,
+  credential_missing: UNAUTHORIZED,
+  credential_malformed: BAD_REQUEST,
+  token_rejected: UNAUTHORIZED,
+  scope_insufficient: FORBIDDEN,
+  route_unmapped: FORBIDDEN,
+  keys_unavailable: SERVICE_UNAVAILABLE,
+};
+
+const DETAIL: Readonly<Record<Refused["reason"], string>> = {
+  request_ambiguous: "The request can be read in more than one way.",
+  credential_missing: "The request carries no bearer token.",
+  credential_malformed: "The request must carry one bearer token, in the syntax of RFC 6750.",
+  token_rejected: "The access token is not accepted.",
+  scope_insufficient: "The access token does not grant the scopes that this operation needs.",
+  route_unmapped: "No rule allows access to this operation.",
+  keys_unavailable: "The access token cannot be checked at the moment.",
+};
 
 /** Only what the client can fix: more detail would help an attacker who tries tokens. */
 const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
@@ -47,20 +55,16 @@ const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
 
 /** Returns the fixed description of a refusal, also for `error_description` of the challenge. */
 export function describeRefusal({ reason, rejection }: Refused): string {
-  return (rejection && REJECTIONS[rejection]) ?? ANSWERS[reason][2];
+  return (rejection && REJECTIONS[rejection]) ?? DETAIL[reason];
 }
-
-const NOT_FOUND = { title: "Not Found", status: 404, detail: "There is no such operation." } as const;
 
 /** Creates the body of a refusal. `unmappedStatus` is the status for a route without a rule. */
 export function createProblem(refused: Refused, unmappedStatus: 403 | 404 = 403): Problem {
   const { reason, required, missing, isOperation } = refused;
-  const [status, title] = ANSWERS[reason];
-  const isHidden = reason === "route_unmapped" && unmappedStatus === 404 && !isOperation;
-  return {
-    type: "about:blank",
-    ...(isHidden ? NOT_FOUND : { title, status, detail: describeRefusal(refused) }),
-    code: reason,
-    ...(reason === "scope_insufficient" && { required_scopes: required, missing_scopes: missing }),
-  };
+  const type = "about:blank";
+  if (reason === "route_unmapped" && unmappedStatus === 404 && !isOperation)
+    return { type, ...NOT_FOUND, detail: "There is no such operation.", code: reason };
+  const problem = { type, ...STATUS[reason], detail: describeRefusal(refused), code: reason } as const;
+  if (reason !== "scope_insufficient") return problem;
+  return { ...problem, required_scopes: required, missing_scopes: missing };
 }

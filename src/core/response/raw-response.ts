@@ -33,12 +33,8 @@ export function renderResponse(
     ["Date"]: date,
     Connection: "close",
   });
-  const lines = [
-    `HTTP/1.1 ${status} ${title}`,
-    ...fields.map(([name, value]) => `${name}: ${value}`),
-    "",
-    "",
-  ];
+  const lines = [`HTTP/1.1 ${status} ${title}`, ...fields.map(([name, value]) => `${name}: ${value}`)];
+  const head = Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1");
   // The response to HEAD has no content (RFC 9110 section 9.3.2).
-  return Buffer.concat([Buffer.from(lines.join("\r\n"), "latin1"), ...(method === "HEAD" ? [] : [bytes])]);
+  return method === "HEAD" ? head : Buffer.concat([head, bytes]);
 }

@@ -27,10 +27,10 @@ const MAX_TYPE_LENGTH = 200;
 export function createBody(create: RefusalBodyFunction, problem: Problem, decision: Refused): CreatedBody {
   try {
     const created: unknown = create(problem, decision);
-    if (typeof created !== "object" || created === null) return mistake("did not return an object");
+    if (typeof created !== "object" || created === null) return bodyMistake("did not return an object");
     if (isThenable(created)) {
       ignoreRejection(created);
-      return mistake("returned a promise");
+      return bodyMistake("returned a promise");
     }
     const { contentType, body } = created as { readonly contentType?: unknown; readonly body?: unknown };
     if (
@@ -38,12 +38,12 @@ export function createBody(create: RefusalBodyFunction, problem: Problem, decisi
       contentType.length > MAX_TYPE_LENGTH ||
       !MEDIA_TYPE.test(contentType)
     )
-      return mistake("did not return a media type as `contentType`");
+      return bodyMistake("did not return a media type as `contentType`");
     const content = renderContent(body);
-    if (content === undefined) return mistake("did not return a string or a JSON object as `body`");
+    if (content === undefined) return bodyMistake("did not return a string or a JSON object as `body`");
     return { kind: "body", contentType, content };
   } catch {
-    return mistake("threw");
+    return bodyMistake("threw");
   }
 }
 
@@ -59,7 +59,7 @@ function renderContent(body: unknown): string | undefined {
 
 const isThenable = (value: object): boolean => typeof Reflect.get(value, "then") === "function";
 
-const mistake = (what: string): CreatedBody => ({
+const bodyMistake = (what: string): CreatedBody => ({
   kind: "mistake",
   message: `\`refusalBody\` ${what}, so that refusals have their standard body.`,
 });

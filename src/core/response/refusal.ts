@@ -54,8 +54,8 @@ export function createRefuser(
     if (reason === "scope_insufficient" || retryAfterSeconds !== undefined)
       return createRefusal(refused, rules);
     const name = `${reason} ${rejection ?? ""} ${isOperation ?? ""}`;
-    const known = cache.get(name);
-    if (known) return known;
+    const cached = cache.get(name);
+    if (cached) return cached;
     const { status, headers, problem } = createRefusal(refused, rules);
     Object.freeze(problem);
     const refusal = Object.freeze({ status, headers: Object.freeze(headers), body: problem, problem });
@@ -78,9 +78,9 @@ export function createRefuser(
 }
 
 /** Untyped code may pass the promise of `check`, or an allowed decision. */
-const notRefused = (given: object): TypeError =>
+const notRefused = (value: object): TypeError =>
   new TypeError(
-    "then" in given
+    "then" in value
       ? "refuse received a promise. Write server.refuse(await server.check(request))."
       : "refuse received a value that is not a refused decision. Write if (!decision.allowed) server.refuse(decision).",
   );
@@ -88,20 +88,15 @@ const notRefused = (given: object): TypeError =>
 export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
   const problem = createProblem(refused, rules.unmappedStatus);
   const challenge = createChallenge(refused, rules);
-  return {
-    status: problem.status,
-    headers: {
-      "Content-Type": "application/problem+json",
-      // A shared cache must not send the refusal of one caller to another.
-      "Cache-Control": "no-store",
-      ...(challenge && { [CHALLENGE_FIELD]: renderChallenge(challenge) }),
-      ...(refused.reason === "keys_unavailable" && {
-        "Retry-After": String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS),
-      }),
-    },
-    body: problem,
-    problem,
+  const headers: Record<string, string> = {
+    "Content-Type": "application/problem+json",
+    // A shared cache must not send the refusal of one caller to another.
+    "Cache-Control": "no-store",
   };
+  if (challenge) headers[CHALLENGE_FIELD] = renderChallenge(challenge);
+  if (refused.reason === "keys_unavailable")
+    headers["Retry-After"] = String(refused.retryAfterSeconds ?? RETRY_AFTER_SECONDS);
+  return { status: problem.status, headers, body: problem, problem };
 }
 
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
@@ -109,22 +104,22 @@ function createChallenge(
   refused: Refused,
   { realm, resourceMetadataUrl }: ChallengeRules,
 ): Challenge | undefined {
-  const rules = { realm, resourceMetadataUrl };
+  const shared = { realm, resourceMetadataUrl };
   const errorDescription = describeRefusal(refused);
   switch (refused.reason) {
     case "credential_missing":
-      return rules;
+      return shared;
     case "request_ambiguous":
     case "credential_malformed":
-      return { error: "invalid_request", errorDescription, ...rules };
+      return { error: "invalid_request", errorDescription, ...shared };
     case "token_rejected":
-      return { error: "invalid_token", errorDescription, ...rules };
+      return { error: "invalid_token", errorDescription, ...shared };
     case "scope_insufficient":
       return {
         error: "insufficient_scope",
         errorDescription,
         scopes: refused.required.filter(isRequestable),
-        ...rules,
+        ...shared,
       };
     case "route_unmapped":
     case "keys_unavailable":

@@ -1,6 +1,6 @@
 /** The weight of an entry. Its shared part belongs to other entries as well, and counts once. */
 export interface Weight {
-  readonly own: number;
+  readonly exclusive: number;
   readonly shared?: SharedPart;
 }
 
@@ -9,7 +9,7 @@ export interface SharedPart {
   readonly weight: number;
 }
 
-const NONE: Weight = { own: 0 };
+const NONE: Weight = { exclusive: 0 };
 
 interface Entry<Key, Value> {
   readonly key: Key;
@@ -17,8 +17,8 @@ interface Entry<Key, Value> {
   /** Whether the entry was read since the hand last passed it. */
   isUsed: boolean;
   readonly slot: number;
-  /** Its weight; not in an object, which would need 40 bytes. */
-  readonly own: number;
+  /** The two parts of its weight. An object for both would need 40 bytes. */
+  readonly exclusive: number;
   readonly shared: SharedPart | undefined;
 }
 
@@ -63,16 +63,16 @@ export class BoundedMap<Key, Value> {
   /** Returns how many entries it replaced. An entry that exceeds `maxWeight` alone is not stored. */
   set(key: Key, value: Value, weight = NONE): number {
     this.delete(key);
-    const { own, shared } = weight;
-    if (own + (shared?.weight ?? 0) > this.#maxWeight) return 0;
-    const isOver = () => this.#weight + own + this.#added(shared) > this.#maxWeight;
+    const { exclusive, shared } = weight;
+    if (exclusive + (shared?.weight ?? 0) > this.#maxWeight) return 0;
+    const isOver = () => this.#weight + exclusive + this.#added(shared) > this.#maxWeight;
     let replaced = 0;
     for (; this.#entries.size >= this.#maxEntries || isOver(); replaced += 1) this.#evict();
     const slot = this.#freeSlots.pop() ?? this.#slots.length;
-    const entry = { key, value, isUsed: false, slot, own, shared };
+    const entry = { key, value, isUsed: false, slot, exclusive, shared };
     this.#slots[slot] = entry;
     this.#entries.set(key, entry);
-    this.#weight += own + this.#added(shared);
+    this.#weight += exclusive + this.#added(shared);
     if (shared) this.#holders.set(shared, (this.#holders.get(shared) ?? 0) + 1);
     return replaced;
   }
@@ -83,11 +83,11 @@ export class BoundedMap<Key, Value> {
     this.#entries.delete(key);
     this.#slots[entry.slot] = undefined;
     this.#freeSlots.push(entry.slot);
-    const { own, shared } = entry;
+    const { exclusive, shared } = entry;
     const holders = shared && (this.#holders.get(shared) ?? 1) - 1;
     if (holders) this.#holders.set(shared, holders);
     else if (shared) this.#holders.delete(shared);
-    this.#weight -= own + this.#added(shared);
+    this.#weight -= exclusive + this.#added(shared);
   }
 
   /** Returns the weight that a shared part adds: 0 if another entry has it. */

@@ -6,10 +6,10 @@ export const DECISION_CHANNEL = channel("scopegate:decision");
 export const KEYS_CHANNEL = channel("scopegate:keys");
 export const CACHE_CHANNEL = channel("scopegate:cache");
 
-const send = (to: Channel, message: object): void => to.publish(message);
+const publishTo = (to: Channel, message: object): void => to.publish(message);
 
 /** Not every runtime catches the exceptions of subscribers, as Node.js does. */
-export const publish = (to: Channel, message: object): void => notify(send, to, message);
+export const publish = (to: Channel, message: object): void => notify(publishTo, to, message);
 
 /** Calls `receive` with each message, until the returned function is called. `receive` may throw. */
 export function listen(to: Channel, receive: (message: never) => void): () => void {

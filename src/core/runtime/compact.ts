@@ -1,10 +1,13 @@
-/** The properties of `T` that can be `undefined` become optional, and lose the type `undefined`. */
+/** The same object, in which each property that can be `undefined` may be absent instead. */
 type Compact<T> = {
-  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
+  readonly [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name];
 } & {
-  [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
+  readonly [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined>;
 };
 
-/** Returns a copy without the properties that are `undefined`, which optional properties must not be. */
-export const compact = <T extends object>(properties: T): Compact<T> =>
-  Object.fromEntries(Object.entries(properties).filter(([, value]) => value !== undefined)) as Compact<T>;
+/** Returns a copy without the properties whose value is `undefined`. */
+export const compact = <T extends object>(object: T): Compact<T> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Compact<T>;
+
+/** The same type, for an object that is filled step by step. */
+export type Writable<T> = { -readonly [Name in keyof T]: T[Name] };

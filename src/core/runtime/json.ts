@@ -32,7 +32,8 @@ function countColons(json: Buffer): number {
 /** Returns the position of the quote that ends a string. */
 function endOfString(json: Buffer, from: number): number {
   const { length } = json;
-  let [start, index] = [from, from];
+  let start = from;
+  let index = from;
   while (index < length && json[index] !== QUOTE) {
     index += json[index] === BACKSLASH ? 2 : 1;
     // A long string: native code finds its end faster, if it has no escapes.

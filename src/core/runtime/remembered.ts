@@ -81,7 +81,7 @@ export class Remembered<Value> {
       results.deleteOldest((old) => old.until + this.#keepMs <= since, 2);
     }
     const results = isNegative ? this.#negativeResults : this.#results;
-    results.set(key, { value, since, until }, { own: bytes });
+    results.set(key, { value, since, until }, { exclusive: bytes });
     return value;
   }
 }

@@ -10,23 +10,23 @@ interface Waiter {
 const waitersOf = new WeakMap<object, Set<Waiter>>();
 
 /** Calls a waiter when a promise settles, unless the returned function is called before. */
-function wait(promise: object, waiter: Waiter): () => void {
-  const waiters = waitersOf.get(promise) ?? observe(promise);
+function addWaiter(promise: object, waiter: Waiter): () => void {
+  const waiters = waitersOf.get(promise) ?? observePromise(promise);
   waiters.add(waiter);
   return () => waiters.delete(waiter);
 }
 
-function observe(promise: object): Set<Waiter> {
+function observePromise(promise: object): Set<Waiter> {
   const waiters = new Set<Waiter>();
   waitersOf.set(promise, waiters);
-  const settle = (call: (waiter: Waiter) => void): void => {
+  const callWaiters = (call: (waiter: Waiter) => void): void => {
     waitersOf.delete(promise);
     for (const waiter of waiters) call(waiter);
   };
   // Also for promises of another realm or library.
   Promise.resolve(promise).then(
-    (value: unknown) => settle(({ resolve }) => resolve(value)),
-    (reason: unknown) => settle(({ reject }) => reject(reason)),
+    (value: unknown) => callWaiters(({ resolve }) => resolve(value)),
+    (reason: unknown) => callWaiters(({ reject }) => reject(reason)),
   );
   return waiters;
 }
@@ -45,7 +45,7 @@ export async function withinLimit<T>(
   let timer: NodeJS.Timeout | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
-      const forget = wait(result, { resolve: resolve as Waiter["resolve"], reject });
+      const forget = addWaiter(result, { resolve: resolve as Waiter["resolve"], reject });
       timer = setTimeout(() => {
         forget();
         reject(new Error(`${subject} timed out after ${limitMs} ms.`));

@@ -9,8 +9,8 @@ export function watchProperty<Owner extends object>(
   placeOf: (owner: Owner) => object | undefined = () => undefined,
 ): void {
   const key = Symbol(name);
-  const present = Object.getOwnPropertyDescriptor(holder, name);
-  if (present?.configurable === false)
+  const descriptor = Object.getOwnPropertyDescriptor(holder, name);
+  if (descriptor?.configurable === false)
     throw new TypeError(
       `Other code has locked the property \`${name}\` of this application's requests, so the routes behind protect cannot be checked. If the other code is an old copy of scopegate, which \`npm ls scopegate\` shows, update it.`,
     );
@@ -25,7 +25,7 @@ export function watchProperty<Owner extends object>(
       const place: { [key]?: unknown } = placeOf(this) ?? this;
       place[key] = value;
       // Another copy of the package may watch the same objects.
-      present?.set?.call(this, value);
+      descriptor?.set?.call(this, value);
       onAssigned(this, value);
     },
   });

@@ -1,7 +1,7 @@
 import { ConfigurationError, type ConfigurationIssue } from "../errors.ts";
 import { coveringOf, GrantedScopes, splitScope } from "./scope.ts";
 import { resolveScopeRules } from "./scope-rules.ts";
-import { compileScopeList } from "./required-scope.ts";
+import { compileScopeList, type RequiredScope } from "./required-scope.ts";
 
 /** The scope hierarchy, as in the options of `createResourceServer`. */
 export interface HasScopesOptions {
@@ -35,10 +35,8 @@ export function hasScopes(
   const rules = resolveScopeRules(adminScope, impliedScopes, (issue) => issues.push(issue));
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);
-  const isAnyOf = typeof required === "object" && "anyOf" in required;
-  const all = typeof required === "string" ? [required] : isAnyOf ? required.anyOf : required;
-  const covered = compileScopeList(all, new Set()).map(({ text }) =>
-    scopes.covers(coveringOf(splitScope(text))),
-  );
-  return isAnyOf ? covered.includes(true) : !covered.includes(false);
+  const isCovered = ({ text }: RequiredScope) => scopes.covers(coveringOf(splitScope(text)));
+  if (typeof required === "string") return compileScopeList([required], new Set()).every(isCovered);
+  if ("anyOf" in required) return compileScopeList(required.anyOf, new Set()).some(isCovered);
+  return compileScopeList(required, new Set()).every(isCovered);
 }

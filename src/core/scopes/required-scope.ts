@@ -46,18 +46,15 @@ export function compileScope(
       code: "scope_invalid",
       path,
       message: `${JSON.stringify(text)} is a scope that no token can be granted.`,
-      hint: hintFor(text, path),
+      hint: hintForScope(text, path),
     });
     return undefined;
   }
   const parts = splitScope(text).map(readPart);
-  if (parts.every((part) => isKnown(part, parameters))) {
+  if (parts.every((part) => isFillable(part, parameters))) {
     // A colon stands for any parameter: no scope has it in a part, so only grants for every id remain.
-    return {
-      text,
-      parts,
-      covering: coveringOf(parts.map((part) => (typeof part === "string" ? part : ":"))),
-    };
+    const widest = parts.map((part) => (typeof part === "string" ? part : ":"));
+    return { text, parts, covering: coveringOf(widest) };
   }
   report({
     code: "template_unknown",
@@ -72,12 +69,13 @@ export function compileScope(
 }
 
 /** Space-delimited scopes, as in a claim, are a common mistake: each must be a separate element. */
-function hintFor(text: unknown, path: readonly (string | number)[]): string {
+function hintForScope(text: unknown, path: readonly (string | number)[]): string {
   const isElement = typeof path.at(-1) === "number";
-  const several = isElement && typeof text === "string" ? text.split(" ").filter((one) => one !== "") : [];
-  return several.length > 1 && several.every((one) => one.includes(":") && splitScope(one).every(isScopePart))
-    ? `Write each scope as a separate string: ${JSON.stringify(several).replaceAll(",", ", ")}.`
-    : "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
+  const words = isElement && typeof text === "string" ? text.split(" ").filter((word) => word !== "") : [];
+  const isScope = (word: string) => word.includes(":") && splitScope(word).every(isScopePart);
+  if (words.length > 1 && words.every(isScope))
+    return `Write each scope as a separate string: ${JSON.stringify(words).replaceAll(",", ", ")}.`;
+  return "Write `resource:action`, `resource:<parameter>:action` or another scope-token (RFC 6749 section 3.3) without empty parts.";
 }
 
 /**
@@ -100,7 +98,8 @@ export const isCovered = (
 const bindParts = (scope: RequiredScope, parameter: (name: string) => string): readonly string[] =>
   scope.parts.map((part) => (typeof part === "string" ? part : parameter(part.parameter)));
 
-function isKnown(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
+/** Returns whether a part is literal, or names a parameter that the route has. */
+function isFillable(part: RequiredPart, parameters: ReadonlySet<string> | "any"): boolean {
   // `{id}` is a parameter in other tools. Here it would be a scope that no token has.
   if (typeof part === "string") return !/[<>]|^\$?\{\w+\}$/.test(part);
   return parameters === "any" || parameters.has(part.parameter);

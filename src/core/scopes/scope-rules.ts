@@ -17,7 +17,7 @@ export function resolveScopeRules(
   const links = new Map(Object.entries(impliedScopes));
   for (const [scope, direct] of links) {
     const path = ["impliedScopes", scope];
-    if (![scope, ...direct].every((one) => isValid(path, one))) continue;
+    if (![scope, ...direct].every((name) => isValid(path, name))) continue;
     const closure = closureOf(scope, links);
     if (closure.has(scope)) {
       const hint = "Remove one link of the cycle.";

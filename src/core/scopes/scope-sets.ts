@@ -18,29 +18,34 @@ const SET_BYTES = 800;
 const GRANT_BYTES = 120;
 
 /** The sets of one resource server. */
-interface KnownSets {
+interface ServerSets {
   readonly sets: BoundedMap<string, ScopeSet>;
   /** Compared by its scopes: building a cache key costs as much as reading a principal. */
   latest?: ScopeSet;
 }
 
-const knownByRules = new WeakMap<ScopeRules, KnownSets>();
+const serverSetsByRules = new WeakMap<ScopeRules, ServerSets>();
 const setsByScopes = new WeakMap<readonly string[], ScopeSet>();
 
 /** Returns the set for an array of scopes; equal arrays with the same rules share one set. */
 export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeSet {
-  const own = setsByScopes.get(scopes);
-  if (own?.granted.rules === rules) return own;
-  const known: KnownSets = knownByRules.get(rules) ?? { sets: new BoundedMap(MAX_SETS, MAX_SETS_BYTES) };
-  knownByRules.set(rules, known);
-  if (known.latest && isEqual(known.latest.scopes, scopes)) return known.latest;
+  const setOfArray = setsByScopes.get(scopes);
+  if (setOfArray?.granted.rules === rules) return setOfArray;
+  let server = serverSetsByRules.get(rules);
+  if (!server) {
+    server = { sets: new BoundedMap(MAX_SETS, MAX_SETS_BYTES) };
+    serverSetsByRules.set(rules, server);
+  }
+  if (server.latest && isEqual(server.latest.scopes, scopes)) return server.latest;
   // JSON instead of a separator: a scope of a token may be any string, and two arrays must not share a key. A
   // copy is used because a `Set` from untyped code would always become `{}`.
   const key = JSON.stringify([...scopes]);
-  const interned = known.sets.get(key);
-  const set = interned ?? createScopeSet(scopes, rules);
-  if (!interned) known.sets.set(key, set, { own: 2 * key.length + setBytesOf(set.scopes) });
-  known.latest = set;
+  let set = server.sets.get(key);
+  if (!set) {
+    set = createScopeSet(scopes, rules);
+    server.sets.set(key, set, { exclusive: 2 * key.length + setBytesOf(set.scopes) });
+  }
+  server.latest = set;
   return set;
 }
 
@@ -52,23 +57,23 @@ export const isAdmin = (scopes: readonly string[]): boolean =>
 export const setBytesOf = (scopes: readonly string[]): number =>
   SET_BYTES + GRANT_BYTES * (setsByScopes.get(scopes)?.granted.count ?? 0);
 
-function createScopeSet(given: readonly string[], rules: ScopeRules): ScopeSet {
-  const granted = new GrantedScopes(given, rules);
-  const scopes = Object.freeze([...given]);
+function createScopeSet(input: readonly string[], rules: ScopeRules): ScopeSet {
+  const granted = new GrantedScopes(input, rules);
+  const scopes = Object.freeze([...input]);
   const set = Object.freeze({
     scopes,
     granted,
-    has: (scope: string) => covers(granted, scope),
+    has: (scope: string) => hasScope(granted, scope),
     resourceIds: (resource: string, action: string) => granted.resourceIds(resource, action),
   });
   setsByScopes.set(scopes, set);
   return set;
 }
 
-const isEqual = (one: readonly string[], other: readonly string[]): boolean =>
-  one.length === other.length && one.every((scope, index) => scope === other[index]);
+const isEqual = (left: readonly string[], right: readonly string[]): boolean =>
+  left.length === right.length && left.every((scope, index) => scope === right[index]);
 
-function covers(granted: GrantedScopes, scope: string): boolean {
+function hasScope(granted: GrantedScopes, scope: string): boolean {
   const parts = splitScope(scope);
   return isScopeToken(scope) && !parts.includes("") && granted.covers(coveringOf(parts));
 }

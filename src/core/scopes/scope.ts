@@ -54,7 +54,7 @@ export interface Covering {
   readonly by: SatisfiedBy;
 }
 
-/** Which scopes cover a required scope, given as parts. If no scope can have these parts, none does. */
+/** Returns the scopes that cover a required scope, by its parts; none if no scope can have these parts. */
 export function coveringOf(parts: readonly string[]): readonly Covering[] {
   const structure = structureOf(parts);
   // Joined, a part with a colon would be several parts: an id `web:run` must not become a resource's action.
@@ -65,8 +65,8 @@ export function coveringOf(parts: readonly string[]): readonly Covering[] {
   const everyId: Covering = { text: `${resource}:*:${action}`, by: "wildcard" };
   if (id === undefined) return [{ text: whole, by: "exact" }, everyId];
   const wider: readonly Covering[] = [everyId, { text: whole, by: "resource-wide" }];
-  const isOneId = id !== "*" && !id.includes(":");
-  return isOneId ? [{ text: `${resource}:${id}:${action}`, by: "exact" }, ...wider] : wider;
+  if (id === "*" || id.includes(":")) return wider;
+  return [{ text: `${resource}:${id}:${action}`, by: "exact" }, ...wider];
 }
 
 /** The scopes of one token, and the scopes that they imply. */
@@ -94,27 +94,26 @@ export class GrantedScopes {
     return this.#admin !== undefined;
   }
 
-  /** Returns whether a grant covers a required scope, given as the scopes that cover it. */
+  /** Returns whether a grant covers a required scope, which is passed as the scopes that cover it. */
   covers(covering: readonly Covering[]): boolean {
     return this.#admin !== undefined || covering.some(({ text }) => this.#grants.has(text));
   }
 
-  /** Finds the grant that covers a required scope, given as the scopes that cover it. */
+  /** Finds the grant that covers a required scope, which is passed as the scopes that cover it. */
   find(covering: readonly Covering[], required: string): Satisfaction | undefined {
     for (const { text, by } of covering) {
       const granted = this.#grants.get(text);
       if (granted !== undefined)
         return Object.freeze({ required, granted, by: granted === text ? by : "implied" });
     }
-    return this.#admin === undefined
-      ? undefined
-      : Object.freeze({ required, granted: this.#admin, by: "admin" });
+    if (this.#admin === undefined) return undefined;
+    return Object.freeze({ required, granted: this.#admin, by: "admin" });
   }
 
   /** Like `find` for `resource:action`, but a grant for one id is enough. */
   findSome(resource: string, action: string, required: string): Satisfaction | undefined {
-    const all = this.find(coveringOf([resource, action]), required);
-    if (all) return all;
+    const forEveryId = this.find(coveringOf([resource, action]), required);
+    if (forEveryId) return forEveryId;
     for (const { text } of this.#idsOf(resource, action)) {
       const granted = this.#grants.get(text) ?? text;
       return Object.freeze({ required, granted, by: granted === text ? "some-ids" : "implied" });
@@ -159,13 +158,13 @@ export class GrantedScopes {
   /** A hierarchy for a resource also applies to each of its ids, but never to ids of another resource. */
   #impliedBy(scope: string): readonly string[] {
     const direct = this.rules.implied.get(scope) ?? [];
-    const own = structureOf(splitScope(scope));
-    if (own?.id === undefined) return direct;
-    const { resource, id, action } = own;
+    const structure = structureOf(splitScope(scope));
+    if (structure?.id === undefined) return direct;
+    const { resource, id, action } = structure;
     const forId = (this.rules.implied.get(`${resource}:${action}`) ?? []).flatMap((implied) => {
-      const other = structureOf(splitScope(implied));
-      const isSameResource = other?.resource === resource && other.id === undefined;
-      return isSameResource ? [`${resource}:${id}:${other.action}`] : [];
+      const impliedStructure = structureOf(splitScope(implied));
+      if (impliedStructure?.resource !== resource || impliedStructure.id !== undefined) return [];
+      return [`${resource}:${id}:${impliedStructure.action}`];
     });
     return [...direct, ...forId];
   }

@@ -1,7 +1,7 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { createGrants, type GrantsRules } from "./grants.ts";
-import { type Identified, reject, unavailable } from "./identified.ts";
+import { type Identified, rejectToken, unavailable } from "./identified.ts";
 import { type Issuers } from "./issuers.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";
@@ -32,7 +32,7 @@ export function createIdentifier(
     if (opaque) return opaque;
     // Before hashing: a client may send a token of any size.
     const malformed = findFormMistake(token, rules.maxTokenBytes);
-    return malformed ? reject(malformed.rejection) : identifyJwt(token);
+    return malformed ? rejectToken(malformed.rejection) : identifyJwt(token);
   };
   const complete = async (pending: Pending<Identified>): Promise<Identified> => {
     const checked = await checkRevocation(await pending, checks);
@@ -45,17 +45,17 @@ export function createIdentifier(
 }
 
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
-  const read = readJwt(token);
-  if (read.kind === "rejected") return reject(read.rejection);
-  const selected = issuers.verifierFor(read.jwt);
-  if (selected.kind === "rejected") return reject(selected.rejection);
-  const { verifier } = selected;
-  const verification = await verifier.verify(read.jwt);
+  const parsed = readJwt(token);
+  if (parsed.kind === "rejected") return rejectToken(parsed.rejection);
+  const selection = issuers.verifierFor(parsed.jwt);
+  if (selection.kind === "rejected") return rejectToken(selection.rejection);
+  const { verifier } = selection;
+  const verification = await verifier.verify(parsed.jwt);
   if (verification.kind === "unavailable")
     return unavailable(verification.cause, verification.retryAfterSeconds);
-  if (verification.kind === "rejected") return reject(verification.rejection, verification.claim);
+  if (verification.kind === "rejected") return rejectToken(verification.rejection, verification.claim);
   const result = readPrincipal(verification.claims, verifier.principal);
-  if (result.kind === "invalid") return reject("claims", result.claim, result.cause);
+  if (result.kind === "invalid") return rejectToken("claims", result.claim, result.cause);
   const { key, endsAt } = verification;
   return {
     kind: "identified",
@@ -82,12 +82,12 @@ function withCache(cache: TokenCache<Principal>, verify: (token: string) => Prom
   return (token) => {
     const digest = digestOf(token);
     const principal = cache.get(digest);
-    const verification = principal ? undefined : pending.get(digest);
-    if (principal || verification) cache.publish("hit");
+    const inProgress = principal ? undefined : pending.get(digest);
+    if (principal || inProgress) cache.publish("hit");
     if (principal) return { kind: "identified", principal };
-    if (verification) return verification;
-    const started = verifyOnce(token, digest);
-    pending.set(digest, started);
-    return started;
+    if (inProgress) return inProgress;
+    const verification = verifyOnce(token, digest);
+    pending.set(digest, verification);
+    return verification;
   };
 }

@@ -12,4 +12,7 @@ export function claimAt(claims: Readonly<Record<string, unknown>>, path: ClaimPa
   return value;
 }
 
-export const nameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
+export const claimNameOf = (path: ClaimPath): string => (typeof path === "string" ? path : path.join("."));
+
+export const isOptionalString = (value: unknown): value is string | undefined =>
+  value === undefined || typeof value === "string";

@@ -1,3 +1,4 @@
+import { compact } from "../runtime/compact.ts";
 import { printable, withoutTokens } from "../runtime/printable.ts";
 import { readJsonSegment } from "./jwt-parts.ts";
 
@@ -23,11 +24,9 @@ export function readClaimed(token: string): ClaimedToken | undefined {
   if (signature === undefined) return undefined;
   const { alg, kid } = { ...readJsonSegment(header) };
   const { iss } = { ...readJsonSegment(payload) };
-  const found = Object.entries({ alg, kid, iss }).filter(([, value]) => typeof value === "string");
-  if (found.length === 0) return undefined;
-  return Object.freeze(
-    Object.fromEntries(
-      found.map(([name, value]) => [name, withoutTokens(printable((value as string).slice(0, MAX_LENGTH)))]),
-    ),
-  );
+  const claimed = compact({ alg: showClaim(alg), kid: showClaim(kid), iss: showClaim(iss) });
+  return Object.keys(claimed).length === 0 ? undefined : Object.freeze(claimed);
 }
+
+const showClaim = (value: unknown): string | undefined =>
+  typeof value === "string" ? withoutTokens(printable(value.slice(0, MAX_LENGTH))) : undefined;

@@ -56,7 +56,7 @@ export function readCredential(
   request: AccessRequest,
   { tokenSources, maxTokenBytes, multipleCredentials }: CredentialRules,
 ): Credential {
-  let found = MISSING;
+  let first = MISSING;
   for (const source of tokenSources) {
     const credential =
       "cookie" in source
@@ -64,10 +64,10 @@ export function readCredential(
         : readAuthorization(ownProperty(request, "authorization"), maxTokenBytes);
     if (credential.kind === "missing") continue;
     if (multipleCredentials === "first") return credential;
-    if (found.kind !== "missing") return SEVERAL_SOURCES;
-    found = credential;
+    if (first.kind !== "missing") return SEVERAL_SOURCES;
+    first = credential;
   }
-  return found;
+  return first;
 }
 
 function readAuthorization(

@@ -1,4 +1,5 @@
 import { type Rejection } from "../errors.ts";
+import { type Writable } from "../runtime/compact.ts";
 import { type Principal } from "./principal.ts";
 import { type Acceptance } from "./token-cache.ts";
 
@@ -26,17 +27,16 @@ export interface TokenRefusal {
   readonly principal?: Principal;
 }
 
-export const reject = (rejection: Rejection, claim?: string, cause?: string): Identified => ({
-  kind: "refused",
-  refusal: {
-    reason: "token_rejected",
-    rejection,
-    ...(claim !== undefined && { claim }),
-    ...(cause !== undefined && { cause }),
-  },
-});
+export function rejectToken(rejection: Rejection, claim?: string, cause?: string): Identified {
+  const refusal: Writable<TokenRefusal> = { reason: "token_rejected", rejection };
+  if (claim !== undefined) refusal.claim = claim;
+  if (cause !== undefined) refusal.cause = cause;
+  return { kind: "refused", refusal };
+}
 
 export const unavailable = (cause: unknown, retryAfterSeconds?: number): Identified => ({
   kind: "refused",
-  refusal: { reason: "keys_unavailable", cause, ...(retryAfterSeconds && { retryAfterSeconds }) },
+  refusal: retryAfterSeconds
+    ? { reason: "keys_unavailable", cause, retryAfterSeconds }
+    : { reason: "keys_unavailable", cause },
 });

@@ -2,6 +2,7 @@ import { KeysUnavailableError, type Rejection } from "../errors.ts";
 import { type KeySourceStatus } from "../keys/key-event.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
+import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 import { type PrincipalRules } from "./principal.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
@@ -22,7 +23,7 @@ export interface IssuerVerifier {
 
 /** The verifier for a token, or why no issuer accepts it. */
 export type VerifierResult =
-  | { readonly kind: "found"; readonly verifier: IssuerVerifier }
+  | { readonly kind: "verifier"; readonly verifier: IssuerVerifier }
   | { readonly kind: "rejected"; readonly rejection: Rejection };
 
 /** All issuers whose tokens are accepted. */
@@ -52,29 +53,31 @@ export function createIssuers(
   selectByIssuer: boolean,
   scopeRules: ScopeRules,
 ): Issuers {
-  const found = configurations.map(({ keys, token, principal }): VerifierResult => {
+  const results = configurations.map(({ keys, token, principal }): VerifierResult => {
     // A copy, because the caller may change an array of the options later.
     const rules = { ...structuredClone(principal), scopeRules };
-    return { kind: "found", verifier: { keys, verify: createTokenVerifier(token, keys), principal: rules } };
+    return {
+      kind: "verifier",
+      verifier: { keys, verify: createTokenVerifier(token, keys), principal: rules },
+    };
   });
-  const [only] = found;
-  const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, found[index]]));
+  const [firstResult] = results;
+  const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, results[index]]));
   return {
     verifierFor: (jwt) => {
-      if (only && !selectByIssuer) return only;
+      if (firstResult && !selectByIssuer) return firstResult;
       const claims = readJsonSegment(jwt.payload);
       if (!claims) return { kind: "rejected", rejection: "malformed" };
-      const issuer = Object.hasOwn(claims, "iss") ? claims["iss"] : undefined;
-      const known = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
-      return known ?? { kind: "rejected", rejection: "issuer" };
+      const issuer = claimAt(claims, "iss");
+      const result = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
+      return result ?? { kind: "rejected", rejection: "issuer" };
     },
     ready: () => loadAll(configurations, (keys) => keys.ready()),
     refresh: () => loadAll(configurations, (keys) => keys.refresh()),
     status: () =>
-      configurations.map(({ keys, token: { issuer } }) => ({
-        ...(issuer !== undefined && { issuer }),
-        ...keys.status(),
-      })),
+      configurations.map(({ keys, token: { issuer } }) =>
+        issuer === undefined ? keys.status() : { issuer, ...keys.status() },
+      ),
     close: () => {
       for (const { keys } of configurations) keys.close();
     },
@@ -91,11 +94,10 @@ async function loadAll(
   for (const [index, result] of results.entries()) {
     if (result.status === "fulfilled") continue;
     const error: unknown = result.reason;
+    const message = error instanceof Error ? error.message : "failed.";
     const issuer = issuers[index]?.token.issuer;
     errors.push(error);
-    messages.push(
-      `${issuer === undefined ? "" : `${issuer}: `}${error instanceof Error ? error.message : "failed."}`,
-    );
+    messages.push(issuer === undefined ? message : `${issuer}: ${message}`);
   }
   if (errors.length > 0) throw new KeysUnavailableError(new AggregateError(errors), messages.join(" "));
 }

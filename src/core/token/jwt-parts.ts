@@ -1,6 +1,8 @@
-import { attempt, type Rejection } from "../errors.ts";
+import { orUndefined, type Rejection } from "../errors.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
+import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
+import { claimAt, isOptionalString } from "./claim-path.ts";
 
 /** The header parameters that may be read before the signature is verified (RFC 7515 section 4.1). */
 export interface JoseHeader {
@@ -38,40 +40,43 @@ const DECODER = new TextDecoder("utf-8", { fatal: true });
 /** Checks only the length and the number of segments, which takes constant memory for any input. */
 export function findFormMistake(token: string, maxTokenBytes: number): RejectedJwt | undefined {
   // Untyped code may pass undefined.
-  if (typeof (token as unknown) !== "string") return reject("malformed");
-  if (token.length > maxTokenBytes) return reject("too_large");
+  if (typeof (token as unknown) !== "string") return rejectJwt("malformed");
+  if (token.length > maxTokenBytes) return rejectJwt("too_large");
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
   const isCompact = first > 0 && second > first + 1 && !token.includes(".", second + 1);
-  return isCompact ? undefined : reject("malformed");
+  return isCompact ? undefined : rejectJwt("malformed");
 }
 
 /** Splits a token and parses its header. */
 export function readJwt(token: string): ReadJwt {
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  if (second <= first) return reject("malformed");
+  if (second <= first) return rejectJwt("malformed");
   const encodedHeader = token.slice(0, first);
   const payload = token.slice(first + 1, second);
   const signature = token.slice(second + 1);
   const header = headers.get(encodedHeader) ?? readHeader(encodedHeader);
-  if (!header || !isCanonicalBase64Url(payload)) return reject("malformed");
+  if (!header || !isCanonicalBase64Url(payload)) return rejectJwt("malformed");
   // An unsecured JWT has no signature (RFC 7519 section 6).
-  if (signature === "") return reject("algorithm");
-  if (!isCanonicalBase64Url(signature)) return reject("malformed");
+  if (signature === "") return rejectJwt("algorithm");
+  if (!isCanonicalBase64Url(signature)) return rejectJwt("malformed");
   return { kind: "jwt", jwt: { encoded: token, header, payload } };
 }
 
-const reject = (rejection: RejectedJwt["rejection"]): RejectedJwt => ({ kind: "rejected", rejection });
+const rejectJwt = (rejection: RejectedJwt["rejection"]): RejectedJwt => ({ kind: "rejected", rejection });
 
 function readHeader(segment: string): JoseHeader | undefined {
   const json = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;
   if (!json) return undefined;
-  const [alg, kid, typ] = [ownValue(json, "alg"), ownValue(json, "kid"), ownValue(json, "typ")];
+  // As a claim: a polluted prototype must not set a header parameter.
+  const alg = claimAt(json, "alg");
+  const kid = claimAt(json, "kid");
+  const typ = claimAt(json, "typ");
   if (typeof alg !== "string" || !isOptionalString(kid) || !isOptionalString(typ)) return undefined;
   // Critical extensions (RFC 7515 section 4.1.11) are not supported, and neither is `b64` (RFC 7797).
   if (Object.hasOwn(json, "crit") || Object.hasOwn(json, "b64")) return undefined;
-  const header = Object.freeze({ alg, ...(kid !== undefined && { kid }), ...(typ !== undefined && { typ }) });
+  const header = Object.freeze(compact({ alg, kid, typ }));
   if (segment.length <= MAX_REMEMBERED_HEADER) headers.set(copyOf(segment), header);
   return header;
 }
@@ -82,7 +87,7 @@ const copyOf = (ascii: string): string => Buffer.from(ascii, "latin1").toString(
 /** Parses the JSON object of a segment; `undefined` if another parser might read a different object. */
 export function readJsonSegment(segment: string): Readonly<Record<string, unknown>> | undefined {
   const bytes = Buffer.from(segment, "base64url");
-  const value = attempt((): unknown => JSON.parse(DECODER.decode(bytes)));
+  const value = orUndefined((): unknown => JSON.parse(DECODER.decode(bytes)));
   return isObject(value) && isOnlyReading(value, bytes) ? value : undefined;
 }
 
@@ -94,12 +99,5 @@ function isCanonicalBase64Url(segment: string): boolean {
   return segment.length % 4 === 0 || "AEIMQUYcgkosw048".includes(last);
 }
 
-/** Own properties only: a polluted prototype must not set a header parameter. */
-const ownValue = (header: Readonly<Record<string, unknown>>, name: string): unknown =>
-  Object.hasOwn(header, name) ? header[name] : undefined;
-
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
-
-const isOptionalString = (value: unknown): value is string | undefined =>
-  value === undefined || typeof value === "string";

@@ -5,7 +5,7 @@ import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimPath } from "./claim-path.ts";
-import { type Identified, reject, unavailable } from "./identified.ts";
+import { type Identified, rejectToken, unavailable } from "./identified.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
 import { findUnmetRequirement, type TokenRequirements } from "./required-claims.ts";
 
@@ -70,19 +70,19 @@ export function createOpaqueIdentifier({
   scopeRules,
   maxTokenBytes,
 }: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
-  const known = opaqueTokens.map((kind) => ({
+  const readers = opaqueTokens.map((kind) => ({
     kind,
-    read: createReader(
+    read: createOpaqueReader(
       principalRulesOf(kind, opaqueContext, scopeRules),
-      createCheck(kind, opaqueRequirements, opaqueContext),
+      createRequirementCheck(kind, opaqueRequirements, opaqueContext),
     ),
   }));
-  if (known.length === 0) return undefined;
+  if (readers.length === 0) return undefined;
   return (token) => {
     // Untyped code may pass undefined.
     if (typeof (token as unknown) !== "string" || token.length > maxTokenBytes) return undefined;
-    const found = known.find(({ kind }) => kind.matches(token));
-    return found && identify(() => found.kind.verify(token, opaqueContext), found.read);
+    const reader = readers.find(({ kind }) => kind.matches(token));
+    return reader && identifyOpaque(() => reader.kind.verify(token, opaqueContext), reader.read);
   };
 }
 
@@ -108,52 +108,56 @@ export const requirementsOf = (
   issuer: string | undefined,
 ): TokenRequirements => (issuer === undefined ? undefined : byIssuer.get(issuer)) ?? shared;
 
-type Reader = (found: OpaqueVerification) => Identified;
+type OpaqueReader = (verification: OpaqueVerification) => Identified;
 
 /** Returns the refusal of a token that does not satisfy what every token must satisfy. */
-type Check = (
+type RequirementCheck = (
   claims: Readonly<Record<string, unknown>>,
   issuer: string | undefined,
 ) => Identified | undefined;
 
 /** Creates the check for one kind. It runs for each request, because tokens become too old. */
-function createCheck(
-  { issuer: ownIssuer }: OpaqueTokens,
+function createRequirementCheck(
+  { issuer: issuerOfKind }: OpaqueTokens,
   requirements: OpaqueRequirements,
   { now, clockToleranceSeconds }: OpaqueContext,
-): Check {
+): RequirementCheck {
   return (claims, issuer) => {
-    const isForeign = ownIssuer === undefined && issuer !== undefined && requirements.byIssuer.size > 0;
-    if (isForeign && !requirements.byIssuer.has(issuer)) return reject("issuer");
+    const isForeign = issuerOfKind === undefined && issuer !== undefined && requirements.byIssuer.size > 0;
+    if (isForeign && !requirements.byIssuer.has(issuer)) return rejectToken("issuer");
     const times = { now: readClock(now).getTime() / 1000, tolerance: clockToleranceSeconds };
     const unmet = findUnmetRequirement(claims, requirementsOf(requirements, issuer), times);
-    return unmet && reject(unmet.rejection, unmet.claim);
+    return unmet && rejectToken(unmet.rejection, unmet.claim);
   };
 }
 
-function identify(verify: () => Pending<OpaqueVerification>, read: Reader): Pending<Identified> {
+function identifyOpaque(verify: () => Pending<OpaqueVerification>, read: OpaqueReader): Pending<Identified> {
   try {
-    const found = verify();
-    if (!isPending(found)) return read(found);
-    return withinLimit(found, "The check of the token").then(read).catch(unavailable);
+    const verification = verify();
+    if (!isPending(verification)) return read(verification);
+    return withinLimit(verification, "The check of the token").then(read).catch(unavailable);
   } catch (cause) {
     return unavailable(cause);
   }
 }
 
-/** Creates one principal for each answer. Each server has its own: their scope hierarchies may differ. */
-function createReader(rules: PrincipalRules, check: Check): Reader {
+/** Creates one principal for each object of claims, for one server: scope hierarchies may differ. */
+function createOpaqueReader(rules: PrincipalRules, check: RequirementCheck): OpaqueReader {
   const principals = new WeakMap<object, Principal>();
-  return (found) => {
-    if (found.kind === "unavailable") return unavailable(found.cause, found.retryAfterSeconds);
-    if (found.kind === "rejected") return reject(found.rejection, found.claim, found.cause);
-    const known = principals.get(found.claims);
-    if (known) return check(known.claims, known.issuer) ?? { kind: "identified", principal: known };
-    // A copy, because `readPrincipal` changes it, and the answer may be frozen.
-    const read = readPrincipal({ ...found.claims }, rules);
-    if (read.kind === "invalid") return reject("claims", read.claim, read.cause);
-    const { principal } = read;
-    principals.set(found.claims, principal);
+  return (verification) => {
+    if (verification.kind === "unavailable")
+      return unavailable(verification.cause, verification.retryAfterSeconds);
+    if (verification.kind === "rejected")
+      return rejectToken(verification.rejection, verification.claim, verification.cause);
+    const { claims } = verification;
+    let principal = principals.get(claims);
+    if (!principal) {
+      // A copy, because `readPrincipal` changes it, and the claims may be frozen.
+      const result = readPrincipal({ ...claims }, rules);
+      if (result.kind === "invalid") return rejectToken("claims", result.claim, result.cause);
+      ({ principal } = result);
+      principals.set(claims, principal);
+    }
     return check(principal.claims, principal.issuer) ?? { kind: "identified", principal };
   };
 }

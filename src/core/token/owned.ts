@@ -44,5 +44,6 @@ export function owned(
   const all = Object.hasOwn(options, "all") ? options.all : undefined;
   if (isAdmin(principal.scopes) || (all !== undefined && principal.has(all))) return { kind: "all" };
   const { userId } = principal;
-  return userId === undefined || userId === "" ? { kind: "none" } : { kind: "owner", id: userId };
+  if (userId === undefined || userId === "") return { kind: "none" };
+  return { kind: "owner", id: userId };
 }

@@ -1,8 +1,9 @@
 import { type GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
 import { type SharedPart, type Weight } from "../runtime/bounded-map.ts";
+import { type Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
-import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
+import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
 import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
 /** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
@@ -44,7 +45,7 @@ export interface Principal {
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
-/** Reads only `scopes`, so that a principal of another server, or of a test, cannot bring its own `has`. */
+/** Reads only `scopes`, so that the `has` of a principal of another server, or of a test, has no effect. */
 export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
   scopeSetOf(principal.scopes, rules).granted;
 
@@ -55,28 +56,28 @@ export type ReadPrincipal =
 
 /** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
 export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
-  const read = readScopes(claims, rules.scopeSources);
+  const scopeClaims = readScopes(claims, rules.scopeSources);
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = asId(claimAt(claims, rules.userIdClaim));
   const sessionId = asId(claimAt(claims, rules.sessionIdClaim));
   const issuer = claimAt(claims, "iss");
   const tokenId = claimAt(claims, "jti");
   const expiresAt = claimAt(claims, "exp");
-  if (read.kind === "invalid") return read;
-  if (!audience) return invalid("aud");
-  if (!isOptionalString(userId)) return invalid(nameOf(rules.userIdClaim));
-  if (!isOptionalString(sessionId)) return invalid(nameOf(rules.sessionIdClaim));
-  if (!isOptionalString(issuer)) return invalid("iss");
-  if (!isOptionalString(tokenId)) return invalid("jti");
+  if (scopeClaims.kind === "invalid") return scopeClaims;
+  if (!audience) return invalidClaim("aud");
+  if (!isOptionalString(userId)) return invalidClaim(claimNameOf(rules.userIdClaim));
+  if (!isOptionalString(sessionId)) return invalidClaim(claimNameOf(rules.sessionIdClaim));
+  if (!isOptionalString(issuer)) return invalidClaim("iss");
+  if (!isOptionalString(tokenId)) return invalidClaim("jti");
   // A token that is bound to a key (RFC 7800, RFC 8705, RFC 9449) must not be accepted without proof of the
   // key.
-  if (claimAt(claims, "cnf") !== undefined) return invalid("cnf");
-  const date = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
-  if (date !== undefined) return invalid(date);
+  if (claimAt(claims, "cnf") !== undefined) return invalidClaim("cnf");
+  const invalidDate = DATES.find((name) => !isNumericDate(claimAt(claims, name)));
+  if (invalidDate !== undefined) return invalidClaim(invalidDate);
 
-  const set = scopeSetOf(read.scopes, rules.scopeRules);
-  const shared = rules.scopeSources[0]?.claim;
-  if (typeof shared === "string" && claims[shared] === read.scopes) claims[shared] = set.scopes;
+  const set = scopeSetOf(scopeClaims.scopes, rules.scopeRules);
+  const claim = rules.scopeSources[0]?.claim;
+  if (typeof claim === "string" && claims[claim] === scopeClaims.scopes) claims[claim] = set.scopes;
   const { has, resourceIds } = set;
   // Assigned one by one, because an object literal with spreads is slow and every token creates one.
   const principal: Writable<Principal> = { has, resourceIds, scopes: set.scopes, audience, claims };
@@ -93,9 +94,7 @@ const NO_AUDIENCE: readonly string[] = Object.freeze([]);
 
 const DATES = ["exp", "nbf", "iat"] as const;
 
-const invalid = (claim: string): ReadPrincipal => ({ kind: "invalid", claim });
-
-type Writable<T> = { -readonly [Name in keyof T]: T[Name] };
+const invalidClaim = (claim: string): ReadPrincipal => ({ kind: "invalid", claim });
 
 /** Creates a principal without a token: it has scopes but no user id. */
 export function createPrincipal(
@@ -115,8 +114,8 @@ export function createPrincipal(
 
 /** Returns the same principal with further scopes. */
 export function withScopes(principal: Principal, scopes: readonly string[], rules: ScopeRules): Principal {
-  const all = scopeSetOf([...new Set([...principal.scopes, ...scopes])], rules);
-  return Object.freeze({ ...principal, has: all.has, resourceIds: all.resourceIds, scopes: all.scopes });
+  const set = scopeSetOf([...new Set([...principal.scopes, ...scopes])], rules);
+  return Object.freeze({ ...principal, has: set.has, resourceIds: set.resourceIds, scopes: set.scopes });
 }
 
 /** The principal itself, and what a cache needs for its entry. */
@@ -131,10 +130,10 @@ const MAX_SHARED_NAMES = 32;
  */
 export function principalWeight({ claims, scopes, audience }: Principal): Weight {
   const values = Object.values(claims);
-  const read = values.length > MAX_SHARED_NAMES ? claims : values;
+  const counted = values.length > MAX_SHARED_NAMES ? claims : values;
   const shared = scopeWeights.get(scopes) ?? { weight: estimateBytes(scopes) + setBytesOf(scopes) };
   scopeWeights.set(scopes, shared);
-  return { own: PRINCIPAL_BYTES + estimateBytes([read, audience], scopes), shared };
+  return { exclusive: PRINCIPAL_BYTES + estimateBytes([counted, audience], scopes), shared };
 }
 
 const scopeWeights = new WeakMap<readonly string[], SharedPart>();
@@ -148,23 +147,22 @@ function freezePrincipal(principal: Principal): Principal {
 /** RFC 7519 section 4.1.3: one string, or an array of strings. */
 function readAudience(value: unknown): readonly string[] | undefined {
   if (value === undefined) return NO_AUDIENCE;
-  if (typeof value === "string") return (lastAudience = asList(value));
+  if (typeof value === "string") return sharedAudience(value);
   return isStringArray(value) ? Object.freeze(value) : undefined;
 }
 
 /** Most tokens have one audience: they share one array. */
 let lastAudience: readonly string[] = NO_AUDIENCE;
-const asList = (audience: string): readonly string[] =>
-  lastAudience[0] === audience ? lastAudience : Object.freeze([audience]);
+function sharedAudience(audience: string): readonly string[] {
+  if (lastAudience[0] !== audience) lastAudience = Object.freeze([audience]);
+  return lastAudience;
+}
 
 /**
  * Returns a safe integer as its decimal string, and any other value unchanged. A larger number has already
  * lost digits when it was parsed, so that two users would have one id.
  */
 const asId = (value: unknown): unknown => (Number.isSafeInteger(value) ? String(value) : value);
-
-const isOptionalString = (value: unknown): value is string | undefined =>
-  value === undefined || typeof value === "string";
 
 const isStringArray = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string");

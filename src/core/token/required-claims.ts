@@ -20,14 +20,13 @@ export interface RequiredClaim {
 /** Copies the option, because the caller may change its arrays later. */
 export function compileRequiredClaims(option: RequiredClaims): readonly RequiredClaim[] {
   const entries = Array.isArray(option) ? (option as readonly (string | RequiredClaimValues)[]) : [option];
-  return entries.flatMap((entry): readonly RequiredClaim[] =>
-    typeof entry === "string"
-      ? [{ name: entry, values: undefined }]
-      : Object.entries(entry as RequiredClaimValues).map(([name, value]) => ({
-          name,
-          values: [value].flat(),
-        })),
-  );
+  return entries.flatMap((entry): readonly RequiredClaim[] => {
+    if (typeof entry === "string") return [{ name: entry, values: undefined }];
+    return Object.entries(entry as RequiredClaimValues).map(([name, value]) => ({
+      name,
+      values: [value].flat(),
+    }));
+  });
 }
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -52,8 +52,10 @@ export async function revalidate(
     // A check that hangs must not keep a connection open after its token has ended.
     const checked = await withinLimit(checking, "`isRevoked`", waitMs).catch(() => undefined);
     if (!checked) return EXPIRED;
-    if (checked.kind === "refused")
-      return { valid: false, reason: checked.refusal.rejection === "revoked" ? "revoked" : "unavailable" };
+    if (checked.kind === "refused") {
+      const isRevoked = checked.refusal.rejection === "revoked";
+      return { valid: false, reason: isRevoked ? "revoked" : "unavailable" };
+    }
   }
   const expiresInMs = leftMs();
   return expiresInMs > 0 ? { valid: true, expiresInMs } : EXPIRED;
@@ -68,8 +70,9 @@ function timeRulesOf(
     const { maxTokenAgeSeconds } = requirementsOf(opaqueRequirements, issuer);
     return { clockToleranceSeconds: opaqueContext.clockToleranceSeconds, maxTokenAgeSeconds };
   }
-  const [only] = issuers;
-  const found = issuers.length === 1 ? only : issuers.find(({ token }) => token.issuer === issuer);
-  if (!found) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
-  return found.token;
+  // A single issuer may be configured without its name.
+  const configuration =
+    issuers.length === 1 ? issuers[0] : issuers.find(({ token }) => token.issuer === issuer);
+  if (!configuration) throw new TypeError("revalidate takes a principal whose issuer this server accepts.");
+  return configuration.token;
 }

@@ -1,5 +1,6 @@
 /** What can be revoked, and the interface of revocation stores. */
 import { hash } from "node:crypto";
+import { compact } from "../runtime/compact.ts";
 import { type Pending } from "../runtime/pending.ts";
 import { type Principal } from "./principal.ts";
 
@@ -102,53 +103,72 @@ interface RevocationContext {
   readonly principal?: Principal;
 }
 
-const KINDS = { tokenId: "token", sessionId: "session", userId: "user" } as const;
-const kindOf = (name: string) => (Object.hasOwn(KINDS, name) ? KINDS[name as keyof typeof KINDS] : undefined);
+/** The property of a target that identifies each kind. */
+const KINDS: ReadonlyMap<string, RevokedEntry["kind"]> = new Map([
+  ["tokenId", "token"],
+  ["sessionId", "session"],
+  ["userId", "user"],
+]);
 const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
 
 /** Converts a target to an entry. */
 export function toRevokedEntry(
   target: RevocationTarget,
-  { until, reason }: RevocationOptions,
-  { keepSeconds, nowMs, toleranceSeconds, principal }: RevocationContext,
+  options: RevocationOptions,
+  context: RevocationContext,
 ): RevokedEntry {
+  const { principal, nowMs, toleranceSeconds } = context;
+  // A token is accepted for the clock tolerance after its `exp`.
+  const until = Math.ceil(endOfRevocation(options.until, context)) + toleranceSeconds;
+  const identity = principal ? identifyToken(principal, target) : identifyTarget({ ...target }, nowMs);
+  return compact({ ...identity, until, reason: options.reason });
+}
+
+/** Returns until when the tokens can be valid, in seconds. */
+function endOfRevocation(
+  until: Date | undefined,
+  { keepSeconds, nowMs, principal }: RevocationContext,
+): number {
   const now = Math.floor(nowMs / 1000);
   const latest = now + keepSeconds;
-  const end = until ? secondsOf("until", until) : principal ? endOfToken(principal) : latest;
+  let end = latest;
+  if (until) end = secondsOf("until", until);
+  else if (principal) end = endOfToken(principal);
   if (until && end <= now)
     throw new RangeError("`until` has passed, so nothing would be revoked. Pass a later time.");
   if (end > latest)
     throw new RangeError(
       `The tokens can be valid for longer than revocations are kept (${keepSeconds} s). Raise \`keepSeconds\` of the store.`,
     );
-  // A token is accepted for the clock tolerance after its `exp`.
-  const rest = { until: Math.ceil(end) + toleranceSeconds, ...(reason !== undefined && { reason }) };
-  const given: Readonly<Record<string, unknown>> = { ...target };
-  if (principal) {
-    if (Object.keys(given).length > 1) throw new TypeError(USAGE);
-    return { ...identityOf(principal), ...rest };
-  }
-  const { issuer, before = new Date(nowMs), ...ids } = given;
-  const [name, ...others] = Object.keys(ids);
+  return end;
+}
+
+type Identity = Omit<RevokedEntry, "until" | "reason">;
+
+/** Callers without types may pass a target with any properties. */
+function identifyTarget(target: Readonly<Record<string, unknown>>, nowMs: number): Identity {
+  const { issuer, before = new Date(nowMs), ...ids } = target;
+  const [name, ...otherNames] = Object.keys(ids);
+  // An issuer that is present, but undefined, must not revoke the tokens of all issuers.
+  if (otherNames.length > 0 || ("issuer" in target && !isText(issuer))) throw new TypeError(USAGE);
+  const kind = name === undefined ? "issuer" : KINDS.get(name);
   // An id that is undefined must not revoke all tokens of an issuer.
-  const kind = name === undefined ? "issuer" : kindOf(name);
   const id = name === undefined ? issuer : ids[name];
-  const isScoped = name !== undefined && "issuer" in given;
-  if (!kind || others.length > 0 || !isText(id) || (isScoped && !isText(issuer))) throw new TypeError(USAGE);
-  const isTimed = kind === "user" || kind === "issuer";
-  if (!isTimed && "before" in given) throw new TypeError(USAGE);
-  const limit = isTimed && { before: secondsOf("before", before) };
-  return { kind, id, ...(isScoped && { issuer: issuer as string }), ...limit, ...rest };
+  if (!kind || !isText(id)) throw new TypeError(USAGE);
+  const onlyOfIssuer = kind === "issuer" ? undefined : (issuer as string | undefined);
+  if (kind === "user" || kind === "issuer")
+    return compact({ kind, id, issuer: onlyOfIssuer, before: secondsOf("before", before) });
+  if ("before" in target) throw new TypeError(USAGE);
+  return compact({ kind, id, issuer: onlyOfIssuer });
 }
 
 /** A token is identified by its `jti`, which is unique for one issuer (RFC 7519 section 4.1.7). */
-function identityOf(principal: Principal): Pick<RevokedEntry, "kind" | "id" | "issuer"> {
+function identifyToken(principal: Principal, target: RevocationTarget): Identity {
+  if (Object.keys(target).length > 1) throw new TypeError(USAGE);
   const { tokenId, issuer } = principal;
-  const identity =
-    tokenId === undefined || tokenId === ""
-      ? ({ kind: "claims", id: fingerprintOf(principal) } as const)
-      : ({ kind: "token", id: tokenId } as const);
-  return issuer === undefined ? identity : { ...identity, issuer };
+  if (tokenId === undefined || tokenId === "")
+    return compact({ kind: "claims", id: fingerprintOf(principal), issuer } as const);
+  return compact({ kind: "token", id: tokenId, issuer } as const);
 }
 
 function endOfToken({ expiresAt }: Principal): number {
@@ -161,14 +181,15 @@ function endOfToken({ expiresAt }: Principal): number {
 const fingerprints = new WeakMap<Principal, string>();
 
 /**
- * Identifies a token without `jti` by its claims. Not by its characters: from an ECDSA signature, a client
- * can compute a second valid signature, and so a second token.
+ * Identifies a token without `jti` by its claims. Its characters would not do: from an ECDSA signature, a
+ * client can compute a second valid signature, and so a second token.
  */
 export function fingerprintOf(principal: Principal): string {
-  const known = fingerprints.get(principal);
-  if (known !== undefined) return known;
-  const fingerprint = hash("sha256", JSON.stringify(principal.claims), "base64url");
-  fingerprints.set(principal, fingerprint);
+  let fingerprint = fingerprints.get(principal);
+  if (fingerprint === undefined) {
+    fingerprint = hash("sha256", JSON.stringify(principal.claims), "base64url");
+    fingerprints.set(principal, fingerprint);
+  }
   return fingerprint;
 }
 

@@ -1,4 +1,4 @@
-import { claimAt, type ClaimPath, nameOf } from "./claim-path.ts";
+import { claimAt, claimNameOf, type ClaimPath } from "./claim-path.ts";
 
 /** A claim that grants scopes. */
 export interface ScopeSource {
@@ -29,15 +29,16 @@ export function readScopes(
     const value = claimAt(claims, claim);
     if (value === undefined && !required) continue;
     const values = readStrings(value, map === undefined || isSpaceDelimited(claim));
-    if (!values) return invalid(claim, value === undefined && isListOfClaims(claims, claim));
-    granted.push(map ? scopesOf(values, map) : values);
+    if (!values) return invalidScopes(claim, value === undefined && isListOfClaims(claims, claim));
+    granted.push(map ? scopesOfRoles(values, map) : values);
   }
-  const [only] = granted;
+  const [firstScopes] = granted;
   // The array of the token itself, so that the principal can share it.
-  return { kind: "scopes", scopes: only && granted.length === 1 ? only : [...new Set(granted.flat())] };
+  if (firstScopes && granted.length === 1) return { kind: "scopes", scopes: firstScopes };
+  return { kind: "scopes", scopes: [...new Set(granted.flat())] };
 }
 
-const scopesOf = (roles: readonly string[], map: NonNullable<ScopeSource["map"]>): readonly string[] => [
+const scopesOfRoles = (roles: readonly string[], map: NonNullable<ScopeSource["map"]>): readonly string[] => [
   ...new Set(roles.flatMap((role) => (Object.hasOwn(map, role) ? (map[role] ?? []) : []))),
 ];
 
@@ -45,16 +46,16 @@ const scopesOf = (roles: readonly string[], map: NonNullable<ScopeSource["map"]>
  * Returns whether a string in the claim is split even with `map`: `scope` (RFC 8693 section 4.2), and `scp`
  * of Microsoft and Okta. In any other claim, a role "billing admin" must not grant the scopes of `admin`.
  */
-export const isSpaceDelimited = (claim: ClaimPath): boolean => ["scope", "scp"].includes(nameOf(claim));
+export const isSpaceDelimited = (claim: ClaimPath): boolean => ["scope", "scp"].includes(claimNameOf(claim));
 
 /** An array of strings, or one string (RFC 9068 section 2.2.3, RFC 8693 section 4.2). */
 function readStrings(value: unknown, isSplit: boolean): readonly string[] | undefined {
-  if (typeof value === "string") return isSplit ? value.split(" ").filter((one) => one !== "") : [value];
+  if (typeof value === "string") return isSplit ? value.split(" ").filter((scope) => scope !== "") : [value];
   return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 }
 
-function invalid(claim: ClaimPath, isList: boolean): ReadScopes {
-  const name = nameOf(claim);
+function invalidScopes(claim: ClaimPath, isList: boolean): ReadScopes {
+  const name = claimNameOf(claim);
   if (!isList) return { kind: "invalid", claim: name };
   const cause =
     "The array is the path of one nested claim, but the token has a claim of each name. Write `scopeSources` for several claims.";

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { BoundedMap, type Weight } from "../runtime/bounded-map.ts";
 import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
+import { compact } from "../runtime/compact.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
 
 /** The limits of the token cache. */
@@ -101,8 +102,8 @@ export class TokenCache<Value> {
   publish(type: CacheEvent["type"], since?: number): void {
     if (!CACHE_CHANNEL.hasSubscribers) return;
     const { entries, bytes } = this;
-    const durationMs = since !== undefined && { durationMs: performance.now() - since };
-    publish(CACHE_CHANNEL, { type, entries, bytes, ...durationMs } satisfies CacheEvent);
+    const durationMs = since === undefined ? undefined : performance.now() - since;
+    publish(CACHE_CHANNEL, compact({ type, entries, bytes, durationMs }) satisfies CacheEvent);
   }
 
   /** Deletes old entries. The map orders entries by age: a token that is set again moves to the end. */

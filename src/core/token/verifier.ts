@@ -7,7 +7,8 @@ import {
 } from "jose/errors";
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { readClock } from "../runtime/clock.ts";
-import { attempt, type Rejection } from "../errors.ts";
+import { orUndefined, type Rejection } from "../errors.ts";
+import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
 import {
@@ -66,46 +67,46 @@ export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
 
 /** Creates the verifier for one issuer. jose checks the signature and registered claims (RFC 7515, 7519). */
 export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): TokenVerifier {
-  const accepted = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
+  const acceptedTypes = new Set(rules.tokenTypes.map((type) => type && mediaType(type)));
   const requiredClaims = compileRequiredClaims(rules.requiredClaims);
-  const options: JWTVerifyOptions = {
+  const options: JWTVerifyOptions = compact({
     algorithms: [...rules.algorithms],
     requiredClaims: requiredClaims.map(({ name }) => name),
     clockTolerance: rules.clockToleranceSeconds,
-    ...(rules.issuer !== undefined && { issuer: rules.issuer }),
-    ...(rules.audience && { audience: [...rules.audience] }),
-    ...(rules.maxTokenAgeSeconds !== undefined && { maxTokenAge: rules.maxTokenAgeSeconds }),
-  };
+    issuer: rules.issuer,
+    audience: rules.audience && [...rules.audience],
+    maxTokenAge: rules.maxTokenAgeSeconds,
+  });
 
   return async (jwt) => {
     const { alg, kid, typ } = jwt.header;
     const algorithm = rules.algorithms.find((allowed) => allowed === alg);
-    if (!algorithm) return reject("algorithm");
-    if (!accepted.has(typ === undefined ? null : mediaType(typ))) return reject("type");
+    if (!algorithm) return rejectVerification("algorithm");
+    if (!acceptedTypes.has(typ === undefined ? null : mediaType(typ))) return rejectVerification("type");
 
     const query = { algorithm, kid };
-    let found: readonly VerificationKey[];
+    let candidates: readonly VerificationKey[];
     try {
-      found = [...(await keys.find(query))];
+      candidates = [...(await keys.find(query))];
     } catch (cause) {
-      return { kind: "unavailable", cause, retryAfterSeconds: attempt(() => keys.retryAfterSeconds?.()) };
+      return { kind: "unavailable", cause, retryAfterSeconds: orUndefined(() => keys.retryAfterSeconds?.()) };
     }
-    const verification = await verifyWith(found, jwt, algorithm);
+    const verification = await verifyWithKeys(candidates, jwt, algorithm);
     if (verification.kind !== "rejected" || verification.rejection !== "signature") return verification;
     // The issuer may have given the `kid` of an old key to a new one.
     const newer = await keys.findNewer?.(query);
-    return newer?.length ? verifyWith(newer, jwt, algorithm) : verification;
+    return newer?.length ? verifyWithKeys(newer, jwt, algorithm) : verification;
   };
 
-  async function verifyWith(
-    found: readonly VerificationKey[],
+  async function verifyWithKeys(
+    candidates: readonly VerificationKey[],
     jwt: JwtParts,
     algorithm: Algorithm,
   ): Promise<Verification> {
     // Read the clock after the keys, which may take seconds to load.
-    const optionsNow = { currentDate: readClock(rules.now), ...options };
-    let rejected = reject("key");
-    for (const key of found) {
+    const timedOptions = { ...options, currentDate: readClock(rules.now) };
+    let rejected = rejectVerification("key");
+    for (const key of candidates) {
       let material: KeyMaterial;
       try {
         material = await materialOf(key, algorithm);
@@ -113,14 +114,15 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
         return { kind: "unavailable", cause };
       }
       try {
-        const { payload } = await jwtVerify(jwt.encoded, material, optionsNow);
-        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return reject("malformed");
+        const { payload } = await jwtVerify(jwt.encoded, material, timedOptions);
+        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url")))
+          return rejectVerification("malformed");
         // jose checks that they are present, not which values they have.
         const claim = findUnmetClaim(payload, requiredClaims);
         if (claim !== undefined) return { kind: "rejected", rejection: "claims", claim };
         return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
-        rejected = toRejected(error);
+        rejected = toVerificationRejection(error);
         // Another key may match the signature. All other rejections are final.
         if (rejected.rejection !== "signature") return rejected;
       }
@@ -130,19 +132,20 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 }
 
 /** Every error of jose is a rejection: none may become a 500 response or expose a stack trace. */
-function toRejected(error: unknown): Rejected {
-  if (error instanceof JWSSignatureVerificationFailed) return reject("signature");
-  if (error instanceof JWTExpired) return reject("expired");
-  if (error instanceof JWTClaimValidationFailed) return toClaimRejected(error);
-  if (error instanceof JOSEAlgNotAllowed) return reject("algorithm");
-  if (error instanceof JWTInvalid) return reject("malformed");
-  return reject("key");
+function toVerificationRejection(error: unknown): Rejected {
+  if (error instanceof JWSSignatureVerificationFailed) return rejectVerification("signature");
+  if (error instanceof JWTExpired) return rejectVerification("expired");
+  if (error instanceof JWTClaimValidationFailed) return toClaimRejection(error);
+  if (error instanceof JOSEAlgNotAllowed) return rejectVerification("algorithm");
+  if (error instanceof JWTInvalid) return rejectVerification("malformed");
+  return rejectVerification("key");
 }
 
-function toClaimRejected({ claim, reason }: JWTClaimValidationFailed): Rejected {
-  if (claim === "iss") return reject("issuer");
-  if (claim === "aud") return reject("audience");
-  if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return reject("not_yet_valid");
+function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejected {
+  if (claim === "iss") return rejectVerification("issuer");
+  if (claim === "aud") return rejectVerification("audience");
+  if (reason === "check_failed" && (claim === "nbf" || claim === "iat"))
+    return rejectVerification("not_yet_valid");
   return { kind: "rejected", rejection: "claims", claim };
 }
 
@@ -158,4 +161,4 @@ export function endOf(
 /** RFC 7515 section 4.1.9: case-insensitive, and `application/` may be omitted. */
 const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");
 
-const reject = (rejection: Rejection): Rejected => ({ kind: "rejected", rejection });
+const rejectVerification = (rejection: Rejection): Rejected => ({ kind: "rejected", rejection });

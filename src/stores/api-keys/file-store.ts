@@ -1,7 +1,7 @@
 /** A store of API keys in a file. */
 import { type FileHandle, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { setTimeout } from "node:timers/promises";
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { requireRecord } from "./record.ts";
 import { type ApiKeyStore, type Edit, type Records, storeOf } from "./stores.ts";
 
@@ -70,7 +70,7 @@ const render = (records: Records): string =>
 
 function parse(json: string): Records {
   // The message of a syntax error would quote the file.
-  const content = attempt(() => JSON.parse(json) as { readonly keys?: unknown } | null);
+  const content = orUndefined(() => JSON.parse(json) as { readonly keys?: unknown } | null);
   if (!Array.isArray(content?.keys)) throw new TypeError("The file of API keys must be { keys: [...] }.");
   const records = content.keys.map((one: unknown) =>
     requireRecord(one, (one as { id?: unknown } | null)?.id),

@@ -1,5 +1,5 @@
 /** Stores of API keys in memory and in Redis. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { anyString, checkOptions } from "../../core/options/check-options.ts";
 import { commandsOf, type RedisClient } from "../redis.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
@@ -136,7 +136,7 @@ export function redisApiKeys(client: RedisClient, options: { readonly prefix?: s
 
 /** @throws TypeError that quotes nothing: the message of a syntax error would show a part of the hash */
 function parseRecord(json: unknown): ApiKeyRecord {
-  const record = attempt(() => JSON.parse(String(json)) as ApiKeyRecord | null);
+  const record = orUndefined(() => JSON.parse(String(json)) as ApiKeyRecord | null);
   if (typeof record === "object" && record !== null) return record;
   throw new TypeError("Redis has a record of an API key that is not a JSON object.");
 }

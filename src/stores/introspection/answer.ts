@@ -1,5 +1,5 @@
 /** Reads and checks the answer of the endpoint (RFC 7662 section 2.2, RFC 9701 section 5). */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { readJwt } from "../../core/token/jwt-parts.ts";
@@ -13,7 +13,7 @@ type Rejected = Extract<OpaqueVerification, { kind: "rejected" }>;
 
 /** Parses a JSON answer. @throws EndpointError for anything but an object without duplicate names */
 export function readJson(url: string, text: string): Claims {
-  const value = attempt((): unknown => JSON.parse(text));
+  const value = orUndefined((): unknown => JSON.parse(text));
   if (isObject(value) && isOnlyReading(value, Buffer.from(text))) return value;
   throw new EndpointError(url, "did not return a JSON object.");
 }

@@ -2,8 +2,8 @@
 import { createPrivateKey, type JsonWebKeyInput, type KeyObject } from "node:crypto";
 import { types } from "node:util";
 import { SignJWT } from "jose/jwt/sign";
-import { attempt } from "../../core/errors.ts";
-import { type Algorithm, suits } from "../../core/keys/algorithm.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { type Algorithm, isKeyFor } from "../../core/keys/algorithm.ts";
 import { type JsonWebKey } from "../../core/keys/verification-key.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
@@ -56,7 +56,7 @@ export function createAuthentication(client: IntrospectionClient, url: string): 
   }
   const { privateKey, algorithm, keyId, audience = url } = client;
   const key = importPrivateKey(privateKey);
-  if (!key || !suits(key, algorithm) || (key.asymmetricKeyDetails?.modulusLength ?? Infinity) < 2048)
+  if (!key || !isKeyFor(key, algorithm) || (key.asymmetricKeyDetails?.modulusLength ?? Infinity) < 2048)
     return undefined;
   const header = { alg: algorithm, ...(keyId !== undefined && { kid: keyId }) };
   return async (now) => {
@@ -75,7 +75,7 @@ const encode = (text: string): string => new URLSearchParams({ "": text }).toStr
 
 function importPrivateKey(key: string | JsonWebKey | KeyObject): KeyObject | undefined {
   if (types.isKeyObject(key)) return key.type === "private" ? key : undefined;
-  return attempt(() =>
+  return orUndefined(() =>
     createPrivateKey(typeof key === "string" ? key : ({ key, format: "jwk" } as JsonWebKeyInput)),
   );
 }

@@ -1,5 +1,5 @@
 /** Sends requests to the introspection endpoint (RFC 7662 section 2). */
-import { discard, errorCodeOf, FetchError, readText } from "../../core/keys/fetch-json.ts";
+import { discardBody, errorCodeOf, FetchError, readResponseText } from "../../core/keys/fetch-json.ts";
 import { displayUrl } from "../../core/keys/secure-url.ts";
 import { type HttpInit } from "../../core/keys/http-request.ts";
 
@@ -63,8 +63,8 @@ export async function post(
       signal,
     });
     const { status, redirected } = response;
-    if (status === 200 && !redirected) return await readText(url, response, signal, MAX_BYTES);
-    discard(response.body);
+    if (status === 200 && !redirected) return await readResponseText(url, response, signal, MAX_BYTES);
+    discardBody(response.body);
     const what = redirected ? "redirected the request." : `returned status ${status}.${CAUSES[status] ?? ""}`;
     const retryAfterSeconds = secondsOf(response.headers.get("retry-after"));
     throw new EndpointError(url, what, { concernsAll: status in CAUSES, retryAfterSeconds });

@@ -1,5 +1,5 @@
 /** The Redis stream of all revocations: one entry each, in the order in which they were written. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { commandsOf, type RedisClient, type SendCommand } from "../redis.ts";
 import { type RevokedEntry } from "../../core/token/revocation.ts";
 
@@ -82,7 +82,7 @@ export class RevocationStream {
 }
 
 function toStreamEntry([id, fields]: readonly [unknown, readonly unknown[]]): StreamEntry {
-  const value = attempt(() => JSON.parse(String(fields[1])) as unknown);
+  const value = orUndefined(() => JSON.parse(String(fields[1])) as unknown);
   return { id: String(id), entry: isEntry(value) ? value : undefined };
 }
 

@@ -2,14 +2,14 @@
 import { constants, readFileSync, statSync, writeFileSync } from "node:fs";
 import { closeSync, fstatSync, linkSync, mkdtempSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { attempt, ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
+import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { toJsonIssue } from "../../core/options/configuration.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
 
 export function readText(path: string): string {
-  const text = attempt(() => readFileSync(path, "utf8"));
+  const text = orUndefined(() => readFileSync(path, "utf8"));
   if (text === undefined)
     throw new UsageError(`${quote(path)} cannot be read. A relative path starts at the working directory.`);
   return text;
@@ -62,12 +62,12 @@ const SAFELY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 export function readSecret(path: string, create: () => string): string {
   const found = openSecret(path);
   if (found !== undefined) return found;
-  const folder = attempt(() => mkdtempSync(join(dirname(path), ".scopegate-")));
+  const folder = orUndefined(() => mkdtempSync(join(dirname(path), ".scopegate-")));
   if (folder === undefined) throw new UsageError(`${quote(path)} cannot be written. Does its folder exist?`);
   try {
     writeFileSync(join(folder, "key"), create(), { mode: 0o600 });
     // Fails if another process was first: then its key counts.
-    attempt(() => linkSync(join(folder, "key"), path));
+    orUndefined(() => linkSync(join(folder, "key"), path));
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -95,7 +95,11 @@ function openSecret(path: string): string | undefined {
 }
 
 /** @throws UsageError for a file that others can read or own; not for one that is absent */
-export function requirePrivate(path: string, otherwise = "", stats = attempt(() => statSync(path))): void {
+export function requirePrivate(
+  path: string,
+  otherwise = "",
+  stats = orUndefined(() => statSync(path)),
+): void {
   if (!stats) return;
   const isForeign = process.getuid !== undefined && stats.uid !== process.getuid();
   // Windows has no such modes.

@@ -1,4 +1,4 @@
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { requireGrantable } from "../testing/mistakes.ts";
 import { quote } from "./arguments.ts";
 import { UsageError } from "./command.ts";
@@ -26,6 +26,6 @@ function findMistakes(scopes: unknown): readonly string[] {
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
   if (scopes.some((one) => one.includes(",")))
     return ['has a comma in a scope: write ["orders:read", "reports:read"].'];
-  const granted = attempt(() => (requireGrantable("role", scopes), scopes));
+  const granted = orUndefined(() => (requireGrantable("role", scopes), scopes));
   return granted ? [] : ["has a scope that grants nothing: write `resource:action` or `resource:id:action`."];
 }

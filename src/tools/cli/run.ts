@@ -1,7 +1,8 @@
 /** Runs one command, and prints what it returns. */
 import { createRequire } from "node:module";
 import { suggest } from "../../core/errors.ts";
-import { escapeUnits, printable } from "../../core/runtime/printable.ts";
+import { printable } from "../../core/runtime/printable.ts";
+import { escapeUnits } from "../escape.ts";
 import { COMMON, quote, readArguments } from "./arguments.ts";
 import { type Command, type Io, mistakesOf, type Result, UsageError } from "./command.ts";
 import { commands } from "./commands/index.ts";

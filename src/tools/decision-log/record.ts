@@ -1,11 +1,11 @@
 /** Renders one decision as a line of JSON. */
 import { createHmac } from "node:crypto";
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { type ResourceServerOptions } from "../../core/options/options.ts";
 import { type Decision, type Refused } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";
-import { claimAt, type ClaimPath, nameOf } from "../../core/token/claim-path.ts";
+import { claimAt, claimNameOf, type ClaimPath } from "../../core/token/claim-path.ts";
 
 export type Observed = Parameters<NonNullable<ResourceServerOptions["onDecision"]>>;
 
@@ -45,7 +45,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const matched = ownProperty(request, "matchedPattern");
   const [hasPath, hasParameters] = [include.includes("path"), include.includes("parameters")];
   const named = include.filter((one) => typeof one === "object").map((one) => one.claim);
-  const claims = named.map((name) => [nameOf(name), bounded(claimAt(principal?.claims ?? {}, name))]);
+  const claims = named.map((name) => [claimNameOf(name), bounded(claimAt(principal?.claims ?? {}, name))]);
   const written = decision.rules.map(
     ({ requirement }) => Object.values(Object(requirement) as object) as unknown[],
   );
@@ -57,7 +57,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
   const cause = hasPath && /^(?:request|credential)_/.test(reason ?? "") ? refusal?.cause : undefined;
   const hash = () => createHmac("sha256", hashSecret).update(String(userId)).digest("base64url");
   return {
-    time: attempt(() => new Date(event.at).toISOString()),
+    time: orUndefined(() => new Date(event.at).toISOString()),
     id,
     method: /^[A-Z-]{1,20}$/.test(request.method) ? request.method : "other",
     pattern: bounded(matched ?? decision.rules[0]?.pattern) ?? null,
@@ -68,7 +68,7 @@ export function describeDecision(id: string, [decision, request, event]: Observe
     issuer: bounded(principal?.issuer),
     subject: subject === "hash" && userId !== undefined ? hash() : bounded(userId),
     durationMs: Math.round(event.durationMs * 1000) / 1000,
-    traceId: attempt(() => traceIdOf(event.source)),
+    traceId: orUndefined(() => traceIdOf(event.source)),
     matched: matched === undefined ? undefined : true,
     rules: decision.rules.length > 1 ? decision.rules.map(({ key }) => key) : undefined,
     routeScopes: required.every(find) ? undefined : true,

@@ -1,5 +1,5 @@
 /** Decides the records of a decision log again, by another table. */
-import { attempt } from "../../core/errors.ts";
+import { orUndefined } from "../../core/errors.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { printable } from "../../core/runtime/printable.ts";
@@ -70,12 +70,12 @@ export async function replayDecisions(
     if (typeof (line as unknown) !== "string" || line.includes("\n")) throw NOT_LINES;
     if (line === "") continue;
     // Without a prototype: what a record lacks must not be read from a polluted one.
-    const record = attempt(() => ({ __proto__: null, ...(JSON.parse(line) as Logged) }));
+    const record = orUndefined(() => ({ __proto__: null, ...(JSON.parse(line) as Logged) }));
     if (typeof record?.dropped === "number") {
       counts.dropped += record.dropped;
       continue;
     }
-    const replayed = record && attempt(() => decideAgain(record, server));
+    const replayed = record && orUndefined(() => decideAgain(record, server));
     if (!record || !replayed) {
       counts.broken += 1;
       continue;

@@ -1,5 +1,5 @@
 /** Reads OpenAPI documents: own properties only, local references, and the operations below `paths`. */
-import { attempt, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
+import { orUndefined, ConfigurationError, type ConfigurationIssue, type Report } from "../../core/errors.ts";
 import { oneOf, type OptionChecks } from "../../core/options/check-options.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import { literalPattern, quoteName, unquote } from "../../core/policy/render-pattern.ts";
@@ -59,7 +59,7 @@ export function resolve(document: OpenApiDocument, value: unknown, depth = 0): O
   const { $ref: reference, ...siblings } = membersOf(value) ?? {};
   if (reference === undefined) return membersOf(value);
   const text = typeof reference === "string" ? reference : "";
-  const [root, ...names] = attempt(() => decodeURIComponent(text).split("/")) ?? [];
+  const [root, ...names] = orUndefined(() => decodeURIComponent(text).split("/")) ?? [];
   if (root !== "#" || depth > 50) return undefined;
   const steps = names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
   const target = resolve(document, own(document, ...steps), depth + 1);
@@ -117,7 +117,7 @@ function basePathOf(servers: unknown): string | undefined {
     const defaultOf = (whole: string, name: string): string =>
       (own(server, "variables", name, "default") as string | undefined) ?? whole;
     const url = String(own(server, "url")).replaceAll(/\{([^{}]*)\}/g, defaultOf);
-    return /[{}]/.test(url) ? undefined : attempt(() => new URL(url, "http://localhost/").pathname);
+    return /[{}]/.test(url) ? undefined : orUndefined(() => new URL(url, "http://localhost/").pathname);
   });
   const [path, ...others] = new Set(paths.map((one) => one?.replace(/\/$/, "")));
   return others.length > 0 ? undefined : path;

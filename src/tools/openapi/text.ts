@@ -1,8 +1,8 @@
 /** Reads and writes documents as JSON and YAML; the only use of yaml. */
 import { Document, parseDocument as parse, visit } from "yaml";
-import { attempt, ConfigurationError } from "../../core/errors.ts";
+import { orUndefined, ConfigurationError } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
-import { escapeHidden, isHidden } from "../../core/runtime/printable.ts";
+import { escapeHidden, isHidden } from "../escape.ts";
 import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./document.ts";
 
 /**
@@ -14,12 +14,12 @@ import { issueAt, membersOf, type OpenApiDocument, requireDocument } from "./doc
 export function parseDocument(text: string): OpenApiDocument {
   if (typeof (text as unknown) !== "string")
     throw new TypeError('parseDocument takes a string: write readFileSync("api.yaml", "utf8").');
-  const json = attempt(() => JSON.parse(text) as object);
+  const json = orUndefined(() => JSON.parse(text) as object);
   if (membersOf(json) && isOnlyReading(json ?? {}, Buffer.from(text))) return requireDocument(json);
-  const yaml = isDeep(text) ? undefined : attempt(() => parse(text, { merge: true, logLevel: "error" }));
+  const yaml = isDeep(text) ? undefined : orUndefined(() => parse(text, { merge: true, logLevel: "error" }));
   const [error] = yaml?.errors ?? [];
   // As JSON, so that an alias is neither a shared object nor a circle.
-  const plain = attempt(() => JSON.stringify(error ? undefined : yaml?.toJS({ maxAliasCount: 1_000 })));
+  const plain = orUndefined(() => JSON.stringify(error ? undefined : yaml?.toJS({ maxAliasCount: 1_000 })));
   if (plain !== undefined) return requireDocument(JSON.parse(plain));
   const why = error?.linePos
     ? `${error.code} at line ${error.linePos[0].line}`

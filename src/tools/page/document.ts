@@ -1,7 +1,7 @@
 /** The page as one HTML document, and the headers that it is sent with. */
 import { createHash } from "node:crypto";
 import script from "virtual:policy-page";
-import { escapeHidden, escapeUnits } from "../../core/runtime/printable.ts";
+import { escapeHidden, escapeUnits } from "../escape.ts";
 import { MARKUP } from "./markup.ts";
 import { type PageData } from "./page-data.ts";
 import { STYLE } from "./style.ts";

@@ -1,6 +1,6 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { SignJWT } from "jose/jwt/sign";
-import { type Algorithm, ALGORITHMS, isSymmetric, suits } from "../../core/keys/algorithm.ts";
+import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
 import { FLAWS } from "./flaws.ts";
 import { type KeyRing } from "./key-ring.ts";
 import { type TestKey } from "./test-key.ts";
@@ -32,7 +32,7 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 /** An RSA key can sign with RS* and PS*, whatever the algorithm of the issuer is. */
 function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
   const algorithm = ALGORITHMS.find((known) => known === alg);
-  if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : suits(publicKey, algorithm)))
+  if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : isKeyFor(publicKey, algorithm)))
     return;
   const hint = 'Omit `alg`, or write `rejectedAs: "algorithm"` for an unsigned token.';
   throw optionError(["token", "header", "alg"], "is not an algorithm of the key.", hint, "key_unusable");

@@ -7,8 +7,8 @@ import {
   type KeyObject,
   randomBytes,
 } from "node:crypto";
-import { attempt } from "../../core/errors.ts";
-import { type Algorithm, hashBytes, isSymmetric, suits } from "../../core/keys/algorithm.ts";
+import { orUndefined } from "../../core/errors.ts";
+import { type Algorithm, hashBytes, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
 import { type JsonWebKey } from "../../core/keys/verification-key.ts";
 
 /** A key of a test issuer. With HS*, every property contains the secret. */
@@ -48,9 +48,9 @@ function secretOf(algorithm: Algorithm, given: SigningKey = randomBytes(64).toSt
 }
 
 function pairOf(algorithm: Algorithm, given: SigningKey = generatePrivateKey(algorithm)): Material {
-  const privateKey = typeof given === "string" ? attempt(() => createPrivateKey(given)) : given;
+  const privateKey = typeof given === "string" ? orUndefined(() => createPrivateKey(given)) : given;
   const publicKey = privateKey?.type === "private" ? createPublicKey(privateKey) : undefined;
-  if (!privateKey || !publicKey || !suits(publicKey, algorithm)) {
+  if (!privateKey || !publicKey || !isKeyFor(publicKey, algorithm)) {
     throw unusable(
       `is not a private key for ${algorithm}.`,
       "Write its PEM or KeyObject, set `algorithm` to the algorithm of the key, or omit `signingKey` to create a key.",

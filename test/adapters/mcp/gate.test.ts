@@ -117,7 +117,7 @@ describe("protectMcp", () => {
   });
 
   it("logs its own answers, without the query", async () => {
-    const logged = vi.spyOn(pipelineOf(server).observer, "logAnswer");
+    const logged = vi.spyOn(pipelineOf(server).observer, "logResponse");
     const gate = protectMcp(server);
     await gate(await post("{"));
     await gate(await post("{}", { "content-type": "text/plain" }));

@@ -4,7 +4,7 @@ import {
   ALGORITHMS,
   hashBytes,
   isSymmetric,
-  suits,
+  isKeyFor,
 } from "../../../src/core/keys/algorithm.ts";
 import { createIssuer } from "../../support/issuer.ts";
 
@@ -28,7 +28,7 @@ describe("hashBytes", () => {
   });
 });
 
-describe("suits", () => {
+describe("isKeyFor", () => {
   const rsa: readonly Algorithm[] = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"];
 
   it.each<readonly [Parameters<typeof createIssuer>[0], readonly Algorithm[]]>([
@@ -39,6 +39,6 @@ describe("suits", () => {
     [{ algorithm: "EdDSA" }, ["EdDSA", "Ed25519"]],
   ])("allows the key of %j to verify %j and nothing else (RFC 7518 section 3.1)", (options, algorithms) => {
     const { publicKey } = createIssuer(options);
-    expect(ALGORITHMS.filter((algorithm) => suits(publicKey, algorithm))).toEqual(algorithms);
+    expect(ALGORITHMS.filter((algorithm) => isKeyFor(publicKey, algorithm))).toEqual(algorithms);
   });
 });

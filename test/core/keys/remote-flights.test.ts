@@ -1,33 +1,13 @@
 /** How often tokens can cause requests to the issuer. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createResourceServer } from "scopegate";
-import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
+import { behave } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
-import {
-  COOLDOWN,
-  createRemote,
-  MAX_AGE,
-  RETRY,
-  setOf,
-  type Signers,
-  withKid,
-} from "../../support/remote-keys.ts";
+import { COOLDOWN, createRemote, MAX_AGE, RETRY, setOf, withKid } from "../../support/remote-keys.ts";
+import { asked, first, issuer, jwksUri, publish, second, useKeyIssuer } from "../../support/key-issuer.ts";
 import { verdictOf } from "../../support/resource-servers.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
-
-let issuer: FaultServer;
-let jwksUri: string;
-beforeEach(async () => {
-  issuer = await createFaultServer();
-  jwksUri = `${issuer.url}/jwks`;
-  publish(first);
-});
-afterEach(() => issuer.stop());
-
-const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
-const asked = () => issuer.asked("/jwks");
+useKeyIssuer();
 const unknownKids = async (count: number) => {
   const token = await first.token();
   return [...Array(count).keys()].map((index) => withKid(token, `unknown-${index}`));

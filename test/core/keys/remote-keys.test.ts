@@ -1,31 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
+import { describe, expect, it } from "vitest";
+import { behave } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
-import {
-  COOLDOWN,
-  createRemote,
-  MAX_AGE,
-  REFRESH,
-  setOf,
-  type Signers,
-  STALE,
-} from "../../support/remote-keys.ts";
+import { COOLDOWN, createRemote, MAX_AGE, REFRESH, setOf, STALE } from "../../support/remote-keys.ts";
+import { asked, first, issuer, jwksUri, publish, second, useKeyIssuer } from "../../support/key-issuer.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
-
-let issuer: FaultServer;
-let jwksUri: string;
-beforeEach(async () => {
-  issuer = await createFaultServer();
-  jwksUri = `${issuer.url}/jwks`;
-  publish(first);
-});
-afterEach(() => issuer.stop());
-
-const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
-const asked = () => issuer.asked("/jwks");
+useKeyIssuer();
 
 describe("a remote JWK Set", () => {
   it("verifies tokens after a single fetch", async () => {
@@ -141,13 +121,6 @@ describe("the age of a remote JWK Set", () => {
     expect(await verdict(await first.token())).toBe("key");
   });
 
-  it("makes the keys unavailable when the clock returns NaN", async () => {
-    const { verdict, pass } = createRemote({ jwksUri });
-    await verdict(await first.token());
-    pass(Number.NaN);
-    expect(await verdict(await first.token())).toBe("unavailable");
-  });
-
   it("makes the keys unavailable when the clock throws", async () => {
     let now = () => NOW * 1000;
     const server = createServer({ keys: { jwksUri }, now: () => now(), tokenCache: false });
@@ -205,12 +178,5 @@ describe.each<readonly [string, object]>([
     pass(COOLDOWN);
     expect(await verdict(await second.token())).toBe("accepted");
     expect(await verdict(await first.token())).toBe("key");
-  });
-
-  it("makes the keys unavailable at boot", async () => {
-    issuer.answer("/jwks", behave.json(useless));
-    const { server, verdict } = createRemote({ jwksUri });
-    expect(await verdict(await first.token())).toBe("unavailable");
-    await expect(server.ready()).rejects.toThrow(`${jwksUri} has no usable keys.`);
   });
 });

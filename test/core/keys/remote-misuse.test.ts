@@ -2,7 +2,7 @@
 import { expect, it, vi } from "vitest";
 import { type KeyFetch, type ResourceServer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
-import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
+import { createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
 import { NOW } from "../../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
@@ -59,18 +59,6 @@ it("shares the running fetch with a hook that calls ready()", async () => {
   );
   await expect(server.ready()).rejects.toThrow("canary");
   expect(told).toHaveBeenCalledOnce();
-});
-
-it("uses no key beyond maxAgeMs after close()", async () => {
-  const { server, verdict, pass } = createRemote({ jwksUri, fetch: fetchOf() });
-  await server.ready();
-  await server.close();
-  pass(MAX_AGE - 1);
-  expect(await verdict(await first.token())).toBe("accepted");
-  pass(1);
-  expect(await verdict(await first.token())).toBe("unavailable");
-  pass(COOLDOWN);
-  expect(await verdict(await first.token())).toBe("unavailable");
 });
 
 it("uses stale keys for staleMs when closed during an outage", async () => {

@@ -1,33 +1,11 @@
 /** How long remote keys are used while their issuer is down. */
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
-import { createIssuer } from "../../support/issuer.ts";
-import {
-  COOLDOWN,
-  createRemote,
-  MAX_AGE,
-  REFRESH,
-  RETRY,
-  setOf,
-  type Signers,
-  STALE,
-} from "../../support/remote-keys.ts";
+import { describe, expect, it, vi } from "vitest";
+import { behave } from "../../support/fault-server.ts";
+import { COOLDOWN, createRemote, MAX_AGE, REFRESH, RETRY, STALE } from "../../support/remote-keys.ts";
+import { asked, first, issuer, jwksUri, publish, second, useKeyIssuer } from "../../support/key-issuer.ts";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
-
-let issuer: FaultServer;
-let jwksUri: string;
-beforeEach(async () => {
-  issuer = await createFaultServer();
-  jwksUri = `${issuer.url}/jwks`;
-  publish(first);
-});
-afterEach(() => issuer.stop());
-
-const publish = (...keys: Signers) => issuer.answer("/jwks", behave.json(setOf(...keys)));
-const asked = () => issuer.asked("/jwks");
+useKeyIssuer();
 
 describe("a remote set whose issuer is down", () => {
   it.each<readonly [string, object, number]>([

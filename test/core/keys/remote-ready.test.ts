@@ -1,20 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createResourceServer, KeysUnavailableError, type ResourceServer } from "scopegate";
-import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
+import { behave } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
+import { asked, first, issuer, jwksUri, publish, second, useKeyIssuer } from "../../support/key-issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
-const second = createIssuer({ kid: "second" });
-
-let issuer: FaultServer;
-let jwksUri: string;
-beforeEach(async () => {
-  issuer = await createFaultServer();
-  jwksUri = `${issuer.url}/jwks`;
-  issuer.answer("/jwks", behave.json(setOf(first)));
-});
-afterEach(() => issuer.stop());
+useKeyIssuer();
 
 const failureOf = async (server: ResourceServer): Promise<KeysUnavailableError> => {
   const error: unknown = await server.ready().catch((thrown: unknown) => thrown);
@@ -26,19 +17,19 @@ describe("ready()", () => {
   it("fetches the keys, so that no request waits for them", async () => {
     const { server, verdict } = createRemote({ jwksUri });
     await server.ready();
-    expect(issuer.asked("/jwks")).toBe(1);
+    expect(asked()).toBe(1);
     expect(await verdict(await first.token())).toBe("accepted");
     await server.ready();
-    expect(issuer.asked("/jwks")).toBe(1);
+    expect(asked()).toBe(1);
   });
 
   it("fetches expired keys again", async () => {
     const { server, verdict, pass } = createRemote({ jwksUri });
     await server.ready();
-    issuer.answer("/jwks", behave.json(setOf(second)));
+    publish(second);
     pass(MAX_AGE);
     await server.ready();
-    expect(issuer.asked("/jwks")).toBe(2);
+    expect(asked()).toBe(2);
     expect(await verdict(await first.token())).toBe("key");
   });
 

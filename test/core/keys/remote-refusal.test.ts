@@ -1,9 +1,6 @@
 /** The response to a client when the keys are unavailable. */
-import { createServer as createHttpServer, type Server } from "node:http";
-import express from "express";
+import { createServer as createHttpServer } from "node:http";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ResourceServer } from "scopegate";
-import { protect as protectExpress } from "scopegate/express";
 import { protect } from "scopegate/node";
 import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { ask, listen } from "../../support/http.ts";
@@ -16,32 +13,15 @@ let issuer: FaultServer;
 beforeEach(async () => (issuer = await createFaultServer()));
 afterEach(() => issuer.stop());
 
-const applications: readonly (readonly [string, (server: ResourceServer) => Server])[] = [
-  [
-    "node",
-    (server) => {
-      const guard = protect(server);
-      return createHttpServer(
-        (request, response) => void guard(request, response).then((may) => may && response.end("[]")),
-      );
-    },
-  ],
-  [
-    "express",
-    (server) => {
-      const app = express();
-      app.use(protectExpress(server));
-      app.get("/agents", (_request, response) => void response.json([]));
-      return createHttpServer((request, response) => void app(request, response));
-    },
-  ],
-];
-
-describe.each(applications)("%s, in an outage longer than staleMs", (_, createApplication) => {
+describe("a service in an outage longer than staleMs", () => {
   it("returns 503 with Retry-After, without a challenge, the issuer or the cause", async () => {
     issuer.answer("/canary-jwks", behave.json(setOf(first)));
     const { server, pass, events, whenEmitted } = createRemote({ jwksUri: `${issuer.url}/canary-jwks` });
-    const { port, close } = await listen(createApplication(server));
+    const guard = protect(server);
+    const service = createHttpServer(
+      (request, response) => void guard(request, response).then((may) => may && response.end("[]")),
+    );
+    const { port, close } = await listen(service);
     const token = await first.token({ scopes: ["agents:read"] });
     const get = () => ask(port, { path: "/agents", token });
 

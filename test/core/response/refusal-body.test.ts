@@ -104,7 +104,7 @@ describe("refusalBody", () => {
     warn.mockRestore();
   });
 
-  it("is the content of a raw response, which is empty for HEAD", () => {
+  it("becomes the content of a raw response, which is empty for HEAD", () => {
     const refusal: Refusal = createServer({
       refusalBody: () => ({ contentType: "text/plain", body: "é" }),
     }).refuse(UNAUTHENTICATED);

@@ -112,7 +112,7 @@ describe("BoundedMap", () => {
         const map = new BoundedMap<number, number>(4, maxWeight);
         const weights = new Map<number, number>();
         for (const [action, key, weight] of actions) {
-          if (action === "set") map.set(key, weight, { own: weight });
+          if (action === "set") map.set(key, weight, { exclusive: weight });
           if (action === "set") weights.set(key, weight);
           if (action === "delete") map.delete(key);
           if (action === "get") map.get(key);
@@ -138,7 +138,8 @@ describe("BoundedMap", () => {
           maxWeight,
         );
         for (const [name, key, own, part] of actions) {
-          if (name === "set") map.set(key, { own, part }, part ? { own, shared: part } : { own });
+          if (name === "set")
+            map.set(key, { own, part }, part ? { exclusive: own, shared: part } : { exclusive: own });
           if (name === "delete") map.delete(key);
           const held = [0, 1, 2, 3, 4, 5, 6].flatMap((one) => map.get(one) ?? []);
           const parts = new Set(held.flatMap((one) => one.part ?? []));

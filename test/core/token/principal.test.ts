@@ -400,7 +400,7 @@ describe("isSameCaller", () => {
 
 describe("principalWeight", () => {
   const ownOf = (claims: Readonly<Record<string, unknown>>) =>
-    principalWeight(principalOf({ scopes: [], ...claims })).own;
+    principalWeight(principalOf({ scopes: [], ...claims })).exclusive;
 
   it("counts the values of the claims and the audience", () => {
     expect(ownOf({ note: "x".repeat(1_000) }) - ownOf({ note: "" })).toBe(2_000);

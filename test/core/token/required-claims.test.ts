@@ -64,7 +64,7 @@ describe("requiredClaims", () => {
     expect(await verdictOf(server, sign("access"))).toBe("revoked");
   });
 
-  it("has the same meaning in a JSON configuration, and in an entry of issuers", async () => {
+  it("means the same in a JSON configuration, and in an entry of issuers", async () => {
     const json = { required_claims: { token_use: ["access"] }, service_id: "agents-prod" };
     const server = createServer(parseConfiguration(json));
     expect(await verdictOf(server, await issuer.token({ scopes: [], token_use: "access" }))).toBe("accepted");

@@ -59,8 +59,8 @@ function read(payload: string): Principal {
 
 /** The memory of a principal whose scopes no other principal has. */
 function bytesOf(principal: Principal): number {
-  const { own, shared } = principalWeight(principal);
-  return own + (shared?.weight ?? 0);
+  const { exclusive, shared } = principalWeight(principal);
+  return exclusive + (shared?.weight ?? 0);
 }
 
 const key: VerificationKey = { algorithms: new Set(), material: () => Promise.reject(new Error("unused")) };
@@ -137,7 +137,7 @@ describe("the token cache", () => {
     cache.set("second", principal, acceptance);
     clock.now = 30_000;
     cache.set("first", principal, acceptance);
-    expect(cache.bytes).toBe(bytesOf(principal) + principalWeight(principal).own);
+    expect(cache.bytes).toBe(bytesOf(principal) + principalWeight(principal).exclusive);
     clock.now = 70_000;
     expect([cache.get("first"), cache.entries]).toEqual([principal, 1]);
   });

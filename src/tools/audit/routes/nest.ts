@@ -1,7 +1,7 @@
 import { type ExpressApplication, visit } from "../../../adapters/express/router.ts";
 import { notedRoutes } from "../../../adapters/nest/noted-routes.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
-import { attempt } from "../../../core/errors.ts";
+import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { identityOf } from "../../../core/policy/pattern.ts";
@@ -65,7 +65,7 @@ function findUnnoted(
     registrations.flatMap(({ methods, pattern }) => methods.flatMap((name) => identitiesOf(name, pattern))),
   );
   // Express hides applications that are mounted. NestJS runs no guard for them; their routes stay unlisted.
-  const listed = attempt(() => listExpress(express, {})) ?? [];
+  const listed = orUndefined(() => listExpress(express, {})) ?? [];
   return listed.flatMap(({ method, pattern, unguarded }) => {
     const isNoted = identitiesOf(method, pattern).every((identity) => noted.has(identity));
     return isNoted || !unguarded ? [] : [{ methods: [method], pattern, unguarded: UNGUARDED }];

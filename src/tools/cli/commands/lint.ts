@@ -1,5 +1,5 @@
 import { findCatchAlls } from "../../audit/catch-all.ts";
-import { attempt, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
+import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { toJsonIssue } from "../../../core/options/configuration.ts";
 import { type ResourceServerOptions } from "../../../core/options/options.ts";
@@ -41,7 +41,7 @@ function check(file: string): Checked {
     if (Object.keys(options).some((name) => name !== "scopeMappings"))
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
     // Found even if a key file is absent.
-    const table = attempt(() => resolveOptions(withoutKeys(options)));
+    const table = orUndefined(() => resolveOptions(withoutKeys(options)));
     for (const { message, hint } of table ? [...findCatchAlls(table.rules, {}), ...reportOnly(table)] : [])
       warnings.push(`${message} ${hint}`);
     resolveOptions(hasKeys ? options : withoutKeys(options));

@@ -1,4 +1,4 @@
-import { attempt } from "../../../core/errors.ts";
+import { orUndefined } from "../../../core/errors.ts";
 import { refusalIn } from "../../../core/policy/decision.ts";
 import { renderMarkdown } from "../../shared/table.ts";
 import { type TestCaller } from "../../testing/caller.ts";
@@ -79,7 +79,7 @@ const HEAD = ["route", "role", "result"];
 
 /** Reads the rows of a snapshot. `--write` replaces the file, so it must contain only one such table. */
 function readSnapshot(file: string, isWritten: boolean): ReadonlySet<string> {
-  const text = attempt(() => readText(file)) ?? (isWritten ? "" : undefined);
+  const text = orUndefined(() => readText(file)) ?? (isWritten ? "" : undefined);
   if (text === undefined) throw new UsageError(`${quote(file)} cannot be read: add --write to create it.`);
   const rows = readRows(text);
   if (isWritten && text === "") return rows;

@@ -1,5 +1,5 @@
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
-import { attempt } from "../../../core/errors.ts";
+import { orUndefined } from "../../../core/errors.ts";
 import { type Command, type Given, readPairs, readScopes, readSeconds, UsageError } from "../command.ts";
 import { inFile, readSecret } from "../files.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
@@ -96,6 +96,6 @@ function readProfile(given: Given) {
 }
 
 function readValue(text: string): unknown {
-  const parsed = attempt((): unknown => JSON.parse(text));
+  const parsed = orUndefined((): unknown => JSON.parse(text));
   return parsed === undefined ? text : parsed;
 }

@@ -1,5 +1,5 @@
 /** Reads the caller that was entered: scopes, claims or a token. */
-import { attempt } from "../../../core/errors.ts";
+import { orUndefined } from "../../../core/errors.ts";
 import { readScopes } from "../../../core/token/scope-sources.ts";
 
 /** Reads the scopes, absent for a caller without a token, and describes what was read. */
@@ -7,7 +7,7 @@ export function readCaller(text: string, claim: string): { scopes?: readonly str
   const entered = text.trim().replace(/^bearer\s+/i, "");
   const isJson = entered.startsWith("{");
   if (entered === "") return { note: "A caller without a token" };
-  const claims = attempt(() => JSON.parse(isJson ? entered : decodePayload(entered)) as unknown);
+  const claims = orUndefined(() => JSON.parse(isJson ? entered : decodePayload(entered)) as unknown);
   if (typeof claims !== "object" || claims === null) {
     const scopes = isJson ? [] : entered.split(/[\s,]+/);
     return { scopes, note: isJson ? "This JSON has a mistake: no scopes" : `Scopes: ${scopes.join(" ")}` };

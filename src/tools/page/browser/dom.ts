@@ -1,5 +1,5 @@
 /** Finds and creates elements. Data only ever becomes text and the values of attributes. */
-import { escapeHidden } from "../../../core/runtime/printable.ts";
+import { escapeHidden } from "../../escape.ts";
 
 export const find = (id: string) => document.getElementById(id) as HTMLInputElement;
 

@@ -1,5 +1,5 @@
 /** The script of the policy page. It decides with the code of the server, and sends nothing. */
-import { escapeHidden } from "../../../core/runtime/printable.ts";
+import { escapeHidden } from "../../escape.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
 import { readCaller } from "./caller.ts";
