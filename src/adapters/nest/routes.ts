@@ -6,7 +6,7 @@ import { toWrittenPattern } from "../fastify/pattern.ts";
 import { attempt } from "../../core/errors.ts";
 import { addRemark } from "../../tools/audit/remarks.ts";
 import { identityOf } from "../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../core/policy/route-comparison.ts";
 import { routesOf as expressRoutesOf } from "../express/list-routes.ts";
 import { type ExpressApplication, visit } from "../express/router.ts";
 import { isGuard } from "../shared/roles.ts";

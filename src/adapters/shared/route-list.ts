@@ -3,7 +3,7 @@ import { type ListedRoute, type UnguardedPlace } from "../../tools/audit/coverag
 import { recordPosition } from "../../tools/audit/hidden-routes.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { type PatternSegment } from "../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../core/policy/route-comparison.ts";
 import { isScopeCheck } from "./roles.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 

@@ -44,8 +44,8 @@ function findMatch(table: ResolvedOptions, method: string, target: string): Rule
   }
   const compiled = table.operations.find(target);
   if (!compiled) return undefined;
-  const match = table.operations.match({ text: target, parameters: argumentsOf(compiled) });
-  return match && "unusable" in match ? undefined : match;
+  const result = table.operations.match({ text: target, parameters: argumentsOf(compiled) });
+  return result.kind === "matched" ? result.match : undefined;
 }
 
 const argumentsOf = ({ rule }: CompiledRule): Readonly<Record<string, string>> =>
