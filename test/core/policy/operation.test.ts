@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createPrincipal, type Principal } from "../../../src/core/token/principal.ts";
 import { resolveScopeRules } from "../../../src/core/scopes/scope-rules.ts";
-import { isHousekeeping, isNamed, isOperation, OperationRules } from "../../../src/core/policy/operation.ts";
+import { isHousekeeping, isNamed, isOperation } from "../../../src/core/policy/operation.ts";
 import { decideByRules } from "../../../src/core/policy/decision.ts";
 import { keysOf, PROPERTY, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
 
@@ -191,13 +191,6 @@ describe("the rule of an operation", () => {
     (text) => expect(call(text).kind).toBe(text === "x/y" ? "ambiguous" : "unmapped"),
   );
 
-  it("finds the rule of its name before that of every name, for lists of what a caller may use", () => {
-    const rules = new OperationRules(rulesOf({ "MCP prompts/get *": [], "MCP prompts/get x": [] }));
-    expect(rules.find("prompts/get x")?.rule.key).toBe("MCP prompts/get x");
-    expect(rules.find("prompts/get y")?.rule.key).toBe("MCP prompts/get *");
-    expect(rules.find("tools/call x")).toBeUndefined();
-  });
-
   it.each([
     ["prompts/get", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
     ["prompts/get ", "`prompts/get` needs a name. Write `MCP prompts/get *` for every name, or one name."],
@@ -208,10 +201,6 @@ describe("the rule of an operation", () => {
     ],
   ])("does not decide the incomplete operation %j", (text, cause) => {
     expect(call(text)).toEqual({ kind: "ambiguous", matches: [], cause });
-  });
-
-  it("decides a public operation without arguments", () => {
-    expect(keysOf(call("tools/call open"))).toEqual(["MCP tools/call open"]);
   });
 
   it("ignores the rules of paths, whatever method a client calls", () => {
