@@ -71,16 +71,6 @@ describe("a rule that requires all of several scopes", () => {
   it("allows every valid token when it requires no scope", () => {
     expect(decide([], [])).toMatchObject({ allowed: true, required: [], missing: [], satisfied: [] });
   });
-
-  it("allows the admin scope", () => {
-    expect(decide(requirement, ["platform:admin"])).toMatchObject({
-      allowed: true,
-      satisfied: [
-        { required: "agents:read", by: "admin" },
-        { required: "teams:read", by: "admin" },
-      ],
-    });
-  });
 });
 
 describe("a rule that requires any of several scopes", () => {

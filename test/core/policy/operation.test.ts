@@ -26,15 +26,10 @@ const callerWith = (...scopes: string[]): Principal =>
 
 describe("the key of an operation", () => {
   it.each([
-    "MCP tools/list",
     "MCP tools/call search",
-    "MCP tools/call *",
     "MCP tools/call a name with spaces",
     "MCP prompts/get Größe",
     "MCP resources/read https://host/a?b=c#d",
-    "MCP completion/complete *",
-    "MCP subscriptions/listen",
-    "MCP tasks/cancel",
   ])("accepts %s", (key) => expect(tableIssues({ [key]: ["a:b"] })).toEqual([]));
 
   it.each([
@@ -235,7 +230,7 @@ describe("the rule of an operation", () => {
 });
 
 describe("the arguments of an operation", () => {
-  it("fill the templates of its scopes", () => {
+  it("fills the templates of scopes with the arguments of an operation", () => {
     const governing = call("tools/call run_agent", { agent_id: "web" });
     const decided = (scope: string) =>
       decideByRules(governing.matches, callerWith(scope), SCOPE_RULES).allowed;
@@ -259,7 +254,7 @@ describe("the arguments of an operation", () => {
     });
   });
 
-  it("reads them only once", () => {
+  it("reads the arguments of an operation only once", () => {
     const parameters = { agent_id: "web" };
     const governing = call("tools/call run_agent", parameters);
     parameters.agent_id = "api";
@@ -287,12 +282,12 @@ describe("the methods of the protocol", () => {
     ["tasks/result", false],
     ["tasks/update", false],
     ["tasks/cancel", false],
-  ])("contain %s, and whether a name follows: %s", (method, named) => {
+  ])("accepts the method %s, and requires a name or refuses it: %s", (method, named) => {
     expect(tableIssues({ [named ? `MCP ${method} *` : `MCP ${method}`]: [] })).toEqual([]);
     expect(tableIssues({ [named ? `MCP ${method}` : `MCP ${method} *`]: [] })).toHaveLength(1);
   });
 
-  it("need no rule, with or without a name", () => {
+  it("recognizes the methods that need no rule, and those with a name", () => {
     expect(["initialize", "server/discover", "ping", "notifications/x"].every(isHousekeeping)).toBe(true);
     expect(["initializes", "tools/call", "xnotifications/y"].some(isHousekeeping)).toBe(false);
     expect([isNamed("tools/call"), isNamed("tools/list"), isNamed("toString")]).toEqual([
