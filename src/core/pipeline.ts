@@ -4,7 +4,7 @@ import { type ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
 import { type Governing, type RoutePattern, type Table } from "./policy/table.ts";
-import { areSatisfied } from "./policy/weigh.ts";
+import { areSatisfied } from "./policy/satisfaction.ts";
 import { type AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
 import { type Identifier } from "./token/authenticate.ts";

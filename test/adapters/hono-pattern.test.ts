@@ -6,7 +6,7 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { describe, expect, it } from "vitest";
 import { toPattern } from "../../src/adapters/hono/pattern.ts";
-import { parseRoutePattern, readAt } from "../../src/core/policy/route-fit.ts";
+import { compareWithRoute, parseRoutePattern } from "../../src/core/policy/route-comparison.ts";
 import { readPath } from "../../src/core/request.ts";
 
 const ROUTERS = { LinearRouter, PatternRouter, RegExpRouter, TrieRouter };
@@ -42,7 +42,9 @@ async function servedBy(Router: new () => LinearRouter<never>, route: string): P
 const matches = (pattern: string, text: string): boolean => {
   const path = readPath(text);
   const alternatives = parseRoutePattern(pattern)?.alternatives ?? [];
-  return path !== undefined && alternatives.some(({ segments }) => readAt(segments, path) !== undefined);
+  return (
+    path !== undefined && alternatives.some(({ segments }) => compareWithRoute(path, segments) !== undefined)
+  );
 };
 
 const READABLE = [

@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { readBatch } from "../../src/core/policy/batch.ts";
 import { collectReadings, findPathRule } from "../../src/core/policy/find-rules.ts";
-import { comparable, ComparablePath } from "../../src/core/policy/route-fit.ts";
+import { ComparablePath, comparableRoute } from "../../src/core/policy/route-comparison.ts";
 import { mixedFor } from "../../src/core/policy/rule-tree.ts";
 import { compareParts, Spelled, spellingOfMixed } from "../../src/core/policy/segment.ts";
 import { type Path } from "../../src/core/request.ts";
@@ -111,7 +111,7 @@ describe("a path that is compared with many routes", () => {
     });
     const path = new ComparablePath(pathOf(`/a/${"B".repeat(5_000)}`));
     for (let index = 0; index < 200; index += 1)
-      expect(path.fitOf(comparable(segmentsIn(`/a/b${index}`)))).toBeUndefined();
+      expect(path.compareWith(comparableRoute(segmentsIn(`/a/b${index}`)))).toBeUndefined();
     vi.restoreAllMocks();
     expect(count).toBe(1);
   });

@@ -4,7 +4,7 @@
  * reaches.
  */
 import { type RoutePattern } from "../../core/policy/table.ts";
-import { fitOf, parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { compareWithRoute, parseRoutePattern } from "../../core/policy/route-comparison.ts";
 import { type PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 import { readPath } from "../../core/request.ts";
@@ -109,7 +109,7 @@ function readMount(
   const fitting = readAlternatives(layer).flatMap(({ source, segments }) => {
     const start = startOfLast(segments.length, mount);
     const path = readPath(mount.slice(start) || "/");
-    return path && fitOf(segments, path) ? [{ source, segments, start }] : [];
+    return path && compareWithRoute(path, segments) ? [{ source, segments, start }] : [];
   });
   const [first] = fitting;
   const isCertain = fitting.every(

@@ -1,7 +1,7 @@
 /** The whole patterns of a route, from the root of the application, for one request. */
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import { EXPRESSION } from "../../core/policy/render-pattern.ts";
-import { comparable, ComparablePath, type ComparableRoute } from "../../core/policy/route-fit.ts";
+import { ComparablePath, type ComparableRoute, comparableRoute } from "../../core/policy/route-comparison.ts";
 import { type RoutePattern } from "../../core/policy/table.ts";
 import { readPath } from "../../core/request.ts";
 import { readProperty } from "../shared/node-request.ts";
@@ -33,7 +33,7 @@ function readRoute(route: ExpressRoute): readonly OwnPath[] {
     const pattern = path || "/";
     const parsed = parsePattern(pattern);
     const alternatives = isPattern(parsed) ? parsed.alternatives : [];
-    return { pattern, alternatives: alternatives.map(({ segments }) => comparable(segments)) };
+    return { pattern, alternatives: alternatives.map(({ segments }) => comparableRoute(segments)) };
   });
   ownPathsOf.set(route, paths);
   return paths;
@@ -49,7 +49,7 @@ function firstFitting(paths: readonly OwnPath[], url: string): readonly OwnPath[
   const matched: OwnPath[] = [];
   let isFitting = false;
   for (const own of paths) {
-    const fits = own.alternatives.flatMap((one) => compared?.fitOf(one) ?? []);
+    const fits = own.alternatives.flatMap((one) => compared?.compareWith(one) ?? []);
     if (fits.length > 0) isFitting = true;
     if (fits.length > 0 || own.alternatives.length === 0) matched.push(own);
     if (fits.includes("exact")) break;

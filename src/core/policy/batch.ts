@@ -30,38 +30,45 @@ const COMMA = /,|%(?:25)*2c/gi;
 export function readBatch(target: string, path: Path, declared: ReadonlySet<string>): Batch | undefined {
   const text = path.text.slice(0, path.end);
   if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
-  const list = text.includes("%") ? text.replace(COMMA, ",") : text;
-  if (list.includes(",,")) return REFUSED;
-  const [first = "", ...names] = differentNames(list);
+  const separated = text.includes("%") ? text.replace(COMMA, ",") : text;
+  if (separated.includes(",,")) return REFUSED;
+  const [first = "", ...names] = splitDistinct(separated);
   const parent = first.slice(0, first.lastIndexOf("/"));
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
   if (!isDeclared && names.length * countSegments(parent) > MAX_PATHS) return REFUSED;
-  const shorter = isDeclared ? [] : prefixesOf(parent);
+  const shorterPrefixes = isDeclared ? [] : prefixesOf(parent);
+  const prefixes = [parent, ...shorterPrefixes];
   const characters = names.reduce((sum, name) => sum + name.length + 1, 0);
-  const prefixes = [parent, ...shorter];
   const total = prefixes.reduce((sum, prefix) => sum + prefix.length * names.length + characters, 0);
   if (names.length * prefixes.length > MAX_PATHS || total > MAX_CHARACTERS) return REFUSED;
-  const own = [first, ...names.map((name) => `${parent}/${name}`)].map(readNamed);
-  const wider = shorter.flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)));
-  return { paths: isDeclared ? own : [path, ...own], wider: wider.filter((one) => one !== undefined) };
+  const namedPaths = [first, ...names.map((name) => `${parent}/${name}`)].map(readNamed);
+  const wider = shorterPrefixes
+    .flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)))
+    .filter((widerPath) => widerPath !== undefined);
+  return { paths: isDeclared ? namedPaths : [path, ...namedPaths], wider };
 }
 
-/** Divides a list at its commas, until it has so many different parts that the batch is refused. */
-function differentNames(list: string): ReadonlySet<string> {
-  const names = new Set<string>();
-  for (let start = 0; start <= list.length && names.size <= MAX_PATHS + 1;) {
-    const comma = list.indexOf(",", start);
-    const end = comma < 0 ? list.length : comma;
-    names.add(list.slice(start, end));
+/** Splits a string at its commas, until it has so many different parts that the batch is refused. */
+function splitDistinct(text: string): ReadonlySet<string> {
+  const parts = new Set<string>();
+  let start = 0;
+  while (start <= text.length && parts.size <= MAX_PATHS + 1) {
+    const comma = text.indexOf(",", start);
+    const end = comma < 0 ? text.length : comma;
+    parts.add(text.slice(start, end));
     start = end + 1;
   }
-  return names;
+  return parts;
 }
 
 /** Counts the segments of a path, up to a number for which every batch is refused. */
 function countSegments(path: string): number {
   let count = 0;
-  for (let at = path.indexOf("/"); at >= 0 && count <= MAX_PATHS; at = path.indexOf("/", at + 1)) count += 1;
+  let slash = path.indexOf("/");
+  while (slash >= 0 && count <= MAX_PATHS) {
+    count += 1;
+    slash = path.indexOf("/", slash + 1);
+  }
   return count;
 }
 
@@ -71,8 +78,11 @@ const readNamed = (text: string): Path | undefined => (text.endsWith("/") ? unde
 /** `/a` and the empty prefix, for `/a/b`. */
 function prefixesOf(path: string): readonly string[] {
   const prefixes: string[] = [];
-  for (let end = path.length; end > 0; prefixes.push(path.slice(0, end)))
-    end = path.lastIndexOf("/", end - 1);
+  let prefix = path;
+  while (prefix !== "") {
+    prefix = prefix.slice(0, prefix.lastIndexOf("/"));
+    prefixes.push(prefix);
+  }
   return prefixes;
 }
 

@@ -4,7 +4,7 @@ import { type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimedToken } from "../token/claimed.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
 import { type Enforcement, type Rule, type RuleMatch } from "./rule.ts";
-import { weigh, type Weighed } from "./weigh.ts";
+import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 
 /** Why a request was refused; stable, one status each. */
 export type RefusalReason =
@@ -70,14 +70,14 @@ export type Decision = Allowed | Refused;
 
 const NOTHING: readonly never[] = Object.freeze([]);
 
-type Lists = Pick<DecisionFacts, "required" | "missing" | "satisfied">;
+type ScopeFacts = Pick<DecisionFacts, "required" | "missing" | "satisfied">;
 
-const NO_LISTS: Lists = { required: NOTHING, missing: NOTHING, satisfied: NOTHING };
+const NO_SCOPES: ScopeFacts = { required: NOTHING, missing: NOTHING, satisfied: NOTHING };
 
-function factsOf(
+function createFacts(
   rules: readonly Rule[],
   principal?: Principal,
-  { required, missing, satisfied } = NO_LISTS,
+  { required, missing, satisfied } = NO_SCOPES,
   rule = rules[0],
 ): DecisionFacts {
   const facts = {
@@ -87,9 +87,9 @@ function factsOf(
     missing: Object.freeze(missing),
     satisfied: Object.freeze(satisfied),
   };
-  // Not an assignment, which a polluted prototype could prevent. V8 copies a spread fast only if it is first.
-  const ruled = rule ? { ...facts, rule } : facts;
-  return principal ? { ...ruled, principal } : ruled;
+  // A polluted prototype could prevent an assignment. V8 copies a spread fast only if it comes first.
+  const factsWithRule = rule ? { ...facts, rule } : facts;
+  return principal ? { ...factsWithRule, principal } : factsWithRule;
 }
 
 type RefusalFacts = Omit<Refused, keyof Allowed | "reason"> & Pick<Refused, "principal">;
@@ -100,15 +100,19 @@ export const refuse = (
   rules: readonly Rule[] = NOTHING,
   facts: RefusalFacts = {},
 ): Refused =>
-  Object.freeze({ ...factsOf(rules, facts.principal), ...facts, allowed: false as const, reason });
+  Object.freeze({ ...createFacts(rules, facts.principal), ...facts, allowed: false as const, reason });
 
 /** Allows a request whose rules require no scope. */
 export const allow = (rules: readonly Rule[] = NOTHING, principal?: Principal): Allowed =>
-  Object.freeze({ allowed: true, ...factsOf(rules, principal) });
+  Object.freeze({ allowed: true, ...createFacts(rules, principal) });
 
 /** Allows a request whose refusal is only reported. The principal shows that its token was accepted. */
 export const report = (reported: Refused, principal: Principal): Allowed =>
-  Object.freeze({ allowed: true, ...factsOf(reported.rules, principal, reported, reported.rule), reported });
+  Object.freeze({
+    allowed: true,
+    ...createFacts(reported.rules, principal, reported, reported.rule),
+    reported,
+  });
 
 /** Returns the refusal in a decision, whether it is enforced or only reported. */
 export const refusalIn = (decision: Decision): Refused | undefined =>
@@ -121,12 +125,11 @@ export function decideByRules(
   scopeRules: ScopeRules,
 ): Decision {
   const granted = grantedScopesOf(principal, scopeRules);
-  const rules = rulesOf(matches);
-  const weighed = matches.map((match) => {
-    const { requirement, rule } = match.compiled;
-    return { ...weigh(requirement, match, granted), enforcement: rule.enforcement };
-  });
-  return decide(rules, principal, weighed);
+  const results = matches.map(({ compiled, parameter }) => ({
+    ...describeSatisfaction(compiled.requirement, parameter, granted),
+    enforcement: compiled.rule.enforcement,
+  }));
+  return decideByResults(rulesOf(matches), principal, results);
 }
 
 /** Returns the rules of matches, as a decision lists them. */
@@ -146,29 +149,36 @@ export function decideByScopes(
   enforcement: Enforcement = "enforce",
 ): Decision {
   const granted = grantedScopesOf(facts.principal, scopeRules);
-  const weighed = weigh({ kind: "allOf", scopes }, { parameter }, granted);
-  return decide(facts.rules, facts.principal, [{ ...weighed, enforcement }]);
+  const result = describeSatisfaction({ kind: "allOf", scopes }, parameter, granted);
+  return decideByResults(facts.rules, facts.principal, [{ ...result, enforcement }]);
 }
 
-type Judged = Weighed & Pick<Rule, "enforcement">;
-
-function decide(rules: readonly Rule[], principal: Principal, weighed: readonly Judged[]): Decision {
-  const required = unique(weighed.flatMap((one) => one.required));
-  const satisfied = weighed.flatMap((one) => one.satisfied);
-  const failed = weighed.findIndex(({ isMet }) => !isMet);
-  if (failed < 0)
-    return Object.freeze({
-      allowed: true,
-      ...factsOf(rules, principal, { required, missing: NOTHING, satisfied }),
-    });
-  const missing = weighed.flatMap((one) =>
-    one.isMet ? [] : one.required.filter((scope) => !one.satisfied.some((by) => by.required === scope)),
+/** Refuses if one result is not satisfied. If all of these are only reported, allows and reports. */
+function decideByResults(
+  rules: readonly Rule[],
+  principal: Principal,
+  results: readonly (RequirementResult & Pick<Rule, "enforcement">)[],
+): Decision {
+  const required = unique(results.flatMap((result) => result.required));
+  const satisfied = results.flatMap((result) => result.satisfied);
+  const firstFailure = results.findIndex(({ isSatisfied }) => !isSatisfied);
+  if (firstFailure < 0) {
+    const scopes = { required, missing: NOTHING, satisfied };
+    return Object.freeze({ allowed: true, ...createFacts(rules, principal, scopes) });
+  }
+  const scopes = { required, missing: unique(results.flatMap(missingScopes)), satisfied };
+  const firstEnforced = results.findIndex(
+    ({ isSatisfied, enforcement }) => !isSatisfied && enforcement !== "report",
   );
-  const lists = { required, missing: unique(missing), satisfied };
-  const enforced = weighed.findIndex(({ isMet, enforcement }) => !isMet && enforcement !== "report");
-  const facts = factsOf(rules, principal, lists, rules[enforced < 0 ? failed : enforced]);
+  const decidingRule = rules[firstEnforced < 0 ? firstFailure : firstEnforced];
+  const facts = createFacts(rules, principal, scopes, decidingRule);
   const refused = Object.freeze({ allowed: false, reason: "scope_insufficient", ...facts } as const);
-  return enforced < 0 ? report(refused, principal) : refused;
+  return firstEnforced < 0 ? report(refused, principal) : refused;
 }
 
-const unique = (list: readonly string[]): readonly string[] => [...new Set(list)];
+function missingScopes({ required, satisfied, isSatisfied }: RequirementResult): readonly string[] {
+  if (isSatisfied) return [];
+  return required.filter((scope) => !satisfied.some((satisfaction) => satisfaction.required === scope));
+}
+
+const unique = (scopes: readonly string[]): readonly string[] => [...new Set(scopes)];

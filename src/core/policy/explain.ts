@@ -30,36 +30,31 @@ export function requireQuery({ path, scopes }: ExplainQuery): void {
 }
 
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
-  const isOnly = decision.rules.length === 1;
+  const { rules, required, granted, missing, satisfied } = decision;
+  const lines = [`${method} ${path}`];
+  const addLine = (name: string, value: string) => lines.push(`  ${name.padEnd(10)} ${value}`);
+  for (const { key, source, requirement, enforcement } of rules) {
+    addLine("rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`);
+    // A decision does not say which of several rules requires a scope.
+    addLine("requires", describeRequirement(requirement, rules.length === 1 ? required : []));
+  }
   const isAmbiguous = refusalIn(decision)?.reason === "request_ambiguous";
-  const rules = decision.rules.flatMap(({ key, source, requirement, enforcement }) => [
-    ["rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`],
-    ["requires", describeRequirement(requirement, isOnly ? decision.required : [])],
-  ]);
-  const lines = [
-    ...(rules.length > 0 || isAmbiguous ? rules : [["rule", "none"]]),
-    ["granted", join(decision.granted)],
-    ...decision.satisfied.map(({ required, granted, by }) => [
-      "satisfied",
-      `${required} by ${granted} (${by})`,
-    ]),
-    ...(decision.missing.length > 0 ? [["missing", join(decision.missing)]] : []),
-    ["decision", describeDecision(decision)],
-  ];
-  const text = [
-    `${method} ${path}`,
-    ...lines.map(([name = "", value = ""]) => `  ${name.padEnd(10)} ${value}`),
-  ];
-  return { method, path, decision, text: text.join("\n") };
+  if (rules.length === 0 && !isAmbiguous) addLine("rule", "none");
+  addLine("granted", joinScopes(granted));
+  for (const satisfaction of satisfied)
+    addLine("satisfied", `${satisfaction.required} by ${satisfaction.granted} (${satisfaction.by})`);
+  if (missing.length > 0) addLine("missing", joinScopes(missing));
+  addLine("decision", describeDecision(decision));
+  return { method, path, decision, text: lines.join("\n") };
 }
 
 function describeDecision(decision: Decision): string {
   const refused = refusalIn(decision);
   if (!refused) return "allowed";
-  const why = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
   const result = decision.allowed ? "allowed, reported" : "refused";
   const rejection = refused.rejection === undefined ? "" : ` (${refused.rejection})`;
-  return `${result}: ${refused.reason}${rejection}${why}`;
+  const cause = refused.reason === "request_ambiguous" ? `. ${String(refused.cause)}` : "";
+  return `${result}: ${refused.reason}${rejection}${cause}`;
 }
 
 /** Describes what a rule requires, with the scopes of one request if they are known. */
@@ -67,9 +62,10 @@ export function describeRequirement(requirement: Requirement, required: readonly
   if (requirement === "public") return "nothing";
   if (requirement === "optional") return "no token, or a valid one";
   if ("filtered" in requirement) return `${requirement.filtered}, for all ids or at least one`;
-  if ("anyOf" in requirement) return `one of ${join(required.length > 0 ? required : requirement.anyOf)}`;
+  if ("anyOf" in requirement)
+    return `one of ${joinScopes(required.length > 0 ? required : requirement.anyOf)}`;
   if (requirement.length === 0) return "a valid token";
-  return join(required.length > 0 ? required : requirement);
+  return joinScopes(required.length > 0 ? required : requirement);
 }
 
-const join = (items: readonly string[]): string => (items.length === 0 ? "-" : items.join(" "));
+const joinScopes = (scopes: readonly string[]): string => (scopes.length === 0 ? "-" : scopes.join(" "));

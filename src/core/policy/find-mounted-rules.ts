@@ -39,10 +39,12 @@ function collectMounted(node: TreeNode, index: number, search: Search): void {
   }
   const edge = node.statics.get(loosen(segment.text));
   if (edge) collectMounted(edge.node, index + 1, search);
-  for (const { parts, node: next } of node.mixed)
-    if (coversMixed(parts, segment)) collectMounted(next, index + 1, search);
+  for (const mixed of node.mixed)
+    if (coversMixed(mixed.parts, segment)) collectMounted(mixed.node, index + 1, search);
   if (node.parameter) collectMounted(node.parameter, index + 1, search);
-  const { node: next, lengths } = node.wildcard ?? {};
-  for (const length of lengths ?? [])
-    if (next && route.length - length > index) collectMounted(next, route.length - length, search);
+  if (!node.wildcard) return;
+  for (const length of node.wildcard.lengths) {
+    const next = route.length - length;
+    if (next > index) collectMounted(node.wildcard.node, next, search);
+  }
 }

@@ -11,7 +11,7 @@ import {
   type RuleTree,
   type TreeNode,
 } from "./rule-tree.ts";
-import { compareParts, loosen, Spelled, spellingOf } from "./segment.ts";
+import { compareParts, loosen, Spelled, type Spelling, spellingOf } from "./segment.ts";
 
 /** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
 export interface PathRule {
@@ -22,11 +22,15 @@ export interface PathRule {
   readonly isExact: boolean;
 }
 
-interface Walk {
+/** A request, and the segments of its path that were read before, by where they begin. */
+interface PathWalk {
   readonly path: Path;
-  /** The segments that were read before, by where they begin. */
-  readonly spelled: Map<number, Spelled>;
   readonly method: string;
+  readonly spelledSegments: Map<number, Spelled>;
+}
+
+interface PathRuleWalk extends PathWalk {
+  /** `false` if the path spells a static text of the rule in another way. */
   isSpelled: boolean;
 }
 
@@ -35,35 +39,36 @@ interface Walk {
  * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
  */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
-  const walk: Walk = { path, method, isSpelled: true, spelled: new Map() };
+  const walk: PathRuleWalk = { path, method, spelledSegments: new Map(), isSpelled: true };
   const leaf = findLeaf(tree.root, 1, walk);
   const { isSpelled } = walk;
   return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
 }
 
 /** `start` is where a segment begins, or after the end of the path. */
-function findLeaf(node: TreeNode, start: number, walk: Walk): Leaf | undefined {
+function findLeaf(node: TreeNode, start: number, walk: PathRuleWalk): Leaf | undefined {
   const { path } = walk;
   if (start > path.end) return leafFor(node, walk.method);
   const end = endOfSegment(path, start);
+  const hasTexts = node.statics.size > 0 || node.mixed.length > 0;
   return (
-    (node.statics.size > 0 || node.mixed.length > 0 ? findByText(node, start, end, walk) : undefined) ??
+    (hasTexts ? findLeafByText(node, start, end, walk) : undefined) ??
     (node.parameter && findLeaf(node.parameter, end + 1, walk)) ??
-    (node.wildcard && findBehindWildcard(node.wildcard, end, walk))
+    (node.wildcard && findLeafAfterWildcard(node.wildcard, end, walk))
   );
 }
 
-function findByText(node: TreeNode, start: number, end: number, walk: Walk): Leaf | undefined {
+function findLeafByText(node: TreeNode, start: number, end: number, walk: PathRuleWalk): Leaf | undefined {
   const segment = spellAt(walk, start, end);
   const edge = node.statics.get(segment.decoded);
-  const found = edge && findLeaf(edge.node, end + 1, walk);
-  if (found) {
+  const staticLeaf = edge && findLeaf(edge.node, end + 1, walk);
+  if (staticLeaf) {
     if (edge.text !== segment.exact) walk.isSpelled = false;
-    return found;
+    return staticLeaf;
   }
-  for (const { texts, node: next } of mixedFor(node, segment)) {
-    const spelling = compareParts(segment, texts);
-    const leaf = spelling && findLeaf(next, end + 1, walk);
+  for (const mixed of mixedFor(node, segment)) {
+    const spelling = compareParts(segment, mixed.texts);
+    const leaf = spelling && findLeaf(mixed.node, end + 1, walk);
     if (!leaf) continue;
     if (spelling !== "exact") walk.isSpelled = false;
     return leaf;
@@ -72,10 +77,10 @@ function findByText(node: TreeNode, start: number, end: number, walk: Walk): Lea
 }
 
 /** A wildcard matches the segment that ends at `firstEnd`, and as few more as the pattern allows. */
-function findBehindWildcard(
+function findLeafAfterWildcard(
   { node, lengths }: NonNullable<TreeNode["wildcard"]>,
   firstEnd: number,
-  walk: Walk,
+  walk: PathRuleWalk,
 ): Leaf | undefined {
   for (const length of lengths) {
     const end = endWithout(walk.path, length);
@@ -101,79 +106,79 @@ export interface Readings {
  * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const found: Collected = {
-    path,
-    method,
-    spelled: new Map(),
-    isStrict: false,
-    leaves: new Set(),
-    isMapped: false,
-  };
+  const pathWalk: PathWalk = { path, method, spelledSegments: new Map() };
+  const walk: ReadingsWalk = { ...pathWalk, isStrict: false, leaves: new Set(), isMapped: false };
   for (const isStrict of [false, true]) {
-    found.isStrict = isStrict;
-    collect(tree.root, 1, found, false);
+    walk.isStrict = isStrict;
+    collectAt(tree.root, 1, walk, false);
   }
-  return found;
+  return walk;
 }
 
-interface Collected {
-  readonly path: Path;
-  readonly spelled: Map<number, Spelled>;
-  readonly method: string;
+interface ReadingsWalk extends PathWalk {
   /** Whether the trailing slash counts. */
   isStrict: boolean;
   readonly leaves: Set<Leaf>;
   isMapped: boolean;
 }
 
-/** The request is refused, so that counting the rest of the rules would only take time. */
-const isFull = ({ leaves }: Collected): boolean => leaves.size > MAX_RULES;
-
 /** Returns whether every reading finds a rule here, so that none continues to a wider rule. */
-function collect(node: TreeNode, start: number, found: Collected, isDecoded: boolean): boolean {
-  const { path } = found;
-  if (start > path.end) {
-    // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
-    const leaf = leavesFor(node, found.method).find(
-      (one) => !found.isStrict || one.endsInWildcard || endsAsWritten(one, path),
-    );
-    if (!leaf) return false;
-    found.leaves.add(leaf);
-    found.isMapped ||= !isDecoded;
-    return true;
-  }
+function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded: boolean): boolean {
+  const { path } = walk;
+  if (start > path.end) return collectLeaf(node, walk, isDecoded);
   const end = endOfSegment(path, start);
-  const segment = spellAt(found, start, end);
+  const segment = spellAt(walk, start, end);
   const edge = node.statics.get(segment.decoded);
-  const steps = [
-    ...(edge ? [{ node: edge.node, spelling: spellingOf(segment.exact, edge.text) }] : []),
-    ...mixedFor(node, segment).map(({ node: next, texts }) => ({
-      node: next,
-      spelling: compareParts(segment, texts),
-    })),
-  ];
-  for (const { node: next, spelling } of steps) {
-    if (!spelling) continue;
-    const isSure = collect(next, end + 1, found, isDecoded || spelling === "decoded");
-    if ((isSure && spelling === "exact") || isFull(found)) return true;
+  if (edge) {
+    const spelling = spellingOf(segment.exact, edge.text);
+    if (collectByText(edge.node, end + 1, walk, isDecoded, spelling)) return true;
   }
-  if (node.parameter && collect(node.parameter, end + 1, found, isDecoded)) return true;
-  const { node: next, lengths = [] } = node.wildcard ?? {};
-  return lengths.some((length) => {
-    const rest = endWithout(path, length);
-    return next !== undefined && rest >= end && collect(next, rest + 1, found, isDecoded);
-  });
+  for (const mixed of mixedFor(node, segment)) {
+    const spelling = compareParts(segment, mixed.texts);
+    if (spelling && collectByText(mixed.node, end + 1, walk, isDecoded, spelling)) return true;
+  }
+  if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
+  if (!node.wildcard) return false;
+  for (const length of node.wildcard.lengths) {
+    const wildcardEnd = endWithout(path, length);
+    if (wildcardEnd >= end && collectAt(node.wildcard.node, wildcardEnd + 1, walk, isDecoded)) return true;
+  }
+  return false;
+}
+
+function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): boolean {
+  // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
+  const leaf = leavesFor(node, walk.method).find(
+    (candidate) => !walk.isStrict || candidate.endsInWildcard || endsAsWritten(candidate, walk.path),
+  );
+  if (!leaf) return false;
+  walk.leaves.add(leaf);
+  walk.isMapped ||= !isDecoded;
+  return true;
+}
+
+/** Continues after a text that the path spells in some way. Every router accepts only an exact spelling. */
+function collectByText(
+  node: TreeNode,
+  start: number,
+  walk: ReadingsWalk,
+  isDecoded: boolean,
+  spelling: Spelling,
+): boolean {
+  const isCertain = collectAt(node, start, walk, isDecoded || spelling === "decoded");
+  if (isCertain && spelling === "exact") return true;
+  // The request is refused, so that collecting the rest of the rules would only take time.
+  return walk.leaves.size > MAX_RULES;
 }
 
 /** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
-export function findRouteRule(
+export const findRouteRule = (
   tree: RuleTree,
   method: string,
   route: readonly PatternSegment[],
-): Leaf | undefined {
-  return findCovering(tree.root, route, 0, method);
-}
+): Leaf | undefined => findCovering(tree.root, route, 0, method);
 
+/** Finds the narrowest rule below a node that covers the segments of a route from `index` on. */
 export function findCovering(
   node: TreeNode,
   route: readonly PatternSegment[],
@@ -182,29 +187,38 @@ export function findCovering(
 ): Leaf | undefined {
   const segment = route[index];
   if (!segment) return leafFor(node, method);
-  const go = (next: TreeNode | undefined, to = index + 1) => next && findCovering(next, route, to, method);
-  const lengths = node.wildcard?.lengths.map((length) => route.length - length) ?? [];
-  return (
-    (segment.kind === "static" ? go(node.statics.get(loosen(segment.text))?.node) : undefined) ??
-    node.mixed
-      .filter(
-        ({ parts }) => (segment.kind === "static" || segment.kind === "mixed") && coversMixed(parts, segment),
-      )
-      .map((edge) => go(edge.node))
-      .find((leaf) => leaf !== undefined) ??
-    (segment.kind === "wildcard" ? undefined : go(node.parameter)) ??
-    lengths
-      .map((end) => (end > index ? go(node.wildcard?.node, end) : undefined))
-      .find((leaf) => leaf !== undefined)
-  );
+  if (segment.kind === "static") {
+    const edge = node.statics.get(loosen(segment.text));
+    const leaf = edge && findCovering(edge.node, route, index + 1, method);
+    if (leaf) return leaf;
+  }
+  if (segment.kind === "static" || segment.kind === "mixed") {
+    for (const mixed of node.mixed) {
+      if (!coversMixed(mixed.parts, segment)) continue;
+      const leaf = findCovering(mixed.node, route, index + 1, method);
+      if (leaf) return leaf;
+    }
+  }
+  if (segment.kind !== "wildcard" && node.parameter) {
+    const leaf = findCovering(node.parameter, route, index + 1, method);
+    if (leaf) return leaf;
+  }
+  if (!node.wildcard) return undefined;
+  for (const length of node.wildcard.lengths) {
+    const next = route.length - length;
+    const leaf = next > index ? findCovering(node.wildcard.node, route, next, method) : undefined;
+    if (leaf) return leaf;
+  }
+  return undefined;
 }
 
 /** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
-function spellAt({ path, spelled }: Pick<Walk, "path" | "spelled">, start: number, end: number): Spelled {
-  const known = spelled.get(start);
-  if (known) return known;
-  const segment = new Spelled(path.text.slice(start, end), path.isPlain);
-  spelled.set(start, segment);
+function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
+  let segment = spelledSegments.get(start);
+  if (!segment) {
+    segment = new Spelled(path.text.slice(start, end), path.isPlain);
+    spelledSegments.set(start, segment);
+  }
   return segment;
 }
 

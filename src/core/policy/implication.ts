@@ -1,16 +1,16 @@
-/** Whether one rule implies another: a caller who satisfies the first one satisfies the second one too. */
+/** Whether one rule implies another: every caller who satisfies the first also satisfies the second. */
 import { bindScope } from "../scopes/required-scope.ts";
 import { GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
 import { type PatternSegment } from "./pattern.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type CompiledRule } from "./rule.ts";
+import { isSatisfied } from "./satisfaction.ts";
 import { decodeSegment } from "./segment.ts";
-import { isMet } from "./weigh.ts";
 
 type Segments = readonly PatternSegment[];
 
 /** A rule, and the segments of one of its alternatives. */
-export interface PlacedRule {
+interface PlacedRule {
   readonly compiled: CompiledRule;
   readonly segments: Segments;
 }
@@ -38,20 +38,21 @@ export function implies(
   common: Segments,
   rules: ImplicationRules,
 ): boolean {
-  const asked = enforcedBy(other.compiled, rules);
-  if (asked.kind === "public") return true;
-  const enforced = enforcedBy(deciding.compiled, rules);
-  if (enforced.kind === "public") return false;
-  if (asked.kind === "optional") return true;
-  if (enforced.kind === "optional") return false;
-  const parameter = valuesOf(other.segments, common, "other");
-  return leastGrants(enforced, valuesOf(deciding.segments, common, "deciding")).every((scopes) =>
-    isMet(asked, { parameter }, new GrantedScopes(scopes, rules.scopeRules)),
+  const otherRequirement = enforcedRequirement(other.compiled, rules);
+  if (otherRequirement.kind === "public") return true;
+  const decidingRequirement = enforcedRequirement(deciding.compiled, rules);
+  if (decidingRequirement.kind === "public") return false;
+  if (otherRequirement.kind === "optional") return true;
+  if (decidingRequirement.kind === "optional") return false;
+  const parameter = sampleParameters(other.segments, common, "other");
+  const grants = leastGrants(decidingRequirement, sampleParameters(deciding.segments, common, "deciding"));
+  return grants.every((scopes) =>
+    isSatisfied(otherRequirement, parameter, new GrantedScopes(scopes, rules.scopeRules)),
   );
 }
 
 /** A report-only rule enforces a valid token, and nothing else. */
-function enforcedBy(
+function enforcedRequirement(
   { rule, requirement }: CompiledRule,
   { isReportOnly }: ImplicationRules,
 ): CompiledRequirement {
@@ -69,14 +70,15 @@ function leastGrants(
 }
 
 /**
- * Returns a value for each parameter of a rule at some paths: equal for parameters of two rules that are
- * certain to have the same value in every request. Segments after a wildcard have no fixed position.
+ * Returns a value for each parameter of a rule at the paths `common`. Parameters of two rules get the same
+ * value only if they have it in every request; `prefix` keeps all others apart. Segments after a wildcard
+ * have no fixed position.
  */
-function valuesOf(segments: Segments, common: Segments, owner: string): (name: string) => string {
+function sampleParameters(segments: Segments, common: Segments, prefix: string): (name: string) => string {
   return (name) => {
     const index = segments.findIndex((segment) => segment.kind === "parameter" && segment.name === name);
     const isFixed = index >= 0 && [segments, common].every((path) => !hasWildcardUntil(path, index));
-    if (!isFixed) return `~${owner}.${name}-of-scopegate~`;
+    if (!isFixed) return `~${prefix}.${name}-of-scopegate~`;
     const segment = common[index];
     return segment?.kind === "static" ? decodeSegment(segment.text) : `~segment-${index}-of-scopegate~`;
   };

@@ -7,8 +7,8 @@ interface Edge {
 }
 
 /** An edge, and its place in the order: the narrowest first. */
-interface RankedEdge<Own extends Edge> {
-  readonly edge: Own;
+interface RankedEdge<EdgeType extends Edge> {
+  readonly edge: EdgeType;
   readonly rank: number;
 }
 
@@ -16,21 +16,22 @@ interface RankedEdge<Own extends Edge> {
  * An index of mixed segments by the text that they begin with, or else end with. Comparing a segment of a
  * path with each of hundreds of rules would take milliseconds.
  */
-export class MixedEdges<Own extends Edge> {
-  readonly #byStart = new Map<string, Set<RankedEdge<Own>>>();
-  readonly #byEnd = new Map<string, Set<RankedEdge<Own>>>();
+export class MixedEdges<EdgeType extends Edge> {
+  readonly #byStart = new Map<string, Set<RankedEdge<EdgeType>>>();
+  readonly #byEnd = new Map<string, Set<RankedEdge<EdgeType>>>();
   readonly #startLengths: readonly number[];
   readonly #endLengths: readonly number[];
   /** Those that begin and end with a parameter. */
-  readonly #others: readonly RankedEdge<Own>[];
+  readonly #others: readonly RankedEdge<EdgeType>[];
 
-  /** The narrowest first. */
-  constructor(edges: readonly Own[]) {
-    const others: RankedEdge<Own>[] = [];
+  /** Takes the edges in their order, the narrowest first. */
+  constructor(edges: readonly EdgeType[]) {
+    const others: RankedEdge<EdgeType>[] = [];
     for (const [rank, edge] of edges.entries()) {
-      const [start, end] = [edge.texts[0], edge.texts.at(-1)];
-      if (start) addTo(this.#byStart, start, { edge, rank });
-      else if (end) addTo(this.#byEnd, end, { edge, rank });
+      const start = edge.texts[0];
+      const end = edge.texts.at(-1);
+      if (start) addToIndex(this.#byStart, start, { edge, rank });
+      else if (end) addToIndex(this.#byEnd, end, { edge, rank });
       else others.push({ edge, rank });
     }
     this.#others = others;
@@ -39,23 +40,23 @@ export class MixedEdges<Own extends Edge> {
   }
 
   /** Returns those that may match a segment, the narrowest first. */
-  candidates(segment: Spelled): readonly Own[] {
-    const found = new Set(this.#others);
+  candidates(segment: Spelled): readonly EdgeType[] {
+    const candidates = new Set(this.#others);
     // A text that is the same in exact spelling is also the same in one letter case.
-    this.#collect(segment.case, found);
-    if (segment.decoded !== segment.case) this.#collect(segment.decoded, found);
-    return [...found].sort((one, other) => one.rank - other.rank).map(({ edge }) => edge);
+    this.#addCandidates(segment.case, candidates);
+    if (segment.decoded !== segment.case) this.#addCandidates(segment.decoded, candidates);
+    return [...candidates].sort((a, b) => a.rank - b.rank).map(({ edge }) => edge);
   }
 
-  #collect(text: string, found: Set<RankedEdge<Own>>): void {
+  #addCandidates(text: string, candidates: Set<RankedEdge<EdgeType>>): void {
     for (const length of this.#startLengths)
-      for (const ranked of this.#byStart.get(text.slice(0, length)) ?? []) found.add(ranked);
+      for (const ranked of this.#byStart.get(text.slice(0, length)) ?? []) candidates.add(ranked);
     for (const length of this.#endLengths)
-      for (const ranked of this.#byEnd.get(text.slice(-length)) ?? []) found.add(ranked);
+      for (const ranked of this.#byEnd.get(text.slice(-length)) ?? []) candidates.add(ranked);
   }
 }
 
-function addTo<Ranked>(index: Map<string, Set<Ranked>>, text: Spelled, ranked: Ranked): void {
+function addToIndex<Ranked>(index: Map<string, Set<Ranked>>, text: Spelled, ranked: Ranked): void {
   for (const spelling of [text.case, text.decoded])
     index.set(spelling, (index.get(spelling) ?? new Set()).add(ranked));
 }

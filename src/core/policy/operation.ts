@@ -1,7 +1,7 @@
 /** Operations of the Model Context Protocol: keys of the table without a path, as `MCP tools/call search`. */
 import { orUndefined, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { type CompiledRequirement } from "./requirement.ts";
+import { templatesOf } from "./requirement.ts";
 import { type CompiledRule, type RuleMatch } from "./rule.ts";
 
 /** One operation that a request calls. */
@@ -61,6 +61,7 @@ export function canonicalOf(text: string): string {
   return prefix + (orUndefined(() => new URL(uri).href) ?? uri).replace(/%[\da-f]{2}/gi, decodeNeedless);
 }
 
+/** Decodes an escape of a character that needs none. */
 const decodeNeedless = (escape: string): string => {
   const character = String.fromCharCode(parseInt(escape.slice(1), 16));
   return /[\w.~-]/.test(character) ? character : escape.toUpperCase();
@@ -74,17 +75,17 @@ export function findOperationMistake(
 ): { readonly message: string; readonly hint: string } | undefined {
   const method = methodOf(text);
   const name = text === method ? undefined : text.slice(method.length + 1);
-  const named = isNamed(method);
+  const needsName = isNamed(method);
   if (isHousekeeping(method))
     return {
       message: `\`${method}\` needs no rule of its own.`,
       hint: "Remove it: the rule of the transport, such as `* /mcp`, decides it.",
     };
-  if (named === undefined)
-    return { message: `\`${method}\` is not a method of MCP clients.`, hint: findMethod(text, name) };
-  if (!named && name !== undefined)
+  if (needsName === undefined)
+    return { message: `\`${method}\` is not a method of MCP clients.`, hint: suggestOperation(text, name) };
+  if (!needsName && name !== undefined)
     return { message: `\`${method}\` takes no name.`, hint: `Write \`MCP ${method}\`.` };
-  if (named && (name === undefined || name === ""))
+  if (needsName && (name === undefined || name === ""))
     return {
       message: `\`${method}\` needs a name.`,
       hint: `Write \`MCP ${method} *\` for every name, or one name.`,
@@ -99,61 +100,49 @@ export function findOperationMistake(
 }
 
 /** Returns the fix for a key with wrong separators or a misspelled method. */
-function findMethod(text: string, name: string | undefined): string {
-  const [found] = [...METHODS.keys()].filter(
-    (one) => isNamed(one) && new RegExp(`^${one.replace("/", "[ ./:]")}[./: ]`).test(text),
+function suggestOperation(text: string, name: string | undefined): string {
+  const methods = [...METHODS.keys()];
+  const misseparated = methods.find(
+    (method) => isNamed(method) && new RegExp(`^${method.replace("/", "[ ./:]")}[./: ]`).test(text),
   );
-  if (found !== undefined) return `Write \`MCP ${found} ${text.slice(found.length + 1)}\`.`;
-  const known = [...METHODS.keys()].filter((one) => isNamed(one) === (name !== undefined));
-  return suggest(methodOf(text), known, FORM);
+  if (misseparated !== undefined)
+    return `Write \`MCP ${misseparated} ${text.slice(misseparated.length + 1)}\`.`;
+  const candidates = methods.filter((method) => isNamed(method) === (name !== undefined));
+  return suggest(methodOf(text), candidates, FORM);
 }
 
-/** A rule, and the arguments that its scopes name. */
-interface OperationRule {
-  readonly compiled: CompiledRule;
-  readonly names: readonly string[];
-}
+/** The rule of an operation with the values of its templates, or an argument that cannot fill one. */
+export type OperationMatch =
+  | { readonly kind: "matched"; readonly match: RuleMatch }
+  | { readonly kind: "unusable"; readonly argument: string }
+  | { readonly kind: "unmapped" };
 
 /** The rules of operations, compared exactly: names are not paths. Only a URI has several spellings. */
 export class OperationRules {
-  readonly #rules = new Map<string, OperationRule>();
+  readonly #rules = new Map<string, CompiledRule>();
 
   constructor(rules: readonly CompiledRule[]) {
     for (const compiled of rules)
-      if (compiled.rule.method === OPERATION_METHOD)
-        this.#rules.set(compiled.rule.pattern, { compiled, names: templatesOf(compiled.requirement) });
+      if (compiled.rule.method === OPERATION_METHOD) this.#rules.set(compiled.rule.pattern, compiled);
   }
 
   /** Finds the rule of an operation: the rule of its name before the rule of every name. */
   find(text: string): CompiledRule | undefined {
-    return this.#find(text)?.compiled;
-  }
-
-  #find(text: string): OperationRule | undefined {
     return this.#rules.get(canonicalOf(text)) ?? this.#rules.get(`${methodOf(text)} *`);
   }
 
-  /** Finds the rule with the values for its templates, or an argument that is empty or not a string. */
-  match({ text, parameters }: Operation): RuleMatch | { readonly unusable: string } | undefined {
-    const found = this.#find(text);
-    if (!found) return undefined;
-    const { compiled, names } = found;
+  /** Finds the rule with the values for its templates. An argument must be a string that is not empty. */
+  match({ text, parameters }: Operation): OperationMatch {
+    const compiled = this.find(text);
+    if (!compiled) return { kind: "unmapped" };
     // Read once: later code may change the arguments.
-    const values: string[] = [];
-    for (const name of names) {
+    const values = new Map<string, string>();
+    for (const argument of templatesOf(compiled.requirement)) {
       // Own properties only: a polluted prototype must not fill a scope.
-      const value = Object.hasOwn(parameters, name) ? parameters[name] : undefined;
-      if (typeof value !== "string" || value === "") return { unusable: name };
-      values.push(value);
+      const value = Object.hasOwn(parameters, argument) ? parameters[argument] : undefined;
+      if (typeof value !== "string" || value === "") return { kind: "unusable", argument };
+      values.set(argument, value);
     }
-    return { compiled, parameter: (name) => values[names.indexOf(name)] ?? "" };
+    return { kind: "matched", match: { compiled, parameter: (name) => values.get(name) ?? "" } };
   }
 }
-
-/** Returns the parameters that the scopes of a requirement name. */
-export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
-  "scopes" in requirement
-    ? requirement.scopes.flatMap(({ parts }) =>
-        parts.flatMap((part) => (typeof part === "string" ? [] : [part.parameter])),
-      )
-    : [];

@@ -9,32 +9,33 @@ type Segments = readonly PatternSegment[];
  * Letter case and percent-encoding make no difference. There are several if two wildcards can overlap in
  * several ways: `/docs/*a` and `/*b/edit` have `/docs/edit` and `/docs/*a/edit` in common.
  */
-export function commonPatterns(a: Segments, b: Segments): readonly Segments[] {
-  const [first, ...afterFirst] = a;
-  const [second, ...afterSecond] = b;
-  if (!first || !second) return first || second ? [] : [[]];
-  if (first.kind === "wildcard" && second.kind === "wildcard")
-    return [
-      ...prepend(first, commonPatterns(afterFirst, afterSecond)),
-      ...prepend(first, commonPatterns(a, afterSecond)),
-      ...prepend(first, commonPatterns(afterFirst, b)),
-    ];
+export function commonPatterns(x: Segments, y: Segments): readonly Segments[] {
+  const [xFirst, ...xRest] = x;
+  const [yFirst, ...yRest] = y;
+  if (!xFirst && !yFirst) return [[]];
+  if (!xFirst || !yFirst) return [];
   // A wildcard matches one or more segments: it ends here, or continues.
-  if (first.kind === "wildcard")
-    return prepend(second, [...commonPatterns(afterFirst, afterSecond), ...commonPatterns(a, afterSecond)]);
-  if (second.kind === "wildcard")
-    return prepend(first, [...commonPatterns(afterFirst, afterSecond), ...commonPatterns(afterFirst, b)]);
-  const common = commonSegment(first, second);
-  return common ? prepend(common, commonPatterns(afterFirst, afterSecond)) : [];
+  if (xFirst.kind === "wildcard" && yFirst.kind === "wildcard")
+    return prepend(xFirst, [
+      ...commonPatterns(xRest, yRest),
+      ...commonPatterns(x, yRest),
+      ...commonPatterns(xRest, y),
+    ]);
+  if (xFirst.kind === "wildcard")
+    return prepend(yFirst, [...commonPatterns(xRest, yRest), ...commonPatterns(x, yRest)]);
+  if (yFirst.kind === "wildcard")
+    return prepend(xFirst, [...commonPatterns(xRest, yRest), ...commonPatterns(xRest, y)]);
+  const common = commonSegment(xFirst, yFirst);
+  return common ? prepend(common, commonPatterns(xRest, yRest)) : [];
 }
 
 /** Returns whether every path of one pattern is a path of another; `false` if that is not certain. */
 export function covers(covering: Segments, covered: Segments): boolean {
-  const [wide, ...afterWide] = covering;
-  const [narrow, ...afterNarrow] = covered;
+  const [wide, ...wideRest] = covering;
+  const [narrow, ...narrowRest] = covered;
   if (!wide || !narrow) return !wide && !narrow;
-  if (wide.kind === "wildcard") return covers(afterWide, afterNarrow) || covers(covering, afterNarrow);
-  return coversSegment(wide, narrow) && covers(afterWide, afterNarrow);
+  if (wide.kind === "wildcard") return covers(wideRest, narrowRest) || covers(covering, narrowRest);
+  return coversSegment(wide, narrow) && covers(wideRest, narrowRest);
 }
 
 function coversSegment(wide: PatternSegment, narrow: PatternSegment): boolean {
@@ -54,22 +55,28 @@ export const coversMixed = (
 const prepend = (segment: PatternSegment, rests: readonly Segments[]): readonly Segments[] =>
   rests.map((rest) => [segment, ...rest]);
 
+/**
+ * Returns a segment that stands for what both segments match, neither of them a wildcard. For two mixed
+ * segments that overlap, no pattern expresses this: the segment with the parts of both stands for it.
+ */
 function commonSegment(x: PatternSegment, y: PatternSegment): PatternSegment | undefined {
   if (x.kind === "parameter") return y;
   if (y.kind === "parameter" || coversSegment(y, x)) return x;
   if (coversSegment(x, y)) return y;
-  return x.kind === "mixed" && y.kind === "mixed" && haveCommonText(x, y)
-    ? { kind: "mixed", parts: [...x.parts, ...y.parts] }
-    : undefined;
+  if (x.kind !== "mixed" || y.kind !== "mixed" || !haveCommonText(x, y)) return undefined;
+  return { kind: "mixed", parts: [...x.parts, ...y.parts] };
 }
 
 type Mixed = Extract<PatternSegment, { kind: "mixed" }>;
 
 /** Parameters match any text, so two segments exclude each other only if their beginnings or ends do. */
 function haveCommonText({ parts: x }: Mixed, { parts: y }: Mixed): boolean {
-  const [start, otherStart, end, otherEnd] = [textOf(x[0]), textOf(y[0]), textOf(x.at(-1)), textOf(y.at(-1))];
-  const agreeAtStart = start.startsWith(otherStart) || otherStart.startsWith(start);
-  return agreeAtStart && (end.endsWith(otherEnd) || otherEnd.endsWith(end));
+  const xStart = loosenPart(x[0]);
+  const yStart = loosenPart(y[0]);
+  if (!xStart.startsWith(yStart) && !yStart.startsWith(xStart)) return false;
+  const xEnd = loosenPart(x.at(-1));
+  const yEnd = loosenPart(y.at(-1));
+  return xEnd.endsWith(yEnd) || yEnd.endsWith(xEnd);
 }
 
-const textOf = (part: SegmentPart | undefined): string => (typeof part === "string" ? loosen(part) : "");
+const loosenPart = (part: SegmentPart | undefined): string => (typeof part === "string" ? loosen(part) : "");

@@ -1,57 +1,57 @@
 /** Where in a path the parameters of a pattern are. */
-import { hasTrailingSlash, type Path, segmentAt, segmentsOf } from "../request.ts";
+import { hasTrailingSlash, segmentAt, segmentsOf } from "../request.ts";
 import { type PatternSegment } from "./pattern.ts";
 import { type ParameterReader } from "./rule.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
 /** Returns a reader for each parameter. Segments after a wildcard are counted from the end of the path. */
 export function parameterReaders(segments: readonly PatternSegment[]): ReadonlyMap<string, ParameterReader> {
+  const readers = new Map<string, ParameterReader>();
   const wildcard = segments.findIndex(({ kind }) => kind === "wildcard");
-  return new Map(
-    segments.flatMap((segment, index): [string, ParameterReader][] => {
-      const isBehind = wildcard >= 0 && index > wildcard;
-      const segmentOf = (path: Path): string =>
-        isBehind ? (segmentsOf(path).at(index - segments.length) ?? "") : segmentAt(path, index);
-      switch (segment.kind) {
-        case "static":
-          return [];
-        case "parameter":
-          return [[segment.name, (path) => decodeSegment(segmentOf(path))]];
-        case "mixed":
-          return readersOfMixed(segment.parts, segmentOf);
-        case "wildcard":
-          return [[segment.name, restReader(index, segments.length - index - 1)]];
-      }
-    }),
-  );
+  for (const [index, segment] of segments.entries()) {
+    const isAfterWildcard = wildcard >= 0 && index > wildcard;
+    const readSegment: ParameterReader = isAfterWildcard
+      ? (path) => segmentsOf(path).at(index - segments.length) ?? ""
+      : (path) => segmentAt(path, index);
+    if (segment.kind === "parameter") readers.set(segment.name, (path) => decodeSegment(readSegment(path)));
+    if (segment.kind === "mixed") addMixedReader(readers, segment.parts, readSegment);
+    if (segment.kind === "wildcard")
+      readers.set(segment.name, wildcardReader(index, segments.length - index - 1));
+  }
+  return readers;
 }
 
-/** Returns the reader of the one parameter in a mixed segment; empty if the text around it is not exact. */
-function readersOfMixed(
+/**
+ * Adds the reader of the parameter in a mixed segment, unless it has several: routers divide it in different
+ * ways. The value is empty if the text around the parameter is not spelled exactly.
+ */
+function addMixedReader(
+  readers: Map<string, ParameterReader>,
   parts: readonly SegmentPart[],
-  segmentOf: ParameterReader,
-): [string, ParameterReader][] {
-  const keys = parts.filter((part) => typeof part !== "string");
-  const [key] = keys;
-  if (!key || keys.length > 1) return [];
-  const at = parts.indexOf(key);
-  const [before = "", after = ""] = [parts[at - 1], parts[at + 1]].map((part) => part as string | undefined);
-  const read: ParameterReader = (path) => {
-    const segment = segmentOf(path);
+  readSegment: ParameterReader,
+): void {
+  const [parameter, ...otherParameters] = parts.filter((part) => typeof part !== "string");
+  if (!parameter || otherParameters.length > 0) return;
+  const position = parts.indexOf(parameter);
+  const lengthBefore = stringLength(parts[position - 1]);
+  const lengthAfter = stringLength(parts[position + 1]);
+  readers.set(parameter.name, (path) => {
+    const segment = readSegment(path);
     if (spellingOfMixed(segment, parts) !== "exact") return "";
-    return decodeSegment(segment.slice(before.length, segment.length - after.length));
-  };
-  return [[key.name, read]];
+    return decodeSegment(segment.slice(lengthBefore, segment.length - lengthAfter));
+  });
 }
 
-/** Returns the text of a wildcard; empty if the path ends in a slash, which only some routers include. */
-const restReader =
-  (index: number, behind: number): ParameterReader =>
+const stringLength = (part: SegmentPart | undefined): number => (typeof part === "string" ? part.length : 0);
+
+/** Reads the text of a wildcard; empty if the path ends in a slash, which only some routers include. */
+const wildcardReader =
+  (index: number, segmentsAfter: number): ParameterReader =>
   (path) => {
     if (hasTrailingSlash(path)) return "";
     const segments = segmentsOf(path);
     return segments
-      .slice(index, segments.length - behind)
+      .slice(index, segments.length - segmentsAfter)
       .map(decodeSegment)
       .join("/");
   };

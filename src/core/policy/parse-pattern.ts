@@ -22,22 +22,21 @@ export function parsePattern(source: string): Pattern | PatternMistake {
   const translated = translateParameters(source);
   if (translated !== undefined)
     return invalid("writes a parameter in another syntax.", `Write \`${translated}\`.`);
-  const parsed = parseTokens(source);
-  if ("code" in parsed) return parsed;
-  const flat = expandGroups(parsed.tokens);
-  if (flat.length > MAX_ALTERNATIVES)
+  const tokens = parseTokens(source);
+  if ("code" in tokens) return tokens;
+  const expanded = expandGroups(tokens);
+  if (expanded.length > MAX_ALTERNATIVES)
     return invalid(
       `has more than ${MAX_ALTERNATIVES} combinations of optional groups.`,
       "Write it as several routes.",
     );
   const alternatives: Alternative[] = [];
-  for (const tokens of flat) {
-    const alternative = readAlternative(tokens, source);
+  for (const flatTokens of expanded) {
+    const alternative = readAlternative(flatTokens, source);
     if ("code" in alternative) return alternative;
     alternatives.push(alternative);
   }
-  const names = flat.map((tokens) => tokens.flatMap((token) => ("name" in token ? [token.name] : [])));
-  if (names.some((own) => new Set(own).size < own.length))
+  if (expanded.some(hasRepeatedName))
     return invalid("uses one parameter name twice.", "Give every parameter its own name.");
   const parameters = new Set(alternatives.flatMap(({ segments }) => segments.flatMap(certainNames)));
   return { source, alternatives, parameters };
@@ -51,9 +50,14 @@ function certainNames(segment: PatternSegment): readonly string[] {
   return names.length === 1 ? names : [];
 }
 
-function parseTokens(source: string): { readonly tokens: readonly Token[] } | PatternMistake {
+function hasRepeatedName(tokens: readonly FlatToken[]): boolean {
+  const names = tokens.flatMap((token) => ("name" in token ? [token.name] : []));
+  return new Set(names).size < names.length;
+}
+
+function parseTokens(source: string): readonly Token[] | PatternMistake {
   const tokens = tokensOf(source);
-  if (tokens) return { tokens };
+  if (tokens) return tokens;
   if (source === "*")
     return invalid(
       "does not start with a slash.",
@@ -90,12 +94,28 @@ function expandGroups(tokens: readonly Token[]): FlatToken[][] {
 
 function readAlternative(tokens: readonly FlatToken[], source: string): Alternative | PatternMistake {
   const [first] = tokens;
-  if (first?.type !== "text" || !first.value.startsWith("/")) {
+  if (first?.type !== "text" || !first.value.startsWith("/"))
     return invalid(
       "does not begin with a slash.",
       "Write the whole path from `/` on, including mount prefixes.",
     );
-  }
+  const segments = splitSegments(tokens);
+  if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard)))
+    return invalid(
+      "has a wildcard that shares its segment.",
+      "Let the wildcard be a whole segment: `/files/*path`.",
+    );
+  if (segments.filter((parts) => parts.some(isWildcard)).length > 1)
+    return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
+  const hasSlash = segments.at(-1)?.length === 0;
+  if (hasSlash) segments.pop();
+  const mistake = findUnreachable(segments, source);
+  if (mistake) return mistake;
+  return { segments: segments.map(readSegment), hasSlash: hasSlash && segments.length > 0 };
+}
+
+/** Divides tokens at their slashes. The last segment is empty if a slash is at the end. */
+function splitSegments(tokens: readonly FlatToken[]): SegmentPart[][] {
   const segments: SegmentPart[][] = [];
   let parts: SegmentPart[] = [];
   for (const token of tokens) {
@@ -104,27 +124,14 @@ function readAlternative(tokens: readonly FlatToken[], source: string): Alternat
       continue;
     }
     for (const [index, text] of token.value.split("/").entries()) {
-      if (index > 0) segments.push((parts = []));
+      if (index > 0) {
+        parts = [];
+        segments.push(parts);
+      }
       if (text !== "") appendText(parts, text);
     }
   }
-  if (segments.some((parts) => parts.length > 1 && parts.some(isWildcard))) {
-    return invalid(
-      "has a wildcard that shares its segment.",
-      "Let the wildcard be a whole segment: `/files/*path`.",
-    );
-  }
-  if (segments.filter((parts) => parts.some(isWildcard)).length > 1) {
-    return invalid("has two wildcards.", "Use one: routers divide a path between two in different ways.");
-  }
-  const hasSlash = segments.at(-1)?.length === 0;
-  if (hasSlash) segments.pop();
-  return (
-    findUnreachable(segments, source) ?? {
-      segments: segments.map(readSegment),
-      hasSlash: hasSlash && segments.length > 0,
-    }
-  );
+  return segments;
 }
 
 /** Joins two strings that became adjacent when an optional group was removed. */
@@ -141,7 +148,7 @@ function readSegment(parts: readonly SegmentPart[]): PatternSegment {
   return { kind: part.type === "param" ? "parameter" : "wildcard", name: part.name };
 }
 
-/** A pattern whose own sample path is refused, or is read as another path, would never decide a request. */
+/** A pattern whose sample path is refused, or is read as another path, would never decide a request. */
 function findUnreachable(
   segments: readonly (readonly SegmentPart[])[],
   source: string,
@@ -149,9 +156,10 @@ function findUnreachable(
   const sample = segments.map((parts) =>
     parts.map((part) => (typeof part === "string" ? part : "x")).join(""),
   );
-  const read = readPath(`/${sample.join("/")}`);
+  const samplePath = readPath(`/${sample.join("/")}`);
   // `//` is one empty segment here, but the path would not have it.
-  if (read && sample[0] !== "" && segmentsOf(read).join("/") === sample.join("/")) return undefined;
+  const isReadAsWritten = samplePath && segmentsOf(samplePath).join("/") === sample.join("/");
+  if (isReadAsWritten && sample[0] !== "") return undefined;
   // A lone surrogate, which is half of a character, has no encoding.
   const encoded = orUndefined(() => source.replaceAll(/[^\x20-\x7e]+/g, encodeURI)) ?? source;
   const isForeign = encoded !== source && readPath(`/${sample.map(encodeURI).join("/")}`) !== undefined;

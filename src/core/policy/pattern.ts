@@ -29,9 +29,12 @@ export const identityOf = (segments: readonly PatternSegment[]): string =>
 
 /** Parameters are written as control characters, which no segment can contain. */
 export const segmentIdentity = (segment: PatternSegment): string =>
-  partsOf(segment)
-    .map((part) => (typeof part === "string" ? loosen(part) : part.type === "param" ? "\u0001" : "\u0002"))
-    .join("");
+  partsOf(segment).map(partIdentity).join("");
+
+function partIdentity(part: SegmentPart): string {
+  if (typeof part === "string") return loosen(part);
+  return part.type === "param" ? "\u0001" : "\u0002";
+}
 
 /** Returns the strings and parameters of any segment. */
 export function partsOf(segment: PatternSegment): readonly SegmentPart[] {

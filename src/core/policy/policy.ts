@@ -20,7 +20,7 @@ export interface PolicyRules extends CompiledTable {
 export type UnmappedRoutes = "refused" | "reported" | "open";
 
 /** The rules that a request must satisfy, or none where the table has no rule. */
-type Found = Pick<Governing, "kind"> & { readonly matches: readonly RuleMatch[] };
+type RequestRules = Pick<Governing, "kind"> & { readonly matches: readonly RuleMatch[] };
 
 export class Policy {
   readonly rules: PolicyRules;
@@ -30,8 +30,7 @@ export class Policy {
   constructor(rules: PolicyRules) {
     this.rules = rules;
     this.table = new Table(rules);
-    const isDenied = rules.authorization && rules.unmappedRoutes !== "authenticated";
-    this.unmapped = !isDenied ? "open" : rules.enforcement === "report" ? "reported" : "refused";
+    this.unmapped = resolveUnmapped(rules);
   }
 
   /** Finds the rules of a request. `isRouteChecked`: the rule of each route that runs is checked as well. */
@@ -41,8 +40,8 @@ export class Policy {
     if (isOperation(method, target))
       return this.table.forOperation({ text: target, parameters: ownProperty(request, "params") ?? {} });
     const pattern = ownProperty(request, "matchedPattern");
-    const found = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
-    return pattern === undefined ? found : this.table.forRoute(found, method, [pattern]);
+    const pathRules = this.table.forTarget(method, target, isRouteChecked || pattern !== undefined);
+    return pattern === undefined ? pathRules : this.table.forRoute(pathRules, method, [pattern]);
   }
 
   /** Returns the refusal of a request that is refused whatever its token is. */
@@ -64,23 +63,20 @@ export class Policy {
   }
 
   /** Decides for a caller whose token was verified, if the table does not refuse the request. */
-  decideKnown(found: Found, principal: Principal): Decision {
-    if (this.isReported(found)) return report(refuse("route_unmapped"), principal);
-    const { matches } = found;
+  decideKnown(governing: RequestRules, principal: Principal): Decision {
+    if (this.isReported(governing)) return report(refuse("route_unmapped"), principal);
+    const { matches } = governing;
     return this.rules.authorization
       ? decideByRules(matches, principal, this.rules.scopeRules)
       : allow(rulesOf(matches), principal);
   }
 
-  /** Decides for a known caller, or for one without a token. */
-  decide(governing: Governing, principal: Principal | undefined): Decision {
-    const known = () => (principal ? this.decideKnown(governing, principal) : decideAnonymous(governing));
-    return this.refuseByTable(governing) ?? known();
-  }
-
-  /** Decides without checking a route. Verifies nothing and calls no hook. */
+  /** Decides for a caller, or for one without a token, without checking a route. Calls no hook. */
   decideFor(principal: Principal | undefined, request: AccessRequest): Decision {
-    return this.decide(this.find(request, false), principal);
+    const governing = this.find(request, false);
+    const refused = this.refuseByTable(governing);
+    if (refused) return refused;
+    return principal ? this.decideKnown(governing, principal) : decideAnonymous(governing);
   }
 
   /** Shows how a request with these scopes, or without a token, is decided, and why. */
@@ -97,9 +93,13 @@ export class Policy {
   }
 }
 
+function resolveUnmapped(rules: PolicyRules): UnmappedRoutes {
+  if (!rules.authorization || rules.unmappedRoutes === "authenticated") return "open";
+  return rules.enforcement === "report" ? "reported" : "refused";
+}
+
 /** Without a token, a request is allowed if every rule is public or optional. */
-export function decideAnonymous(governing: Found): Decision {
-  const { kind, matches } = governing;
+export function decideAnonymous({ kind, matches }: RequestRules): Decision {
   const isOpen = matches.every(({ compiled: { requirement } }) =>
     ["public", "optional"].includes(requirement.kind),
   );

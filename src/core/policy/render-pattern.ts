@@ -19,9 +19,9 @@ function renderPart(part: SegmentPart): string {
   return `${part.type === "param" ? ":" : "*"}${quoteName(part.name)}`;
 }
 
-/** Quoted, so that any name can be followed by any text. */
+/** Quotes a name, so that any text can follow it. */
 export const quoteName = (name: string): string => `"${name.replaceAll(/["\\]/g, "\\$&")}"`;
 
-/** Without the quotes around names that need none. */
+/** Removes the quotes around names that need none. */
 export const unquote = (pattern: string): string =>
   pattern.replaceAll(/(?<!\\)([:*])"([A-Za-z_]\w*)"(?![\w$\u0080-\uffff])/g, "$1$2");

@@ -50,12 +50,16 @@ export type CompiledRequirement =
     };
 
 /** Returns the scopes that a requirement names. */
-export const scopesOf = (requirement: CompiledRequirement): readonly RequiredScope[] =>
-  requirement.kind === "filtered" ? [requirement.scope] : "scopes" in requirement ? requirement.scopes : [];
+export function scopesOf(requirement: CompiledRequirement): readonly RequiredScope[] {
+  if (requirement.kind === "filtered") return [requirement.scope];
+  return "scopes" in requirement ? requirement.scopes : [];
+}
 
-/** Returns whether a requirement depends on parameters of the request. */
-export const hasTemplates = (requirement: CompiledRequirement): boolean =>
-  scopesOf(requirement).some(({ parts }) => parts.some((part) => typeof part !== "string"));
+/** Returns the parameters of the request that the scopes of a requirement name. */
+export const templatesOf = (requirement: CompiledRequirement): readonly string[] =>
+  scopesOf(requirement)
+    .flatMap(({ parts }) => parts)
+    .flatMap((part) => (typeof part === "string" ? [] : [part.parameter]));
 
 /** Compiles a requirement, or reports every mistake in it. */
 export function compileRequirement(
@@ -68,13 +72,12 @@ export function compileRequirement(
   if ("filtered" in requirement) return compileFiltered(requirement.filtered, path, report);
   const isAnyOf = "anyOf" in requirement;
   const texts = isAnyOf ? requirement.anyOf : requirement;
-  const scopes = texts.map((text, index) =>
-    compileScope(text, parameters, [...path, ...(isAnyOf ? ["anyOf"] : []), index], report),
+  const textsPath = isAnyOf ? [...path, "anyOf"] : path;
+  const scopes = texts.flatMap(
+    (text, index) => compileScope(text, parameters, [...textsPath, index], report) ?? [],
   );
-  const compiled = scopes.filter((scope) => scope !== undefined);
-  return compiled.length < scopes.length
-    ? undefined
-    : { kind: isAnyOf ? "anyOf" : "allOf", scopes: compiled };
+  if (scopes.length < texts.length) return undefined;
+  return { kind: isAnyOf ? "anyOf" : "allOf", scopes };
 }
 
 function compileFiltered(
@@ -84,10 +87,9 @@ function compileFiltered(
 ): CompiledRequirement | undefined {
   const scope = compileScope(text, new Set(), [...path, "filtered"], report);
   if (!scope) return undefined;
-  const [resource, action, ...more] = splitScope(text);
-  if (resource !== undefined && action !== undefined && more.length === 0) {
+  const [resource, action, ...otherParts] = splitScope(text);
+  if (resource !== undefined && action !== undefined && otherParts.length === 0)
     return { kind: "filtered", scope, resource, action };
-  }
   report({
     code: "requirement_invalid",
     path: [...path, "filtered"],

@@ -29,7 +29,8 @@ export function parseRouteKey(
     return undefined;
   }
   const space = key.indexOf(" ");
-  const [method, source] = [key.slice(0, space), key.slice(space + 1)];
+  const method = key.slice(0, space);
+  const source = key.slice(space + 1);
   const mistake = findMethodMistake(method, source);
   if (mistake) {
     report({ code: "route_method_unknown", path, ...mistake });
@@ -48,7 +49,7 @@ function parseOperationKey(
   report: Report,
 ): RouteKey | undefined {
   const source = key.slice(OPERATION_METHOD.length + 1);
-  const mistake = findOperationMistake(source) ?? findPlaceholder(source) ?? findSpelling(source);
+  const mistake = findOperationMistake(source) ?? findVariable(source) ?? findOtherSpelling(source);
   const parameters = hasArguments(source) ? "any" : new Set<string>();
   if (!mistake) return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
   report({ code: "route_key_invalid", path, ...mistake });
@@ -65,7 +66,7 @@ const URI_PLACEHOLDER = /[{}<>]|\/:\w/;
  * Finds a variable, which operations do not have. The key would match only its own text, so that the rule of
  * every name would decide what the key seems to guard. The name of a completion is the template itself.
  */
-function findPlaceholder(source: string): ReturnType<typeof findOperationMistake> {
+function findVariable(source: string): ReturnType<typeof findOperationMistake> {
   const method = methodOf(source);
   const name = source.slice(method.length + 1);
   const pattern = method.startsWith("resources/") ? URI_PLACEHOLDER : PLACEHOLDER;
@@ -77,7 +78,7 @@ function findPlaceholder(source: string): ReturnType<typeof findOperationMistake
 }
 
 /** A URI in another spelling would be a second key for the same resource. */
-function findSpelling(source: string): ReturnType<typeof findOperationMistake> {
+function findOtherSpelling(source: string): ReturnType<typeof findOperationMistake> {
   const canonical = canonicalOf(source);
   if (canonical === source) return undefined;
   const hint = `Write \`${OPERATION_METHOD} ${canonical}\`.`;

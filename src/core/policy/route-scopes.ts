@@ -18,15 +18,15 @@ export function decideRouteScopes(
   scopes: readonly string[],
   params: AccessRequest["params"],
   scopeRules: ScopeRules | null,
-  server: Enforcement = "enforce",
+  serverEnforcement: Enforcement = "enforce",
 ): Decision {
   if (!decision.allowed) return decision;
   const { rules, principal } = decision;
   if (!principal) {
-    const open = rules.find(({ requirement }) => requirement === "public");
-    if (open)
+    const publicRule = rules.find(({ requirement }) => requirement === "public");
+    if (publicRule)
       throw new Error(
-        `\`${open.key}\` is public: no token is read there, so no caller has scopes. Remove requireScopes, or change the rule.`,
+        `\`${publicRule.key}\` is public: no token is read there, so no caller has scopes. Remove requireScopes, or change the rule.`,
       );
     return refuse("credential_missing", rules);
   }
@@ -35,10 +35,11 @@ export function decideRouteScopes(
   if (Object.isFrozen(scopes)) compiledLists.set(scopes, compiled);
   const parameter = (name: string) => requireParameter(params, name);
   const isReported = rules.every(({ enforcement }) => enforcement === "report") && rules.length > 0;
-  const enforcement = isReported ? "report" : server;
-  const decided = decideByScopes(compiled, parameter, scopeRules, { rules, principal }, enforcement);
-  const isNew = !decided.allowed || decided.reported !== undefined;
-  return decision.reported && !isNew ? report(decision.reported, principal) : decided;
+  const enforcement = isReported ? "report" : serverEnforcement;
+  const routeDecision = decideByScopes(compiled, parameter, scopeRules, { rules, principal }, enforcement);
+  if (decision.reported && routeDecision.allowed && !routeDecision.reported)
+    return report(decision.reported, principal);
+  return routeDecision;
 }
 
 /** A parameter that the route does not have is a programming error: no granted scope could satisfy it. */

@@ -12,7 +12,7 @@ import { commonPatterns, covers } from "./overlap.ts";
 import { type PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { describeRequirement } from "./explain.ts";
-import { type CompiledRule, optionOf } from "./rule.ts";
+import { type CompiledRule, optionPath } from "./rule.ts";
 import { type Leaf, type RuleTree } from "./rule-tree.ts";
 import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
 
@@ -38,33 +38,33 @@ export function checkOrder(
 ): void {
   const implication = { scopeRules, isReportOnly: enforcement === "report" };
   let issues = 0;
-  for (const issue of findMistakes(tree, implication)) {
+  for (const issue of findOrderIssues(tree, implication)) {
     report(issue);
     issues += 1;
     if (issues === MAX_ISSUES) return;
   }
 }
 
-function* findMistakes(tree: RuleTree, implication: ImplicationRules): Iterable<ConfigurationIssue> {
+function* findOrderIssues(tree: RuleTree, implication: ImplicationRules): Iterable<ConfigurationIssue> {
   const positions = new Map([...leavesInOrder(tree.root)].map((leaf, index) => [leaf, index]));
-  const reported = new Set<string>();
+  const reportedPairs = new Set<string>();
   for (const [leaf, position] of positions) {
-    const weaker = findWeakerHead(tree, leaf, implication);
-    if (weaker) yield weaker;
+    const headIssue = findWeakerHead(tree, leaf, implication);
+    if (headIssue) yield headIssue;
     for (const other of overlappingLeaves(tree.root, leaf.segments)) {
       // Each pair once, from the path that is tried first. At one path, the exact method decides.
       const isEarlier = (positions.get(other) ?? 0) <= position;
       if (isEarlier || other.identity === leaf.identity) continue;
-      const issue = findMistake(tree, leaf, other, implication);
-      const key = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
-      if (!issue || reported.has(key)) continue;
-      reported.add(key);
+      const issue = findPairIssue(tree, leaf, other, implication);
+      const pairKey = `${leaf.compiled.rule.key}\n${other.compiled.rule.key}`;
+      if (!issue || reportedPairs.has(pairKey)) continue;
+      reportedPairs.add(pairKey);
       yield issue;
     }
   }
 }
 
-function findMistake(
+function findPairIssue(
   tree: RuleTree,
   deciding: Leaf,
   other: Leaf,
@@ -73,18 +73,21 @@ function findMistake(
   const method = commonMethod(deciding.compiled, other.compiled);
   if (method === undefined || deciding.compiled === other.compiled) return undefined;
   const isInside = covers(other.segments, deciding.segments);
-  if (isInside && rankOf(deciding.compiled, method) <= rankOf(other.compiled, method)) return undefined;
-  const common = commonPatterns(deciding.segments, other.segments).filter((path) => {
-    // A pattern that stands for more paths than it matches does not show which rule decides the others.
-    const decider = isWritable(path, [deciding, other])
-      ? findRouteRule(tree, method, path)?.compiled
-      : undefined;
-    const isThird = decider && decider !== deciding.compiled && decider !== other.compiled;
-    return !isThird && !implies(deciding, other, path, implication);
-  });
+  if (isInside && methodRank(deciding.compiled, method) <= methodRank(other.compiled, method))
+    return undefined;
+  const common = commonPatterns(deciding.segments, other.segments).filter(
+    (path) =>
+      !hasThirdDecider(tree, method, path, [deciding, other]) && !implies(deciding, other, path, implication),
+  );
   if (common.length === 0) return undefined;
-  const pair = { deciding, other, method, common };
-  return isInside ? outranked(pair) : crossing(pair);
+  return describePair({ deciding, other, method, common }, isInside);
+}
+
+function hasThirdDecider(tree: RuleTree, method: string, path: Segments, pair: readonly Leaf[]): boolean {
+  // A pattern that stands for more paths than it matches does not show which rule decides the others.
+  if (!isWritable(path, pair)) return false;
+  const decider = findRouteRule(tree, method, path);
+  return decider !== undefined && pair.every(({ compiled }) => compiled !== decider.compiled);
 }
 
 /** Frameworks run the handler of GET for HEAD, so a rule for HEAD must not require less than that of GET. */
@@ -94,39 +97,36 @@ function findWeakerHead(
   implication: ImplicationRules,
 ): ConfigurationIssue | undefined {
   if (head.compiled.rule.method !== "HEAD") return undefined;
-  const get = findRouteRule(tree, "GET", head.segments);
-  if (!get || implies(head, get, head.segments, implication)) return undefined;
+  const getLeaf = findRouteRule(tree, "GET", head.segments);
+  if (!getLeaf || implies(head, getLeaf, head.segments, implication)) return undefined;
   return {
     code: "rule_outranked",
-    path: placeOf(head.compiled),
-    message: `requires less than \`${get.compiled.rule.key}\`, and frameworks run the handler of GET for HEAD.`,
+    path: optionPath(head.compiled.rule),
+    message: `requires less than \`${getLeaf.compiled.rule.key}\`, and frameworks run the handler of GET for HEAD.`,
     hint: "Remove the rule: HEAD uses the rule of GET. Or require at least the same.",
   };
 }
 
-function outranked({ deciding, other, method, common }: Pair): ConfigurationIssue {
+/** Describes a pair without a right order. With `isInside`, the deciding path is the narrower one. */
+function describePair({ deciding, other, method, common }: Pair, isInside: boolean): ConfigurationIssue {
+  const paths = describePaths(method, common);
+  const { key, requirement } = deciding.compiled.rule;
+  const decider = `\`${key}\` (${describeRequirement(requirement)}) would decide`;
+  const isWritten = common.every((path) => isWritable(path, [deciding, other]));
   return {
-    code: "rule_outranked",
-    path: placeOf(other.compiled),
-    message: `does not decide ${describePaths(method, common)}. ${describeDeciding(deciding)}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`,
-    hint: suggestKeys({ deciding, other, method, common }),
+    code: isInside ? "rule_outranked" : "rules_cross",
+    path: optionPath(other.compiled.rule),
+    message: isInside
+      ? `does not decide ${paths}. ${decider}, because its path is narrower. But its method is wider, and a caller that it allows may not satisfy this rule.`
+      : `also matches ${paths}. ${decider}, although neither path contains the other, and a caller that it allows may not satisfy this rule.`,
+    hint: isWritten
+      ? `Add ${paths} with what these requests require.`
+      : "Change one of the two paths, or let both rules require the same.",
   };
 }
-
-function crossing({ deciding, other, method, common }: Pair): ConfigurationIssue {
-  return {
-    code: "rules_cross",
-    path: placeOf(other.compiled),
-    message: `also matches ${describePaths(method, common)}. ${describeDeciding(deciding)}, although neither path contains the other, and a caller that it allows may not satisfy this rule.`,
-    hint: suggestKeys({ deciding, other, method, common }),
-  };
-}
-
-const describeDeciding = ({ compiled: { rule } }: Leaf): string =>
-  `\`${rule.key}\` (${describeRequirement(rule.requirement)}) would decide`;
 
 const describePaths = (method: string, common: readonly Segments[]): string =>
-  common.map((path) => `\`${keyOf(method, path)}\``).join(" and ");
+  common.map((segments) => `\`${method} ${renderPattern({ segments, hasSlash: false })}\``).join(" and ");
 
 /**
  * What two mixed segments such as `/a-:x` and `/:y-b` have in common cannot be written as one pattern. Then a
@@ -135,27 +135,17 @@ const describePaths = (method: string, common: readonly Segments[]): string =>
 const isWritable = (path: Segments, leaves: readonly Leaf[]): boolean =>
   path.every((segment) => leaves.some(({ segments }) => segments.includes(segment)));
 
-function suggestKeys({ deciding, other, method, common }: Pair): string {
-  return common.every((path) => isWritable(path, [deciding, other]))
-    ? `Add ${describePaths(method, common)} with what these requests require.`
-    : "Change one of the two paths, or let both rules require the same.";
-}
-
-const keyOf = (method: string, segments: Segments): string =>
-  `${method} ${renderPattern({ segments, hasSlash: false })}`;
-
-const placeOf = ({ rule }: CompiledRule): ConfigurationIssue["path"] => [optionOf(rule.source), rule.key];
-
 /** Returns the most specific method that both rules apply to; `undefined` if there is none. */
-function commonMethod({ rule: first }: CompiledRule, { rule: second }: CompiledRule): string | undefined {
-  if (first.method === second.method || second.method === "*") return first.method;
-  if (first.method === "*") return second.method;
-  const methods = [first.method, second.method];
+function commonMethod(first: CompiledRule, second: CompiledRule): string | undefined {
+  const methods = [first.rule.method, second.rule.method];
+  const [method, otherMethod] = methods;
+  if (method === otherMethod || otherMethod === "*") return method;
+  if (method === "*") return otherMethod;
   return methods.includes("HEAD") && methods.includes("GET") ? "HEAD" : undefined;
 }
 
 /** How specific the method of a rule is: 0 for the method of a request, 1 for GET of HEAD, 2 for `*`. */
-function rankOf({ rule }: CompiledRule, method: string): number {
+function methodRank({ rule }: CompiledRule, method: string): number {
   if (rule.method === method) return 0;
   return rule.method === "*" ? 2 : 1;
 }

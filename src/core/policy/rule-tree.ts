@@ -2,7 +2,7 @@
 import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
-import { hasTemplates } from "./requirement.ts";
+import { templatesOf } from "./requirement.ts";
 import { type CompiledRule, type ParameterReader, type RuleMatch } from "./rule.ts";
 import { MixedEdges } from "./mixed-edges.ts";
 import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts } from "./segment.ts";
@@ -48,7 +48,7 @@ export interface Leaf {
   shared?: readonly LeafMatch[];
 }
 
-/** A leaf that a request has reached. */
+/** The match of a rule whose leaf a request has reached. */
 export interface LeafMatch extends RuleMatch {
   /** `undefined` for an operation. */
   readonly leaf?: Leaf;
@@ -70,7 +70,7 @@ export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
  */
 export function leavesFor({ leaves }: TreeNode, method: string): readonly Leaf[] {
   const methods = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-  return methods.flatMap((one) => leaves.get(one) ?? []);
+  return methods.flatMap((candidate) => leaves.get(candidate) ?? []);
 }
 
 /** Returns the rule that ends at a node and decides requests of a method. */
@@ -83,7 +83,7 @@ export function mixedFor(node: TreeNode, segment: Spelled): readonly MixedEdge[]
   return (node.mixedIndex ??= new MixedEdges(node.mixed)).candidates(segment);
 }
 
-/** Returns the match of an exact path. */
+/** Returns the match of an exact path, as an array that all requests may share. */
 export const matchesOf = (leaf: Leaf, path: Path): readonly LeafMatch[] =>
   leaf.shared ?? [matchOf(leaf, path)];
 
@@ -106,15 +106,15 @@ export class RuleTree {
     let node = this.root;
     let conflict: SpellingConflict | undefined;
     for (const [index, segment] of segments.entries()) {
-      const step = descend(node, segment, segments.length - index - 1);
+      const step = stepInto(node, segment, segments.length - index - 1);
       node = step.node;
       conflict ??= step.conflict;
     }
-    const known = node.leaves.get(method);
-    const leaf =
-      known && isAtLeastAsNarrow(known.compiled, compiled) ? known : createLeaf(compiled, segments, known);
+    const earlier = node.leaves.get(method);
+    const isEarlierKept = earlier && isAtLeastAsNarrow(earlier.compiled, compiled);
+    const leaf = isEarlierKept ? earlier : createLeaf(compiled, segments, earlier);
     leaf[hasSlash ? "withSlash" : "withoutSlash"] = true;
-    if (!hasTemplates(leaf.compiled.requirement))
+    if (templatesOf(leaf.compiled.requirement).length === 0)
       leaf.shared = [{ compiled: leaf.compiled, leaf, parameter: () => "" }];
     node.leaves.set(method, leaf);
     this.#methods.add(method);
@@ -131,14 +131,15 @@ export class RuleTree {
 }
 
 /** `/docs` is narrower than `/docs/{*path}`. */
-const isAtLeastAsNarrow = ({ pattern: one }: CompiledRule, { pattern: other }: CompiledRule): boolean =>
-  one.alternatives.length <= other.alternatives.length;
+const isAtLeastAsNarrow = (earlier: CompiledRule, later: CompiledRule): boolean =>
+  earlier.pattern.alternatives.length <= later.pattern.alternatives.length;
 
-const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[], known?: Leaf): Leaf => ({
+/** Creates the leaf of a rule. It also has the endings of the leaf that it replaces. */
+const createLeaf = (compiled: CompiledRule, segments: readonly PatternSegment[], replaced?: Leaf): Leaf => ({
   compiled,
   parameters: parameterReaders(segments),
-  withSlash: known?.withSlash ?? false,
-  withoutSlash: known?.withoutSlash ?? false,
+  withSlash: replaced?.withSlash ?? false,
+  withoutSlash: replaced?.withoutSlash ?? false,
   endsInWildcard: segments.at(-1)?.kind === "wildcard",
   segments,
   identity: identityOf(segments),
@@ -153,10 +154,11 @@ const createNode = (): TreeNode => ({
   leaves: new Map(),
 });
 
-function descend(
+/** Returns the node after a segment, which `segmentsAfter` others follow, and creates it if needed. */
+function stepInto(
   node: TreeNode,
   segment: PatternSegment,
-  behind: number,
+  segmentsAfter: number,
 ): { readonly node: TreeNode; readonly conflict?: SpellingConflict } {
   switch (segment.kind) {
     case "static": {
@@ -167,36 +169,38 @@ function descend(
       return { node: edge.node, conflict: { written: segment.text, earlier: edge.text } };
     }
     case "mixed": {
-      const identity = segmentIdentity(segment);
-      const known = node.mixed.find((edge) => edge.identity === identity);
-      const edge = known ?? {
-        identity,
-        parts: segment.parts,
-        texts: spellParts(segment.parts),
-        node: createNode(),
-      };
-      if (!known) {
-        node.mixed.push(edge);
-        node.mixedIndex = undefined;
-        node.mixed.sort((a, b) => narrowerFirst(a.identity, b.identity));
-      }
-      const [written, earlier] = [writeParts(segment.parts), writeParts(edge.parts)];
+      const edge = mixedEdgeFor(node, segment.parts, segmentIdentity(segment));
+      const written = writeParts(segment.parts);
+      const earlier = writeParts(edge.parts);
       return written === earlier ? edge : { node: edge.node, conflict: { written, earlier } };
     }
     case "parameter":
       return { node: (node.parameter ??= createNode()) };
     case "wildcard": {
       const edge = (node.wildcard ??= { node: createNode(), lengths: [] });
-      edge.lengths = [...new Set([...edge.lengths, behind])].sort((a, b) => b - a);
+      edge.lengths = [...new Set([...edge.lengths, segmentsAfter])].sort((a, b) => b - a);
       return edge;
     }
   }
 }
 
+function mixedEdgeFor(node: TreeNode, parts: readonly SegmentPart[], identity: string): MixedEdge {
+  const existing = node.mixed.find((edge) => edge.identity === identity);
+  if (existing) return existing;
+  const edge = { identity, parts, texts: spellParts(parts), node: createNode() };
+  node.mixed.push(edge);
+  node.mixed.sort((a, b) => compareNarrowness(a.identity, b.identity));
+  node.mixedIndex = undefined;
+  return edge;
+}
+
 const writeParts = (parts: readonly SegmentPart[]): string =>
   parts.map((part) => (typeof part === "string" ? part : ":")).join("");
 
-/** Independent of the order in the table. Parameters do not count: `:a.j` is narrower than `:a.:b`. */
-const narrowerFirst = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
+/**
+ * Sorts mixed segments, those with more text first. Parameters do not count: `:a.j` is narrower than `:a.:b`.
+ * The order in the table does not count either.
+ */
+const compareNarrowness = (a: string, b: string): number => textLength(b) - textLength(a) || (a < b ? -1 : 1);
 
 const textLength = (identity: string): number => identity.replaceAll("\u0001", "").length;

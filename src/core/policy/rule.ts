@@ -46,9 +46,11 @@ export interface RuleMatch {
 /** Reads the value of one parameter from the path of a request. */
 export type ParameterReader = (path: Path) => string;
 
-/** Returns the option that contains the rules of a source. */
-export const optionOf = (source: RuleSource): "defaultScopeMappings" | "scopeMappings" =>
-  source === "default" ? "defaultScopeMappings" : "scopeMappings";
+/** Returns where the options contain a rule. */
+export const optionPath = ({ source, key }: Pick<Rule, "source" | "key">): readonly [string, string] => [
+  source === "default" ? "defaultScopeMappings" : "scopeMappings",
+  key,
+];
 
 /** Renders the keys of at most five rules, for a sentence. */
 export function renderRules(rules: readonly Rule[]): string {
@@ -59,9 +61,6 @@ export function renderRules(rules: readonly Rule[]): string {
 
 const MAX_NAMED = 5;
 
-/**
- * Returns whether requests of a method can be decided by a rule of another method. Frameworks run the GET
- * handler for HEAD.
- */
-export const appliesTo = ({ method: own }: Pick<Rule, "method">, method: string): boolean =>
-  own === method || own === "*" || (own === "GET" && method === "HEAD");
+/** Returns whether a rule may decide requests of a method. Frameworks run the GET handler for HEAD. */
+export const appliesTo = (rule: Pick<Rule, "method">, method: string): boolean =>
+  rule.method === method || rule.method === "*" || (rule.method === "GET" && method === "HEAD");

@@ -57,40 +57,44 @@ export const spellParts = (parts: readonly SegmentPart[]): SpelledParts =>
 
 /** Returns how a segment spells the strings of a pattern; `undefined` without a match. Takes linear time. */
 export function compareParts(segment: Spelled, parts: SpelledParts): Spelling | undefined {
-  if (matches(segment, parts, "exact")) return "exact";
-  if (differ(segment, parts, "exact", "case") && matches(segment, parts, "case")) return "case";
-  return differ(segment, parts, "case", "decoded") && matches(segment, parts, "decoded")
-    ? "decoded"
-    : undefined;
+  if (matchesInSpelling(segment, parts, "exact")) return "exact";
+  if (changesSpelling(segment, parts, "exact", "case") && matchesInSpelling(segment, parts, "case"))
+    return "case";
+  if (changesSpelling(segment, parts, "case", "decoded") && matchesInSpelling(segment, parts, "decoded"))
+    return "decoded";
+  return undefined;
 }
 
-/** Returns whether two spellings of the strings are different, so that comparing the second is of use. */
-const differ = (segment: Spelled, parts: SpelledParts, one: Spelling, other: Spelling): boolean =>
-  segment[one] !== segment[other] || parts.some((part) => part && part[one] !== part[other]);
+/** Returns whether the strings differ between two spellings. If not, comparing them again has no use. */
+const changesSpelling = (segment: Spelled, parts: SpelledParts, before: Spelling, after: Spelling): boolean =>
+  segment[before] !== segment[after] || parts.some((part) => part && part[before] !== part[after]);
 
 /** Like `compareParts`, for strings that are compared only once. */
 export const spellingOfMixed = (segment: string, parts: readonly SegmentPart[]): Spelling | undefined =>
   compareParts(new Spelled(segment), spellParts(parts));
 
 /** Each parameter matches at least one character, and as few as the string after it allows. */
-function matches(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boolean {
+function matchesInSpelling(spelled: Spelled, parts: SpelledParts, spelling: Spelling): boolean {
   const segment = spelled[spelling];
-  let from = 0;
-  let needed = 0;
+  /** Where the last string ends, and how many parameters come after it. */
+  let end = 0;
+  let parameters = 0;
   // Counted, because hundreds of patterns may be compared for one request: an iterator takes twice as long.
   for (let index = 0; index < parts.length; index += 1) {
     const part = parts[index];
     if (!part) {
-      needed += 1;
+      parameters += 1;
       continue;
     }
     const text = part[spelling];
-    const isLast = index === parts.length - 1;
-    const at =
-      needed === 0 ? 0 : isLast ? segment.length - text.length : segment.indexOf(text, from + needed);
-    if (at < from + needed || !segment.startsWith(text, at)) return false;
-    from = at + text.length;
-    needed = 0;
+    let start = 0;
+    if (parameters > 0) {
+      const isLast = index === parts.length - 1;
+      start = isLast ? segment.length - text.length : segment.indexOf(text, end + parameters);
+    }
+    if (start < end + parameters || !segment.startsWith(text, start)) return false;
+    end = start + text.length;
+    parameters = 0;
   }
-  return needed === 0 ? from === segment.length : segment.length - from >= needed;
+  return parameters === 0 ? end === segment.length : segment.length - end >= parameters;
 }

@@ -1,29 +1,35 @@
 /** Which rules a request must satisfy: the rule of its path, and the rule of the route that runs for it. */
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
 import { findMountedRules } from "./find-mounted-rules.ts";
 import { collectReadings, findPathRule, findRouteRule, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf } from "./pattern.ts";
-import { BoundedMap } from "../runtime/bounded-map.ts";
-import { comparable, ComparablePath, type ComparableRoute, parseRoutePattern } from "./route-fit.ts";
+import {
+  ComparablePath,
+  type ComparableRoute,
+  comparableRoute,
+  parseRoutePattern,
+} from "./route-comparison.ts";
 import { type CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before a token is read. */
 export type Governing =
-  | {
-      readonly kind: "rules" | "unmapped";
-      /** The narrowest first. If unmapped, empty, or the rules of the mapped paths of a batch. */
-      readonly matches: readonly LeafMatch[];
-      /** Whether every router reads the path as a path of the same rule. */
-      readonly isExact: boolean;
-      readonly path: Path;
-      /** Whether an operation of MCP has no rule. */
-      readonly isOperation?: true;
-    }
-  | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
+  GoverningRules | { readonly kind: "ambiguous"; readonly matches: readonly []; readonly cause: string };
+
+interface GoverningRules {
+  readonly kind: "rules" | "unmapped";
+  /** The narrowest first. If unmapped, empty, or the rules of the mapped paths of a batch. */
+  readonly matches: readonly LeafMatch[];
+  /** Whether every router reads the path as a path of the same rule. */
+  readonly isExact: boolean;
+  readonly path: Path;
+  /** Whether an operation of MCP has no rule. */
+  readonly isOperation?: true;
+}
 
 const NONE: readonly [] = [];
 const NO_PATH: Path = { text: "/", end: 0, isPlain: true };
@@ -62,12 +68,12 @@ interface RouteAlternative extends ComparableRoute {
   readonly identity: string;
 }
 
-/** A route that a request belongs to. */
-interface FittingRoute {
+/** An alternative that the path of a request belongs to. */
+interface MatchedRoute {
   /** The narrowest rule that covers it; below an unknown mount, every rule that may be the narrowest. */
   readonly leaves: readonly Leaf[];
   /** The path, as read by a router that matches it to the route. */
-  readonly read: Path;
+  readonly pathAsRead: Path;
 }
 
 export class Table {
@@ -87,8 +93,8 @@ export class Table {
     if (!path) return ambiguous("The target can be read in more than one way.");
     // Most targets have no query, and so no batch.
     const batch = path.text === target ? undefined : readBatch(target, path, this.#batchPrefixes);
-    const found = batch ? this.#forBatch(method, path, batch) : this.#forPath(method, path);
-    if (isRouteChecked || found.kind === "ambiguous" || found.isExact) return found;
+    const governing = batch ? this.#forBatch(method, path, batch) : this.#forPath(method, path);
+    if (isRouteChecked || governing.kind === "ambiguous" || governing.isExact) return governing;
     return ambiguous("The path is not spelled as the table spells it.");
   }
 
@@ -97,58 +103,62 @@ export class Table {
     this.#batchPrefixes.add(prefix);
   }
 
-  /** Adds the rules of several operations of one request to `found`, the rules of its path. */
-  forOperations(found: Governing, method: string, targets: readonly string[]): Governing {
-    if (found.kind === "ambiguous") return found;
-    const joined = this.#join(found.path, method, targets.map(readPath), [found]);
-    const isKnown = joined.kind === found.kind && joined.matches.length === found.matches.length;
-    return isKnown ? found : joined;
+  /** Adds the rules of several operations of one request to the rules of its path. */
+  forOperations(pathRules: Governing, method: string, targets: readonly string[]): Governing {
+    if (pathRules.kind === "ambiguous") return pathRules;
+    const joined = this.#join(pathRules.path, method, targets.map(readPath), [pathRules]);
+    const isUnchanged = joined.kind === pathRules.kind && joined.matches.length === pathRules.matches.length;
+    return isUnchanged ? pathRules : joined;
   }
 
-  /** Adds the rules of the operations that the body of a request calls to `found`, the rules of its path. */
-  forCalls(found: Governing, calls: readonly Operation[]): Governing {
-    if (found.kind === "ambiguous" || calls.length === 0) return found;
-    const matches = [...found.matches];
+  /** Adds the rules of the operations that the body of a request calls to the rules of its path. */
+  forCalls(pathRules: Governing, calls: readonly Operation[]): Governing {
+    if (pathRules.kind === "ambiguous" || calls.length === 0) return pathRules;
+    const matches = [...pathRules.matches];
     let isUnmapped = false;
     for (const call of calls) {
-      const match = this.#operations.match(call);
-      if (match && "unusable" in match)
-        return ambiguous(`A scope needs the argument \`${match.unusable}\` as a non-empty string.`);
-      if (match) matches.push(match);
+      const result = this.#operations.match(call);
+      if (result.kind === "unusable")
+        return ambiguous(`A scope needs the argument \`${result.argument}\` as a non-empty string.`);
+      if (result.kind === "matched") matches.push(result.match);
       else isUnmapped = true;
     }
-    return isUnmapped ? { ...found, kind: "unmapped", matches, isOperation: true } : { ...found, matches };
+    if (isUnmapped) return { ...pathRules, kind: "unmapped", matches, isOperation: true };
+    return { ...pathRules, matches };
   }
 
   /** Returns the rules of one operation, for a program that has no HTTP request. */
   forOperation(call: Operation): Governing {
     const method = methodOf(call.text);
     // Without a name, the rule of every name must not decide. The rule of the transport decides housekeeping.
-    const isWhole = isNamed(method) === call.text.length > method.length + 1;
-    const mistake = isWhole ? undefined : findOperationMistake(call.text);
+    const hasName = call.text.length > method.length + 1;
+    const mistake = isNamed(method) === hasName ? undefined : findOperationMistake(call.text);
     if (mistake) return ambiguous(`${mistake.message} ${mistake.hint}`);
     return this.forCalls({ kind: "rules", matches: NONE, isExact: true, path: NO_PATH }, [call]);
   }
 
   #forBatch(method: string, path: Path, { paths, wider }: Batch): Governing {
-    const others = wider.map((one) => this.#forPath(method, one));
-    const mapped = others.filter(({ kind }) => kind !== "unmapped");
+    const mapped = wider
+      .map((widerPath) => this.#forPath(method, widerPath))
+      .filter(({ kind }) => kind !== "unmapped");
     return this.#join(path, method, paths, mapped);
   }
 
-  /** Every path must be mapped, and every rule satisfied. */
+  /** Joins the rules of several paths with others. Every path must be mapped, and every rule satisfied. */
   #join(path: Path, method: string, paths: Batch["paths"], others: readonly Governing[]): Governing {
-    const joined = { kind: "rules" as "rules" | "unmapped", isExact: true };
+    let kind: GoverningRules["kind"] = "rules";
+    let isExact = true;
     const matches = new Set<LeafMatch>();
-    const own = paths.map((one) => one && this.#forPath(method, one));
-    for (const one of [...own, ...others]) {
-      if (!one) return ambiguous("A name in the batch is empty or cannot be read, or the batch is too long.");
-      if (one.kind === "ambiguous") return one;
-      if (one.kind === "unmapped") joined.kind = one.kind;
-      joined.isExact &&= one.isExact;
-      for (const match of one.matches) matches.add(match);
+    const rulesOfPaths = paths.map((joinedPath) => joinedPath && this.#forPath(method, joinedPath));
+    for (const governing of [...rulesOfPaths, ...others]) {
+      if (!governing)
+        return ambiguous("A name in the batch is empty or cannot be read, or the batch is too long.");
+      if (governing.kind === "ambiguous") return governing;
+      if (governing.kind === "unmapped") kind = "unmapped";
+      if (!governing.isExact) isExact = false;
+      for (const match of governing.matches) matches.add(match);
     }
-    return { ...joined, matches: [...matches], path };
+    return { kind, matches: [...matches], isExact, path };
   }
 
   #forPath(method: string, path: Path): Governing {
@@ -168,14 +178,14 @@ export class Table {
     return { kind: "rules", matches, isExact: false, path };
   }
 
-  /** Adds the rules of a route, which has one pattern per mount, to `found`, the rules of the path. */
-  forRoute(found: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
-    if (found.kind === "ambiguous") return found;
+  /** Adds the rules of a route, which has one pattern per mount, to the rules of the path. */
+  forRoute(pathRules: Governing, method: string, patterns: readonly RoutePattern[] | undefined): Governing {
+    if (pathRules.kind === "ambiguous") return pathRules;
     if (!patterns) return ambiguous("The route does not match the request any more.");
-    if (patterns.length === 1 && this.#isRouteOf(found, method, patterns[0])) return found;
-    const { path, matches, isExact } = found;
-    const compared = new ComparablePath(path);
-    const fitting: FittingRoute[] = [];
+    if (patterns.length === 1 && this.#isRouteOf(pathRules, method, patterns[0])) return pathRules;
+    const { path, isExact } = pathRules;
+    const comparablePath = new ComparablePath(path);
+    const matchedRoutes: MatchedRoute[] = [];
     let hasUnreadable = false;
     let hasReadable = false;
     for (const pattern of patterns) {
@@ -184,86 +194,100 @@ export class Table {
       if (alternatives.length === 0) hasUnreadable = true;
       else hasReadable = true;
       for (const alternative of alternatives) {
-        const fit = this.#fit(alternative, mounted, compared, method);
-        if (fit) fitting.push(fit);
+        const matchedRoute = this.#matchRoute(alternative, mounted, comparablePath, method);
+        if (matchedRoute) matchedRoutes.push(matchedRoute);
       }
     }
-    if (hasReadable && fitting.length === 0)
+    if (hasReadable && matchedRoutes.length === 0)
       return ambiguous("The path does not fit the route that the router chose.");
-    const isUncovered = hasUnreadable || fitting.some(({ leaves }) => leaves.length === 0);
+    const isUncovered = hasUnreadable || matchedRoutes.some(({ leaves }) => leaves.length === 0);
     if (isUncovered && !isExact)
       return ambiguous("No rule covers the route, and the path is not spelled as the table spells it.");
-    const added = new Map<CompiledRule, LeafMatch>();
-    for (const { leaves, read } of fitting) {
-      if (leaves.length === 0) continue;
-      // With an empty last segment, the path may reach a narrower rule than that of the route.
-      const readings = read === path ? [] : collectReadings(this.#tree, method, read).leaves;
-      for (const leaf of [...leaves, ...readings])
-        if (!matches.some(({ compiled }) => compiled === leaf.compiled))
-          added.set(leaf.compiled, matchOf(leaf, read));
-    }
-    if (added.size === 0) return found;
-    const kind = matches.length > 0 ? found.kind : "rules";
-    return { kind, matches: [...matches, ...added.values()], isExact, path };
+    return this.#addRouteRules(pathRules, method, matchedRoutes);
   }
 
   /** Fast path for most requests: an exact path, and a route with the pattern of its narrowest rule. */
-  #isRouteOf(found: Governing, method: string, pattern: RoutePattern | undefined): boolean {
-    if (found.kind !== "rules" || !found.isExact || typeof pattern !== "string") return false;
+  #isRouteOf(pathRules: GoverningRules, method: string, pattern: RoutePattern | undefined): boolean {
+    if (pathRules.kind !== "rules" || !pathRules.isExact || typeof pattern !== "string") return false;
     const [route, other] = this.#alternatives(pattern);
-    const leaf = route && this.#coveringOf(route, method);
+    const leaf = route && this.#coveringLeaf(route, method);
     if (!leaf || other) return false;
-    // An exact path of the rule fits the route too, because both have the same pattern.
-    return leaf.identity === route.identity && leaf === found.matches[0]?.leaf;
+    // An exact path of the rule belongs to the route too, because both have the same pattern.
+    return leaf.identity === route.identity && leaf === pathRules.matches[0]?.leaf;
   }
 
-  /** Returns the rules that cover an alternative below a mount; `undefined` if the path does not fit it. */
-  #fit(
+  /** Returns the rules of an alternative below a mount; `undefined` if the path does not belong to it. */
+  #matchRoute(
     alternative: RouteAlternative,
     { mount, isAsWritten }: Omit<MountedPattern, "pattern">,
-    compared: ComparablePath,
+    comparablePath: ComparablePath,
     method: string,
-  ): FittingRoute | undefined {
-    const above = compared.segmentsBelow(mount);
-    const read = above && compared.readAt(alternative, above.length);
-    if (!read) return undefined;
-    const toFit = (leaf: Leaf | undefined): FittingRoute => ({ leaves: leaf ? [leaf] : [], read });
-    if (mount === "") return toFit(this.#coveringOf(alternative, method));
+  ): MatchedRoute | undefined {
+    const mountSegments = comparablePath.segmentsOfMount(mount);
+    const pathAsRead = mountSegments && comparablePath.readFor(alternative, mountSegments.length);
+    if (!pathAsRead) return undefined;
+    if (mount === "") return { leaves: arrayOf(this.#coveringLeaf(alternative, method)), pathAsRead };
     // What a request says is never compiled to a pattern or remembered: it is compared as it is.
-    const segments = [...above, ...alternative.segments];
-    if (isAsWritten) return toFit(findRouteRule(this.#tree, method, segments));
-    return { leaves: findMountedRules(this.#tree, method, segments, above.length), read };
+    const segments = [...mountSegments, ...alternative.segments];
+    const leaves = isAsWritten
+      ? arrayOf(findRouteRule(this.#tree, method, segments))
+      : findMountedRules(this.#tree, method, segments, mountSegments.length);
+    return { leaves, pathAsRead };
   }
 
-  #coveringOf({ covering, segments }: RouteAlternative, method: string): Leaf | undefined {
+  #addRouteRules(
+    pathRules: GoverningRules,
+    method: string,
+    matchedRoutes: readonly MatchedRoute[],
+  ): GoverningRules {
+    const { path, matches, isExact } = pathRules;
+    const added = new Map<CompiledRule, LeafMatch>();
+    for (const { leaves, pathAsRead } of matchedRoutes) {
+      if (leaves.length === 0) continue;
+      // With an empty last segment, the path may reach a narrower rule than that of the route.
+      const readings = pathAsRead === path ? [] : collectReadings(this.#tree, method, pathAsRead).leaves;
+      for (const leaf of [...leaves, ...readings])
+        if (!matches.some(({ compiled }) => compiled === leaf.compiled))
+          added.set(leaf.compiled, matchOf(leaf, pathAsRead));
+    }
+    if (added.size === 0) return pathRules;
+    const kind = matches.length > 0 ? pathRules.kind : "rules";
+    return { kind, matches: [...matches, ...added.values()], isExact, path };
+  }
+
+  /** Returns the narrowest rule that covers an alternative, which is looked up once for each method. */
+  #coveringLeaf({ covering, segments }: RouteAlternative, method: string): Leaf | undefined {
     // A client may invent methods, but only those of the table have rules of their own.
-    const asked = this.#tree.ruledMethod(method);
-    let leaf = covering.get(asked);
-    if (leaf === undefined && !covering.has(asked)) {
-      leaf = findRouteRule(this.#tree, asked, segments);
-      covering.set(asked, leaf);
+    const ruledMethod = this.#tree.ruledMethod(method);
+    let leaf = covering.get(ruledMethod);
+    if (leaf === undefined && !covering.has(ruledMethod)) {
+      leaf = findRouteRule(this.#tree, ruledMethod, segments);
+      covering.set(ruledMethod, leaf);
     }
     return leaf;
   }
 
   /** Returns the alternatives of a pattern; empty for an unreadable one, such as a regular expression. */
   #alternatives(pattern: string): readonly RouteAlternative[] {
-    const known = this.#patterns.get(pattern);
-    if (known) return known;
+    const remembered = this.#patterns.get(pattern);
+    if (remembered) return remembered;
     const alternatives = (parseRoutePattern(pattern)?.alternatives ?? []).map(
       ({ segments }): RouteAlternative => ({
-        ...comparable(segments),
+        ...comparableRoute(segments),
         covering: new Map(),
         identity: identityOf(segments),
       }),
     );
-    const segments = alternatives.reduce((count, one) => count + one.segments.length, 0);
-    const exclusive = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segments;
-    this.#patterns.set(pattern, alternatives, { exclusive });
+    const segmentCount = alternatives.reduce((count, { segments }) => count + segments.length, 0);
+    const bytes = PATTERN_BYTES + pattern.length * 4 + SEGMENT_BYTES * segmentCount;
+    this.#patterns.set(pattern, alternatives, { exclusive: bytes });
     return alternatives;
   }
 }
 
 const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", matches: NONE, cause });
 
+const arrayOf = (leaf: Leaf | undefined): readonly Leaf[] => (leaf ? [leaf] : []);
+
+/** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

@@ -7,11 +7,15 @@ import { loosen } from "./segment.ts";
 /** Visits the rules by their paths, the first that decides first. Rules of one path come in any order. */
 export function* leavesInOrder(node: TreeNode): Iterable<Leaf> {
   yield* node.leaves.values();
-  for (const child of childrenOf(node)) yield* leavesInOrder(child);
-  for (const length of node.wildcard?.lengths ?? []) yield* leavesAtDepth(node.wildcard?.node, length);
+  for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
+  if (!node.wildcard) return;
+  for (const length of node.wildcard.lengths) yield* leavesAtDepth(node.wildcard.node, length);
 }
 
-/** Visits the rules that a path of a pattern may reach. A few of them have no path in common with it. */
+/**
+ * Visits the rules that a path of a pattern may reach, from the segment at `index` on. A few of them have no
+ * path in common with it.
+ */
 export function* overlappingLeaves(
   node: TreeNode,
   segments: readonly PatternSegment[],
@@ -23,30 +27,34 @@ export function* overlappingLeaves(
     return;
   }
   if (segment.kind === "wildcard") {
-    for (const child of childrenOf(node)) yield* allLeaves(child);
-    yield* allLeaves(node.wildcard?.node);
+    for (const child of childrenInOrder(node)) yield* leavesBelow(child);
+    if (node.wildcard) yield* leavesBelow(node.wildcard.node);
     return;
   }
-  for (const child of childrenFor(node, segment)) yield* overlappingLeaves(child, segments, index + 1);
+  for (const child of childrenOverlapping(node, segment))
+    yield* overlappingLeaves(child, segments, index + 1);
   if (!node.wildcard) return;
+  const { node: afterWildcard, lengths } = node.wildcard;
   const isOpenEnded = segments.slice(index).some(({ kind }) => kind === "wildcard");
-  if (isOpenEnded) yield* allLeaves(node.wildcard.node);
+  if (isOpenEnded) yield* leavesBelow(afterWildcard);
   else
-    for (const length of node.wildcard.lengths)
-      if (segments.length - length > index)
-        yield* overlappingLeaves(node.wildcard.node, segments, segments.length - length);
+    for (const length of lengths) {
+      const next = segments.length - length;
+      if (next > index) yield* overlappingLeaves(afterWildcard, segments, next);
+    }
 }
 
-/** The children for one segment, in the order in which they decide; without the wildcard. */
-function* childrenOf(node: TreeNode): Iterable<TreeNode> {
+/** Visits the children for one segment, in the order in which they decide; without the wildcard. */
+function* childrenInOrder(node: TreeNode): Iterable<TreeNode> {
   for (const edge of node.statics.values()) yield edge.node;
   for (const edge of node.mixed) yield edge.node;
   if (node.parameter) yield node.parameter;
 }
 
-function* childrenFor(node: TreeNode, segment: PatternSegment): Iterable<TreeNode> {
+/** Visits those of these children that have a text in common with a segment of a pattern. */
+function* childrenOverlapping(node: TreeNode, segment: PatternSegment): Iterable<TreeNode> {
   if (segment.kind !== "static") {
-    yield* childrenOf(node);
+    yield* childrenInOrder(node);
     return;
   }
   const edge = node.statics.get(loosen(segment.text));
@@ -55,18 +63,15 @@ function* childrenFor(node: TreeNode, segment: PatternSegment): Iterable<TreeNod
   if (node.parameter) yield node.parameter;
 }
 
-function* allLeaves(node: TreeNode | undefined): Iterable<Leaf> {
-  if (!node) return;
+/** Visits the rules at a node and below it. */
+function* leavesBelow(node: TreeNode): Iterable<Leaf> {
   yield* node.leaves.values();
-  for (const child of childrenOf(node)) yield* allLeaves(child);
-  yield* allLeaves(node.wildcard?.node);
+  for (const child of childrenInOrder(node)) yield* leavesBelow(child);
+  if (node.wildcard) yield* leavesBelow(node.wildcard.node);
 }
 
-function* leavesAtDepth(node: TreeNode | undefined, depth: number): Iterable<Leaf> {
-  if (!node) return;
-  if (depth === 0) {
-    yield* node.leaves.values();
-    return;
-  }
-  for (const child of childrenOf(node)) yield* leavesAtDepth(child, depth - 1);
+/** Visits the rules that end exactly `depth` segments below a node. */
+function* leavesAtDepth(node: TreeNode, depth: number): Iterable<Leaf> {
+  if (depth === 0) yield* node.leaves.values();
+  else for (const child of childrenInOrder(node)) yield* leavesAtDepth(child, depth - 1);
 }

@@ -1,7 +1,7 @@
 /** Routes that may never run, because the framework runs the first route that matches a request. */
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../core/policy/route-comparison.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 

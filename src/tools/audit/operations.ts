@@ -1,7 +1,8 @@
 /** The operations of an MCP server against the rules of the table. */
 import { type CompiledTable } from "../../core/policy/compile-rules.ts";
 import { suggest } from "../../core/errors.ts";
-import { findOperationMistake, methodOf, templatesOf } from "../../core/policy/operation.ts";
+import { findOperationMistake, methodOf } from "../../core/policy/operation.ts";
+import { templatesOf } from "../../core/policy/requirement.ts";
 import { type UnmappedRoutes } from "../../core/policy/policy.ts";
 import { type CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";

@@ -153,7 +153,7 @@ describe("the operations of one request", () => {
   const found = UNDECLARED.forTarget("GET", "/trpc/list", true);
   const withCalls = (...targets: string[]) => UNDECLARED.forOperations(found, "GET", targets);
 
-  it("require their rules and that of the path", () => {
+  it("requires the rules of all operations and of the path", () => {
     expect(keysOf(withCalls("/trpc/secret", "/trpc/other"))).toEqual([
       "GET /trpc/secret",
       "GET /trpc/:procedure",
@@ -161,27 +161,27 @@ describe("the operations of one request", () => {
     ]);
   });
 
-  it("change nothing if they require no other rule", () => {
+  it("returns the rules of the path if the operations require no others", () => {
     expect(withCalls("/trpc/list")).toBe(found);
     expect(withCalls()).toBe(found);
   });
 
-  it("stay unmapped if one of them is unmapped, with any number of rules", () => {
+  it("leaves a request unmapped if one of its operations is unmapped", () => {
     expect(withCalls("/nowhere").kind).toBe("unmapped");
     expect(withCalls("/trpc/secret", "/nowhere").kind).toBe("unmapped");
   });
 
-  it("stay unmapped if the path is unmapped, although they have rules", () => {
+  it("leaves a request unmapped if its path is, although its operations have rules", () => {
     const unmapped = UNDECLARED.forTarget("GET", "/nowhere", true);
     expect(UNDECLARED.forOperations(unmapped, "GET", ["/trpc/list"]).kind).toBe("unmapped");
     expect(UNDECLARED.forOperations(unmapped, "GET", [])).toBe(unmapped);
   });
 
-  it("cause a refusal if one of them cannot be read", () => {
+  it("refuses a request if one of its operations cannot be read", () => {
     expect(keysOf(withCalls("/trpc/secret", "//"))).toBe("ambiguous");
   });
 
-  it("keep the refusal of the path", () => {
+  it("keeps the refusal of the path, whatever its operations are", () => {
     const refused = DECLARED.forTarget("GET", "//trpc", true);
     expect(DECLARED.forOperations(refused, "GET", ["/open"])).toBe(refused);
   });

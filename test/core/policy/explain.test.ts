@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allow, decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
+import { decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
 import { explainDecision } from "../../../src/core/policy/explain.ts";
 import { type Requirement } from "../../../src/core/policy/requirement.ts";
 import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
@@ -133,12 +133,5 @@ describe("explainDecision", () => {
     expect(saysOf(refuse("token_rejected", [], { rejection: "expired" }), "decision")).toEqual([
       "refused: token_rejected (expired)",
     ]);
-  });
-
-  it("shows a public route as allowed, with and without a caller", () => {
-    const decision = allow([matchFor("public").compiled.rule]);
-    expect(saysOf(decision, "decision")).toEqual(["allowed"]);
-    expect(saysOf(decision, "missing")).toEqual([]);
-    expect(saysOf(decide("public", "a:b"), "requires")).toEqual(["nothing"]);
   });
 });

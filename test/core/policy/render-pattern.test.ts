@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { renderPattern } from "../../../src/core/policy/render-pattern.ts";
-import { parseRoutePattern } from "../../../src/core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../../src/core/policy/route-comparison.ts";
 
 describe("renderPattern", () => {
   it.each([

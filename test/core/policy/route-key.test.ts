@@ -77,17 +77,7 @@ describe("a route key", () => {
   it.each([
     ["GET agents", "route_pattern_invalid", "from `/` on"],
     ["GET *", "route_pattern_invalid", "Write `/{*path}` for every path"],
-    ["GET /files/*", "route_pattern_invalid", "`/files/*path`"],
-    ["GET /agents/:id?", "route_pattern_invalid", "`/agents{/:id}`"],
-    ["GET /agents/:id(\\d+)", "route_pattern_invalid", "`/agents/:id`"],
-    ["GET /agents/{id}/runs", "route_pattern_invalid", "`/agents/:id/runs`"],
-    ["GET /files/a*path", "route_pattern_invalid", "`/files/*path`"],
-    ["GET /:id/:id", "route_pattern_invalid", "its own name"],
-    [`GET /a${"{/b}".repeat(7)}`, "route_pattern_invalid", "several routes"],
     ["GET /agents//runs", "route_unreachable", "without empty or dot segments"],
-    ["GET /agents/../runs", "route_unreachable", "without empty or dot segments"],
-    ["GET /agents#runs", "route_unreachable", "fragment"],
-    ["GET /agents%2Fruns", "route_unreachable", "encoded slashes"],
     ["GET /café", "route_unreachable", "`/caf%C3%A9`"],
     ["GET http://service.example/agents", "route_pattern_invalid", "`"],
   ])("refuses %s (%s): %s", (key, code, way) => {

@@ -13,7 +13,7 @@ import {
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
-import { writeOut } from "../../../core/policy/route-fit.ts";
+import { writeOut } from "../../../core/policy/route-comparison.ts";
 import { type RoutesOptions } from "./options.ts";
 import {
   describeUnguarded,

@@ -3,7 +3,7 @@ import { type HonoRoute, isRoute, unwrap } from "../../../adapters/hono/route-ch
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
-import { writeOut } from "../../../core/policy/route-fit.ts";
+import { writeOut } from "../../../core/policy/route-comparison.ts";
 import { type RoutesOptions } from "./options.ts";
 import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf } from "./registration.ts";
 

@@ -2,7 +2,7 @@ import { isRouter, type KoaRouter } from "../../../adapters/koa/context.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
-import { writeOut } from "../../../core/policy/route-fit.ts";
+import { writeOut } from "../../../core/policy/route-comparison.ts";
 import { type RoutesOptions } from "./options.ts";
 import { describeUnguarded, listInOrder, type Registration, type UnguardedRoute } from "./registration.ts";
 

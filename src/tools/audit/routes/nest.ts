@@ -5,7 +5,7 @@ import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { identityOf } from "../../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../../core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { addRemark } from "../remarks.ts";
 import { listExpress } from "./express.ts";
 import { type RoutesOptions } from "./options.ts";

@@ -3,7 +3,7 @@ import { isScopeCheck } from "../../../adapters/shared/roles.ts";
 import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { covers } from "../../../core/policy/overlap.ts";
 import { type PatternSegment } from "../../../core/policy/pattern.ts";
-import { parseRoutePattern } from "../../../core/policy/route-fit.ts";
+import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
 

@@ -1,11 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { fitOf, parseRoutePattern, readAt } from "../../../src/core/policy/route-fit.ts";
+import {
+  ComparablePath,
+  comparableRoute,
+  compareWithRoute,
+  parseRoutePattern,
+} from "../../../src/core/policy/route-comparison.ts";
+import { type Path } from "../../../src/core/request.ts";
 import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
 import { pathOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
 import { isMatch, isMatchOrEmpty, LOOSEST, STRICT } from "../../support/reference.ts";
 
-describe("fitOf", () => {
+describe("compareWithRoute", () => {
   it.each([
     ["/", "/"],
     ["/agents", "/agents"],
@@ -15,7 +21,7 @@ describe("fitOf", () => {
     ["/:id.json", "/a.json"],
     ["/caf%C3%A9", "/caf%C3%A9"],
   ])("returns exact for %s and %s", (route, target) => {
-    expect(fitOf(segmentsIn(route), pathOf(target))).toBe("exact");
+    expect(compareWithRoute(pathOf(target), segmentsIn(route))).toBe("exact");
   });
 
   it.each([
@@ -32,7 +38,7 @@ describe("fitOf", () => {
     ["/*path", "/"],
     ["/:id", "/"],
   ])("returns loose for %s and %s", (route, target) => {
-    expect(fitOf(segmentsIn(route), pathOf(target))).toBe("loose");
+    expect(compareWithRoute(pathOf(target), segmentsIn(route))).toBe("loose");
   });
 
   it.each([
@@ -49,7 +55,7 @@ describe("fitOf", () => {
     ["/a/:id.json", "/a/"],
     ["/a/b", "/a/"],
   ])("returns nothing for %s and %s", (route, target) => {
-    expect(fitOf(segmentsIn(route), pathOf(target))).toBeUndefined();
+    expect(compareWithRoute(pathOf(target), segmentsIn(route))).toBeUndefined();
   });
 
   it("agrees with path-to-regexp about exact paths and about the most lenient router", () => {
@@ -65,28 +71,33 @@ describe("fitOf", () => {
     const seen = { exact: 0, loose: 0, none: 0 };
     fc.assert(
       fc.property(cases, ([one, target]: [Kinds, string]) => {
-        const fit = fitOf(segmentsIn(sourceOf(one)), pathOf(target));
-        seen[fit ?? "none"] += 1;
+        const comparison = compareWithRoute(pathOf(target), segmentsIn(sourceOf(one)));
+        seen[comparison ?? "none"] += 1;
         const isExact = isMatch(one, target, STRICT) && (target === "/" || !target.endsWith("/"));
-        expect(fit === "exact").toBe(isExact);
-        expect(fit !== undefined).toBe(isMatchOrEmpty(one, target, LOOSEST) || isEmptyFit(one, target));
+        expect(comparison === "exact").toBe(isExact);
+        expect(comparison !== undefined).toBe(
+          isMatchOrEmpty(one, target, LOOSEST) || isEmptyMatch(one, target),
+        );
       }),
       { ...PROPERTY, numRuns: 2_000 },
     );
     for (const count of Object.values(seen)) expect(count).toBeGreaterThan(30);
   });
 
-  const isEmptyFit = (one: Kinds, target: string) =>
+  const isEmptyMatch = (one: Kinds, target: string) =>
     target.endsWith("/") && isMatchOrEmpty(one, target, { ...LOOSEST, ignoresSlash: false });
 });
 
-describe("readAt", () => {
+describe("readFor", () => {
+  const readFor = (route: string, path: Path) =>
+    new ComparablePath(path).readFor(comparableRoute(segmentsIn(route)));
+
   it("returns the path itself, or the path with an empty last segment if only that fits", () => {
     const path = pathOf("/agents/");
-    expect(readAt(segmentsIn("/agents"), path)).toBe(path);
-    expect(readAt(segmentsIn("/agents/:id"), path)).toEqual({ ...path, end: 8 });
-    expect(readAt(segmentsIn("/*path"), pathOf("/"))).toEqual({ text: "/", end: 1, isPlain: true });
-    expect(readAt(segmentsIn("/agents/:id"), pathOf("/agents"))).toBeUndefined();
+    expect(readFor("/agents", path)).toBe(path);
+    expect(readFor("/agents/:id", path)).toEqual({ ...path, end: 8 });
+    expect(readFor("/*path", pathOf("/"))).toEqual({ text: "/", end: 1, isPlain: true });
+    expect(readFor("/agents/:id", pathOf("/agents"))).toBeUndefined();
   });
 });
 

@@ -12,13 +12,13 @@ export function areSatisfied(
   scopeRules: ScopeRules,
 ): boolean {
   const granted = grantedScopesOf(principal, scopeRules);
-  return matches.every((match) => isMet(match.compiled.requirement, match, granted));
+  return matches.every(({ compiled, parameter }) => isSatisfied(compiled.requirement, parameter, granted));
 }
 
 /** Returns whether granted scopes satisfy one requirement. */
-export function isMet(
+export function isSatisfied(
   requirement: CompiledRequirement,
-  { parameter }: Pick<RuleMatch, "parameter">,
+  parameter: RuleMatch["parameter"],
   granted: GrantedScopes,
 ): boolean {
   const isGranted = (scope: RequiredScope): boolean => isCovered(scope, parameter, granted);
@@ -35,29 +35,33 @@ export function isMet(
   }
 }
 
-/** The result for one requirement. */
-export interface Weighed {
+/** Which scopes a requirement names in one request, and which granted scopes satisfy them. */
+export interface RequirementResult {
   readonly required: readonly string[];
   readonly satisfied: readonly Satisfaction[];
-  readonly isMet: boolean;
+  readonly isSatisfied: boolean;
 }
 
-export function weigh(
+/** Compares a requirement with granted scopes, and lists the result for a decision. */
+export function describeSatisfaction(
   requirement: CompiledRequirement,
-  match: Pick<RuleMatch, "parameter">,
+  parameter: RuleMatch["parameter"],
   granted: GrantedScopes,
-): Weighed {
-  const weighed = { required: [] as string[], satisfied: [] as Satisfaction[] };
-  const add = (required: string, found: Satisfaction | undefined): void => {
-    weighed.required.push(required);
-    if (found) weighed.satisfied.push(found);
+): RequirementResult {
+  const required: string[] = [];
+  const satisfied: Satisfaction[] = [];
+  const add = (scope: string, satisfaction: Satisfaction | undefined): void => {
+    required.push(scope);
+    if (satisfaction) satisfied.push(satisfaction);
   };
   if (requirement.kind === "filtered") {
     const { resource, action, scope } = requirement;
     add(scope.text, granted.findSome(resource, action, scope.text));
   } else if ("scopes" in requirement) {
-    for (const { covering, text } of requirement.scopes.map((scope) => bindScope(scope, match.parameter)))
+    for (const scope of requirement.scopes) {
+      const { covering, text } = bindScope(scope, parameter);
       add(text, granted.find(covering, text));
+    }
   }
-  return { ...weighed, isMet: isMet(requirement, match, granted) };
+  return { required, satisfied, isSatisfied: isSatisfied(requirement, parameter, granted) };
 }

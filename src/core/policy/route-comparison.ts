@@ -1,4 +1,4 @@
-/** Whether a path belongs to a route. */
+/** Compares a path with a route, and returns whether it belongs to the route. */
 import { hasTrailingSlash, type Path, segmentsOf } from "../request.ts";
 import { partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { isPattern, parsePattern } from "./parse-pattern.ts";
@@ -6,8 +6,8 @@ import { modernize } from "./pattern-dialects.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { compareParts, Spelled, type SpelledParts, spellParts } from "./segment.ts";
 
-/** `exact` if every router matches the path to the route, `loose` if only some routers do. */
-export type Fit = "exact" | "loose" | undefined;
+/** `exact` if every router matches the path to the route, `loose` if only some do. */
+export type RouteComparison = "exact" | "loose" | undefined;
 
 /** A route without optional groups, prepared for comparisons with many paths. */
 export interface ComparableRoute {
@@ -18,7 +18,7 @@ export interface ComparableRoute {
   readonly wildcard: number;
 }
 
-export const comparable = (segments: readonly PatternSegment[]): ComparableRoute => ({
+export const comparableRoute = (segments: readonly PatternSegment[]): ComparableRoute => ({
   segments,
   texts: segments.map((segment) =>
     segment.kind === "static" || segment.kind === "mixed" ? spellParts(partsOf(segment)) : undefined,
@@ -42,28 +42,27 @@ export class ComparablePath {
       this.#withEmptySegment = new ComparablePath({ ...path, end: path.text.length });
   }
 
-  /** Returns whether the path, without its first `skipped` segments, belongs to a route. */
-  fitOf(route: ComparableRoute, skipped = 0): Fit {
-    const own = this.#compare(route, skipped);
-    if (own) return own === "exact" && hasTrailingSlash(this.path) ? "loose" : own;
-    return this.#withEmptySegment?.fitOf(route, skipped) && "loose";
+  /** Returns whether the path belongs to a route. */
+  compareWith(route: ComparableRoute): RouteComparison {
+    const comparison = this.#compareSegments(route, 0);
+    if (comparison === "exact" && hasTrailingSlash(this.path)) return "loose";
+    return comparison ?? (this.#withEmptySegment?.compareWith(route) && "loose");
   }
 
   /**
-   * Returns the path as read by a router that matches it to the route; `undefined` if no router does. After a
-   * trailing slash, Fastify matches an empty parameter or wildcard.
+   * Returns the path as read by a router that matches it, without its first `skipped` segments, to the route;
+   * `undefined` if no router does. After a trailing slash, Fastify matches an empty parameter or wildcard.
    */
-  readAt(route: ComparableRoute, skipped = 0): Path | undefined {
-    if (this.#compare(route, skipped)) return this.path;
-    const other = this.#withEmptySegment;
-    return other && other.#compare(route, skipped) ? other.path : undefined;
+  readFor(route: ComparableRoute, skipped = 0): Path | undefined {
+    if (this.#compareSegments(route, skipped)) return this.path;
+    return this.#withEmptySegment?.readFor(route, skipped);
   }
 
   /**
-   * Returns the first segments of the path as a part of a route, if these are the given text; `undefined` if
-   * they are not. Computed once for all routes below one mount.
+   * Returns the segments of a mount as a part of a route; `undefined` if the path does not begin with them.
+   * Computed once for all routes below one mount.
    */
-  segmentsBelow(mount: string): readonly PatternSegment[] | undefined {
+  segmentsOfMount(mount: string): readonly PatternSegment[] | undefined {
     if (mount !== this.#mount?.text) {
       const texts = mount === "" ? [] : mount.slice(1).split("/");
       const isFirst = texts.every((text, index) => text === this.#segments[index]);
@@ -75,36 +74,32 @@ export class ComparablePath {
     return this.#mount.segments;
   }
 
-  #compare({ texts, wildcard }: ComparableRoute, skipped: number): Fit {
-    const all = this.#segments.length;
-    const count = all - skipped;
-    if (wildcard < 0 ? count !== texts.length : count < texts.length) return undefined;
-    let fit: Fit = "exact";
+  #compareSegments({ texts, wildcard }: ComparableRoute, skipped: number): RouteComparison {
+    const total = this.#segments.length;
+    const surplus = total - skipped - texts.length;
+    if (surplus < 0 || (surplus > 0 && wildcard < 0)) return undefined;
+    let comparison: RouteComparison = "exact";
     for (let index = 0; index < texts.length; index += 1) {
       const parts = texts[index];
       if (!parts) continue;
-      const isBehind = wildcard >= 0 && index > wildcard;
-      const spelling = compareParts(
-        this.#spell(isBehind ? all + index - texts.length : skipped + index),
-        parts,
-      );
+      // The wildcard takes all surplus segments.
+      const isAfterWildcard = wildcard >= 0 && index > wildcard;
+      const spelled = this.#spellSegment(skipped + index + (isAfterWildcard ? surplus : 0));
+      const spelling = compareParts(spelled, parts);
       if (!spelling) return undefined;
-      if (spelling !== "exact") fit = "loose";
+      if (spelling !== "exact") comparison = "loose";
     }
-    return fit;
+    return comparison;
   }
 
-  #spell(index: number): Spelled {
+  #spellSegment(index: number): Spelled {
     return (this.#spelled[index] ??= new Spelled(String(this.#segments[index])));
   }
 }
 
-/** Like `ComparablePath`, for one route and one path. */
-export const fitOf = (route: readonly PatternSegment[], path: Path): Fit =>
-  new ComparablePath(path).fitOf(comparable(route));
-
-export const readAt = (route: readonly PatternSegment[], path: Path): Path | undefined =>
-  new ComparablePath(path).readAt(comparable(route));
+/** Compares one path with one route. `ComparablePath` compares it faster with many routes. */
+export const compareWithRoute = (path: Path, route: readonly PatternSegment[]): RouteComparison =>
+  new ComparablePath(path).compareWith(comparableRoute(route));
 
 /** Parses a route's pattern, in the syntax of any version of path-to-regexp; `undefined` if that fails. */
 export function parseRoutePattern(source: string): Pattern | undefined {
