@@ -100,7 +100,7 @@ describe.each(applications)("$name", (application) => {
   });
 
   it("requires the scopes of requireScopes on top of the rule, with their parameters", async () => {
-    expect((await call("/extra/5", ["extra:5:use"])).body).toEqual({ id: "5" });
+    expect((await call("/extra/5", ["extra:5:use"])).body).toEqual({ number: "5" });
     const refused = await call("/extra/6", ["extra:5:use"]);
     expect(refused.status).toBe(403);
     expect(refused.body).toMatchObject({ code: "scope_insufficient", missing_scopes: ["extra:6:use"] });

@@ -1,7 +1,8 @@
 /** The conformance application of Fetch-standard handlers, whose routes are found by path-to-regexp. */
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { match } from "path-to-regexp";
+import { match as matchPattern } from "path-to-regexp";
+import { type Principal } from "scopegate";
 import { requireScopes, withScopes } from "scopegate/fetch";
 import { listen } from "../support/http.ts";
 import { type Application, type Route } from "./applications.ts";
@@ -14,22 +15,26 @@ export const fetchApplication: Application = {
     const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
     const table = [...routes, ...below].map((route) => ({
       ...route,
-      find: match<Record<string, string>>(route.path),
+      find: matchPattern<Record<string, string>>(route.path),
       check: route.requires ? requireScopes(...route.requires) : () => undefined,
     }));
 
-    const handle = withScopes(server, async (request, { principal }) => {
+    const respond = async (request: Request, principal: Principal | undefined): Promise<Response> => {
       const path = new URL(request.url).pathname;
       for (const route of table) {
-        const found = serves(route, request.method) && route.find(path);
-        if (!found) continue;
-        const refusal = route.check(request, found.params);
+        const match = serves(route, request.method) && route.find(path);
+        if (!match) continue;
+        const refusal = route.check(request, match.params);
         if (refusal) return refusal;
         ran.push(`${route.method} ${route.path}`);
-        return Response.json((await route.handle({ principal, params: found.params })) ?? null);
+        const called = { principal, params: match.params, source: request };
+        return Response.json((await route.handle(called)) ?? null);
       }
       return new Response(null, { status: 404 });
-    });
+    };
+    const handle = server
+      ? withScopes(server, (request, { principal }) => respond(request, principal))
+      : (request: Request) => respond(request, undefined);
     const answer = async (request: Request): Promise<Response> => {
       try {
         return await handle(request);
@@ -38,11 +43,11 @@ export const fetchApplication: Application = {
       }
     };
     const listener = getRequestListener(cors ? withCors(answer) : answer);
-    return { ...(await listen(createServer((...given) => void listener(...given)))), ran };
+    return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
   },
 };
 
-const serves = ({ method }: Route, asked: string): boolean =>
+export const serves = ({ method }: Route, asked: string): boolean =>
   method === "ALL" || method === asked || (method === "GET" && asked === "HEAD");
 
 /** CORS in front of the guard: it answers preflights itself, and puts its header on refusals too. */
