@@ -16,7 +16,7 @@ import {
 import { type Configuration, type Kit } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
-import { type Target } from "../targets.ts";
+import { type Target, targets } from "../targets.ts";
 
 interface NestKit extends Kit {
   readonly platform: Platform;
@@ -42,8 +42,6 @@ interface NestSetup {
 }
 
 const standardController = ({ platform, routes }: NestKit) => createController(platform, routes);
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const LENIENT = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
