@@ -381,6 +381,16 @@ describe("protectUpgrade", () => {
   });
 });
 
+/** A client whose token is being checked: it has written its request, or has also ended its side. */
+async function startPending(action: "write" | "end" = "write") {
+  const { isRevoked, whenAsked, answer } = slowCheck();
+  const upgrading = await startUpgrading({ isRevoked });
+  const client = await openRaw(upgrading.port);
+  client.socket[action](handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+  await whenAsked();
+  return { ...upgrading, client, answer };
+}
+
 describe("the bytes of an upgraded connection", () => {
   it("reach the WebSocket library, including those that arrive with the handshake", async () => {
     const { port } = await startUpgrading();
@@ -446,12 +456,8 @@ describe("a client that disconnects", () => {
   ])(
     "does not end the process, and does not upgrade, if it resets during the check: %s",
     async (_, isRefused) => {
-      const { isRevoked, whenAsked, answer } = slowCheck();
-      const { port, seen, upgraded } = await startUpgrading({ isRevoked });
-      const { socket } = await openRaw(port);
-      socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-      await whenAsked();
-      socket.resetAndDestroy();
+      const { client, seen, upgraded, answer } = await startPending();
+      client.socket.resetAndDestroy();
       await until(() => seen[0]?.socket.destroyed === true);
       answer(isRefused);
       expect(await seen[0]?.answer).toBe(false);
@@ -460,11 +466,7 @@ describe("a client that disconnects", () => {
   );
 
   it("does not upgrade if it ends its side during the check", async () => {
-    const { isRevoked, whenAsked, answer } = slowCheck();
-    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
-    const client = await openRaw(port);
-    client.socket.end(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-    await whenAsked();
+    const { client, seen, upgraded, answer } = await startPending("end");
     await until(() => seen[0]?.socket.readableEnded === true);
     answer(false);
     expect(await seen[0]?.answer).toBe(false);
@@ -473,11 +475,7 @@ describe("a client that disconnects", () => {
   });
 
   it("receives its refusal if it ends only its own side", async () => {
-    const { isRevoked, whenAsked, answer } = slowCheck();
-    const { port, seen } = await startUpgrading({ isRevoked });
-    const client = await openRaw(port);
-    client.socket.end(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-    await whenAsked();
+    const { client, seen, answer } = await startPending("end");
     await until(() => seen[0]?.socket.readableEnded === true);
     answer(true);
     expect(await client.closed).toMatch(/^HTTP\/1\.1 401 /);
@@ -508,11 +506,7 @@ describe("the end of a refused connection", () => {
   });
 
   it("does not lose the response if the client has sent more bytes", async () => {
-    const { isRevoked, whenAsked, answer } = slowCheck();
-    const { port, seen } = await startUpgrading({ isRevoked });
-    const client = await openRaw(port);
-    client.socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-    await whenAsked();
+    const { client, seen, answer } = await startPending();
     // No help from the limit: what is left unread keeps nothing open.
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     // More than the server has read by the time of its answer.
@@ -527,11 +521,7 @@ describe("the end of a refused connection", () => {
     ["allowed", false],
     ["refused", true],
   ])("does not change a response that other code has sent during the check: %s", async (_, isRefused) => {
-    const { isRevoked, whenAsked, answer } = slowCheck();
-    const { port, seen, upgraded } = await startUpgrading({ isRevoked });
-    const client = await openRaw(port);
-    client.socket.write(handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
-    await whenAsked();
+    const { client, seen, upgraded, answer } = await startPending();
     const own = `HTTP/1.1 503 Service Unavailable\r\n\r\n${"x".repeat(5_000_000)}`;
     seen[0]?.socket.end(own);
     answer(isRefused);

@@ -69,6 +69,8 @@ export interface Setup {
   readonly cors?: boolean;
   /** Middleware in front of `protect`, if the application takes any. */
   readonly before?: Middleware;
+  /** The metadata of the server in front of `protect`, if the adapter has a function for it. */
+  readonly metadata?: boolean;
 }
 
 export interface Running {
@@ -106,7 +108,7 @@ function createLog(): { readonly ran: string[]; readonly run: Ran } {
 const expressApplication = (name: string, express: typeof express5): Application => ({
   name,
   hasMiddleware: true,
-  start: async ({ server, routes, mounted = [], cors: hasCors, before }) => {
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = express();
     if (hasCors) app.use(cors());
@@ -116,6 +118,7 @@ const expressApplication = (name: string, express: typeof express5): Application
         before({ response, setHeader, principal: () => forExpress.principalOf(request) }, next);
       });
     }
+    if (server && metadata) app.use(forExpress.metadata(server));
     if (server) app.use(forExpress.protect(server));
     const add = (router: express5.IRouter, route: Route) => {
       const handler: express5.RequestHandler = (request, response, next) => {
@@ -146,7 +149,7 @@ const expressApplication = (name: string, express: typeof express5): Application
 const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
   name,
   hasMiddleware: true,
-  start: async ({ server, routes, mounted = [], cors: hasCors, before }) => {
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = new Koa();
     if (hasCors) app.use(koaCors());
@@ -168,6 +171,7 @@ const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
         return passed;
       });
     }
+    if (server && metadata) app.use(forKoa.metadata(server));
     if (server) app.use(forKoa.protect(server));
     const toRouter = (list: readonly Route[]) => {
       const router = new Router();
@@ -200,7 +204,7 @@ const fastifyApplication = (
 ): Application => ({
   name,
   hasMiddleware: true,
-  start: async ({ server, routes, mounted = [], cors: hasCors, before }) => {
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = fastify();
     app.setErrorHandler((error: Error, _request, reply) => reply.code(500).send({ fault: error.message }));
@@ -211,6 +215,7 @@ const fastifyApplication = (
         before({ response: reply.raw, setHeader, principal: () => forFastify.principalOf(request) }, done);
       });
     }
+    if (server && metadata) await app.register(forFastify.metadata(server));
     if (server) await app.register(forFastify.protect(server));
     const add = (instance: Pick<typeof app, "route" | "all">, route: Route) => {
       const options = route.requires ? { onRequest: forFastify.requireScopes(...route.requires) } : {};

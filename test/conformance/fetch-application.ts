@@ -3,14 +3,14 @@ import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { match as matchPattern } from "path-to-regexp";
 import { type Principal } from "scopegate";
-import { requireScopes, withScopes } from "scopegate/fetch";
+import { metadata, requireScopes, withScopes } from "scopegate/fetch";
 import { listen } from "../support/http.ts";
 import { type Application, type Route } from "./applications.ts";
 
 export const fetchApplication: Application = {
   name: "Fetch",
   parsesUrl: true,
-  start: async ({ server, routes, mounted = [], cors }) => {
+  start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
     const ran: string[] = [];
     const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
     const table = [...routes, ...below].map((route) => ({
@@ -35,9 +35,10 @@ export const fetchApplication: Application = {
     const handle = server
       ? withScopes(server, (request, { principal }) => respond(request, principal))
       : (request: Request) => respond(request, undefined);
+    const findMetadata = server && hasMetadata ? metadata(server) : () => undefined;
     const answer = async (request: Request): Promise<Response> => {
       try {
-        return await handle(request);
+        return findMetadata(request) ?? (await handle(request));
       } catch (error) {
         return Response.json({ fault: (error as Error).message }, { status: 500 });
       }

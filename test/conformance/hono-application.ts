@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { Hono } from "hono";
 import { cors as honoCors } from "hono/cors";
-import { principalOf, protect, requireScopes } from "scopegate/hono";
+import { metadata, principalOf, protect, requireScopes } from "scopegate/hono";
 import { listenerOf } from "../support/hosts.ts";
 import { listen } from "../support/http.ts";
 import { type Application, type Route } from "./applications.ts";
@@ -10,7 +10,7 @@ import { type Application, type Route } from "./applications.ts";
 export const honoApplication: Application = {
   name: "Hono",
   parsesUrl: true,
-  start: async ({ server, routes, mounted = [], cors }) => {
+  start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
     const ran: string[] = [];
     const add = (app: Hono, list: readonly Route[]) => {
       for (const route of list) {
@@ -27,6 +27,7 @@ export const honoApplication: Application = {
     const app = new Hono();
     app.onError((error, context) => context.json({ fault: error.message }, 500));
     if (cors) app.use(honoCors());
+    if (server && hasMetadata) app.use(metadata(server));
     if (server) app.use(protect(server));
     add(app, routes).route("/mounted", add(new Hono(), mounted));
     return { ...(await listen(createServer(listenerOf(app.fetch)))), ran };

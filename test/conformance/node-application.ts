@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import cors from "cors";
 import { match as matchPattern } from "path-to-regexp";
-import { principalOf, protect, requireScopes } from "scopegate/node";
+import { metadata, principalOf, protect, requireScopes } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import { type Application } from "./applications.ts";
 import { serves } from "./fetch-application.ts";
@@ -10,8 +10,9 @@ import { serves } from "./fetch-application.ts";
 export const nodeApplication: Application = {
   name: "Node without a framework",
   hasMiddleware: true,
-  start: async ({ server, routes, mounted = [], cors: hasCors, before }) => {
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata: hasMetadata }) => {
     const ran: string[] = [];
+    const serveMetadata = server && hasMetadata ? metadata(server) : () => false;
     const guard = server ? protect(server) : () => true;
     const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
     const table = [...routes, ...below].map((route) => ({
@@ -22,7 +23,7 @@ export const nodeApplication: Application = {
 
     const http = createServer((request, response) => {
       const answer = async (): Promise<void> => {
-        if (!(await guard(request, response))) return;
+        if (serveMetadata(request, response) || !(await guard(request, response))) return;
         const [path = ""] = (request.url ?? "").split("?");
         for (const route of table) {
           const match = serves(route, request.method ?? "") && route.find(path);

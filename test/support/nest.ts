@@ -22,7 +22,7 @@ export const PLATFORMS = ["Express", "Fastify"] as const;
 export type Platform = (typeof PLATFORMS)[number];
 
 /** The part of a request that both platforms share. */
-export interface NestRequest {
+interface NestRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly params: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface NestRoute {
 }
 
 /** Fastify's wildcards have no name. */
-export const pathOn = (platform: Platform, path: string): string =>
+const pathOn = (platform: Platform, path: string): string =>
   platform === "Express" ? path : path.replace(/\*\w+/g, "*").replace(/\{\/(:\w+)\}/g, "/$1?");
 
 /** Decorators of NestJS take a class, also one whose methods are added later. */
@@ -95,7 +95,7 @@ export const createApplication = (
     : NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(fastifyOptions), all);
 };
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   readonly close: () => Promise<void>;
 }

@@ -116,7 +116,7 @@ export const callerWith = (...scopes: readonly string[]): Principal =>
   createPrincipal({ scopes, audience: [], claims: {} }, SCOPE_RULES);
 
 /** Every object that can be reached from a value, itself included. */
-export function objectsIn(value: unknown, found = new Set<object>()): ReadonlySet<object> {
+function objectsIn(value: unknown, found = new Set<object>()): ReadonlySet<object> {
   if (typeof value !== "object" || value === null || found.has(value)) return found;
   found.add(value);
   for (const part of Object.values(value) as unknown[]) objectsIn(part, found);

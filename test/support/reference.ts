@@ -88,8 +88,7 @@ export function narrowestCovering(
 }
 
 /** The path of a pattern with the same value for every parameter. */
-export const samplePathWith = (kinds: Kinds, text: string): string =>
-  sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
+const samplePathWith = (kinds: Kinds, text: string): string => sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
 
 function narrowestFor(
   entries: readonly Entry[],
