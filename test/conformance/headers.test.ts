@@ -246,13 +246,13 @@ describe.each(applications)("$name", (application) => {
   }
 
   async function outcomes(asked: Asked): Promise<readonly Outcome[]> {
-    const found: Outcome[] = [];
+    const observed: Outcome[] = [];
     for (const { method, token } of CALLERS) {
       // Fastify wants to know the type of what a POST carries.
       const body = asked.body ?? (method === "POST" ? {} : undefined);
-      found.push(await outcomeOf({ ...asked, method, token, body }));
+      observed.push(await outcomeOf({ ...asked, method, token, body }));
     }
-    return found;
+    return observed;
   }
 
   it("allows the callers with the right scopes, and no others", () => {

@@ -59,7 +59,7 @@ export function createController(
 ): new () => object {
   const Routes = emptyClass();
   Controller(options as ControllerOptions)(Routes);
-  for (const [index, { method, path: own, decorators = [], handle }] of routes.entries()) {
+  for (const [index, { method, path: routePath, decorators = [], handle }] of routes.entries()) {
     const name = `route${index}`;
     const prototype = Routes.prototype as object;
     const value = (request: NestRequest, response: NestResponse) => handle(request, response);
@@ -69,8 +69,8 @@ export function createController(
     Res()(prototype, name, 1);
     const mapping =
       method === "ALL"
-        ? All(pathOn(platform, own))
-        : RequestMapping({ path: pathOn(platform, own), method: RequestMethod[method as "GET"] });
+        ? All(pathOn(platform, routePath))
+        : RequestMapping({ path: pathOn(platform, routePath), method: RequestMethod[method as "GET"] });
     for (const decorator of [...decorators, mapping]) decorator(prototype, name, descriptor);
   }
   return Routes;

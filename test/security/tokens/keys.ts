@@ -254,13 +254,13 @@ const purposes: readonly TokenCase[] = [
   }),
 ];
 
-const own = set(jwkOf("rsa", { kid: "own" }), jwkOf("stranger", { kid: "other" }));
+const keySet = set(jwkOf("rsa", { kid: "own" }), jwkOf("stranger", { kid: "other" }));
 const forgedBy = (header: Readonly<Record<string, unknown>>): string =>
   withHeader(header, privateKeyOf("stranger"));
 
 const names: readonly TokenCase[] = [
-  row("accepted", "the kid of its key", withHeader({ kid: "own" }), own),
-  row("accepted", "no kid", withHeader({}), own),
+  row("accepted", "the kid of its key", withHeader({ kid: "own" }), keySet),
+  row("accepted", "no kid", withHeader({}), keySet),
   row("accepted", "a kid, where the key has none", withHeader({ kid: "any" })),
   row(
     "accepted",
@@ -268,7 +268,7 @@ const names: readonly TokenCase[] = [
     withHeader({ kid: "__proto__" }),
     set(jwkOf("rsa", { kid: "__proto__" })),
   ),
-  row("signature", "the kid of another key", withHeader({ kid: "other" }), own),
+  row("signature", "the kid of another key", withHeader({ kid: "other" }), keySet),
   ...[
     "../../../../dev/null",
     "/dev/null",
@@ -289,9 +289,9 @@ const names: readonly TokenCase[] = [
     "*",
     "%6fwn",
     "k".repeat(5_000),
-  ].map((kid) => row("key", `kid ${JSON.stringify(kid.slice(0, 30))}`, withHeader({ kid }), own)),
+  ].map((kid) => row("key", `kid ${JSON.stringify(kid.slice(0, 30))}`, withHeader({ kid }), keySet)),
   ...[{}, { toString: "own" }, ["own"], 0, 1, true, null].map((kid) =>
-    row("malformed", `kid ${JSON.stringify(kid)}`, withHeader({ kid }), own),
+    row("malformed", `kid ${JSON.stringify(kid)}`, withHeader({ kid }), keySet),
   ),
   ...(
     [
