@@ -8,6 +8,7 @@ import { type Principal, type ResourceServerOptions } from "scopegate";
 import { authenticateFirst, type AuthenticateFirstOptions } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { slowCheck } from "../support/slow-check.ts";
 import { until } from "../support/until.ts";
 
 const closing: (() => unknown)[] = [];
@@ -79,14 +80,6 @@ async function receive(client: WebSocket, count: number): Promise<readonly strin
     });
   });
   return received;
-}
-
-/** A revocation check that waits until the test answers it. */
-function slowCheck() {
-  let answer!: (isRevoked: boolean) => void;
-  const isRevoked = vi.fn(() => new Promise<boolean>((resolve) => (answer = resolve)));
-  const asked = () => until(() => isRevoked.mock.calls.length > 0);
-  return { isRevoked, asked, answer: (isRevoked: boolean) => answer(isRevoked) };
 }
 
 describe("authenticateFirst", () => {
@@ -193,11 +186,11 @@ describe("authenticateFirst", () => {
 
   it("waits at most 10 seconds, including the check, and leaves no timer after it", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
-    const { isRevoked, asked, answer } = slowCheck();
+    const { isRevoked, whenAsked, answer } = slowCheck();
     const { port } = await start({ isRevoked, tokenCache: false });
     const client = await open(port);
     client.send(first(await tokenWith("events:read")));
-    await asked();
+    await whenAsked();
     answer(false);
     expect(await receive(client, 1)).toEqual(["welcome"]);
     await vi.advanceTimersByTimeAsync(60_000);
@@ -216,11 +209,11 @@ describe("authenticateFirst", () => {
   });
 
   it("ignores a decision that is made after the client has disconnected", async () => {
-    const { isRevoked, asked, answer } = slowCheck();
+    const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, results } = await start({ isRevoked });
     const client = await open(port);
     client.send(first(await tokenWith("events:read")));
-    await asked();
+    await whenAsked();
     client.terminate();
     await until(() => results.length > 0);
     answer(false);
@@ -253,12 +246,12 @@ describe("messages that follow the first one", () => {
     ["at once", () => Promise.resolve()],
     ["later", () => turn().then(() => turn())],
   ])("wait until the program listens %s, and keep their order", async (_, beforeListening) => {
-    const { isRevoked, asked, answer } = slowCheck();
+    const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, processed } = await start({ isRevoked }, {}, beforeListening);
     const client = await open(port);
     client.send(first(await tokenWith("events:read")));
     for (const text of ["1", "2", "3"]) client.send(text);
-    await asked();
+    await whenAsked();
     expect(processed).toEqual([]);
     const received = receive(client, 5);
     answer(false);

@@ -1,70 +1,44 @@
 /** The caller is the one that the guard verified, whatever happens to the request afterwards. */
-import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
 import expressPlugin from "@fastify/express";
 import middie from "@fastify/middie";
 import Router from "@koa/router";
 import express5 from "express";
-import express4 from "express4";
 import fastify from "fastify";
 import Koa from "koa";
-import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
+import { describe, expect, it } from "vitest";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-
-const issuer = createIssuer();
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
+import {
+  askWith,
+  EXPRESS_VERSIONS,
+  koaListener,
+  serve,
+  serveFastify,
+  serverFor,
+} from "../support/frameworks.ts";
+import { issuer } from "../support/resource-servers.ts";
 
 const createResource = () =>
-  createResourceServer({
-    serviceId: "agents-prod",
-    verificationKeys: [issuer.publicPem],
-    scopeMappings: { "GET /self": ["self:read"], "GET /open": "public", "GET /:page": ["page:read"] },
-  });
+  serverFor({ "GET /self": ["self:read"], "GET /open": "public", "GET /:page": ["page:read"] });
 
 /** Changes the credential of a request, as a gateway does that calls its own services. */
 type Change = (headers: { authorization?: string | undefined }) => void;
 
 type Start = (change: Change) => Promise<number>;
 
-async function serve(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-
 const startExpress =
-  (express: typeof express5): Start =>
+  (express: typeof express5, hasSecondGuard = false): Start =>
   (change) => {
-    const app = express();
-    app.use(forExpress.protect(createResource()));
-    app.use((request, _response, next) => {
+    const server = createResource();
+    const app = express().use(forExpress.protect(server), (request, _response, next) => {
       change(request.headers);
       next();
     });
+    if (hasSecondGuard) app.use(forExpress.protect(server));
     app.get("/:page", (request, response) => response.json(forExpress.principalOf(request)?.userId ?? null));
     return serve(app);
   };
-
-const startExpressTwice: Start = (change) => {
-  const server = createResource();
-  const app = express5();
-  app.use(forExpress.protect(server));
-  app.use((request, _response, next) => {
-    change(request.headers);
-    next();
-  });
-  app.use(forExpress.protect(server));
-  app.get("/:page", (request, response) => response.json(forExpress.principalOf(request)?.userId ?? null));
-  return serve(app);
-};
 
 const startKoa: Start = (change) => {
   const app = new Koa();
@@ -77,9 +51,7 @@ const startKoa: Start = (change) => {
   router.get("/:page", (context) => {
     context.body = JSON.stringify(forKoa.principalOf(context)?.userId ?? null);
   });
-  app.use(router.routes());
-  const listener = app.callback();
-  return serve((request, response) => void listener(request, response));
+  return serve(koaListener(app.use(router.routes())));
 };
 
 const startFastify =
@@ -95,15 +67,12 @@ const startFastify =
     });
     use(express5.Router().get("/self", (_request, _response, next) => next()));
     app.get("/:page", (request) => JSON.stringify(forFastify.principalOf(request)?.userId ?? null));
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    closing.push(() => app.close());
-    return (app.server.address() as AddressInfo).port;
+    return serveFastify(app);
   };
 
-describe.each([
-  ["Express 4", startExpress(express4 as unknown as typeof express5)],
-  ["Express 5", startExpress(express5)],
-  ["Express 5 with two guards", startExpressTwice],
+describe.each<readonly [string, Start]>([
+  ...EXPRESS_VERSIONS.map(([name, express]) => [name, startExpress(express)] as [string, Start]),
+  ["Express 5 with two guards", startExpress(express5, true)],
   ["Koa", startKoa],
   ["Fastify with @fastify/middie", startFastify(middie)],
   ["Fastify with @fastify/express", startFastify(expressPlugin)],
@@ -118,7 +87,7 @@ describe.each([
     });
     return async (path: string, scopes?: readonly string[]) => {
       const token = scopes && (await issuer.token({ sub: "caller", scopes }));
-      const { status, body } = await ask(port, { path, token });
+      const { status, body } = await askWith(port, path, undefined, { token });
       return status === 200 ? body : status;
     };
   }

@@ -1,18 +1,8 @@
 /** Requests that a middleware has copied are checked at their routes from the first request on. */
-import { createServer } from "node:http";
-import express5, { type Request } from "express";
-import express4 from "express4";
-import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
+import { type Request } from "express";
+import { describe, expect, it } from "vitest";
 import { principalOf, protect } from "scopegate/express";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-
-const issuer = createIssuer();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
+import { askWith, EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
 const copies: readonly (readonly [string, (request: Request) => Request])[] = [
   [
@@ -31,17 +21,10 @@ const copies: readonly (readonly [string, (request: Request) => Request])[] = [
   ["a proxy", (request) => new Proxy(request, {})],
 ];
 
-describe.each([
-  ["Express 4", express4 as unknown as typeof express5],
-  ["Express 5", express5],
-])("protect in %s", (_, express) => {
+describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   it.each(copies)("checks the route of a request that was copied by %s", async (_kind, copy) => {
     const app = express();
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: { "GET /x": [], "GET /:page": ["page:read"] },
-    });
+    const server = serverFor({ "GET /x": [], "GET /:page": ["page:read"] });
     const router = express
       .Router()
       .get("/:page", (request, response) => response.json(principalOf(request)?.userId));
@@ -49,64 +32,46 @@ describe.each([
     app.use((request, response, next) => {
       router(copy(request), response, next);
     });
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    const [none, right] = [await issuer.token({ scopes: [] }), await issuer.token({ scopes: ["page:read"] })];
-    expect((await ask(port, { path: "/x", token: none })).status).toBe(403);
-    expect(await ask(port, { path: "/x", token: right })).toMatchObject({ status: 200, body: "user-1" });
-    expect((await ask(port, { path: "/x", token: none })).status).toBe(403);
+    const port = await serve(app);
+    expect(await statusWith(port, "/x", [])).toBe(403);
+    expect(await askWith(port, "/x", ["page:read"])).toMatchObject({ status: 200, body: "user-1" });
+    expect(await statusWith(port, "/x", [])).toBe(403);
   });
 
   it("does not change the prototype of all objects", async () => {
     const app = express();
-    const server = createResourceServer({ serviceId: "agents-prod", verificationKeys: [issuer.publicPem] });
+    const server = serverFor({ "GET /agents": [] });
     app.use((request, response, next) => {
       const { headers } = request;
       protect(server)({ ...request, headers, method: "GET", url: "/x", originalUrl: "/x" }, response, next);
     });
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    expect((await ask(port, { path: "/x" })).status).toBe(403);
+    expect(await statusWith(await serve(app), "/x")).toBe(403);
     expect(Object.hasOwn(Object.prototype, "route")).toBe(false);
   });
 
   it("decides a spread copy of a request, which loses its prototype, by the rule of its path alone", async () => {
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: { "GET /x": ["x:read"], "GET /:page": ["page:read"] },
-    });
+    const server = serverFor({ "GET /x": ["x:read"], "GET /:page": ["page:read"] });
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     const app = express().use(protect(server), (request, response, next) => {
       router(Object.assign({}, request), response, next);
     });
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    const statusOf = async (...scopes: readonly string[]) =>
-      (await ask(port, { path: "/x", token: await issuer.token({ scopes }) })).status;
-    expect(await statusOf("x:read")).toBe(200);
-    expect(await statusOf("page:read")).toBe(403);
+    const port = await serve(app);
+    expect(await statusWith(port, "/x", ["x:read"])).toBe(200);
+    expect(await statusWith(port, "/x", ["page:read"])).toBe(403);
   });
 
   it("treats a spread copy at a checked route like the request itself", async () => {
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: { "GET /:page": ["page:read"], "GET /x": ["x:read"] },
-    });
+    const server = serverFor({ "GET /:page": ["page:read"], "GET /x": ["x:read"] });
     const router = express.Router().get("/:page", (_request, response) => void response.end("ran"));
     let isCopied = false;
     const app = express().use(protect(server), (request, response, next) => {
       router(isCopied ? Object.assign({}, request) : request, response, next);
     });
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    const statusOf = async (...scopes: readonly string[]) =>
-      (await ask(port, { path: "/X", token: await issuer.token({ scopes }) })).status;
+    const port = await serve(app);
     for (const copied of [false, true]) {
       isCopied = copied;
-      expect(await statusOf("x:read", "page:read")).toBe(200);
-      expect(await statusOf("x:read")).toBe(403);
+      expect(await statusWith(port, "/X", ["x:read", "page:read"])).toBe(200);
+      expect(await statusWith(port, "/X", ["x:read"])).toBe(403);
     }
   });
 });

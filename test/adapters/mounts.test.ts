@@ -1,33 +1,16 @@
 /** Routes behind the mounts of Express: the whole pattern of a route counts, with every mount above it. */
-import { createServer } from "node:http";
-import express5, { type Express } from "express";
-import express4 from "express4";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { type Express, type RequestHandler } from "express";
+import express5 from "express";
+import { describe, expect, it, vi } from "vitest";
+import { type ScopeMappings } from "scopegate";
 import { protect } from "scopegate/express";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-
-const issuer = createIssuer();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  vi.restoreAllMocks();
-  for (const close of closing.splice(0)) await close();
-});
-
-const serverFor = (scopeMappings: ScopeMappings) =>
-  createResourceServer({
-    serviceId: "agents-prod",
-    verificationKeys: [issuer.publicPem],
-    scopeMappings,
-  });
+import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
 type Get = (path: string, ...scopes: readonly string[]) => Promise<number>;
 
 async function start(app: Express): Promise<Get> {
-  const { port, close } = await listen(createServer(app));
-  closing.push(close);
-  return async (path, ...scopes) => (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+  const port = await serve(app);
+  return (path, ...scopes) => statusWith(port, path, scopes);
 }
 
 /** A narrow path under a parameter: the literal mount has another rule than the mount that was written. */
@@ -36,12 +19,9 @@ const LOGS: ScopeMappings = {
   "GET /api/me/logs": [],
 };
 
-const handler: express5.RequestHandler = (_request, response) => void response.end("ran");
+const handler: RequestHandler = (_request, response) => void response.end("ran");
 
-describe.each([
-  ["Express 4", express4 as unknown as typeof express5],
-  ["Express 5", express5],
-])("protect in %s", (_, express) => {
+describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   const logs = () => express.Router().get("/logs", handler);
 
   /** Only the rule of the mount as it was written gives these answers. */
@@ -89,10 +69,9 @@ describe.each([
       else router(request, response, next);
     });
     app.use(outer);
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    const get = async (headers: [string, string][], ...scopes: readonly string[]) =>
-      (await ask(port, { path: "/api/web/logs", headers, token: await issuer.token({ scopes }) })).status;
+    const port = await serve(app);
+    const get = (headers: [string, string][], ...scopes: readonly string[]) =>
+      statusWith(port, "/api/web/logs", scopes, { headers });
     expect(await get([], "web:read", "teams:read")).toBe(200);
     outer.use("/:area/web", router);
     expect(await get([], "web:read", "teams:read")).toBe(200);

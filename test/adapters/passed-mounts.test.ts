@@ -1,24 +1,10 @@
 /** The mounts that a request has passed: no nesting of routers and applications hides the pattern of a route. */
-import { createServer } from "node:http";
 import express5, { type RequestHandler } from "express";
-import express4 from "express4";
-import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
+import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
+import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
-const issuer = createIssuer();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-const server = createResourceServer({
-  serviceId: "agents-prod",
-  verificationKeys: [issuer.publicPem],
-  scopeMappings: { "GET /x/:team": ["teams:read"], "GET /x/list": ["list:read"], "GET /y": [] },
-});
+const server = serverFor({ "GET /x/:team": ["teams:read"], "GET /x/list": ["list:read"], "GET /y": [] });
 
 const run: RequestHandler = (_request, response) => void response.end("ran");
 const pass: RequestHandler = (_request, _response, next) => {
@@ -149,15 +135,10 @@ const NESTINGS: Readonly<Record<string, (host: Host, guard: RequestHandler) => e
       .use("/x/:team", host.Router().get("/", run)),
 };
 
-describe.each([
-  ["Express 4", express4 as unknown as Host],
-  ["Express 5", express5],
-])("%s", (_, host) => {
+describe.each(EXPRESS_VERSIONS)("%s", (_, host) => {
   it.each(Object.entries(NESTINGS))("requires the rule of the route behind %s", async (__, nest) => {
-    const { port, close } = await listen(createServer(nest(host, protect(server))));
-    closing.push(close);
-    const get = async (path: string, ...scopes: readonly string[]) =>
-      (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+    const port = await serve(nest(host, protect(server)));
+    const get = (path: string, ...scopes: readonly string[]) => statusWith(port, path, scopes);
     // More than once: the first request of a process must not be decided in another way.
     for (let turn = 0; turn < 2; turn += 1) {
       expect(await get("/x/list", "list:read")).toBe(403);
@@ -169,21 +150,13 @@ describe.each([
   });
 
   it("requires only the rule of its own path behind mounts without parameters", async () => {
-    const rules = {
+    const open = serverFor({
       "GET /x/list": ["list:read"],
       "GET /x/:team": ["teams:read"],
       "* /{*path}": ["any:thing"],
-    };
-    const open = createResourceServer({
-      serviceId: "agents-prod",
-      verificationKeys: [issuer.publicPem],
-      scopeMappings: rules,
     });
     const list = host.Router().get("/", run);
     const app = host().use(protect(open)).use("/x", host.Router().use("/list", list));
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
-    const token = await issuer.token({ scopes: ["list:read"] });
-    expect((await ask(port, { path: "/x/list", token })).status).toBe(200);
+    expect(await statusWith(await serve(app), "/x/list", ["list:read"])).toBe(200);
   });
 });

@@ -1,23 +1,20 @@
 /** The rule of the route that runs is required, because routers do not choose the route of the narrowest rule. */
-import { createServer } from "node:http";
 import Router, { type RouterMiddleware } from "@koa/router";
 import express5, { type RequestHandler } from "express";
-import express4 from "express4";
-import Koa3 from "koa";
-import Koa2 from "koa2";
+import type Koa3 from "koa";
 import mount from "koa-mount";
-import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { describe, expect, it } from "vitest";
+import { type ScopeMappings } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
-
-const issuer = createIssuer();
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
+import {
+  EXPRESS_VERSIONS,
+  KOA_VERSIONS,
+  koaListener,
+  serve,
+  serverFor,
+  statusWith,
+} from "../support/frameworks.ts";
 
 const policy: ScopeMappings = {
   "GET /agents/:id": ["agents:<id>:read"],
@@ -53,13 +50,6 @@ type Ask = (
   scopes?: readonly string[],
 ) => Promise<readonly [number, ...string[]]>;
 
-const createServerFor = () =>
-  createResourceServer({
-    serviceId: "agents-prod",
-    verificationKeys: [issuer.publicPem],
-    scopeMappings: policy,
-  });
-
 async function startExpress(express: typeof express5): Promise<Ask> {
   const ran: string[] = [];
   const run =
@@ -71,7 +61,7 @@ async function startExpress(express: typeof express5): Promise<Ask> {
       else next();
     };
   const app = express();
-  app.use(forExpress.protect(createServerFor()));
+  app.use(forExpress.protect(serverFor(policy)));
   app.use((request, _response, next) => {
     if (request.url === "/old") request.url = "/new";
     const { method } = request.query;
@@ -104,9 +94,7 @@ async function startExpress(express: typeof express5): Promise<Ask> {
   inner.use("/teams/me", ofMe);
   inner.get("/", run("/mounted"));
   app.use("/mounted", inner);
-  const { port, close } = await listen(createServer(app));
-  closing.push(close);
-  return askAt(port, ran);
+  return askAt(await serve(app), ran);
 }
 
 async function startKoa(Koa: typeof Koa3): Promise<Ask> {
@@ -119,7 +107,7 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
       if (name === LOGGER || context.search.includes("pass")) await next();
     };
   const app = new Koa();
-  app.use(forKoa.protect(createServerFor()));
+  app.use(forKoa.protect(serverFor(policy)));
   app.use((context, next) => {
     if (context.url === "/old") context.url = "/new";
     if (context.query["method"] !== undefined) context.method = String(context.query["method"]);
@@ -148,26 +136,20 @@ async function startKoa(Koa: typeof Koa3): Promise<Ask> {
   const inner = new Koa();
   inner.use(new Router().get("/", run("/mounted")).use(teams.routes()).routes());
   app.use(mount("/mounted", inner)).use(router.routes());
-  const listener = app.callback();
-  const { port, close } = await listen(createServer((request, response) => void listener(request, response)));
-  closing.push(close);
-  return askAt(port, ran);
+  return askAt(await serve(koaListener(app)), ran);
 }
 
 const askAt =
   (port: number, ran: string[]): Ask =>
   async (method, path, scopes) => {
     ran.length = 0;
-    const token = scopes && (await issuer.token({ scopes }));
-    const { status } = await ask(port, { method, path, token });
+    const status = await statusWith(port, path, scopes, { method });
     return [status, ...ran.filter((name) => name !== LOGGER)];
   };
 
 describe.each([
-  ["Express 4", () => startExpress(express4 as unknown as typeof express5)],
-  ["Express 5", () => startExpress(express5)],
-  ["Koa 2", () => startKoa(Koa2 as unknown as typeof Koa3)],
-  ["Koa 3", () => startKoa(Koa3)],
+  ...EXPRESS_VERSIONS.map(([name, express]) => [name, () => startExpress(express)] as const),
+  ...KOA_VERSIONS.map(([name, Koa]) => [name, () => startKoa(Koa)] as const),
 ])("protect in %s", (_, start) => {
   it.each<[string, string, readonly string[] | undefined, number, ...string[]]>([
     ["GET", "/agents/web", ["agents:web:read"], 200, "/agents/:id"],

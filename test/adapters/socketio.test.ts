@@ -15,8 +15,9 @@ import * as forExpress from "scopegate/express";
 import { guardUpgrades, protectUpgrade } from "scopegate/node";
 import { principalOf, protect, type SocketIoOptions } from "scopegate/socketio";
 import { ask, listen } from "../support/http.ts";
-import { exchange, openRaw, render } from "../support/raw-http.ts";
+import { exchange, openRaw, render, renderUpgrade } from "../support/raw-http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
+import { slowCheck } from "../support/slow-check.ts";
 import { until } from "../support/until.ts";
 
 const closing: (() => unknown)[] = [];
@@ -215,15 +216,8 @@ describe("a request of a session", () => {
     const stolen = await make();
     expect((await ask(port, { path: sessionPath(sid), token: stolen })).status).toBe(status);
     expect(await post(port, sid, '40\x1e42["hello"]', stolen)).toBe(status);
-    const fields = [
-      ["Host", "agents.example"],
-      ["Connection", "Upgrade"],
-      ["Upgrade", "websocket"],
-      ["Sec-WebSocket-Version", "13"],
-      ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
-      ...(stolen === undefined ? [] : [["Authorization", `Bearer ${stolen}`]]),
-    ] as unknown as (readonly [string, string])[];
-    const upgrade = await exchange(port, render(`GET ${sessionPath(sid, "websocket")} HTTP/1.1`, fields));
+    const fields = stolen === undefined ? [] : ([["Authorization", `Bearer ${stolen}`]] as const);
+    const upgrade = await exchange(port, renderUpgrade(sessionPath(sid, "websocket"), fields));
     expect(upgrade).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(events).toEqual([]);
     expect(await post(port, sid, "40", own)).toBe(200);
@@ -494,26 +488,14 @@ describe("protect of Socket.IO", () => {
   });
 
   it("keeps running if a client disconnects while its upgrade is checked", async () => {
-    let ask!: () => void;
-    const asked = new Promise<void>((resolve) => (ask = resolve));
-    let answer!: (isRevoked: boolean) => void;
-    const isRevoked = () => {
-      ask();
-      return new Promise<boolean>((resolve) => (answer = resolve));
-    };
+    const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, http } = await start({ isRevoked });
     const upgraded = once(http, "upgrade") as Promise<[unknown, NetSocket]>;
     const { socket } = await openRaw(port);
-    const fields = [
-      ["Host", "agents.example"],
-      ["Connection", "Upgrade"],
-      ["Upgrade", "websocket"],
-      ["Sec-WebSocket-Version", "13"],
-      ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
-      ["Authorization", `Bearer ${await tokenFor("ada", "chat:read")}`],
-    ] as const;
-    socket.write(render("GET /socket.io/?EIO=4&transport=websocket HTTP/1.1", fields));
-    await asked;
+    const authorization = `Bearer ${await tokenFor("ada", "chat:read")}`;
+    const target = "/socket.io/?EIO=4&transport=websocket";
+    socket.write(renderUpgrade(target, [["Authorization", authorization]]));
+    await whenAsked();
     const [, connection] = await upgraded;
     const gone = new Promise((resolve) => connection.once("close", resolve));
     socket.resetAndDestroy();

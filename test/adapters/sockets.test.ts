@@ -7,12 +7,13 @@ import express from "express";
 import fastify from "fastify";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import Koa from "koa";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type ResourceServerOptions, untilExpiry } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import { guardUpgrades, principalOf, protectUpgrade } from "scopegate/node";
+import { serveFastify } from "../support/frameworks.ts";
 import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { until } from "../support/until.ts";
@@ -23,11 +24,7 @@ const expressWs = createRequire(import.meta.url)("express-ws") as (
   http: HttpServer,
 ) => { readonly app: { ws(path: string, handler: (socket: WebSocket, request: object) => void): void } };
 
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0).reverse()) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createServer({
@@ -61,7 +58,7 @@ const outcomes = async (port: number): Promise<unknown> => [
 
 async function start(http: HttpServer): Promise<number> {
   const { port, close } = await listen(http);
-  closing.push(close);
+  onTestFinished(close);
   return port;
 }
 
@@ -192,10 +189,7 @@ describe("@fastify/websocket", () => {
       socket.on("message", () => socket.send(`again ${forFastify.principalOf(request)?.userId}`));
       socket.send(`hello ${forFastify.principalOf(request)?.userId}`);
     });
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    closing.push(() => app.close());
-    const { port } = app.server.address() as { port: number };
-    return { port, answers };
+    return { port: await serveFastify(app), answers };
   }
 
   it.each(["none", "before", "after", "all"] as const)(
@@ -244,9 +238,7 @@ describe("@fastify/websocket", () => {
         socket.close(closeCode, reason);
       socket.on("close", untilExpiry(principal, { server, onEnd }));
     });
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    closing.push(() => app.close());
-    const { port } = app.server.address() as { port: number };
+    const port = await serveFastify(app);
     const token = await issuer.token({ scopes: GOOD, exp: NOW + 30 });
     const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
       headers: { authorization: `Bearer ${token}` },

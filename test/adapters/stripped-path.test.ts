@@ -4,29 +4,18 @@ import middie8 from "@fastify/middie8";
 import express from "express";
 import fastify5 from "fastify";
 import fastify4 from "fastify4";
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import { afterEach, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
+import { type IncomingMessage } from "node:http";
+import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
+import { serve, serverFor, statusWith } from "../support/frameworks.ts";
+import { issuer } from "../support/resource-servers.ts";
 
-const closing: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  for (const close of closing.splice(0)) await close();
-});
-
-const issuer = createIssuer();
-const server = createResourceServer({
-  serviceId: "agents-prod",
-  verificationKeys: [issuer.publicPem],
-  scopeMappings: {
-    "GET /": "public",
-    "GET /x": "public",
-    "GET /api/*path": ["api:read"],
-    "GET /new": "public",
-  },
+const server = serverFor({
+  "GET /": "public",
+  "GET /x": "public",
+  "GET /api/*path": ["api:read"],
+  "GET /new": "public",
 });
 
 const FAULT =
@@ -38,18 +27,15 @@ type Stripped = IncomingMessage & { method: string; url: string; originalUrl: st
 async function startWith(change: (request: Stripped) => void) {
   const guard = protect(server);
   const faults: string[] = [];
-  const { port, close } = await listen(
-    createServer((request: IncomingMessage, response: ServerResponse) => {
-      change(request as Stripped);
-      guard(request as Stripped, response, (fault) => {
-        if (fault) faults.push((fault as Error).message);
-        response.statusCode = fault ? 500 : 200;
-        response.end();
-      });
-    }),
-  );
-  closing.push(close);
-  return async (path: string) => ({ status: (await ask(port, { path })).status, faults: faults.splice(0) });
+  const port = await serve((request, response) => {
+    change(request as Stripped);
+    guard(request as Stripped, response, (fault) => {
+      if (fault) faults.push((fault as Error).message);
+      response.statusCode = fault ? 500 : 200;
+      response.end();
+    });
+  });
+  return async (path: string) => ({ status: await statusWith(port, path), faults: faults.splice(0) });
 }
 
 describe("protect of scopegate/express", () => {

@@ -1,27 +1,20 @@
 /** The guard of one framework in another framework, and `protect` that was not called: every request fails. */
-import { createServer, type RequestListener } from "node:http";
+import { type RequestListener } from "node:http";
 import { initTRPC } from "@trpc/server";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import express from "express";
 import fastify from "fastify";
-import fastify4 from "fastify4";
 import Koa from "koa";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer } from "scopegate";
+import { describe, expect, it, vi } from "vitest";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
-import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
+import { askWith, FASTIFY_VERSIONS, koaListener, serve, serverFor } from "../support/frameworks.ts";
 
-const server = createResourceServer({
-  serviceId: "agents-prod",
-  verificationKeys: [createIssuer().publicPem],
-  scopeMappings: { "GET /open": "public" },
-});
+const server = serverFor({ "GET /open": "public" });
 const adapters = { express: forExpress, koa: forKoa, fastify: forFastify, fetch: forFetch, node: forNode };
 const others = (own: keyof typeof adapters) =>
   Object.entries(adapters).filter(([name]) => name !== own) as unknown as [
@@ -30,9 +23,7 @@ const others = (own: keyof typeof adapters) =>
   ][];
 
 async function answerOf(listener: RequestListener) {
-  const running = await listen(createServer(listener));
-  const { status, text } = await ask(running.port, { path: "/open" });
-  await running.close();
+  const { status, text } = await askWith(await serve(listener), "/open");
   return { status, text };
 }
 
@@ -52,18 +43,9 @@ async function inExpress(middleware: never) {
 async function inKoa(middleware: never) {
   const faults: string[] = [];
   const app = new Koa().use(middleware);
-  app.silent = true;
   app.on("error", (error) => faults.push(String(error)));
-  const callback = app.callback();
-  return {
-    status: await statusOf((request, response) => void callback(request, response)),
-    faults: faults.join(),
-  };
+  return { status: await statusOf(koaListener(app)), faults: faults.join() };
 }
-
-afterEach(() => {
-  vi.restoreAllMocks();
-});
 
 describe("protect of another adapter", () => {
   it.each(others("express"))(
@@ -88,10 +70,7 @@ describe("protect of another adapter", () => {
   });
 });
 
-describe.each([
-  ["Fastify 4", fastify4 as unknown as typeof fastify],
-  ["Fastify 5", fastify],
-])("%s", (_, create) => {
+describe.each(FASTIFY_VERSIONS)("%s", (_, create) => {
   it.each(others("fastify"))(
     "fails every request when the guard for %s is a hook",
     async (name, { protect }) => {
@@ -178,13 +157,11 @@ describe("principalOf of another adapter", () => {
       found["Node.js"] = request;
       response.end();
     });
-    const callback = new Koa()
-      .use((context) => {
-        found["Koa"] = context;
-        context.body = "";
-      })
-      .callback();
-    await statusOf((request, response) => void callback(request, response));
+    const koa = new Koa().use((context) => {
+      found["Koa"] = context;
+      context.body = "";
+    });
+    await statusOf(koaListener(koa));
     await fastify()
       .get("/open", (request) => {
         found["Fastify"] = request;

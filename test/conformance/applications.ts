@@ -2,19 +2,16 @@
  * One application in every framework and major version, with the same routes. The suite talks to it on a real port, and
  * asks it which handlers ran.
  */
-import { createServer } from "node:http";
+import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo } from "node:net";
 import koaCors from "@koa/cors";
 import Router from "@koa/router";
 import fastifyCors from "@fastify/cors";
 import fastifyCors9 from "@fastify/cors9";
 import cors from "cors";
-import express4 from "express4";
-import express5 from "express";
-import fastify4 from "fastify4";
-import fastify5 from "fastify";
-import Koa3 from "koa";
-import Koa2 from "koa2";
+import type express5 from "express";
+import type fastify5 from "fastify";
+import type Koa3 from "koa";
 import mount from "koa-mount";
 import { RouterModule } from "@nestjs/core";
 import { type Principal, type ResourceServer } from "scopegate";
@@ -22,9 +19,11 @@ import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
 import * as forNest from "scopegate/nest";
+import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, KOA_VERSIONS, koaListener } from "../support/frameworks.ts";
 import { listen } from "../support/http.ts";
 import { fetchApplication } from "./fetch-application.ts";
 import { honoApplication } from "./hono-application.ts";
+import { nodeApplication } from "./node-application.ts";
 import {
   createApplication,
   createController,
@@ -39,7 +38,19 @@ import {
 export interface Called {
   readonly principal: Principal | undefined;
   readonly params: Readonly<Record<string, string>>;
+  /** The object that the framework passes to its handlers for the request. */
+  readonly source: object;
 }
+
+/** A request in middleware. */
+export interface Passing {
+  readonly response: ServerResponse;
+  readonly setHeader: (name: string, value: string | string[]) => void;
+  readonly principal: () => Principal | undefined;
+}
+
+/** Middleware, which calls `proceed` before it returns. */
+export type Middleware = (passing: Passing, proceed: () => void) => void;
 
 export interface Route {
   readonly method: "GET" | "POST" | "ALL";
@@ -49,12 +60,17 @@ export interface Route {
 }
 
 export interface Setup {
-  readonly server: ResourceServer;
+  /** `undefined` for an application without a guard. */
+  readonly server: ResourceServer | undefined;
   readonly routes: readonly Route[];
   /** Routes below `/mounted`, in a router or plugin of their own. */
   readonly mounted?: readonly Route[];
   /** CORS middleware in front of `protect`. */
   readonly cors?: boolean;
+  /** Middleware in front of `protect`, if the application takes any. */
+  readonly before?: Middleware;
+  /** The metadata of the server in front of `protect`, if the adapter has a function for it. */
+  readonly metadata?: boolean;
 }
 
 export interface Running {
@@ -71,6 +87,8 @@ export interface Application {
    * host answers an unreadable `Host` itself.
    */
   readonly parsesUrl?: boolean;
+  /** Whether `before` runs. */
+  readonly hasMiddleware?: boolean;
   readonly start: (setup: Setup) => Promise<Running>;
 }
 
@@ -89,17 +107,26 @@ function createLog(): { readonly ran: string[]; readonly run: Ran } {
 
 const expressApplication = (name: string, express: typeof express5): Application => ({
   name,
-  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+  hasMiddleware: true,
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = express();
     if (hasCors) app.use(cors());
-    app.use(forExpress.protect(server));
+    if (before) {
+      app.use((request, response, next) => {
+        const setHeader: Passing["setHeader"] = (...header) => void response.setHeader(...header);
+        before({ response, setHeader, principal: () => forExpress.principalOf(request) }, next);
+      });
+    }
+    if (server && metadata) app.use(forExpress.metadata(server));
+    if (server) app.use(forExpress.protect(server));
     const add = (router: express5.IRouter, route: Route) => {
       const handler: express5.RequestHandler = (request, response, next) => {
         const params = request.params as Record<string, string>;
-        Promise.resolve()
-          .then(() => run(route, { principal: forExpress.principalOf(request), params }))
-          .then((body) => response.json(body ?? null), next);
+        const principal = forExpress.principalOf(request);
+        const respond = async () =>
+          response.json((await run(route, { principal, params, source: request })) ?? null);
+        respond().catch(next);
       };
       const at = router.route(route.path);
       if (route.requires) at.all(forExpress.requireScopes(...route.requires));
@@ -121,10 +148,10 @@ const expressApplication = (name: string, express: typeof express5): Application
 
 const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
   name,
-  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+  hasMiddleware: true,
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = new Koa();
-    app.silent = true;
     if (hasCors) app.use(koaCors());
     app.use(async (context, next) => {
       try {
@@ -134,7 +161,18 @@ const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
         context.body = { fault: (error as Error).message };
       }
     });
-    app.use(forKoa.protect(server));
+    if (before) {
+      app.use((context, next) => {
+        const setHeader: Passing["setHeader"] = (...header) => context.set(...header);
+        let passed: Promise<unknown> | undefined;
+        before({ response: context.res, setHeader, principal: () => forKoa.principalOf(context) }, () => {
+          passed = next();
+        });
+        return passed;
+      });
+    }
+    if (server && metadata) app.use(forKoa.metadata(server));
+    if (server) app.use(forKoa.protect(server));
     const toRouter = (list: readonly Route[]) => {
       const router = new Router();
       for (const route of list) {
@@ -143,7 +181,9 @@ const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
           route.path,
           ...checks,
           async (context) => {
-            const body = await run(route, { principal: forKoa.principalOf(context), params: context.params });
+            const { params } = context;
+            const principal = forKoa.principalOf(context);
+            const body = await run(route, { principal, params, source: context });
             context.body = JSON.stringify(body ?? null);
             context.type = "application/json";
           },
@@ -153,8 +193,7 @@ const koaApplication = (name: string, Koa: typeof Koa3): Application => ({
     };
     app.use(toRouter(routes));
     app.use(mount("/mounted", new Koa().use(toRouter(mounted))));
-    const listener = app.callback();
-    return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
+    return { ...(await listen(createServer(koaListener(app)))), ran };
   },
 });
 
@@ -164,17 +203,26 @@ const fastifyApplication = (
   corsPlugin: typeof fastifyCors,
 ): Application => ({
   name,
-  start: async ({ server, routes, mounted = [], cors: hasCors }) => {
+  hasMiddleware: true,
+  start: async ({ server, routes, mounted = [], cors: hasCors, before, metadata }) => {
     const { ran, run } = createLog();
     const app = fastify();
     app.setErrorHandler((error: Error, _request, reply) => reply.code(500).send({ fault: error.message }));
     if (hasCors) await app.register(corsPlugin);
-    await app.register(forFastify.protect(server));
+    if (before) {
+      app.addHook("onRequest", (request, reply, done) => {
+        const setHeader: Passing["setHeader"] = (...header) => void reply.header(...header);
+        before({ response: reply.raw, setHeader, principal: () => forFastify.principalOf(request) }, done);
+      });
+    }
+    if (server && metadata) await app.register(forFastify.metadata(server));
+    if (server) await app.register(forFastify.protect(server));
     const add = (instance: Pick<typeof app, "route" | "all">, route: Route) => {
       const options = route.requires ? { onRequest: forFastify.requireScopes(...route.requires) } : {};
       const handler = async (request: fastify5.FastifyRequest) => {
         const params = request.params as Record<string, string>;
-        return (await run(route, { principal: forFastify.principalOf(request), params })) ?? null;
+        const principal = forFastify.principalOf(request);
+        return (await run(route, { principal, params, source: request })) ?? null;
       };
       if (route.method === "ALL") instance.all(route.path, options, handler);
       else instance.route({ method: route.method, url: route.path, ...options, handler });
@@ -210,7 +258,8 @@ const nestApplication = (platform: Platform): Application => ({
       ...route,
       decorators: route.requires ? [forNest.RequireScopes(...route.requires)] : [],
       handle: async (request, response) => {
-        const body = await run(route, { principal: forNest.principalOf(request), params: request.params });
+        const principal = forNest.principalOf(request);
+        const body = await run(route, { principal, params: request.params, source: request });
         response.header("content-type", "application/json").send(JSON.stringify(body ?? null));
       },
     });
@@ -220,7 +269,7 @@ const nestApplication = (platform: Platform): Application => ({
     const outside = createModule({ controllers: [createController(platform, [everything].map(toNest))] });
     const root = createModule({
       imports: [
-        forNest.ScopegateModule.forRoot(server),
+        ...(server ? [forNest.ScopegateModule.forRoot(server)] : []),
         inside,
         RouterModule.register([{ path: "mounted", module: inside }]),
         createModule({ controllers: [createController(platform, routes.map(toNest))] }),
@@ -241,14 +290,14 @@ const nestApplication = (platform: Platform): Application => ({
 });
 
 export const applications: readonly Application[] = [
-  expressApplication("Express 4", express4 as unknown as typeof express5),
-  expressApplication("Express 5", express5),
-  koaApplication("Koa 2", Koa2 as unknown as typeof Koa3),
-  koaApplication("Koa 3", Koa3),
-  fastifyApplication("Fastify 4", fastify4 as unknown as typeof fastify5, fastifyCors9),
-  fastifyApplication("Fastify 5", fastify5, fastifyCors),
+  ...EXPRESS_VERSIONS.map(([name, express]) => expressApplication(name, express)),
+  ...KOA_VERSIONS.map(([name, Koa]) => koaApplication(name, Koa)),
+  ...FASTIFY_VERSIONS.map(([name, fastify]) =>
+    fastifyApplication(name, fastify, name === "Fastify 4" ? fastifyCors9 : fastifyCors),
+  ),
   fetchApplication,
   honoApplication,
+  nodeApplication,
   nestApplication("Express"),
   nestApplication("Fastify"),
 ];

@@ -1,48 +1,54 @@
 /** The conformance application of Fetch-standard handlers, whose routes are found by path-to-regexp. */
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { match } from "path-to-regexp";
-import { requireScopes, withScopes } from "scopegate/fetch";
+import { match as matchPattern } from "path-to-regexp";
+import { type Principal } from "scopegate";
+import { metadata, requireScopes, withScopes } from "scopegate/fetch";
 import { listen } from "../support/http.ts";
 import { type Application, type Route } from "./applications.ts";
 
 export const fetchApplication: Application = {
   name: "Fetch",
   parsesUrl: true,
-  start: async ({ server, routes, mounted = [], cors }) => {
+  start: async ({ server, routes, mounted = [], cors, metadata: hasMetadata }) => {
     const ran: string[] = [];
     const below = mounted.map((route) => ({ ...route, path: `/mounted${route.path}`.replace(/\/$/, "") }));
     const table = [...routes, ...below].map((route) => ({
       ...route,
-      find: match<Record<string, string>>(route.path),
+      find: matchPattern<Record<string, string>>(route.path),
       check: route.requires ? requireScopes(...route.requires) : () => undefined,
     }));
 
-    const handle = withScopes(server, async (request, { principal }) => {
+    const respond = async (request: Request, principal: Principal | undefined): Promise<Response> => {
       const path = new URL(request.url).pathname;
       for (const route of table) {
-        const found = serves(route, request.method) && route.find(path);
-        if (!found) continue;
-        const refusal = route.check(request, found.params);
+        const match = serves(route, request.method) && route.find(path);
+        if (!match) continue;
+        const refusal = route.check(request, match.params);
         if (refusal) return refusal;
         ran.push(`${route.method} ${route.path}`);
-        return Response.json((await route.handle({ principal, params: found.params })) ?? null);
+        const called = { principal, params: match.params, source: request };
+        return Response.json((await route.handle(called)) ?? null);
       }
       return new Response(null, { status: 404 });
-    });
+    };
+    const handle = server
+      ? withScopes(server, (request, { principal }) => respond(request, principal))
+      : (request: Request) => respond(request, undefined);
+    const findMetadata = server && hasMetadata ? metadata(server) : () => undefined;
     const answer = async (request: Request): Promise<Response> => {
       try {
-        return await handle(request);
+        return findMetadata(request) ?? (await handle(request));
       } catch (error) {
         return Response.json({ fault: (error as Error).message }, { status: 500 });
       }
     };
     const listener = getRequestListener(cors ? withCors(answer) : answer);
-    return { ...(await listen(createServer((...given) => void listener(...given)))), ran };
+    return { ...(await listen(createServer((request, response) => void listener(request, response)))), ran };
   },
 };
 
-const serves = ({ method }: Route, asked: string): boolean =>
+export const serves = ({ method }: Route, asked: string): boolean =>
   method === "ALL" || method === asked || (method === "GET" && asked === "HEAD");
 
 /** CORS in front of the guard: it answers preflights itself, and puts its header on refusals too. */

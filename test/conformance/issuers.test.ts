@@ -4,7 +4,6 @@ import { type KeyEvent, KeysUnavailableError } from "scopegate";
 import { behave, createFaultServer, type FaultServer } from "../support/fault-server.ts";
 import { type OpenIdProvider, openOpenIdProvider } from "../support/openid-provider.ts";
 import { applications } from "./applications.ts";
-import { nodeApplication } from "./node-application.ts";
 import { forge, partner, readingsOf, SCOPE, startRemote, TIMES, trust } from "./remote-service.ts";
 
 const PARTNER = "https://partner.example";
@@ -25,7 +24,7 @@ beforeEach(() => publishPartner());
 afterEach(() => first.start());
 afterAll(() => Promise.all([first.close(), second.close(), partnerKeys.stop()]));
 
-describe.each([...applications, nodeApplication])("$name with several issuers", (application) => {
+describe.each(applications)("$name with several issuers", (application) => {
   const start = () =>
     startRemote(application, {
       issuers: [

@@ -2,10 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";
-import { nodeApplication } from "./node-application.ts";
 import { issuer, start } from "./service.ts";
 
-describe.each([...applications, nodeApplication])("$name", (application) => {
+describe.each(applications)("$name", (application) => {
   let running: Running;
   beforeAll(async () => {
     running = await start(application, {

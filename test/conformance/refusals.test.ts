@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parseChallenges } from "../support/challenge-parser.ts";
 import { type Asked, ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";
 import { issuer, start } from "./service.ts";
@@ -9,23 +10,11 @@ const bearer = (value: string): Pick<Asked, "headers"> => ({ headers: [["authori
 /** Targets that parsers of URLs read as `/agents/web`. */
 const NORMALIZED = ["/public/stats/%2e%2e/../agents/web", "/public/%2e%2e/agents/./web"];
 
-/** A `Bearer` challenge, parsed by the grammar of RFC 9110 section 11.6.1; fails on any other syntax. */
-function parseChallenge(value: unknown): Record<string, string> {
-  const text = String(value);
-  const params: Record<string, string> = {};
-  const [scheme, ...rest] = text.split(/ (.*)/s);
-  expect(scheme).toBe("Bearer");
-  let remaining = rest[0] ?? "";
-  while (remaining !== "") {
-    const match =
-      /^([\w!#$%&'*+\-.^`|~]+)="((?:[\x20\x21\x23-\x5b\x5d-\x7e]|\\[\x20-\x7e])*)"(?:, (?=.)|$)/.exec(
-        remaining,
-      );
-    expect(match, remaining).not.toBeNull();
-    params[match?.[1] ?? ""] = (match?.[2] ?? "").replaceAll(/\\(.)/g, "$1");
-    remaining = remaining.slice(match?.[0].length ?? remaining.length);
-  }
-  return params;
+/** The parameters of the one challenge of a refusal. */
+function parseChallenge(value: unknown): Readonly<Record<string, string>> {
+  const [challenge, ...others] = parseChallenges(String(value));
+  expect([challenge?.scheme, others]).toEqual(["Bearer", []]);
+  return challenge?.params ?? {};
 }
 
 describe.each(applications)("$name", (application) => {
@@ -81,31 +70,17 @@ describe.each(applications)("$name", (application) => {
     expect((await get("/signed-in", bearer(`bEARER ${await token()}`))).status).toBe(200);
   });
 
-  it("reads no token from the query string", async () => {
-    const path = `/agents?access_token=${await token({ scopes: ["agents:read"] })}`;
-    expect((await get(path)).status).toBe(401);
-  });
-
-  it.each([
-    ["that has expired", { exp: 1 }],
-    ["that is not valid yet", { nbf: 99_999_999_999 }],
-    ["for another service", { aud: "other" }],
-    ["without an audience", { aud: undefined }],
-    ["without scopes", { scopes: undefined }],
-    ["whose scopes are no list of strings", { scopes: [1] }],
-    ["whose exp is no number", { exp: "never" }],
-  ])("answers a token %s with 401 invalid_token", async (_, claims) => {
-    const answer = await get("/agents", { token: await token({ scopes: ["agents:read"], ...claims }) });
-    expect(answer.status).toBe(401);
-    expect(parseChallenge(answer.headers["www-authenticate"])).toMatchObject({ error: "invalid_token" });
-    expect(answer.body).toMatchObject({ code: "token_rejected", status: 401 });
-  });
-
-  it("answers a token whose signature was changed with 401 invalid_token", async () => {
+  it("answers a rejected token with 401 invalid_token", async () => {
+    const expired = await token({ scopes: ["agents:read"], exp: 1 });
     const good = await token({ scopes: ["agents:read"] });
     const at = good.lastIndexOf(".") + 5;
     const changed = good.slice(0, at) + (good[at] === "A" ? "B" : "A") + good.slice(at + 1);
-    expect((await get("/agents", { token: changed })).status).toBe(401);
+    for (const rejected of [expired, changed]) {
+      const answer = await get("/agents", { token: rejected });
+      expect(answer.status).toBe(401);
+      expect(parseChallenge(answer.headers["www-authenticate"])).toMatchObject({ error: "invalid_token" });
+      expect(answer.body).toMatchObject({ code: "token_rejected", status: 401 });
+    }
   });
 
   it("answers insufficient scopes with 403 and all scopes that the operation requires", async () => {
@@ -193,14 +168,6 @@ describe.each(applications)("$name", (application) => {
     expect(answer.text).not.toContain("canary-claim");
     expect(JSON.stringify(answer.headers) + answer.text).not.toContain(secret.split(".")[2]);
     expect(answer.text).not.toMatch(/at .*\.(?:js|ts)|jose|JWT|Error/);
-  });
-
-  it("runs no handler for a refused request", async () => {
-    const before = running.ran.length;
-    await get("/agents");
-    await get("/agents", { token: "a.b.c" });
-    await get("/agents", { token: await token({ scopes: ["teams:read"] }) });
-    expect(running.ran.length).toBe(before);
   });
 });
 

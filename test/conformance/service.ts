@@ -7,7 +7,7 @@ import {
   type ScopeMappings,
 } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
-import { type Application, type Route, type Running } from "./applications.ts";
+import { type Application, type Route, type Running, type Setup } from "./applications.ts";
 
 export const issuer = createIssuer();
 
@@ -15,6 +15,7 @@ export const policy: ScopeMappings = {
   ...agentScopeMappings,
   "GET /public/stats": "public",
   "GET /signed-in": [],
+  "GET /agents/me": [],
   "GET /optional": "optional",
   "POST /custom/endpoint": ["custom:write"],
   "GET /either": { anyOf: ["custom:read", "custom:write"] },
@@ -43,6 +44,7 @@ export const routes: readonly Route[] = [
       return ids === "all" ? "all" : [...(ids ?? [])];
     },
   },
+  { method: "GET", path: "/agents/me", handle: ({ principal }) => describe(principal) },
   { method: "GET", path: "/agents/:agent_id", handle: ({ params }) => params },
   { method: "POST", path: "/agents/:agent_id/runs", handle: ({ principal }) => describe(principal) },
   {
@@ -55,7 +57,7 @@ export const routes: readonly Route[] = [
   { method: "POST", path: "/custom/endpoint", handle: () => "done" },
   { method: "GET", path: "/either", handle: () => "done" },
   { method: "GET", path: "/items/:id", handle: ({ params }) => params },
-  { method: "GET", path: "/extra/:id", requires: ["extra:<id>:use"], handle: ({ params }) => params },
+  { method: "GET", path: "/extra/:number", requires: ["extra:<number>:use"], handle: ({ params }) => params },
   {
     method: "GET",
     path: "/throws",
@@ -115,5 +117,5 @@ export const createServer = (options: Partial<ResourceServerOptions> = {}) =>
 export const start = (
   application: Application,
   options: Partial<ResourceServerOptions> = {},
-  setup: { readonly cors?: boolean } = {},
+  setup: Partial<Setup> = {},
 ): Promise<Running> => application.start({ server: createServer(options), routes, mounted, ...setup });

@@ -4,9 +4,8 @@ import {
   loadKnowledge,
   parseKnowledge,
 } from "../../examples/knowledge-service/knowledge.ts";
-import { createOperations } from "../../examples/knowledge-service/operations.ts";
 import { isProblem } from "../../examples/knowledge-service/problem.ts";
-import * as facts from "../conformance/interface-facts.ts";
+import * as facts from "./interface-facts.ts";
 
 const knowledge = loadKnowledge();
 
@@ -143,24 +142,6 @@ describe("the selection of a knowledge base", () => {
     ],
   ])("returns 400 for %s", (_, query, words) => {
     expect(ask(query)).toMatchObject({ status: 400, detail: expect.stringContaining(words) as string });
-  });
-});
-
-describe("GET /knowledge/config", () => {
-  const operation = createOperations(knowledge).find(({ pattern }) => pattern === "/knowledge/config");
-  const caller = { resourceIds: () => new Set<string>(), scopes: [], has: () => false };
-
-  it.each([
-    ["db_id=archive", 200, "application/json"],
-    ["db_id=primary", 400, "application/problem+json"],
-    ["db_id=elsewhere", 404, "application/problem+json"],
-  ])("passes on the query %s and returns %i", (text, status, contentType) => {
-    const query = new URLSearchParams(text);
-    expect(operation?.run({ caller, params: {}, query, body: undefined })).toEqual({
-      status,
-      contentType,
-      body: describeKnowledge(knowledge, query),
-    });
   });
 });
 

@@ -66,13 +66,13 @@ export async function runConfiguration(
     canonicalRefusals: [] as Finding[],
     servedButRefused: [] as Finding[],
   };
-  const found = configuration.isOpen ? summary.documentedBypasses : summary.bypasses;
+  const bypasses = configuration.isOpen ? summary.documentedBypasses : summary.bypasses;
   const examine = async (probe: Probe, lane: number) => {
     const served = await plain.ask(lane, probe, undefined);
     for (const caller of callersFor(served)) {
       const observed = await guarded.ask(lane, probe, caller.scopes);
       const finding = describe(probe, served, observed, caller);
-      if (!observed.ran.every((ran) => mayRun(ran, caller.scopes))) found.push(finding);
+      if (!observed.ran.every((ran) => mayRun(ran, caller.scopes))) bypasses.push(finding);
       if (isFault(observed) && !isFault(served)) summary.serverErrors.push(finding);
       if (!caller.isEnough || served.ran.length === 0 || isSame(served, observed)) continue;
       if (probe.isCanonical) summary.canonicalRefusals.push(finding);
@@ -147,7 +147,7 @@ interface Caller {
  */
 function callersFor({ ran }: Observed): readonly Caller[] {
   if (ran.length === 0) return [{ name: "every scope", scopes: EVERY_SCOPE, isEnough: false }];
-  const isClosed = ran.some((one) => neededBy(one) === "nobody");
+  const isClosed = ran.some((call) => neededBy(call) === "nobody");
   const exact = neededByAll(ran);
   const lacking = new Set(
     ran
@@ -183,6 +183,6 @@ function describe(probe: Probe, served: Observed, observed: Observed, caller: Ca
     reason: observed.code,
     ran: observed.ran.map(({ handler, params }) => `${handler} ${JSON.stringify(params)}`),
     needed: JSON.stringify(needs),
-    isPublic: needs.every((one) => one === "everyone"),
+    isPublic: needs.every((need) => need === "everyone"),
   };
 }

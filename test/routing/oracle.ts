@@ -20,16 +20,16 @@ export type Scopes = readonly string[] | undefined;
 export function neededBy({ handler, method, params }: Ran): Needs {
   const policy = HANDLERS[handler];
   if (!policy) throw new Error(`The policy has no entry for \`${handler}\`.`);
-  const own = fill(byMethod(policy.needs, method), params);
-  if (!policy.parts) return own;
+  const whole = fill(byMethod(policy.needs, method), params);
+  if (!policy.parts) return whole;
   const { parameter, cases, alone = false } = policy.parts;
   const value = params[parameter] ?? "";
   const part = Object.entries(cases).find(([text]) =>
     isPart(text, alone ? value.toLowerCase().replace(/\/$/, "") : value),
   );
-  if (!part) return own;
+  if (!part) return whole;
   const asked = fill(part[1], params);
-  return alone ? asked : both(own, asked);
+  return alone ? asked : both(whole, asked);
 }
 
 /** Whether the caller was allowed to run the handler. */
@@ -43,7 +43,7 @@ export function mayRun(ran: Ran, caller: Scopes): boolean {
 
 /** All scopes that these calls require. `undefined` if none of them depends on scopes. */
 export function neededByAll(ran: readonly Ran[]): Scopes {
-  const needs = ran.map(neededBy).filter((one) => typeof one !== "string");
+  const needs = ran.map(neededBy).filter((need) => typeof need !== "string");
   return needs.length === 0 ? undefined : [...new Set(needs.flat())];
 }
 
@@ -68,7 +68,7 @@ export function scopesWithout(needed: readonly string[]): readonly string[] {
 function byMethod(needs: Needs | Readonly<Record<string, Needs>>, method: string): Needs {
   if (typeof needs === "string" || isList(needs)) return needs;
   const asked = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-  return asked.map((one) => needs[one]).find((found) => found !== undefined) ?? "nobody";
+  return asked.map((name) => needs[name]).find((needed) => needed !== undefined) ?? "nobody";
 }
 
 const isList = (needs: object): needs is readonly string[] => Array.isArray(needs);

@@ -24,13 +24,13 @@ export function refusedSpellings(summaries: readonly Summary[]): ReadonlyMap<str
       // A response to HEAD has no body and so no reason.
       if (reason === "") continue;
       const key = `${spelling}: ${reason}`;
-      const known = kinds.get(key) ?? { of: [], frameworks: [], example: request };
+      const kind = kinds.get(key) ?? { of: [], frameworks: [], example: request };
       kinds.set(key, {
         spelling,
         reason,
-        of: new Set([...known.of, isPublic ? "public" : "protected"]),
-        frameworks: new Set([...known.frameworks, framework]),
-        example: known.example,
+        of: new Set([...kind.of, isPublic ? "public" : "protected"]),
+        frameworks: new Set([...kind.frameworks, framework]),
+        example: kind.example,
       });
     }
   }

@@ -10,9 +10,9 @@ import { createRoutingServer } from "./tokens.ts";
 const summaries = await runRouting({ scale: "small" });
 
 const named = (name: string): Configuration => {
-  const found = configurations.find((configuration) => configuration.name === name);
-  if (!found) throw new Error(`No configuration is named \`${name}\`.`);
-  return found;
+  const match = configurations.find((configuration) => configuration.name === name);
+  if (!match) throw new Error(`No configuration is named \`${name}\`.`);
+  return match;
 };
 
 describe.each(summaries)("$configuration", ({ bypasses, serverErrors, canonicalRefusals }) => {
@@ -23,13 +23,13 @@ describe.each(summaries)("$configuration", ({ bypasses, serverErrors, canonicalR
 
 it("finds bypasses in exactly the configurations that are documented as open", () => {
   const open = configurations.filter(({ isOpen }) => isOpen).map(({ name }) => name);
-  const found = summaries.filter(({ documentedBypasses }) => documentedBypasses.length > 0);
-  expect(found.map(({ configuration }) => configuration)).toEqual(open);
+  const bypassed = summaries.filter(({ documentedBypasses }) => documentedBypasses.length > 0);
+  expect(bypassed.map(({ configuration }) => configuration)).toEqual(open);
 });
 
 it("refuses no kind of request that a router serves, except the documented kinds", () => {
-  const found = [...refusedSpellings(summaries)];
-  expect(found.filter(([key]) => !DOCUMENTED.includes(key))).toEqual([]);
+  const refused = [...refusedSpellings(summaries)];
+  expect(refused.filter(([key]) => !DOCUMENTED.includes(key))).toEqual([]);
 });
 
 describe("the harness", () => {

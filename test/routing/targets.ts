@@ -14,6 +14,9 @@ const WIDE = "route wider than every rule";
 
 const get = (path: string): Target => ({ method: "GET", path });
 
+/** Requests of these paths. */
+export const targets = (...paths: readonly string[]): Target[] => paths.map(get);
+
 /** Targets of the standard routes. */
 export const STANDARD_TARGETS: readonly Target[] = [
   // The first request of an application, before the guard has seen its routers. Its path is public, but

@@ -29,103 +29,64 @@ const bearer = (token: string): readonly (readonly [string, string])[] => [
 const token = (options: TestTokenOptions = {}): Promise<string> =>
   issuer.token({ scopes: ["items:7:read", "agents:read"], ...options });
 
-const rejected = (rejection: Rejection, credential: string): Case => ({
-  name: `token_rejected, ${rejection}`,
-  // Keys without a `kid` are all tried.
-  server: rejection === "key" ? "remote" : "pem",
-  headers: bearer(credential),
-  status: 401,
-  reason: "token_rejected",
-  rejection,
+type Request = Omit<Case, "name" | "status" | "reason" | "adapter">;
+
+const allowed = (name: string, request: Request): Case => ({ name, status: 200, ...request });
+
+const refused = (status: number, reason: RefusalReason, request: Request, detail = ""): Case => ({
+  name: detail === "" ? reason : `${reason}, ${detail}`,
+  status,
+  reason,
+  ...request,
 });
+
+const rejected = (rejection: Rejection, credential: string): Case => {
+  // Keys without a `kid` are all tried.
+  const server = rejection === "key" ? "remote" : "pem";
+  return refused(401, "token_rejected", { server, headers: bearer(credential), rejection }, rejection);
+};
 
 /** Every request, for each adapter. */
 export async function createCases(): Promise<readonly Case[]> {
   const requests = await createRequests();
   return (["fetch", "hono"] as const).flatMap((adapter) =>
-    requests.map((one) => ({ ...one, adapter, name: `${adapter}: ${one.name}` })),
+    requests.map((request) => ({ ...request, adapter, name: `${adapter}: ${request.name}` })),
   );
 }
 
 async function createRequests(): Promise<readonly Case[]> {
-  const good = await token();
+  const headers = bearer(await token());
+  const basic = ["authorization", "Basic dXNlcjpwYXNz"] as const;
+  const shared = bearer(await sharing.token({ scopes: ["items:read"] }));
+  const tokens = testRejections.map(async (rejection) =>
+    rejected(
+      rejection,
+      rejection === "too_large" ? "a".repeat(8_193) : await token({ rejectedAs: rejection }),
+    ),
+  );
   return [
-    { name: "a public route", path: "/open", status: 200 },
-    { name: "a good token", headers: bearer(good), status: 200 },
-    { name: "a good token again", headers: bearer(good), status: 200 },
-    {
-      name: "an HMAC token",
-      server: "secret",
-      headers: bearer(await sharing.token({ scopes: ["items:read"] })),
-      status: 200,
-    },
-    { name: "a key of a remote set", server: "remote", headers: bearer(good), status: 200 },
-    { name: "a filtered rule", path: "/agents", headers: bearer(good), status: 200 },
-    {
-      name: "request_ambiguous",
-      path: "/Open",
-      headers: bearer(good),
-      status: 400,
-      reason: "request_ambiguous",
-    },
-    { name: "credential_missing", status: 401, reason: "credential_missing" },
-    {
-      name: "credential_missing, another scheme",
-      headers: [["authorization", "Basic dXNlcjpwYXNz"]],
-      status: 401,
-      reason: "credential_missing",
-    },
-    {
-      name: "credential_malformed",
-      headers: [["authorization", "Bearer a b"]],
-      status: 400,
-      reason: "credential_malformed",
-    },
-    {
-      name: "credential_malformed, several fields",
-      headers: [...bearer(good), ...bearer(good)],
-      status: 400,
-      reason: "credential_malformed",
-    },
-    {
-      name: "credential_malformed, a field of another scheme in front",
-      headers: [["authorization", "Basic dXNlcjpwYXNz"], ...bearer(good)],
-      status: 400,
-      reason: "credential_malformed",
-    },
-    ...(await Promise.all(
-      testRejections.map(async (one) =>
-        rejected(one, one === "too_large" ? "a".repeat(8_193) : await token({ rejectedAs: one })),
-      ),
-    )),
+    allowed("a public route", { path: "/open" }),
+    allowed("a good token", { headers }),
+    allowed("a good token again", { headers }),
+    allowed("an HMAC token", { server: "secret", headers: shared }),
+    allowed("a key of a remote set", { server: "remote", headers }),
+    allowed("a filtered rule", { path: "/agents", headers }),
+    refused(400, "request_ambiguous", { path: "/Open", headers }),
+    refused(401, "credential_missing", {}),
+    refused(401, "credential_missing", { headers: [basic] }, "another scheme"),
+    refused(400, "credential_malformed", { headers: [["authorization", "Bearer a b"]] }),
+    refused(400, "credential_malformed", { headers: [...headers, ...headers] }, "several fields"),
+    refused(
+      400,
+      "credential_malformed",
+      { headers: [basic, ...headers] },
+      "a field of another scheme in front",
+    ),
+    ...(await Promise.all(tokens)),
     rejected("revoked", await token({ userId: "revoked" })),
-    {
-      name: "scope_insufficient",
-      path: "/items/8",
-      headers: bearer(good),
-      status: 403,
-      reason: "scope_insufficient",
-    },
-    {
-      name: "scope_insufficient of requireScopes",
-      path: "/extra/7",
-      headers: bearer(good),
-      status: 403,
-      reason: "scope_insufficient",
-    },
-    {
-      name: "route_unmapped",
-      path: "/unmapped",
-      headers: bearer(good),
-      status: 403,
-      reason: "route_unmapped",
-    },
-    {
-      name: "keys_unavailable",
-      server: "failing",
-      headers: bearer(good),
-      status: 503,
-      reason: "keys_unavailable",
-    },
+    refused(403, "scope_insufficient", { path: "/items/8", headers }),
+    refused(403, "scope_insufficient", { path: "/extra/7", headers }, "of requireScopes"),
+    refused(403, "route_unmapped", { path: "/unmapped", headers }),
+    refused(503, "keys_unavailable", { server: "failing", headers }),
   ];
 }

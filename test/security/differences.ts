@@ -215,6 +215,7 @@ export const DIFFERENCES: readonly Difference[] = [
       '{"scopes":[["a"]]}',
       '{"scopes":{"0":"platform:admin","length":1}}',
       "a claim __proto__ with scopes",
+      "scopes nested as deep as the size permits",
     ),
   },
   {

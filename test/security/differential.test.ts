@@ -10,19 +10,19 @@ import { NOW, pemOf } from "./tokens/forge.ts";
 const COMMON = ["algorithm", "verificationKeys"];
 
 interface Comparable {
-  readonly one: TokenCase;
+  readonly tokenCase: TokenCase;
   readonly algorithm: Algorithm;
   readonly key: string;
 }
 
-function comparable(one: TokenCase): readonly Comparable[] {
-  const { options = {}, pollution, expected } = one;
+function comparable(tokenCase: TokenCase): readonly Comparable[] {
+  const { options = {}, pollution, expected } = tokenCase;
   if (pollution || Object.keys(options).some((name) => !COMMON.includes(name))) return [];
   // Skips invalid options, and `too_large`, which depends on the size limit.
   if (expected.includes("_") && expected !== "not_yet_valid") return [];
   const [key = pemOf("rsa"), ...more] = options.verificationKeys ?? [];
   if (typeof key !== "string" || key.startsWith("{") || more.length > 0) return [];
-  return [{ one, algorithm: options.algorithm ?? "RS256", key }];
+  return [{ tokenCase, algorithm: options.algorithm ?? "RS256", key }];
 }
 
 const all = Object.values(TOKEN_CASES).flat().flatMap(comparable);
@@ -33,22 +33,23 @@ const keyObjectOf = (key: string, algorithm: Algorithm) =>
     : createPublicKey(key.replaceAll("\\n", "\n").trim());
 
 describe("scopegate, compared with jose, jsonwebtoken, fast-jwt and hono/jwt", () => {
-  const found = new Map<string, Verdict>();
+  const differences = new Map<string, Verdict>();
 
   beforeAll(async () => {
     vi.useFakeTimers({ toFake: ["Date"], now: NOW * 1000 });
-    for (const { one, algorithm, key } of all) {
-      const own = (await verdictOf(one)) === "accepted";
+    for (const { tokenCase, algorithm, key } of all) {
+      const isAcceptedHere = (await verdictOf(tokenCase)) === "accepted";
       const judged = {
-        token: one.token,
+        token: tokenCase.token,
         algorithm,
         key,
         keyObject: keyObjectOf(key.replace("\uFEFF", ""), algorithm),
         audience: "agents-prod",
       };
       const notBy: Peer[] = [];
-      for (const peer of PEERS) if ((await isAcceptedBy(peer, judged)) !== own) notBy.push(peer);
-      if (notBy.length > 0) found.set(one.name, { here: own ? "accepted" : "refused", notBy });
+      for (const peer of PEERS) if ((await isAcceptedBy(peer, judged)) !== isAcceptedHere) notBy.push(peer);
+      if (notBy.length > 0)
+        differences.set(tokenCase.name, { here: isAcceptedHere ? "accepted" : "refused", notBy });
     }
   });
   afterAll(() => void vi.useRealTimers());
@@ -59,13 +60,13 @@ describe("scopegate, compared with jose, jsonwebtoken, fast-jwt and hono/jwt", (
 
   it("returns different verdicts only for the listed tokens, each with a reason", () => {
     const explained = DIFFERENCES.map(({ tokens }) => Object.entries(tokens)).flat();
-    expect(Object.fromEntries(found)).toEqual(Object.fromEntries(explained));
-    expect(explained).toHaveLength(found.size);
+    expect(Object.fromEntries(differences)).toEqual(Object.fromEntries(explained));
+    expect(explained).toHaveLength(differences.size);
     for (const { why } of DIFFERENCES) expect(why).toMatch(/^[A-Za-z].{30,}\.$/);
   });
 
   it("accepts no token that every other library rejects", () => {
-    const alone = [...found].filter(
+    const alone = [...differences].filter(
       ([, { here, notBy }]) => here === "accepted" && notBy.length === PEERS.length,
     );
     expect(alone).toEqual([]);

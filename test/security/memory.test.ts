@@ -1,14 +1,9 @@
 /** What clients send is not remembered: the memory of a process does not grow with invented requests. */
-import { createServer } from "node:http";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import express5 from "express";
-import express4 from "express4";
-import { afterAll, describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
+import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";
-import { createIssuer } from "../support/issuer.ts";
-import { ask, listen } from "../support/http.ts";
+import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -29,36 +24,21 @@ async function leftBy(calls: number, call: (index: number) => unknown): Promise<
 const MB = 1024 * 1024;
 const LIMIT = 5 * MB;
 
-const { publicPem } = createIssuer();
-const createServerFor = () =>
-  createResourceServer({
-    serviceId: "agents-prod",
-    verificationKeys: [publicPem],
-    scopeMappings: { "GET /:team/status": "public", "POST /:team/status": [] },
-  });
+const createServerFor = () => serverFor({ "GET /:team/status": "public", "POST /:team/status": [] });
 
 /** As a string from a socket: strings that are joined in JavaScript share their parts. */
 const received = (text: string): string => Buffer.from(text).toString();
 
-const closing: (() => Promise<void>)[] = [];
-afterAll(async () => {
-  for (const close of closing) await close();
-});
-
-describe.each([
-  ["Express 5", express5],
-  ["Express 4", express4 as unknown as typeof express5],
-])("a router of %s below a parameter", (_, express) => {
+describe.each(EXPRESS_VERSIONS)("a router of %s below a parameter", (_, express) => {
   it("does not remember the paths of requests", async () => {
     const app = express();
     const router = express.Router();
     router.get("/status", (_request, response) => void response.send("up"));
     app.use(protect(createServerFor())).use("/:team", router);
-    const { port, close } = await listen(createServer(app));
-    closing.push(close);
+    const port = await serve(app);
     const name = "x".repeat(7_900);
     const left = await leftBy(700, async (index) => {
-      expect((await ask(port, { path: `/${index}${name}/status` })).status).toBe(200);
+      expect(await statusWith(port, `/${index}${name}/status`)).toBe(200);
     });
     expect(left).toBeLessThan(LIMIT);
   });

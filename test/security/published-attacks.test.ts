@@ -1,8 +1,6 @@
 /** Attacks that were published for other packages, against the versions that they were published for. */
-import { createHmac } from "node:crypto";
-import { createServer, type RequestListener } from "node:http";
+import { createServer } from "node:http";
 import { createRequire } from "node:module";
-import { getRequestListener } from "@hono/node-server";
 import type Router from "@koa/router";
 import { type RouterMiddleware } from "@koa/router";
 import { H3 } from "h3";
@@ -13,8 +11,8 @@ import { createProxyMiddleware } from "http-proxy-middleware";
 import express from "express";
 import Koa, { type Middleware } from "koa";
 import { Server } from "socket.io";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { createResourceServer, type ScopeMappings } from "scopegate";
+import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { type ScopeMappings } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
@@ -22,8 +20,10 @@ import * as forKoa from "scopegate/koa";
 import { guardUpgrades } from "scopegate/node";
 import * as forSocketIo from "scopegate/socketio";
 import { RawClient } from "../routing/raw-client.ts";
+import { koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
+import { listenerOf } from "../support/hosts.ts";
 import { ask, listen } from "../support/http.ts";
-import { createIssuer } from "../support/issuer.ts";
+import { issuer } from "../support/resource-servers.ts";
 
 /** With the types of the current version, so that both can be built by the same code. */
 const require = createRequire(import.meta.url);
@@ -31,36 +31,18 @@ const { Hono: OldHono } = require("hono48") as { readonly Hono: typeof Hono };
 const { cache: oldCache } = require("hono48/cache") as { readonly cache: typeof cache };
 const Router14 = require("@koa/router14") as typeof Router;
 
-const issuer = createIssuer();
-const closing: (() => unknown)[] = [];
-afterEach(async () => {
-  vi.unstubAllGlobals();
-  for (const close of closing.splice(0).reverse()) await close();
-});
+afterEach(() => void vi.unstubAllGlobals());
 
 const createGuarded = (scopeMappings: ScopeMappings) =>
-  createResourceServer({
-    serviceId: "agents-prod",
-    verificationKeys: [issuer.publicPem],
-    scopeMappings,
-    tokenSources: [{ header: "authorization" }, { cookie: "token" }],
-  });
+  serverFor(scopeMappings, { tokenSources: [{ header: "authorization" }, { cookie: "token" }] });
 
-async function open(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  closing.push(close);
-  return port;
-}
-
-const openFetch = (fetch: (request: Request) => Response | Promise<Response>): Promise<number> => {
-  const listener = getRequestListener(fetch);
-  return open((request, response) => void listener(request, response));
-};
+const openFetch = (fetch: (request: Request) => Response | Promise<Response>): Promise<number> =>
+  serve(listenerOf(fetch));
 
 /** Sends each target as it is written, and returns the targets for which `ran` contains an entry. */
 async function findReached(port: number, targets: readonly string[], ran: string[], host = "h") {
   const client = new RawClient(port);
-  closing.push(() => client.close());
+  onTestFinished(() => client.close());
   const reached: string[] = [];
   for (const target of targets) {
     ran.length = 0;
@@ -170,9 +152,8 @@ describe("@koa/router 14.0.0, whose routers lose middleware if the prefix has a 
       context.body = "{}";
     });
     const app = new Koa().use(forKoa.protect(server)).use(router.routes() as Middleware);
-    const port = await open((request, response) => void app.callback()(request, response));
-    const call = async (path: string, ...scopes: string[]) =>
-      (await ask(port, { path, token: await issuer.token({ scopes }) })).status;
+    const port = await serve(koaListener(app));
+    const call = (path: string, ...scopes: string[]) => statusWith(port, path, scopes);
     expect(await findReached(port, ["/teams/a/list", "/teams/a/7", "/TEAMS/a/list"], ran)).toEqual([]);
     expect([await call("/teams/a/list", "id:read"), await call("/teams/a/7", "list:read")]).toEqual([
       403, 403,
@@ -219,7 +200,8 @@ describe("http-proxy-middleware, which passes on what its filter matches", () =>
     const http = createServer(app);
     if (isUpgradeGuarded) guardUpgrades(http, server);
     const { port, close } = await listen(http);
-    closing.push(closeBackend, close);
+    onTestFinished(close);
+    onTestFinished(closeBackend);
     return { port, reached };
   }
 
@@ -241,7 +223,7 @@ describe("http-proxy-middleware, which passes on what its filter matches", () =>
     await ask(port, { path: "/api/open" });
     for (const path of ["/api/admin", "http://h/api/admin", "http://evil.example/api/admin"]) {
       const client = new RawClient(port);
-      closing.push(() => client.close());
+      onTestFinished(() => client.close());
       const headers = [["host", "h"], ...upgrade] as const;
       expect((await client.ask({ method: "GET", target: path, headers })).status, path).toBe(401);
     }
@@ -323,7 +305,7 @@ describe("Socket.IO, malformed handshakes (CVE-2022-21676, CVE-2022-2421)", () =
     forSocketIo.protect(createGuarded({ "GET /socket.io": ["sockets:open"] }))(io);
     io.on("connection", (socket) => connected.push(socket.id));
     const { port } = await listen(http);
-    closing.push(() => io.close());
+    onTestFinished(() => io.close());
     for (const query of queries)
       for (const headers of heads)
         for (const method of ["GET", "POST", "OPTIONS"]) {
@@ -332,46 +314,5 @@ describe("Socket.IO, malformed handshakes (CVE-2022-21676, CVE-2022-2421)", () =
           expect(status, `${method} ${query}`).toBeLessThan(500);
         }
     expect(connected).toEqual([]);
-  });
-});
-
-describe("tokens with JSON that is nested as deep as their size permits", () => {
-  const secret = "0123456789abcdef0123456789abcdef";
-  const server = createResourceServer({
-    serviceId: "agents-prod",
-    algorithm: "HS256",
-    verificationKeys: [secret],
-    scopeMappings: { "GET /a": ["a:read"] },
-  });
-  const encode = (text: string) => Buffer.from(text).toString("base64url");
-  const sign = (header: string, claims: string): string => {
-    const input = `${encode(header)}.${encode(claims)}`;
-    return `${input}.${createHmac("sha256", secret).update(input).digest("base64url")}`;
-  };
-  const DEEP = `${"[".repeat(5_900)}${"]".repeat(5_900)}`;
-  const HEADER = '{"alg":"HS256"}';
-  const claims = (more: string) => `{"aud":"agents-prod","scopes":["a:read"],${more}}`;
-  const verdict = async (token: string) => {
-    const decision = await server.check({ method: "GET", target: "/a", authorization: `Bearer ${token}` });
-    return decision.allowed ? "allowed" : decision.rejection;
-  };
-
-  it.each([
-    ["in scopes", sign(HEADER, `{"aud":"agents-prod","scopes":${DEEP}}`), "claims"],
-    ["in aud", sign(HEADER, `{"aud":${DEEP},"scopes":["a:read"]}`), "audience"],
-    ["that does not end, in claims", sign(HEADER, "[".repeat(11_000)), "malformed"],
-    ["that does not end, in the header", sign(`{"alg":"HS256","x":${"[".repeat(10_900)}`, "{}"), "malformed"],
-    ["of more than maxTokenBytes", sign(HEADER, claims(`"x":${DEEP}${DEEP}`)), "malformed"],
-    [
-      "with an expensive p2c",
-      `${encode('{"alg":"PBES2-HS256+A128KW","p2c":999999999}')}.aa.aa.aa.aa`,
-      "malformed",
-    ],
-  ])("are rejected: %s", async (_, token, rejection) => {
-    expect(await verdict(token)).toBe(token.length > 16_384 ? "too_large" : rejection);
-  });
-
-  it("are verified like any other if the nesting is in a claim that is not used", async () => {
-    expect(await verdict(sign(HEADER, claims(`"x":${DEEP}`)))).toBe("allowed");
   });
 });

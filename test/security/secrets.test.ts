@@ -85,7 +85,7 @@ it("finds a secret in every kind of place, so that an empty result is meaningful
   const hidden = Object.defineProperty(new Error("x", { cause: { deep: [SECRET] } }), "quiet", {
     value: tokens[0],
   });
-  for (const one of [
+  for (const place of [
     hidden,
     { a: new Map([[1, SECRET]]) },
     {
@@ -95,11 +95,11 @@ it("finds a secret in every kind of place, so that an empty result is meaningful
     },
     { [String(tokens[0])]: 1 },
   ])
-    expect(() => expectNoSecret(one)).toThrow();
+    expect(() => expectNoSecret(place)).toThrow();
 });
 
 describe("a secret", () => {
-  const given = tokens.flatMap((token) => [
+  const credentials = tokens.flatMap((token) => [
     { authorization: `Bearer ${token}` },
     { authorization: [`Bearer ${token}`, `Bearer ${token}`] },
     { cookie: `t=${token}` },
@@ -109,7 +109,8 @@ describe("a secret", () => {
     const server = create();
     expectNoSecret(server);
     await server.ready();
-    for (const credential of given) await server.check({ method: "GET", target: "/agents", ...credential });
+    for (const credential of credentials)
+      await server.check({ method: "GET", target: "/agents", ...credential });
     expectNoSecret(server);
   });
 
@@ -120,7 +121,7 @@ describe("a secret", () => {
       onDecision: (...values) => told.push(values),
       isRevoked: ({ userId }) => userId === "user-2",
     });
-    for (const credential of given) {
+    for (const credential of credentials) {
       for (const token of tokens) {
         const request = { method: "GET", target: `/agents?access_token=${token}#${token}`, ...credential };
         const decision = await server.check({ ...request, target: request.target.split("#")[0] ?? "" });

@@ -54,10 +54,10 @@ export interface TokenReport {
 export async function runTokens(): Promise<TokenReport> {
   const cases = Object.values(TOKEN_CASES).flat();
   const [falseAccepts, falseRejects]: [string[], string[]] = [[], []];
-  for (const one of cases) {
-    const isAccepted = (await verdictOf(one)) === "accepted";
-    if (isAccepted && one.expected !== "accepted") falseAccepts.push(one.name);
-    if (!isAccepted && one.expected === "accepted") falseRejects.push(one.name);
+  for (const tokenCase of cases) {
+    const isAccepted = (await verdictOf(tokenCase)) === "accepted";
+    if (isAccepted && tokenCase.expected !== "accepted") falseAccepts.push(tokenCase.name);
+    if (!isAccepted && tokenCase.expected === "accepted") falseRejects.push(tokenCase.name);
   }
   return { tokens: cases.length, falseAccepts, falseRejects };
 }

@@ -11,14 +11,14 @@ export function counting(text: string): { readonly path: string; readonly steps:
       return text.charCodeAt(index);
     },
     indexOf(sought: string, from: number) {
-      const found = text.indexOf(sought, from);
-      steps += (found < 0 ? text.length : found + 1) - from;
-      return found;
+      const place = text.indexOf(sought, from);
+      steps += (place < 0 ? text.length : place + 1) - from;
+      return place;
     },
     lastIndexOf(sought: string, from: number) {
-      const found = text.lastIndexOf(sought, from);
-      steps += from - found + 1;
-      return found;
+      const place = text.lastIndexOf(sought, from);
+      steps += from - place + 1;
+      return place;
     },
     slice(start: number, end: number = text.length) {
       steps += end - start;

@@ -22,7 +22,7 @@ export const PLATFORMS = ["Express", "Fastify"] as const;
 export type Platform = (typeof PLATFORMS)[number];
 
 /** The part of a request that both platforms share. */
-export interface NestRequest {
+interface NestRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly params: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface NestRoute {
 }
 
 /** Fastify's wildcards have no name. */
-export const pathOn = (platform: Platform, path: string): string =>
+const pathOn = (platform: Platform, path: string): string =>
   platform === "Express" ? path : path.replace(/\*\w+/g, "*").replace(/\{\/(:\w+)\}/g, "/$1?");
 
 /** Decorators of NestJS take a class, also one whose methods are added later. */
@@ -59,7 +59,7 @@ export function createController(
 ): new () => object {
   const Routes = emptyClass();
   Controller(options as ControllerOptions)(Routes);
-  for (const [index, { method, path: own, decorators = [], handle }] of routes.entries()) {
+  for (const [index, { method, path: routePath, decorators = [], handle }] of routes.entries()) {
     const name = `route${index}`;
     const prototype = Routes.prototype as object;
     const value = (request: NestRequest, response: NestResponse) => handle(request, response);
@@ -69,8 +69,8 @@ export function createController(
     Res()(prototype, name, 1);
     const mapping =
       method === "ALL"
-        ? All(pathOn(platform, own))
-        : RequestMapping({ path: pathOn(platform, own), method: RequestMethod[method as "GET"] });
+        ? All(pathOn(platform, routePath))
+        : RequestMapping({ path: pathOn(platform, routePath), method: RequestMethod[method as "GET"] });
     for (const decorator of [...decorators, mapping]) decorator(prototype, name, descriptor);
   }
   return Routes;
@@ -95,7 +95,7 @@ export const createApplication = (
     : NestFactory.create<NestFastifyApplication>(root, new FastifyAdapter(fastifyOptions), all);
 };
 
-export interface Listening {
+interface Listening {
   readonly port: number;
   readonly close: () => Promise<void>;
 }

@@ -43,8 +43,8 @@ export const kinds = (
 ): fc.Arbitrary<Kinds> => fc.array(fc.constantFrom(...of), { maxLength }).filter(isWritable);
 
 /** Several different patterns. */
-export const kindsTable = (one = kinds()): fc.Arbitrary<Kinds[]> =>
-  fc.uniqueArray(one, { minLength: 1, maxLength: 8, selector: sourceOf });
+export const kindsTable = (pattern = kinds()): fc.Arbitrary<Kinds[]> =>
+  fc.uniqueArray(pattern, { minLength: 1, maxLength: 8, selector: sourceOf });
 
 /** The path with these segments. */
 export const textOf = (segments: readonly string[]): string => `/${segments.join("/")}`;

@@ -45,8 +45,8 @@ export const tableOf = (customs: ScopeMappings, defaults: ScopeMappings = {}): T
 
 /** What a table answers for a request, with the route that the router matched where there is one. */
 export function governingOf(table: Table, method: string, target: string, ...routes: string[]): Governing {
-  const found = table.forTarget(method, target, true);
-  return routes.length === 0 ? found : table.forRoute(found, method, routes);
+  const governing = table.forTarget(method, target, true);
+  return routes.length === 0 ? governing : table.forRoute(governing, method, routes);
 }
 
 /** The keys of the rules that a request must satisfy, `"unmapped"` or `"ambiguous"`. */
@@ -116,16 +116,16 @@ export const callerWith = (...scopes: readonly string[]): Principal =>
   createPrincipal({ scopes, audience: [], claims: {} }, SCOPE_RULES);
 
 /** Every object that can be reached from a value, itself included. */
-export function objectsIn(value: unknown, found = new Set<object>()): ReadonlySet<object> {
-  if (typeof value !== "object" || value === null || found.has(value)) return found;
-  found.add(value);
-  for (const part of Object.values(value) as unknown[]) objectsIn(part, found);
-  return found;
+function objectsIn(value: unknown, objects = new Set<object>()): ReadonlySet<object> {
+  if (typeof value !== "object" || value === null || objects.has(value)) return objects;
+  objects.add(value);
+  for (const part of Object.values(value) as unknown[]) objectsIn(part, objects);
+  return objects;
 }
 
 /** The objects in a value that are not frozen, the value itself included. */
 export const changeable = (value: unknown): readonly object[] =>
-  [...objectsIn(value)].filter((one) => !Object.isFrozen(one));
+  [...objectsIn(value)].filter((object) => !Object.isFrozen(object));
 
 /** A table of `GET` rules with the same requirement. */
 export const getTable = (

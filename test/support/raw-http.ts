@@ -2,9 +2,23 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
+type Fields = readonly (readonly [name: string, value: string])[];
+
 /** Renders a request as it is sent. */
-export const render = (line: string, fields: readonly (readonly [string, string])[], body = ""): string =>
+export const render = (line: string, fields: Fields, body = ""): string =>
   [line, ...fields.map(([name, value]) => `${name}: ${value}`), "", body].join("\r\n");
+
+const UPGRADE: Fields = [
+  ["Host", "agents.example"],
+  ["Connection", "Upgrade"],
+  ["Upgrade", "websocket"],
+  ["Sec-WebSocket-Version", "13"],
+  ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
+];
+
+/** Renders the request of a client that opens a WebSocket. */
+export const renderUpgrade = (target: string, fields: Fields = [], method = "GET"): string =>
+  render(`${method} ${target} HTTP/1.1`, [...UPGRADE, ...fields]);
 
 export interface RawClient {
   readonly socket: Socket;

@@ -33,9 +33,9 @@ const matchers = new Map<string, MatchFunction<ParamData>>();
 
 function matcherOf(source: string, sensitive: boolean): MatchFunction<ParamData> {
   const key = `${sensitive} ${source}`;
-  const known = matchers.get(key) ?? match(source, { sensitive, trailing: false, decode: false });
-  matchers.set(key, known);
-  return known;
+  const matcher = matchers.get(key) ?? match(source, { sensitive, trailing: false, decode: false });
+  matchers.set(key, matcher);
+  return matcher;
 }
 
 /** Whether a router with this reading matches a path to a pattern. */
@@ -43,8 +43,8 @@ export function isMatch(kinds: Kinds, path: string, reading: Reading): boolean {
   const { ignoresCase, decodes } = reading;
   const source = sourceOf(kindsIn(kinds, reading));
   const text = pathIn(path, reading);
-  const found = matcherOf(decodes ? decodeURIComponent(source) : source, !ignoresCase);
-  return found(decodes ? decodeURIComponent(text) : text) !== false;
+  const matchPath = matcherOf(decodes ? decodeURIComponent(source) : source, !ignoresCase);
+  return matchPath(decodes ? decodeURIComponent(text) : text) !== false;
 }
 
 /** Whether Fastify matches a path to a pattern. It also accepts an empty last parameter or wildcard. */
@@ -80,16 +80,15 @@ export function narrowestCovering(
   method: string,
   route: Kinds,
 ): Entry | undefined {
-  const own = kindsIn(route, LOOSEST);
-  const samples = samplePaths(own);
-  return narrowestFor(entries, method, samplePathWith(own, "z"), LOOSEST, ({ kinds }) =>
+  const covered = kindsIn(route, LOOSEST);
+  const samples = samplePaths(covered);
+  return narrowestFor(entries, method, samplePathWith(covered, "z"), LOOSEST, ({ kinds }) =>
     samples.every((path) => isMatch(kinds, path, LOOSEST)),
   );
 }
 
 /** The path of a pattern with the same value for every parameter. */
-export const samplePathWith = (kinds: Kinds, text: string): string =>
-  sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
+const samplePathWith = (kinds: Kinds, text: string): string => sourceOf(kinds).replaceAll(/[:*]\w+/g, text);
 
 function narrowestFor(
   entries: readonly Entry[],

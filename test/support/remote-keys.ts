@@ -45,7 +45,7 @@ export function createRemote(keys: KeySource, options: Partial<ResourceServerOpt
     events,
     types,
     whenEmitted: async (type, times = 1) => {
-      while (types().filter((one) => one === type).length < times) await once(emitter, "event");
+      while (types().filter((emitted) => emitted === type).length < times) await once(emitter, "event");
     },
   };
 }

@@ -25,11 +25,11 @@ export function measure(servers: MeasuredServers) {
     return resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics);
   };
   const seriesOf = async (name: string): Promise<readonly Series[]> => {
-    const found = (await collect()).find(({ descriptor }) => descriptor.name === `scopegate.${name}`);
-    const points: readonly DataPoint<unknown>[] = found?.dataPoints ?? [];
+    const metric = (await collect()).find(({ descriptor }) => descriptor.name === `scopegate.${name}`);
+    const points: readonly DataPoint<unknown>[] = metric?.dataPoints ?? [];
     return points.map(({ attributes, value }) => ({
       ...Object.fromEntries(
-        Object.entries(attributes).map(([key, one]) => [key.replace(/^scopegate\./, ""), one]),
+        Object.entries(attributes).map(([key, attribute]) => [key.replace(/^scopegate\./, ""), attribute]),
       ),
       value,
     }));

@@ -63,20 +63,19 @@ const STRICT = {
   outDir: "out",
 };
 
-export function install(folder: string, packages: readonly string[]): string {
+export function install(folder: string, packages: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "stranger", private: true }));
   const args = ["install", "--no-audit", "--no-fund", "--prefer-offline", ...packages];
-  const { status, stdout, stderr } = spawnSync("npm", args, {
+  const { status, stderr } = spawnSync("npm", args, {
     ...LONG_CHILD_LIMIT,
     cwd: folder,
     encoding: "utf8",
   });
   if (status !== 0) throw new Error(stderr);
-  return stdout + stderr;
 }
 
-export const installStrangers = (folder: string, { tarball }: Packed): string =>
+export const installStrangers = (folder: string, { tarball }: Packed): void =>
   install(folder, [
     tarball,
     ...LIBRARIES,

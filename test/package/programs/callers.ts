@@ -4,7 +4,7 @@ import { type Server } from "node:http";
 import { type AddressInfo } from "node:net";
 import { createResourceServer } from "scopegate";
 
-const secret = "a secret of a user, at least 32 bytes long";
+export const secret = "a secret of a user, at least 32 bytes long";
 const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 function sign(claims: object): string {

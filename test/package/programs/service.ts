@@ -2,9 +2,8 @@
  * A user's program, compiled in every kind of project. It serves requests with each adapter and prints the
  * responses.
  */
-import { createHmac, createSecretKey } from "node:crypto";
+import { createSecretKey } from "node:crypto";
 import { createServer, type Server } from "node:http";
-import { type AddressInfo } from "node:net";
 import express from "express";
 import { fastify } from "fastify";
 import Koa from "koa";
@@ -23,14 +22,7 @@ import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { check, createTestIssuer, type TestCaller } from "scopegate/testing";
-
-const secret = "a secret of a user, at least 32 bytes long";
-const base64url = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
-
-function sign(claims: object): string {
-  const content = `${base64url({ alg: "HS256", typ: "JWT" })}.${base64url(claims)}`;
-  return `${content}.${createHmac("sha256", secret).update(content).digest("base64url")}`;
-}
+import { addressOf, printAnswers, read, secret, start } from "./callers.js";
 
 const options: ResourceServerOptions = {
   ...parseConfiguration({ service_id: "strangers" }),
@@ -82,7 +74,7 @@ function serveNode(): Server {
   }).listen(0);
 }
 
-async function main(): Promise<void> {
+start(async () => {
   const issues: readonly ConfigurationIssue[] = findIssues();
   const decision: Decision = await server.check({ method: "GET", target: "/agents/web" });
   if (decision.allowed) throw new Error("A request without a token was allowed.");
@@ -95,21 +87,13 @@ async function main(): Promise<void> {
     scopeMappings: { "GET /agents": ["agents:read"] },
   };
   console.log((await check(createResourceServer(own), "GET /agents", tester)).allowed);
-  const reader = sign({ aud: "strangers", sub: "reader", scopes: ["agents:read"] });
-  const other = sign({ aud: "strangers", sub: "other", scopes: ["agents:web:read"] });
   for (const serving of [serveExpress(), serveKoa(), await serveFastify(), serveNode()]) {
-    if (!serving.listening) await new Promise((resolve) => serving.once("listening", resolve));
-    const url = `http://localhost:${String((serving.address() as AddressInfo).port)}/agents/web`;
-    const answers: string[] = [];
-    for (const token of ["", reader, other]) {
-      const answer = await fetch(url, token ? { headers: { authorization: `Bearer ${token}` } } : {});
-      answers.push(`${String(answer.status)} ${answer.ok ? await answer.text() : ""}`.trim());
-    }
-    console.log(answers.join(", "));
+    const url = `${await addressOf(serving)}/agents/web`;
+    await printAnswers(async (headers) => read(await fetch(url, { headers })));
     serving.close();
     serving.closeAllConnections();
   }
-}
+});
 
 function findIssues(): readonly ConfigurationIssue[] {
   try {
@@ -119,8 +103,3 @@ function findIssues(): readonly ConfigurationIssue[] {
   }
   return [];
 }
-
-main().catch((error: unknown) => {
-  console.error(error);
-  process.exitCode = 1;
-});

@@ -27,6 +27,8 @@ export interface ExpressSetup {
   readonly prefix?: string;
   readonly isOpen?: true;
   readonly targets?: readonly Target[];
+  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
+  readonly placesGuard?: true;
   readonly build: (app: Express, kit: ExpressKit) => void;
 }
 
@@ -48,13 +50,14 @@ function toConfiguration(
   version: string,
   express: Framework,
   pattern: ExpressKit["pattern"],
-  { name, build, ...rest }: ExpressSetup,
+  { name, placesGuard, build, ...rest }: ExpressSetup,
 ): Configuration {
   return {
     ...rest,
     name: `${version}, ${name}`,
     start: (kit) => {
       const app = express();
+      if (!placesGuard) app.use(kit.guard.express());
       build(app, { ...kit, express, pattern, ...createHandlers(kit) });
       app.use(onError);
       return listen(createServer(app));

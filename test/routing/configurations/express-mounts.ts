@@ -4,10 +4,8 @@
  */
 import type { Express, IRouter } from "express";
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { targets } from "../targets.ts";
 import { type ExpressKit, type ExpressSetup, forEachExpress } from "./express-application.ts";
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const CREWS = targets("/crews/me/card", "/crews/web/card", "/crews/web/runs", "/crews/me/runs");
 const TASK = targets("/crews/web/tasks/7");
@@ -41,7 +39,6 @@ const setups: readonly ExpressSetup[] = [
     name: `parameter mount before a static mount, mergeParams ${mergeParams}`,
     targets: [...CREWS, ...TASK],
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const anyCrew = kit.express.Router({ mergeParams });
       addCrewRoutes(anyCrew, kit);
       const tasks = kit.express.Router({ mergeParams });
@@ -54,6 +51,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "guard on a router behind a parameter mount",
     targets: [...CREWS, ...TASK],
+    placesGuard: true,
     build: (app, kit) => {
       const anyCrew = kit.express.Router({ mergeParams: true });
       anyCrew.use(kit.guard.express());
@@ -66,7 +64,6 @@ const setups: readonly ExpressSetup[] = [
     name: "application below a parameter",
     targets: CREWS,
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const anyCrew = kit.express();
       addCrewRoutes(anyCrew, kit);
       app.use("/crews/:id", kit.trace, anyCrew);
@@ -76,6 +73,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "guard in an application below a parameter, within a router",
     targets: CREWS,
+    placesGuard: true,
     build: (app, kit) => {
       const anyCrew = kit.express();
       anyCrew.use(kit.guard.express());
@@ -89,7 +87,6 @@ const setups: readonly ExpressSetup[] = [
     name: "application below a parameter, within a router, guard around it",
     targets: CREWS,
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const anyCrew = kit.express();
       addCrewRoutes(anyCrew, kit);
       const crews = kit.express.Router();
@@ -100,6 +97,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "two guards",
     targets: CREWS,
+    placesGuard: true,
     build: (app, { express, guard, handler }) => {
       const crews = express.Router();
       crews.use(guard.express());
@@ -112,7 +110,6 @@ const setups: readonly ExpressSetup[] = [
     name: `one router mounted at ${first.join(" and ")}, then at /pages`,
     targets: targets("/pages/index", "/pages/web", "/tools/kit", "/tools/web"),
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const router = createSharedRouter(kit);
       app.use(first, router);
       app.use("/pages", router);

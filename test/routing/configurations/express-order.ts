@@ -1,9 +1,7 @@
 /** Express applications that run another handler than that of the narrowest rule. */
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { targets } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
 
@@ -11,8 +9,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "a public route that calls next before a parameter route",
     targets: STEPS,
-    build: (app, { guard, handler, passing }) => {
-      app.use(guard.express());
+    build: (app, { handler, passing }) => {
       app.get("/steps/open", passing("GET /steps/open"));
       app.get("/steps/:id", passing("GET /steps/:id"));
       app.get("/steps/final", handler("GET /steps/final"));
@@ -21,8 +18,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: 'next("route")',
     targets: STEPS,
-    build: (app, { guard, handler, passing }) => {
-      app.use(guard.express());
+    build: (app, { handler, passing }) => {
       app.get("/steps/open", passing("GET /steps/open", "route"), handler("GET /steps/final"));
       app.get("/steps/final", passing("GET /steps/final", "route"), handler("GET /steps/open"));
       app.get("/steps/:id", handler("GET /steps/:id"));
@@ -31,8 +27,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "app.all before other routes",
     targets: targets("/walk/free", "/walk/web", "/walk/a/b"),
-    build: (app, { guard, handler, pattern, passing }) => {
-      app.use(guard.express());
+    build: (app, { handler, pattern, passing }) => {
       app.get("/walk/free", passing("GET /walk/free"));
       app.all(pattern("/walk/*rest"), passing("ALL /walk/*rest"));
       app.get("/walk/:id", handler("GET /walk/:id"));
@@ -44,8 +39,7 @@ const setups: readonly ExpressSetup[] = [
   ].map((paths): ExpressSetup => ({
     name: `array of paths, ${paths.join(" before ")}`,
     targets: targets("/list/all", "/list/web"),
-    build: (app, { guard, handler }) => {
-      app.use(guard.express());
+    build: (app, { handler }) => {
       app.get(paths, (request, response, next) => {
         const path = request.params["id"] === undefined ? "/list/all" : "/list/:id";
         handler(`GET ${path}`)(request, response, next);
@@ -58,8 +52,7 @@ const setups: readonly ExpressSetup[] = [
       ...target,
       special: "app.use",
     })),
-    build: (app, { guard, handler }) => {
-      app.use(guard.express());
+    build: (app, { handler }) => {
       app.use("/wide", (request, response, next) => {
         request.params = { path: request.path.slice(1) };
         handler("GET /wide/*path")(request, response, next);
@@ -69,22 +62,21 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "regular expressions",
     targets: targets("/numbers/7", "/numbers/0"),
-    build: (app, { guard, handler }) => {
-      app.use(guard.express());
+    build: (app, { handler }) => {
       app.get(/^\/numbers\/(\d+)\/?$/, handler("GET /numbers/(\\d+)"));
     },
   },
   {
     name: "extension",
     targets: targets("/images/web.png"),
-    build: (app, { guard, handler }) => {
-      app.use(guard.express());
+    build: (app, { handler }) => {
       app.get("/images/:name.:ext", handler("GET /images/:name.:ext"));
     },
   },
   {
     name: "URL rewritten before the guard",
     targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/v2/alias/agents/web", "/agents/web"),
+    placesGuard: true,
     build: (app, kit) => {
       app.use((request, _response, next) => {
         request.url = request.url.replace(/^\/v2\//, "/");
@@ -103,7 +95,6 @@ const setups: readonly ExpressSetup[] = [
       special: "URL rewritten after the guard",
     })),
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const router = kit.express.Router();
       router.use((request, _response, next) => {
         request.url = request.url.replace(/^\/alias\//, "/");
@@ -122,7 +113,6 @@ const setups: readonly ExpressSetup[] = [
       ...targets("/agents/web", "/health"),
     ],
     build: (app, kit) => {
-      app.use(kit.guard.express());
       app.use((request, _response, next) => {
         request.url = request.url.replace(/^\/alias\//, "/");
         next();

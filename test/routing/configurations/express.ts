@@ -6,13 +6,11 @@ const STRICT = { caseSensitive: true, strict: true };
 const setups: readonly ExpressSetup[] = [
   {
     name: "default",
-    build: (app, kit) => {
-      app.use(kit.guard.express());
-      addStandardRoutes(app, kit);
-    },
+    build: addStandardRoutes,
   },
   {
     name: "strict and case-sensitive",
+    placesGuard: true,
     build: (app, kit) => {
       app.enable("strict routing").enable("case sensitive routing");
       app.use(kit.guard.express());
@@ -23,7 +21,6 @@ const setups: readonly ExpressSetup[] = [
     name: "strict router in a lenient application",
     prefix: "/api",
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const router = kit.express.Router(STRICT);
       addStandardRoutes(router, kit);
       app.use("/api", router);
@@ -32,6 +29,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "lenient router in a strict application",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => {
       app.enable("strict routing").enable("case sensitive routing");
       app.use(kit.guard.express());
@@ -44,7 +42,6 @@ const setups: readonly ExpressSetup[] = [
     name: "mounted router",
     prefix: "/api/v1",
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const router = kit.express.Router();
       addStandardRoutes(router, kit);
       app.use("/api/v1", router);
@@ -54,7 +51,6 @@ const setups: readonly ExpressSetup[] = [
     name: "mounted in other letter case than the table",
     prefix: "/api",
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const router = kit.express.Router();
       addStandardRoutes(router, kit);
       app.use("/API", router);
@@ -63,6 +59,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "guard on the router only",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => {
       const router = kit.express.Router();
       router.use(kit.guard.express());
@@ -74,7 +71,6 @@ const setups: readonly ExpressSetup[] = [
     name: "nested sub-app",
     prefix: "/api",
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const inner = kit.express();
       addStandardRoutes(inner, kit);
       app.use("/api", inner);
@@ -83,6 +79,7 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "guard on a nested sub-app",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => {
       const inner = kit.express();
       inner.use(kit.guard.express());
@@ -94,7 +91,6 @@ const setups: readonly ExpressSetup[] = [
     name: "strict sub-app in a lenient router",
     prefix: "/outer/inner",
     build: (app, kit) => {
-      app.use(kit.guard.express());
       const inner = kit.express();
       inner.enable("strict routing").enable("case sensitive routing");
       addStandardRoutes(inner, kit);
@@ -107,7 +103,6 @@ const setups: readonly ExpressSetup[] = [
     name: "router.route() and several handlers",
     build: (app, kit) => {
       const { handler, passing } = kit;
-      app.use(kit.guard.express());
       app
         .route("/agents/:id")
         .get(passing("GET /agents/:id"), handler("GET /agents/:id"))

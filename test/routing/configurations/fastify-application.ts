@@ -33,6 +33,8 @@ export interface FastifySetup {
   readonly targets?: readonly Target[];
   readonly router?: RouterOptions;
   readonly rewriteUrl?: (request: { readonly url?: string | undefined }) => string;
+  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
+  readonly placesGuard?: true;
   readonly build: (app: FastifyInstance, kit: FastifyKit) => void | Promise<void>;
 }
 
@@ -65,7 +67,7 @@ function toConfiguration(
   version: string,
   create: () => FastifyInstance,
   plugins: Pick<FastifyKit, "express" | "middie">,
-  { name, prefix, targets, build }: FastifySetup,
+  { name, prefix, targets, placesGuard, build }: FastifySetup,
 ): Configuration {
   return {
     name: `${version}, ${name}`,
@@ -73,6 +75,7 @@ function toConfiguration(
     ...(targets && { targets }),
     start: async (kit) => {
       const app = create();
+      if (!placesGuard) await app.register(kit.guard.fastify());
       await build(app, { ...kit, ...plugins, handler: createHandler(kit) });
       await app.listen({ port: 0, host: "127.0.0.1" });
       const [address] = app.addresses() as AddressInfo[];

@@ -84,6 +84,7 @@ const routers: readonly (readonly [string, RouterOptions])[] = [
 const inTheOtherOrder: FastifySetup = {
   name: "@fastify/express registered before the guard",
   targets: TARGETS,
+  placesGuard: true,
   build: async (app, kit) => {
     await app.register(kit.express);
     await app.register(kit.guard.fastify());
@@ -98,7 +99,6 @@ const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): Fast
     targets: TARGETS,
     router,
     build: async (app, kit) => {
-      await app.register(kit.guard.fastify());
       await app.register(kit.express);
       (app as unknown as WithUse).use("/", createExpressRouter(kit));
       addFastifyRoutes(app, kit);
@@ -109,7 +109,6 @@ const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): Fast
     targets: TARGETS,
     router,
     build: async (app, kit) => {
-      await app.register(kit.guard.fastify());
       await app.register(kit.express);
       addListeners(app, kit);
       addFastifyRoutes(app, kit);
@@ -120,7 +119,6 @@ const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): Fast
     targets: TARGETS,
     router,
     build: async (app, kit) => {
-      await app.register(kit.guard.fastify());
       await app.register(kit.middie);
       addListeners(app, kit);
       addFastifyRoutes(app, kit);

@@ -1,5 +1,5 @@
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { targets } from "../targets.ts";
 import {
   addStandardRoutes,
   type FastifyKit,
@@ -8,13 +8,7 @@ import {
   type RouterOptions,
 } from "./fastify-application.ts";
 
-const standard: FastifySetup["build"] = async (app, kit) => {
-  await app.register(kit.guard.fastify());
-  addStandardRoutes(app, kit);
-};
-
 const prefixed: FastifySetup["build"] = async (app, kit) => {
-  await app.register(kit.guard.fastify());
   await app.register(
     (instance, _options, done) => {
       addStandardRoutes(instance, kit);
@@ -31,8 +25,6 @@ const LENIENT: RouterOptions = {
   useSemicolonDelimiter: true,
 };
 
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
-
 /** Routes in syntax that only find-my-way supports. */
 function addFindMyWayRoutes(app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void {
   app.get("/agents/:id(^\\d+$)", handler("GET /agents/:id"));
@@ -45,17 +37,18 @@ function addFindMyWayRoutes(app: Parameters<FastifySetup["build"]>[0], { handler
 }
 
 const setups: readonly FastifySetup[] = [
-  { name: "default", build: standard },
-  { name: "ignoreTrailingSlash", router: { ignoreTrailingSlash: true }, build: standard },
-  { name: "ignoreDuplicateSlashes", router: { ignoreDuplicateSlashes: true }, build: standard },
-  { name: "case-insensitive", router: { caseSensitive: false }, build: standard },
-  { name: "useSemicolonDelimiter", router: { useSemicolonDelimiter: true }, build: standard },
-  { name: "everything lenient", router: { ...LENIENT, maxParamLength: 10_000 }, build: standard },
+  { name: "default", build: addStandardRoutes },
+  { name: "ignoreTrailingSlash", router: { ignoreTrailingSlash: true }, build: addStandardRoutes },
+  { name: "ignoreDuplicateSlashes", router: { ignoreDuplicateSlashes: true }, build: addStandardRoutes },
+  { name: "case-insensitive", router: { caseSensitive: false }, build: addStandardRoutes },
+  { name: "useSemicolonDelimiter", router: { useSemicolonDelimiter: true }, build: addStandardRoutes },
+  { name: "everything lenient", router: { ...LENIENT, maxParamLength: 10_000 }, build: addStandardRoutes },
   { name: "prefix", prefix: "/api", build: prefixed },
   { name: "prefix, everything lenient", prefix: "/api", router: LENIENT, build: prefixed },
   {
     name: "guard in a plugin, after its routes",
     prefix: "/api",
+    placesGuard: true,
     build: async (app, kit) => {
       await app.register(
         (instance, _options, done) => {
@@ -75,16 +68,13 @@ const setups: readonly FastifySetup[] = [
       { method: "GET", path: "/pages/index", headers: [["accept-version", "1.0.0"]] },
       { method: "GET", path: "/optional", special: "optional parameter left out" },
     ],
-    build: async (app, kit) => {
-      await app.register(kit.guard.fastify());
-      addFindMyWayRoutes(app, kit);
-    },
+    build: addFindMyWayRoutes,
   },
   {
     name: "URL rewritten",
     targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
     rewriteUrl: ({ url = "" }) => url.replace(/^\/v2\//, "/"),
-    build: standard,
+    build: addStandardRoutes,
   },
 ];
 

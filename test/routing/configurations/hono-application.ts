@@ -23,6 +23,8 @@ export interface HonoSetup {
   readonly options?: ConstructorParameters<typeof Hono>[0];
   /** Creates the application of a preset. */
   readonly create?: () => Hono;
+  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
+  readonly placesGuard?: true;
   readonly build: (app: Hono, kit: HonoKit) => void;
 }
 
@@ -36,12 +38,20 @@ export function addStandardRoutes(
     app.on(route.method, withoutNames(route.path), handler(nameOf(route)));
 }
 
-export const toConfiguration = ({ name, options, create, build, ...rest }: HonoSetup): Configuration => ({
+export const toConfiguration = ({
+  name,
+  options,
+  create,
+  placesGuard,
+  build,
+  ...rest
+}: HonoSetup): Configuration => ({
   ...rest,
   name: `Hono, ${name}`,
   start: (kit) => {
-    const app = create?.() ?? new Hono(options);
+    const app: Hono = create?.() ?? new Hono(options);
     app.onError((_error, context) => context.text("fault", 500));
+    if (!placesGuard) app.use(kit.guard.hono());
     build(app, { ...kit, ...createHandlers(kit) });
     const respond = getRequestListener(app.fetch);
     return listen(createServer((incoming, outgoing) => void respond(incoming, outgoing)));

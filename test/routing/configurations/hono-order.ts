@@ -8,10 +8,8 @@ import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { methodOverride } from "hono/method-override";
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { type Target, targets } from "../targets.ts";
 import { addStandardRoutes, type HonoSetup, toConfiguration } from "./hono-application.ts";
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const OVERRIDDEN: readonly Target[] = [
   {
@@ -39,20 +37,19 @@ const setups: readonly HonoSetup[] = [
       "/crews/me/runs",
       "/crews/web/tasks/7",
     ),
-    build: (app, { guard, handler }) => {
+    build: (app, { handler }) => {
       const tasks = new Hono().get("/:task", handler("GET /crews/:id/tasks/:task"));
       const anyCrew = new Hono().get("/card", handler("GET /crews/:id/card"));
       anyCrew.get("/runs", handler("GET /crews/:id/runs")).route("/tasks", tasks);
       const ownCrew = new Hono().basePath("/crews/me").get("/card", handler("GET /crews/me/card"));
       ownCrew.get("/runs", handler("GET /crews/me/runs"));
-      app.use(guard.hono()).route("/crews/:id", anyCrew).route("/", ownCrew);
+      app.route("/crews/:id", anyCrew).route("/", ownCrew);
     },
   },
   {
     name: "a public route that calls next before a parameter route",
     targets: targets("/steps/open", "/steps/web", "/steps/final"),
-    build: (app, { guard, handler, passing }) => {
-      app.use(guard.hono());
+    build: (app, { handler, passing }) => {
       app.get("/steps/open", passing("GET /steps/open"));
       app.get("/steps/:id", passing("GET /steps/:id"));
       app.get("/steps/final", handler("GET /steps/final"));
@@ -62,8 +59,7 @@ const setups: readonly HonoSetup[] = [
     name: `app.all before other routes, ${Router.name}`,
     targets: targets("/walk/free", "/walk/a/b"),
     create: () => new Hono({ router: new SmartRouter({ routers: [new Router(), new TrieRouter()] }) }),
-    build: (app, { guard, handler, passing }) => {
-      app.use(guard.hono());
+    build: (app, { handler, passing }) => {
       app.get("/walk/free", passing("GET /walk/free"));
       app.all("/walk/*", handler("ALL /walk/*rest"));
       app.get("/walk/:id", handler("GET /walk/:id"));
@@ -72,8 +68,7 @@ const setups: readonly HonoSetup[] = [
   {
     name: "app.use with a handler that answers",
     targets: targets("/walk/free", "/walk/a/b"),
-    build: (app, { guard, handler }) => {
-      app.use(guard.hono());
+    build: (app, { handler }) => {
       app.use("/walk/*", handler("ALL /walk/*rest"));
       app.get("/walk/free", handler("GET /walk/free"));
     },
@@ -85,8 +80,7 @@ const setups: readonly HonoSetup[] = [
       { method: "POST", path: "/anything/web" },
       { method: "PUT", path: "/inbox" },
     ],
-    build: (app, { guard, handler, passing }) => {
-      app.use(guard.hono());
+    build: (app, { handler, passing }) => {
       app.all("/anything/:id", passing("ALL /anything/:id"));
       app.use("/inbox", passing("ALL /inbox"));
       app.all("/anything/:id", handler("ALL /anything/:id"));
@@ -96,7 +90,6 @@ const setups: readonly HonoSetup[] = [
   {
     name: "middleware below paths, which are wider than the rules",
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       for (const path of ["*", "/agents/*", "/files/*", "/anything/*", "/walk/*"])
         app.use(path, async (_context, next) => next());
       addStandardRoutes(app, kit);
@@ -105,8 +98,7 @@ const setups: readonly HonoSetup[] = [
   {
     name: "array of paths",
     targets: targets("/list/all", "/list/web"),
-    build: (app, { guard, handler }) => {
-      app.use(guard.hono());
+    build: (app, { handler }) => {
       app.on(
         "GET",
         ["/list/:id", "/list/all"],
@@ -128,8 +120,7 @@ const setups: readonly HonoSetup[] = [
       "/agents/me",
       "/agents/web",
     ),
-    build: (app, { guard, handler }) => {
-      app.use(guard.hono());
+    build: (app, { handler }) => {
       app.get("/numbers/:0{[0-9]+}", handler("GET /numbers/(\\d+)"));
       app.get("/files/:path{.+}", handler("GET /files/*path"));
       app.get("/agents/:id{[a-z]+}", handler("GET /agents/:id"));
@@ -145,7 +136,6 @@ const setups: readonly HonoSetup[] = [
       ...targets("/agents/web", "/health"),
     ],
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       app.use(async (context, next) => {
         context.req.raw = new Request(context.req.url.replace("/alias/", "/"), context.req.raw);
         await next();
@@ -160,6 +150,7 @@ const setups: readonly HonoSetup[] = [
   ...(["before", "after"] as const).map((place): HonoSetup => ({
     name: `methodOverride ${place} the guard`,
     targets: OVERRIDDEN,
+    placesGuard: true,
     build: (app, kit) => {
       const override = methodOverride({ app, header: "x-http-method-override" });
       if (place === "before") app.use(override);
@@ -172,7 +163,6 @@ const setups: readonly HonoSetup[] = [
     name: "method replaced after the guard",
     targets: OVERRIDDEN,
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       app.use(async (context, next) => {
         const method = context.req.header("x-http-method-override") ?? context.req.method;
         context.req.raw = new Request(context.req.url, { method, headers: context.req.raw.headers });

@@ -10,7 +10,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { Hono as Hono48 } from "hono48";
 import { type Configuration } from "../configuration.ts";
 import { type StandardRoute } from "../routes.ts";
-import { type Target } from "../targets.ts";
+import { targets } from "../targets.ts";
 import { addStandardRoutes, type HonoKit, type HonoSetup, toConfiguration } from "./hono-application.ts";
 
 const standard = (app: Pick<Hono, "on" | "use">, kit: HonoKit): void => {
@@ -24,11 +24,8 @@ const standardIn = (kit: HonoKit): Hono => {
   return app;
 };
 
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
-
 /** Routes that RegExpRouter alone supports: it refuses some combinations of routes. */
-const WITHOUT_OVERLAP: HonoSetup["build"] = (app, { guard, handler }) => {
-  app.use(guard.hono());
+const WITHOUT_OVERLAP: HonoSetup["build"] = (app, { handler }) => {
   app.get("/agents/:id", handler("GET /agents/:id"));
   app.post("/agents/:id/runs", handler("POST /agents/:id/runs"));
   app.get("/files/*", handler("GET /files/*path"));
@@ -37,21 +34,25 @@ const WITHOUT_OVERLAP: HonoSetup["build"] = (app, { guard, handler }) => {
 };
 
 const setups: readonly HonoSetup[] = [
-  { name: "default", build: standard },
-  { name: "strict: false", options: { strict: false }, build: standard },
-  { name: "TrieRouter", create: () => new Hono({ router: new TrieRouter() }), build: standard },
-  { name: "LinearRouter", create: () => new Hono({ router: new LinearRouter() }), build: standard },
-  { name: "PatternRouter", create: () => new Hono({ router: new PatternRouter() }), build: standard },
+  { name: "default", build: addStandardRoutes },
+  { name: "strict: false", options: { strict: false }, build: addStandardRoutes },
+  { name: "TrieRouter", create: () => new Hono({ router: new TrieRouter() }), build: addStandardRoutes },
+  { name: "LinearRouter", create: () => new Hono({ router: new LinearRouter() }), build: addStandardRoutes },
+  {
+    name: "PatternRouter",
+    create: () => new Hono({ router: new PatternRouter() }),
+    build: addStandardRoutes,
+  },
   {
     name: "LinearRouter, strict: false",
     create: () => new Hono({ router: new LinearRouter(), strict: false }),
-    build: standard,
+    build: addStandardRoutes,
   },
   {
     name: "SmartRouter of LinearRouter and PatternRouter",
     create: () =>
       new Hono({ router: new SmartRouter({ routers: [new LinearRouter(), new PatternRouter()] }) }),
-    build: standard,
+    build: addStandardRoutes,
   },
   {
     name: "RegExpRouter",
@@ -66,26 +67,25 @@ const setups: readonly HonoSetup[] = [
     ),
     build: WITHOUT_OVERLAP,
   },
-  { name: "hono/tiny", create: () => Reflect.construct(TinyHono, []) as Hono, build: standard },
-  { name: "hono/quick", create: () => Reflect.construct(QuickHono, []) as Hono, build: standard },
+  { name: "hono/tiny", create: () => Reflect.construct(TinyHono, []) as Hono, build: addStandardRoutes },
+  { name: "hono/quick", create: () => Reflect.construct(QuickHono, []) as Hono, build: addStandardRoutes },
   {
     name: "basePath",
     prefix: "/api",
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       addStandardRoutes(app.basePath("/api"), kit);
     },
   },
   {
     name: "guard in a base path",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => standard(app.basePath("/api"), kit),
   },
   {
     name: "nested applications",
     prefix: "/outer/inner",
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       app.route("/outer", new Hono().route("/inner", standardIn(kit)));
     },
   },
@@ -93,6 +93,7 @@ const setups: readonly HonoSetup[] = [
     name: "guard in a nested application with an error handler, strict: false",
     prefix: "/api",
     options: { strict: false },
+    placesGuard: true,
     build: (app, kit) => {
       const inner = new Hono();
       inner.onError((_error, context) => context.text("inner fault", 500));
@@ -106,7 +107,6 @@ const setups: readonly HonoSetup[] = [
     build: (app, kit) => {
       const inner = new Hono();
       standard(inner, kit);
-      app.use(kit.guard.hono());
       app.use("/api/agents/*", kit.guard.hono());
       app.route("/api", inner);
     },
@@ -116,7 +116,6 @@ const setups: readonly HonoSetup[] = [
     prefix: "/api",
     isOpen: true,
     build: (app, kit) => {
-      app.use(kit.guard.hono());
       app.all("/api/*", mount(standardIn(kit).fetch));
     },
   },
@@ -127,13 +126,12 @@ const setups: readonly HonoSetup[] = [
     build: (app, kit) => {
       const inner = new Hono({ strict });
       addStandardRoutes(inner, kit, narrowestFirst);
-      app.use(kit.guard.hono());
       app.all("/api/*", mount(inner.fetch));
     },
   })),
   // The oldest version that is accepted. It reads the path of some URLs in another way than its successors
   //, and removes the prefix of a mounted application from the path before it is decoded.
-  { name: "4.8.0", create: () => new Hono48() as unknown as Hono, build: standard },
+  { name: "4.8.0", create: () => new Hono48() as unknown as Hono, build: addStandardRoutes },
   {
     name: "4.8.0, mounted application that runs the narrowest route",
     prefix: "/api",
@@ -141,7 +139,6 @@ const setups: readonly HonoSetup[] = [
     build: (app, kit) => {
       const inner = new Hono48();
       addStandardRoutes(inner as unknown as Hono, kit, narrowestFirst);
-      app.use(kit.guard.hono());
       (app as unknown as Hono48).mount("/api", inner.fetch);
     },
   },
@@ -149,18 +146,18 @@ const setups: readonly HonoSetup[] = [
     name: "getPath with the host",
     prefix: "/service.example",
     create: () => new Hono({ getPath: (request) => new URL(request.url).pathname }),
-    build: standard,
+    build: addStandardRoutes,
   },
   {
     name: "getPath that decodes everything",
     create: () => new Hono({ getPath: ({ url }) => decoded(new URL(url).pathname) }),
-    build: standard,
+    build: addStandardRoutes,
   },
   {
     name: "getPath that removes a prefix",
     targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
     create: () => new Hono({ getPath: ({ url }) => new URL(url).pathname.replace(/^\/v2\//, "/") }),
-    build: standard,
+    build: addStandardRoutes,
   },
 ];
 

@@ -25,6 +25,8 @@ export interface KoaSetup {
   readonly prefix?: string;
   readonly isOpen?: true;
   readonly targets?: readonly Target[];
+  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
+  readonly placesGuard?: true;
   readonly build: (app: Koa3, kit: KoaKit) => void;
 }
 
@@ -53,13 +55,18 @@ export const Router14 = createRequire(import.meta.url)("@koa/router14") as typeo
 
 export const routesOf = (router: Router): Middleware => router.routes() as Middleware;
 
-function toConfiguration(version: string, Koa: Framework, { name, build, ...rest }: KoaSetup): Configuration {
+function toConfiguration(
+  version: string,
+  Koa: Framework,
+  { name, placesGuard, build, ...rest }: KoaSetup,
+): Configuration {
   return {
     ...rest,
     name: `${version}, ${name}`,
     start: (kit) => {
       const app = new Koa();
       app.silent = true;
+      if (!placesGuard) app.use(kit.guard.koa());
       build(app, { ...kit, Koa, ...createHandlers(kit) });
       const listener = app.callback();
       return listen(createServer((request, response) => void listener(request, response)));

@@ -1,10 +1,8 @@
 /** Koa applications that run another handler than that of the narrowest rule. */
 import Router from "@koa/router";
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { type Target, targets } from "../targets.ts";
 import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const REWRITTEN: readonly Target[] = [
   ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
@@ -23,7 +21,7 @@ const setups: readonly KoaSetup[] = [
       "/crews/me/runs",
       "/crews/web/tasks/7",
     ),
-    build: (app, { guard, handler }) => {
+    build: (app, { handler }) => {
       const tasks = new Router();
       tasks.get("/:task", handler("GET /crews/:id/tasks/:task"));
       const anyCrew = new Router();
@@ -35,65 +33,66 @@ const setups: readonly KoaSetup[] = [
       ownCrew.get("/runs", handler("GET /crews/me/runs"));
       const crews = new Router();
       crews.use("/crews/:id", anyCrew.routes());
-      app.use(guard.koa()).use(routesOf(crews)).use(routesOf(ownCrew));
+      app.use(routesOf(crews)).use(routesOf(ownCrew));
     },
   },
   {
     name: "a public route that calls next before a parameter route",
     targets: targets("/steps/open", "/steps/web", "/steps/final"),
-    build: (app, { guard, handler, passing }) => {
+    build: (app, { handler, passing }) => {
       const router = new Router();
       router.get("/steps/open", passing("GET /steps/open"));
       router.get("/steps/:id", passing("GET /steps/:id"));
       const second = new Router();
       second.get("/steps/final", handler("GET /steps/final"));
-      app.use(guard.koa()).use(routesOf(router)).use(routesOf(second));
+      app.use(routesOf(router)).use(routesOf(second));
     },
   },
   {
     name: "router.all before other routes",
     targets: targets("/walk/free", "/walk/web", "/walk/a/b"),
-    build: (app, { guard, handler, passing }) => {
+    build: (app, { handler, passing }) => {
       const router = new Router();
       router.get("/walk/free", passing("GET /walk/free"));
       router.all("/walk/*rest", passing("ALL /walk/*rest"));
       router.get("/walk/:id", handler("GET /walk/:id"));
-      app.use(guard.koa()).use(routesOf(router));
+      app.use(routesOf(router));
     },
   },
   {
     name: "array of paths",
     targets: targets("/list/all", "/list/web"),
-    build: (app, { guard, handler }) => {
+    build: (app, { handler }) => {
       const router = new Router();
       router.get(["/list/:id", "/list/all"], async (context, next) => {
         const path = context.params["id"] === undefined ? "/list/all" : "/list/:id";
         await handler(`GET ${path}`)(context, next);
       });
-      app.use(guard.koa()).use(routesOf(router));
+      app.use(routesOf(router));
     },
   },
   {
     name: "regular expressions",
     targets: targets("/numbers/7", "/numbers/0"),
-    build: (app, { guard, handler }) => {
+    build: (app, { handler }) => {
       const router = new Router();
       router.get(/^\/numbers\/(\d+)\/?$/, handler("GET /numbers/(\\d+)"));
-      app.use(guard.koa()).use(routesOf(router));
+      app.use(routesOf(router));
     },
   },
   {
     name: "extension",
     targets: targets("/images/web.png"),
-    build: (app, { guard, handler }) => {
+    build: (app, { handler }) => {
       const router = new Router();
       router.get("/images/:name.:ext", handler("GET /images/:name.:ext"));
-      app.use(guard.koa()).use(routesOf(router));
+      app.use(routesOf(router));
     },
   },
   {
     name: "path rewritten before the guard",
     targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    placesGuard: true,
     build: (app, kit) => {
       app.use((context, next) => {
         context.path = context.path.replace(/^\/v2\//, "/");
@@ -106,7 +105,6 @@ const setups: readonly KoaSetup[] = [
     name: `${member} rewritten after the guard`,
     targets: REWRITTEN,
     build: (app, kit) => {
-      app.use(kit.guard.koa());
       app.use((context, next) => {
         const from = member === "url" ? context.url : context.path;
         if (from.startsWith("/alias/")) Object.assign(context, { [member]: from.slice("/alias".length) });
@@ -139,7 +137,6 @@ const setups: readonly KoaSetup[] = [
       { method: "DELETE", path: "/agents/web" },
     ],
     build: (app, kit) => {
-      app.use(kit.guard.koa());
       app.use((context, next) => {
         context.method = context.get("x-http-method-override") || context.method;
         return next();

@@ -7,26 +7,26 @@ const setups: readonly KoaSetup[] = [
   {
     name: "default",
     build: (app, kit) => {
-      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
+      app.use(routesOf(createStandardRouter(kit)));
     },
   },
   {
     name: "strict and sensitive",
     build: (app, kit) => {
-      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
+      app.use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
     },
   },
   {
     name: "prefix",
     prefix: "/api",
     build: (app, kit) => {
-      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { prefix: "/api" })));
+      app.use(routesOf(createStandardRouter(kit, { prefix: "/api" })));
     },
   },
   {
     name: "exclusive",
     build: (app, kit) => {
-      app.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit, { exclusive: true })));
+      app.use(routesOf(createStandardRouter(kit, { exclusive: true })));
     },
   },
   {
@@ -35,7 +35,7 @@ const setups: readonly KoaSetup[] = [
     build: (app, kit) => {
       const outer = new Router({ prefix: "/outer" });
       outer.use("/inner", createStandardRouter(kit).routes());
-      app.use(kit.guard.koa()).use(routesOf(outer));
+      app.use(routesOf(outer));
     },
   },
   {
@@ -44,7 +44,7 @@ const setups: readonly KoaSetup[] = [
     build: (app, kit) => {
       const outer = new Router14({ prefix: "/outer" });
       outer.use("/inner", createStandardRouter(kit, {}, Router14).routes());
-      app.use(kit.guard.koa()).use(routesOf(outer));
+      app.use(routesOf(outer));
     },
   },
   {
@@ -52,12 +52,13 @@ const setups: readonly KoaSetup[] = [
     prefix: "/api",
     build: (app, kit) => {
       const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
-      app.use(kit.guard.koa()).use(mount("/api", inner));
+      app.use(mount("/api", inner));
     },
   },
   {
     name: "guard inside koa-mount",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => {
       const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
       app.use(mount("/api", inner));
@@ -66,6 +67,7 @@ const setups: readonly KoaSetup[] = [
   {
     name: "guard inside nested koa-mount",
     prefix: "/outer/inner",
+    placesGuard: true,
     build: (app, kit) => {
       const inner = new kit.Koa().use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
       app.use(mount("/outer", new kit.Koa().use(mount("/inner", inner))));
@@ -74,6 +76,7 @@ const setups: readonly KoaSetup[] = [
   {
     name: "a guard on a mount and a guard on the application",
     prefix: "/api",
+    placesGuard: true,
     build: (app, kit) => {
       const inner = new kit.Koa().use(mount("/agents", kit.guard.koa()));
       inner.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
@@ -85,7 +88,7 @@ const setups: readonly KoaSetup[] = [
     prefix: "/api",
     build: (app, kit) => {
       const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
-      app.use(kit.guard.koa()).use(mount("/API", inner));
+      app.use(mount("/API", inner));
     },
   },
 ];

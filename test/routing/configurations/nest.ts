@@ -16,7 +16,7 @@ import {
 import { type Configuration, type Kit } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
-import { type Target } from "../targets.ts";
+import { type Target, targets } from "../targets.ts";
 
 interface NestKit extends Kit {
   readonly platform: Platform;
@@ -42,8 +42,6 @@ interface NestSetup {
 }
 
 const standardController = ({ platform, routes }: NestKit) => createController(platform, routes);
-
-const targets = (...paths: readonly string[]): Target[] => paths.map((path) => ({ method: "GET", path }));
 
 const LENIENT = { caseSensitive: false, ignoreTrailingSlash: true, ignoreDuplicateSlashes: true };
 
@@ -118,7 +116,7 @@ const setups: readonly NestSetup[] = [
     controllers: ({ platform, route }) => [
       createController(
         platform,
-        ["GET /:id", "POST /:id"].map((own) => at(route, "/agents", own)),
+        ["GET /:id", "POST /:id"].map((routeKey) => at(route, "/agents", routeKey)),
         "agents",
       ),
       createController(platform, [at(route, "/agents", "GET /me"), at(route, "/agents", "GET /")], "agents"),
@@ -135,7 +133,7 @@ const setups: readonly NestSetup[] = [
     name: "middleware of a module",
     imports: () => {
       const logging = class {
-        configure(consumer: { apply(own: unknown): { forRoutes(...paths: string[]): void } }): void {
+        configure(consumer: { apply(middleware: unknown): { forRoutes(...paths: string[]): void } }): void {
           consumer.apply(Logger).forRoutes("{*path}", "agents/:id");
         }
       };
@@ -185,8 +183,8 @@ const setups: readonly NestSetup[] = [
 ];
 
 /** A route of a controller whose path is in front of its own. */
-function at(route: NestKit["route"], path: string, own: string): NestRoute {
-  const [method = "", rest = ""] = own.split(" ");
+function at(route: NestKit["route"], path: string, routeKey: string): NestRoute {
+  const [method = "", rest = ""] = routeKey.split(" ");
   return { ...route(`${method} ${path}${rest === "/" ? "" : rest}`), path: rest };
 }
 
@@ -207,7 +205,7 @@ const toConfiguration = (platform: Platform, setup: NestSetup): Configuration =>
         },
       };
     };
-    const routes = STANDARD_ROUTES.map((one) => route(nameOf(one)));
+    const routes = STANDARD_ROUTES.map((standardRoute) => route(nameOf(standardRoute)));
     const kit: NestKit = { guard, recorder, platform, route, routes };
     const controllers = setup.controllers?.(kit) ?? [standardController(kit)];
     const inside = createModule({ controllers: [...controllers] });

@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { renderChallenge } from "../../../src/core/response/challenge.ts";
-import { parseChallenges } from "./challenge-parser.ts";
+import { parseChallenges } from "../../support/challenge-parser.ts";
 import { noise } from "./mutations.ts";
 import { fuzzRuns } from "./runs.ts";
 
@@ -40,11 +40,11 @@ describe("renderChallenge", () => {
       fc.property(challenges, (challenge) => {
         const { realm, error, errorDescription, scopes, resourceMetadataUrl } = challenge;
         const params = {
-          ...(realm !== undefined && { realm }),
-          ...(error !== undefined && { error }),
-          ...(errorDescription !== undefined && { error_description: errorDescription }),
-          ...(scopes !== undefined && { scope: scopes.join(" ") }),
-          ...(resourceMetadataUrl !== undefined && { resource_metadata: resourceMetadataUrl }),
+          realm,
+          error,
+          error_description: errorDescription,
+          scope: scopes?.join(" "),
+          resource_metadata: resourceMetadataUrl,
         };
         expect(parseChallenges(renderChallenge(challenge))).toEqual([{ scheme: "Bearer", params }]);
       }),

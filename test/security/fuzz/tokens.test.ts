@@ -91,7 +91,7 @@ describe("readJwt", () => {
         if (read.kind === "rejected") return ["malformed", "algorithm"].includes(read.rejection);
         const segments = token.split(".");
         expect(segments).toHaveLength(3);
-        for (const one of segments) expect(encode(Buffer.from(one, "base64url"))).toBe(one);
+        for (const encoded of segments) expect(encode(Buffer.from(encoded, "base64url"))).toBe(encoded);
         const text = Buffer.from(segments[0] ?? "", "base64url").toString("utf8");
         const parsed = JSON.parse(text) as Record<string, unknown>;
         expect(read.jwt).toEqual({

@@ -11,6 +11,7 @@ import {
   pemOf,
   privateKeyOf,
   publicKeyOf,
+  row,
   SECRET,
   type TokenCase,
   withHeader,
@@ -41,27 +42,18 @@ const options = (
 const signedBy = (alg: string, key: KeyName): string => forge({ alg, key: privateKeyOf(key) });
 
 const honest: readonly TokenCase[] = [
-  ...KEYS.map(([alg, key]) => ({
-    name: `${alg} as the configured algorithm`,
-    token: signedBy(alg, key),
-    options: options(alg, pemOf(key)),
-    expected: "accepted",
-  })),
-  ...["HS256", "HS384", "HS512"].map((alg) => ({
-    name: `${alg} as the configured algorithm`,
-    token: forge({ alg, key: SECRET }),
-    options: options(alg, SECRET),
-    expected: "accepted",
-  })),
-  ...KEYS.filter(([alg]) => !alg.startsWith("Ed")).map(([alg, key]) => ({
-    name: `${alg} as one of several configured algorithms`,
-    token: signedBy(alg, key),
-    options: {
+  ...KEYS.map(([alg, key]) =>
+    row("accepted", `${alg} as the configured algorithm`, signedBy(alg, key), options(alg, pemOf(key))),
+  ),
+  ...["HS256", "HS384", "HS512"].map((alg) =>
+    row("accepted", `${alg} as the configured algorithm`, forge({ alg, key: SECRET }), options(alg, SECRET)),
+  ),
+  ...KEYS.filter(([alg]) => !alg.startsWith("Ed")).map(([alg, key]) =>
+    row("accepted", `${alg} as one of several configured algorithms`, signedBy(alg, key), {
       algorithms: KEYS.map(([name]) => name) as NonNullable<Options["algorithms"]>,
       verificationKeys: (["rsa", "p256", "p384", "p521", "ed25519"] as const).map(pemOf),
-    },
-    expected: "accepted",
-  })),
+    }),
+  ),
 ];
 
 const unsigned = (alg: unknown, signature: string): string => {
@@ -85,45 +77,18 @@ const none: readonly TokenCase[] = [
     "NULL",
     "",
   ].flatMap((alg): TokenCase[] => [
-    {
-      name: `alg ${JSON.stringify(alg)} without a signature`,
-      token: unsigned(alg, ""),
-      expected: "algorithm",
-    },
-    {
-      name: `alg ${JSON.stringify(alg)} with a dummy signature`,
-      token: unsigned(alg, "AAAA"),
-      expected: "algorithm",
-    },
-    {
-      name: `alg ${JSON.stringify(alg)} with an RS256 signature`,
-      token: withHeader({ alg }),
-      expected: "algorithm",
-    },
+    row("algorithm", `alg ${JSON.stringify(alg)} without a signature`, unsigned(alg, "")),
+    row("algorithm", `alg ${JSON.stringify(alg)} with a dummy signature`, unsigned(alg, "AAAA")),
+    row("algorithm", `alg ${JSON.stringify(alg)} with an RS256 signature`, withHeader({ alg })),
   ]),
-  {
-    name: "alg none in the options",
-    token: unsigned("none", ""),
-    options: options("none", pemOf("rsa")),
-    expected: "option_invalid",
-  },
-  { name: "alg RS256 without a signature", token: unsigned("RS256", ""), expected: "algorithm" },
-  { name: "no alg", token: withHeader({ alg: undefined }), expected: "malformed" },
-  ...[null, 256, true, ["RS256"], ["none"], { name: "RS256" }].map((alg) => ({
-    name: `alg ${JSON.stringify(alg)}`,
-    token: withHeader({ alg }),
-    expected: "malformed",
-  })),
-  {
-    name: "alg twice, the valid one last",
-    token: forge({ header: '{"alg":"none","alg":"RS256"}' }),
-    expected: "malformed",
-  },
-  {
-    name: "alg twice, one with an escape",
-    token: forge({ header: '{"\\u0061lg":"none","alg":"RS256"}' }),
-    expected: "malformed",
-  },
+  row("option_invalid", "alg none in the options", unsigned("none", ""), options("none", pemOf("rsa"))),
+  row("algorithm", "alg RS256 without a signature", unsigned("RS256", "")),
+  row("malformed", "no alg", withHeader({ alg: undefined })),
+  ...[null, 256, true, ["RS256"], ["none"], { name: "RS256" }].map((alg) =>
+    row("malformed", `alg ${JSON.stringify(alg)}`, withHeader({ alg })),
+  ),
+  row("malformed", "alg twice, the valid one last", forge({ header: '{"alg":"none","alg":"RS256"}' })),
+  row("malformed", "alg twice, one with an escape", forge({ header: '{"\\u0061lg":"none","alg":"RS256"}' })),
 ];
 
 const pem = pemOf("rsa");
@@ -153,92 +118,68 @@ const confused: readonly TokenCase[] = [
   ...spellings.flatMap(([spelling, bytes]): TokenCase[] => {
     const name = `the public key ${spelling}, used as an HMAC secret`;
     return [
-      { name, token: forge({ alg: "HS256", key: bytes }), expected: "algorithm" },
-      {
-        name: `${name}, with alg RS256`,
-        token: forge({ alg: "HS256", key: bytes, header: { alg: "RS256" } }),
-        expected: "signature",
-      },
-      {
-        name: `${name}, with HS256 configured`,
-        token: forge({ alg: "HS256", key: bytes }),
-        options: options("HS256", typeof bytes === "string" ? bytes : createSecretKey(bytes)),
-        expected: "key_unusable",
-      },
+      row("algorithm", name, forge({ alg: "HS256", key: bytes })),
+      row(
+        "signature",
+        `${name}, with alg RS256`,
+        forge({ alg: "HS256", key: bytes, header: { alg: "RS256" } }),
+      ),
+      row(
+        "key_unusable",
+        `${name}, with HS256 configured`,
+        forge({ alg: "HS256", key: bytes }),
+        options("HS256", typeof bytes === "string" ? bytes : createSecretKey(bytes)),
+      ),
     ];
   }),
-  {
-    name: "the certificate as the configured key",
-    token: TOKEN_OF_CERTIFICATE,
-    options: { verificationKeys: [CERTIFICATE] },
-    expected: "accepted",
-  },
-  {
-    name: "HS256 and RS256 configured together",
-    token: forge(),
-    options: { algorithms: ["RS256", "HS256"], verificationKeys: [pem] },
-    expected: "algorithms_mixed",
-  },
-  {
-    name: "an HMAC where RS256 is configured",
-    token: forge({ alg: "HS256", key: SECRET }),
-    expected: "algorithm",
-  },
-  {
-    name: "an RSA signature where HS256 is configured",
-    token: forge(),
-    options: options("HS256", SECRET),
-    expected: "algorithm",
-  },
-  {
-    name: "alg HS256 and an RSA signature",
-    token: withHeader({ alg: "HS256" }),
-    options: options("HS256", SECRET),
-    expected: "signature",
-  },
+  row("accepted", "the certificate as the configured key", TOKEN_OF_CERTIFICATE, {
+    verificationKeys: [CERTIFICATE],
+  }),
+  row("algorithms_mixed", "HS256 and RS256 configured together", forge(), {
+    algorithms: ["RS256", "HS256"],
+    verificationKeys: [pem],
+  }),
+  row("algorithm", "an HMAC where RS256 is configured", forge({ alg: "HS256", key: SECRET })),
+  row("algorithm", "an RSA signature where HS256 is configured", forge(), options("HS256", SECRET)),
+  row("signature", "alg HS256 and an RSA signature", withHeader({ alg: "HS256" }), options("HS256", SECRET)),
 ];
 
 const mixed: readonly TokenCase[] = [
   ...(["RS256 PS256", "PS256 RS256", "RS256 RS512", "RS512 RS256", "PS256 PS384"] as const).map((pair) => {
     const [made = "", named = ""] = pair.split(" ");
-    return {
-      name: `a signature by ${made} and alg ${named}, both configured`,
-      token: forge({ alg: made, header: { alg: named } }),
-      options: { algorithms: [made, named] as NonNullable<Options["algorithms"]> },
-      expected: "signature",
-    };
+    return row(
+      "signature",
+      `a signature by ${made} and alg ${named}, both configured`,
+      forge({ alg: made, header: { alg: named } }),
+      { algorithms: [made, named] as NonNullable<Options["algorithms"]> },
+    );
   }),
-  { name: "PS256 where RS256 is configured", token: forge({ alg: "PS256" }), expected: "algorithm" },
-  {
-    name: "RS256 where PS256 is configured",
-    token: forge(),
-    options: options("PS256", pem),
-    expected: "algorithm",
-  },
-  {
-    name: "EdDSA where Ed25519 is configured",
-    token: signedBy("EdDSA", "ed25519"),
-    options: options("Ed25519", pemOf("ed25519")),
-    expected: "algorithm",
-  },
-  {
-    name: "HS512 where HS256 is configured",
-    token: forge({ alg: "HS512", key: SECRET }),
-    options: options("HS256", SECRET),
-    expected: "algorithm",
-  },
-  {
-    name: "a signature by HS256 and alg HS512",
-    token: forge({ alg: "HS256", key: SECRET, header: { alg: "HS512" } }),
-    options: options("HS512", SECRET),
-    expected: "signature",
-  },
-  {
-    name: "ES256 with another curve",
-    token: forge({ alg: "ES256", key: privateKeyOf("k256") }),
-    options: options("ES256", pemOf("p256")),
-    expected: "signature",
-  },
+  row("algorithm", "PS256 where RS256 is configured", forge({ alg: "PS256" })),
+  row("algorithm", "RS256 where PS256 is configured", forge(), options("PS256", pem)),
+  row(
+    "algorithm",
+    "EdDSA where Ed25519 is configured",
+    signedBy("EdDSA", "ed25519"),
+    options("Ed25519", pemOf("ed25519")),
+  ),
+  row(
+    "algorithm",
+    "HS512 where HS256 is configured",
+    forge({ alg: "HS512", key: SECRET }),
+    options("HS256", SECRET),
+  ),
+  row(
+    "signature",
+    "a signature by HS256 and alg HS512",
+    forge({ alg: "HS256", key: SECRET, header: { alg: "HS512" } }),
+    options("HS512", SECRET),
+  ),
+  row(
+    "signature",
+    "ES256 with another curve",
+    forge({ alg: "ES256", key: privateKeyOf("k256") }),
+    options("ES256", pemOf("p256")),
+  ),
   ...[
     "rs256",
     "RS256 ",
@@ -251,11 +192,7 @@ const mixed: readonly TokenCase[] = [
     "dir",
     "RSA-OAEP",
     "ES256K",
-  ].map((alg) => ({
-    name: `alg ${JSON.stringify(alg)} with an RS256 signature`,
-    token: withHeader({ alg }),
-    expected: "algorithm",
-  })),
+  ].map((alg) => row("algorithm", `alg ${JSON.stringify(alg)} with an RS256 signature`, withHeader({ alg }))),
 ];
 
 export const ALGORITHM_CASES: readonly TokenCase[] = [...honest, ...none, ...confused, ...mixed];

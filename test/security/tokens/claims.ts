@@ -2,7 +2,7 @@
  * Tokens with claims of the wrong type, at the limits of their validity, for another service, or on a
  * prototype.
  */
-import { claims, claimsJson, forge, NOW, type TokenCase } from "./forge.ts";
+import { claims, claimsJson, forge, NOW, row, type TokenCase } from "./forge.ts";
 
 const of = (
   expected: string,
@@ -45,16 +45,17 @@ const dates: readonly TokenCase[] = [
     ...[String(NOW + 9), "", null, true, [NOW + 9], {}, { valueOf: NOW + 9 }].map((value) =>
       of("claims", { [date]: value }),
     ),
-    ...["1e400", "-1e400"].map((number) => ({
-      name: `${date} ${number}`,
-      token: claimsJson(`"${date}":${number}`),
-      expected:
+    ...["1e400", "-1e400"].map((number) =>
+      row(
         date === "exp" && number === "-1e400"
           ? "expired"
           : date === "nbf" && number === "1e400"
             ? "not_yet_valid"
             : "claims",
-    })),
+        `${date} ${number}`,
+        claimsJson(`"${date}":${number}`),
+      ),
+    ),
   ]),
 ];
 
@@ -112,21 +113,17 @@ const types: readonly TokenCase[] = [
     of("claims", { [name]: 2 ** 53 }),
   ]),
   ...["iss", "jti"].map((name) => of("claims", { [name]: 5 })),
-  {
-    name: "a claim __proto__ with scopes",
-    token: forge({ payload: '{"__proto__":{"scopes":["platform:admin"]},"aud":"agents-prod"}' }),
-    expected: "claims",
-  },
-  {
-    name: "a claim __proto__ and valid claims",
-    token: claimsJson('"__proto__":{"sub":"root"}'),
-    expected: "accepted",
-  },
-  {
-    name: "a claim constructor",
-    token: claimsJson('"constructor":{"prototype":{"scopes":["platform:admin"]}}'),
-    expected: "accepted",
-  },
+  row(
+    "claims",
+    "a claim __proto__ with scopes",
+    forge({ payload: '{"__proto__":{"scopes":["platform:admin"]},"aud":"agents-prod"}' }),
+  ),
+  row("accepted", "a claim __proto__ and valid claims", claimsJson('"__proto__":{"sub":"root"}')),
+  row(
+    "accepted",
+    "a claim constructor",
+    claimsJson('"constructor":{"prototype":{"scopes":["platform:admin"]}}'),
+  ),
 ];
 
 const polluted = (

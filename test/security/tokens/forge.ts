@@ -17,6 +17,14 @@ export interface TokenCase {
   readonly pollution?: Readonly<Record<string, unknown>>;
 }
 
+/** One row of a table of tokens. */
+export const row = (
+  expected: string,
+  name: string,
+  token: string,
+  options: NonNullable<TokenCase["options"]> = {},
+): TokenCase => ({ name, token, options, expected });
+
 /** The time of every server here, in seconds since the epoch. */
 export const NOW = 1_700_000_000;
 

@@ -1,5 +1,15 @@
 /** Tokens with a wrong number of parts, invalid base64url or invalid JSON. */
-import { claimsJson, encode, forge, partsOf, PAYLOAD, seal, type TokenCase, withHeader } from "./forge.ts";
+import {
+  claimsJson,
+  encode,
+  forge,
+  partsOf,
+  PAYLOAD,
+  row,
+  seal,
+  type TokenCase,
+  withHeader,
+} from "./forge.ts";
 
 const token = forge();
 const [header, payload, signature] = partsOf(token);
@@ -151,9 +161,9 @@ const extensions: readonly TokenCase[] = [
   malformed("b64 false without crit", withHeader({ b64: false })),
   malformed("b64 true", withHeader({ b64: true })),
   accepted("header parameters that may be ignored", withHeader({ x: { y: [1] }, cty: "JWT", zip: "DEF" })),
-  { name: "the typ of an ID token", token: withHeader({ typ: "id+jwt" }), expected: "type" },
-  { name: "the typ of a logout token", token: withHeader({ typ: "logout+jwt" }), expected: "type" },
-  { name: "an array as typ", token: withHeader({ typ: ["JWT"] }), expected: "malformed" },
+  row("type", "the typ of an ID token", withHeader({ typ: "id+jwt" })),
+  row("type", "the typ of a logout token", withHeader({ typ: "logout+jwt" })),
+  row("malformed", "an array as typ", withHeader({ typ: ["JWT"] })),
   ...["JWT", "jwt", "at+jwt", "application/at+jwt", "AT+JWT", undefined].map((typ) =>
     accepted(`typ ${String(typ)}`, withHeader({ typ })),
   ),
@@ -161,29 +171,39 @@ const extensions: readonly TokenCase[] = [
 
 const deep = (depth: number, open = "[", close = "]"): string =>
   claimsJson(`"deep":${open.repeat(depth)}1${close.repeat(depth)}`);
+const NESTED = `${"[".repeat(5_900)}${"]".repeat(5_900)}`;
 const scopes = Array.from({ length: 100 * KB }, (_, index) => `agents:${index}:read`);
 const many = forge({ payload: { scopes, aud: "agents-prod" } });
 const roomy = { maxTokenBytes: 10_000 * KB };
 
 const sizes: readonly TokenCase[] = [
-  { name: "ten megabytes", token: "a".repeat(10_000 * KB), expected: "too_large" },
-  {
-    name: "ten megabytes, signed",
-    token: claimsJson(`"x":"${"x".repeat(10_000 * KB)}"`),
-    expected: "too_large",
-  },
-  { name: "100,000 dots", token: ".".repeat(100 * KB), expected: "too_large" },
-  {
-    name: "100,000 dots, with a higher size limit",
-    token: ".".repeat(100 * KB),
-    options: roomy,
-    expected: "malformed",
-  },
-  { name: "a payload nested 100,000 deep", token: deep(100 * KB), expected: "too_large" },
+  row("too_large", "ten megabytes", "a".repeat(10_000 * KB)),
+  row("too_large", "ten megabytes, signed", claimsJson(`"x":"${"x".repeat(10_000 * KB)}"`)),
+  row("too_large", "100,000 dots", ".".repeat(100 * KB)),
+  row("malformed", "100,000 dots, with a higher size limit", ".".repeat(100 * KB), roomy),
+  row("too_large", "a payload nested 100,000 deep", deep(100 * KB)),
   accepted("a payload nested 100,000 deep, with a higher size limit", deep(100 * KB), roomy),
   accepted("objects nested 100,000 deep, with a higher size limit", deep(100 * KB, '{"a":', "}"), roomy),
   malformed("10,000 arrays that are never closed", seal(header, encode("[".repeat(10 * KB)))),
-  { name: "100,000 scopes", token: many, expected: "too_large" },
+  malformed(
+    "10,000 arrays that are never closed, in the header",
+    seal(encode(`{"alg":"RS256","x":${"[".repeat(10 * KB)}`), payload),
+  ),
+  row(
+    "claims",
+    "scopes nested as deep as the size permits",
+    forge({ payload: `{"aud":"agents-prod","scopes":${NESTED}}` }),
+  ),
+  row(
+    "audience",
+    "aud nested as deep as the size permits",
+    forge({ payload: `{"aud":${NESTED},"scopes":[]}` }),
+  ),
+  malformed(
+    "a JWE with an expensive p2c",
+    `${encode('{"alg":"PBES2-HS256+A128KW","p2c":999999999}')}.AAAA.AAAA.AAAA.AAAA`,
+  ),
+  row("too_large", "100,000 scopes", many),
   accepted("100,000 scopes, with a higher size limit", many, roomy),
   accepted(
     "100,000 scopes in one string",
@@ -191,12 +211,7 @@ const sizes: readonly TokenCase[] = [
     roomy,
   ),
   accepted("exactly the maximum size", token, { maxTokenBytes: token.length }),
-  {
-    name: "one byte more than the maximum size",
-    token,
-    options: { maxTokenBytes: token.length - 1 },
-    expected: "too_large",
-  },
+  row("too_large", "one byte more than the maximum size", token, { maxTokenBytes: token.length - 1 }),
 ];
 
 export const FORM_CASES: readonly TokenCase[] = [...parts, ...spelled, ...json, ...extensions, ...sizes];

@@ -8,6 +8,7 @@ import {
   pemOf,
   privateKeyOf,
   publicKeyOf,
+  row,
   rsaWithExponent,
   SECRET,
   type TokenCase,
@@ -91,40 +92,42 @@ const signatures: readonly TokenCase[] = [
   ecdsa("DER instead of raw r and s", withSignature(es256, Buffer.from("3006020101020101", "hex"))),
   ecdsa("one byte too few", withSignature(es256, Buffer.alloc(63, 1))),
   ecdsa("one byte too many", withSignature(es256, Buffer.alloc(65, 1))),
-  ...[0, 1, 255, 256, 257].map((size) => ({
-    name: `RSA: a signature of ${size} zero bytes`,
-    token: withSignature(forge(), Buffer.alloc(size)),
-    expected: size === 0 ? "algorithm" : "signature",
-  })),
-  {
-    name: "RSA: a signature with its first bit flipped",
-    token: forge().replace(/\.([^.]+)$/, (_, text: string) => {
+  ...[0, 1, 255, 256, 257].map((size) =>
+    row(
+      size === 0 ? "algorithm" : "signature",
+      `RSA: a signature of ${size} zero bytes`,
+      withSignature(forge(), Buffer.alloc(size)),
+    ),
+  ),
+  row(
+    "signature",
+    "RSA: a signature with its first bit flipped",
+    forge().replace(/\.([^.]+)$/, (_, text: string) => {
       const bytes = Buffer.from(text, "base64url");
       bytes.writeUInt8(bytes.readUInt8(0) ^ 0x80, 0);
       return `.${encode(bytes)}`;
     }),
-    expected: "signature",
-  },
-  {
-    name: "RSA: the signature of another token",
-    token: withSignature(forge(), Buffer.from(partsOf(withHeader({ kid: "x" }))[2], "base64url")),
-    expected: "signature",
-  },
-  {
-    name: "HMAC: a shortened tag",
-    token: withSignature(
+  ),
+  row(
+    "signature",
+    "RSA: the signature of another token",
+    withSignature(forge(), Buffer.from(partsOf(withHeader({ kid: "x" }))[2], "base64url")),
+  ),
+  row(
+    "signature",
+    "HMAC: a shortened tag",
+    withSignature(
       forge({ alg: "HS256" }),
       Buffer.from(partsOf(forge({ alg: "HS256" }))[2], "base64url").subarray(0, 16),
     ),
-    options: options("HS256", SECRET),
-    expected: "signature",
-  },
-  {
-    name: "HMAC: no tag",
-    token: withSignature(forge({ alg: "HS256" }), Buffer.alloc(0)),
-    options: options("HS256", SECRET),
-    expected: "algorithm",
-  },
+    options("HS256", SECRET),
+  ),
+  row(
+    "algorithm",
+    "HMAC: no tag",
+    withSignature(forge({ alg: "HS256" }), Buffer.alloc(0)),
+    options("HS256", SECRET),
+  ),
 ];
 
 const wrong = (
@@ -190,48 +193,38 @@ const unfit: readonly TokenCase[] = [
     privateKeyOf("rsa").export({ type: "pkcs8", format: "pem" }).toString(),
   ),
   wrong("two keys in one PEM", "RS256", "key_invalid", pemOf("rsa") + pemOf("stranger")),
-  {
-    name: "a configured key: a secret of exactly 32 bytes",
-    token: forge({ alg: "HS256", key: "s".repeat(32) }),
-    options: options("HS256", "s".repeat(32)),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: a PEM after a byte order mark, with CRLF",
-    token: forge(),
-    options: options("RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: a PEM with literal line breaks",
-    token: forge(),
-    options: options("RS256", pemOf("rsa").replaceAll("\n", "\\n")),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: a KeyObject",
-    token: forge(),
-    options: options("RS256", publicKeyOf("rsa")),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: PKCS#1",
-    token: forge(),
-    options: options("RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: a JWK as JSON",
-    token: forge(),
-    options: options("RS256", JSON.stringify(jwkOf("rsa"))),
-    expected: "accepted",
-  },
-  {
-    name: "a configured key: the second of two keys",
-    token: forge(),
-    options: options("RS256", pemOf("stranger"), pemOf("rsa")),
-    expected: "accepted",
-  },
+  row(
+    "accepted",
+    "a configured key: a secret of exactly 32 bytes",
+    forge({ alg: "HS256", key: "s".repeat(32) }),
+    options("HS256", "s".repeat(32)),
+  ),
+  row(
+    "accepted",
+    "a configured key: a PEM after a byte order mark, with CRLF",
+    forge(),
+    options("RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
+  ),
+  row(
+    "accepted",
+    "a configured key: a PEM with literal line breaks",
+    forge(),
+    options("RS256", pemOf("rsa").replaceAll("\n", "\\n")),
+  ),
+  row("accepted", "a configured key: a KeyObject", forge(), options("RS256", publicKeyOf("rsa"))),
+  row(
+    "accepted",
+    "a configured key: PKCS#1",
+    forge(),
+    options("RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
+  ),
+  row("accepted", "a configured key: a JWK as JSON", forge(), options("RS256", JSON.stringify(jwkOf("rsa")))),
+  row(
+    "accepted",
+    "a configured key: the second of two keys",
+    forge(),
+    options("RS256", pemOf("stranger"), pemOf("rsa")),
+  ),
 ];
 
 const purposes: readonly TokenCase[] = [
@@ -252,40 +245,30 @@ const purposes: readonly TokenCase[] = [
       [{ alg: "RSA-OAEP" }, "key_unusable"],
       [{ alg: "none" }, "key_unusable"],
     ] as const
-  ).map(([more, expected]) => ({
-    name: `a JWK with ${JSON.stringify(more)}`,
-    token: forge(),
-    options: { verificationKeys: [jwkOf("rsa", more)] },
-    expected,
-  })),
-  {
-    name: "alg RS512, where the only JWK is for RS256",
-    token: forge({ alg: "RS512" }),
-    options: { algorithms: ["RS256", "RS512"], verificationKeys: [jwkOf("rsa", { alg: "RS256" })] },
-    expected: "key",
-  },
+  ).map(([more, expected]) =>
+    row(expected, `a JWK with ${JSON.stringify(more)}`, forge(), { verificationKeys: [jwkOf("rsa", more)] }),
+  ),
+  row("key", "alg RS512, where the only JWK is for RS256", forge({ alg: "RS512" }), {
+    algorithms: ["RS256", "RS512"],
+    verificationKeys: [jwkOf("rsa", { alg: "RS256" })],
+  }),
 ];
 
-const own = set(jwkOf("rsa", { kid: "own" }), jwkOf("stranger", { kid: "other" }));
+const keySet = set(jwkOf("rsa", { kid: "own" }), jwkOf("stranger", { kid: "other" }));
 const forgedBy = (header: Readonly<Record<string, unknown>>): string =>
   withHeader(header, privateKeyOf("stranger"));
 
 const names: readonly TokenCase[] = [
-  { name: "the kid of its key", token: withHeader({ kid: "own" }), options: own, expected: "accepted" },
-  { name: "no kid", token: withHeader({}), options: own, expected: "accepted" },
-  { name: "a kid, where the key has none", token: withHeader({ kid: "any" }), expected: "accepted" },
-  {
-    name: "kid __proto__, which is the kid of a key",
-    token: withHeader({ kid: "__proto__" }),
-    options: set(jwkOf("rsa", { kid: "__proto__" })),
-    expected: "accepted",
-  },
-  {
-    name: "the kid of another key",
-    token: withHeader({ kid: "other" }),
-    options: own,
-    expected: "signature",
-  },
+  row("accepted", "the kid of its key", withHeader({ kid: "own" }), keySet),
+  row("accepted", "no kid", withHeader({}), keySet),
+  row("accepted", "a kid, where the key has none", withHeader({ kid: "any" })),
+  row(
+    "accepted",
+    "kid __proto__, which is the kid of a key",
+    withHeader({ kid: "__proto__" }),
+    set(jwkOf("rsa", { kid: "__proto__" })),
+  ),
+  row("signature", "the kid of another key", withHeader({ kid: "other" }), keySet),
   ...[
     "../../../../dev/null",
     "/dev/null",
@@ -306,18 +289,10 @@ const names: readonly TokenCase[] = [
     "*",
     "%6fwn",
     "k".repeat(5_000),
-  ].map((kid) => ({
-    name: `kid ${JSON.stringify(kid.slice(0, 30))}`,
-    token: withHeader({ kid }),
-    options: own,
-    expected: "key",
-  })),
-  ...[{}, { toString: "own" }, ["own"], 0, 1, true, null].map((kid) => ({
-    name: `kid ${JSON.stringify(kid)}`,
-    token: withHeader({ kid }),
-    options: own,
-    expected: "malformed",
-  })),
+  ].map((kid) => row("key", `kid ${JSON.stringify(kid.slice(0, 30))}`, withHeader({ kid }), keySet)),
+  ...[{}, { toString: "own" }, ["own"], 0, 1, true, null].map((kid) =>
+    row("malformed", `kid ${JSON.stringify(kid)}`, withHeader({ kid }), keySet),
+  ),
   ...(
     [
       ["jwk", { jwk: jwkOf("stranger") }],
@@ -326,17 +301,9 @@ const names: readonly TokenCase[] = [
       ["x5u", { x5u: "https://evil.example/key.pem" }],
       ["x5c", { x5c: [publicKeyOf("stranger").export({ type: "spki", format: "der" }).toString("base64")] }],
     ] as const
-  ).map(([name, header]) => ({
-    name: `a key in its own header: ${name}`,
-    token: forgedBy(header),
-    expected: "signature",
-  })),
-  {
-    name: "an ignored jwk and a valid signature",
-    token: withHeader({ jwk: jwkOf("stranger") }),
-    expected: "accepted",
-  },
-  { name: "the signature of an unknown key", token: forgedBy({}), expected: "signature" },
+  ).map(([name, header]) => row("signature", `a key in its own header: ${name}`, forgedBy(header))),
+  row("accepted", "an ignored jwk and a valid signature", withHeader({ jwk: jwkOf("stranger") })),
+  row("signature", "the signature of an unknown key", forgedBy({})),
 ];
 
 export const KEY_CASES: readonly TokenCase[] = [...signatures, ...unfit, ...purposes, ...names];

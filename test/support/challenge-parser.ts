@@ -18,18 +18,19 @@ export function parseChallenges(field: string): readonly ParsedChallenge[] {
   let position = 0;
   const take = (expression: RegExp): RegExpExecArray | undefined => {
     expression.lastIndex = position;
-    const found = expression.exec(field) ?? undefined;
-    if (found) position = expression.lastIndex;
-    return found;
+    const match = expression.exec(field) ?? undefined;
+    if (match) position = expression.lastIndex;
+    return match;
   };
   const need = (expression: RegExp): string => {
-    const found = take(expression);
-    if (!found) throw new Error(`Expected ${expression.source} at index ${position} of ${field}`);
-    return found[0];
+    const match = take(expression);
+    if (!match) throw new Error(`Expected ${expression.source} at index ${position} of ${field}`);
+    return match[0];
   };
   const readQuoted = (): string => {
     let text = "";
-    for (let one = take(QUOTED_CHARACTER); one; one = take(QUOTED_CHARACTER)) text += one[1] ?? one[0];
+    for (let character = take(QUOTED_CHARACTER); character; character = take(QUOTED_CHARACTER))
+      text += character[1] ?? character[0];
     need(/"/y);
     return text;
   };

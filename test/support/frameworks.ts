@@ -1,0 +1,83 @@
+/** Both supported versions of each framework, and applications that are served until the end of a test. */
+import { createServer, type RequestListener } from "node:http";
+import { type AddressInfo } from "node:net";
+import express5 from "express";
+import express4 from "express4";
+import fastify5 from "fastify";
+import fastify4 from "fastify4";
+import Koa3 from "koa";
+import Koa2 from "koa2";
+import { onTestFinished } from "vitest";
+import { type ResourceServer, type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import { type Answer, ask, type Asked, listen } from "./http.ts";
+import { createServer as createResourceServer, issuer } from "./resource-servers.ts";
+
+/** Rows for `describe.each`. Each older version has the types of the newer one. */
+type Versions<Framework> = readonly (readonly [name: string, framework: Framework])[];
+
+export const EXPRESS_VERSIONS: Versions<typeof express5> = [
+  ["Express 4", express4 as unknown as typeof express5],
+  ["Express 5", express5],
+];
+
+export const KOA_VERSIONS: Versions<typeof Koa3> = [
+  ["Koa 2", Koa2 as unknown as typeof Koa3],
+  ["Koa 3", Koa3],
+];
+
+export const FASTIFY_VERSIONS: Versions<typeof fastify5> = [
+  ["Fastify 4", fastify4 as unknown as typeof fastify5],
+  ["Fastify 5", fastify5],
+];
+
+/** A resource server with only the rules of this table, which accepts the tokens of `issuer`. */
+export const serverFor = (
+  scopeMappings: ScopeMappings,
+  options: Partial<ResourceServerOptions> = {},
+): ResourceServer => createResourceServer({ scopeMappings, ...options });
+
+/** Serves until the end of the test, and returns the port. */
+export async function serve(listener: RequestListener): Promise<number> {
+  const { port, close } = await listen(createServer(listener));
+  onTestFinished(close);
+  return port;
+}
+
+interface KoaApplication {
+  silent?: boolean;
+  callback(): (...values: Parameters<RequestListener>) => Promise<void>;
+}
+
+/** A listener that prints no errors. */
+export function koaListener(app: KoaApplication): RequestListener {
+  app.silent = true;
+  const callback = app.callback();
+  return (request, response) => void callback(request, response);
+}
+
+interface FastifyApplication {
+  listen(where: { port: number; host: string }): Promise<unknown>;
+  close(): Promise<unknown>;
+  readonly server: { address(): unknown };
+}
+
+/** Serves until the end of the test, and returns the port. */
+export async function serveFastify(app: FastifyApplication): Promise<number> {
+  await app.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(async () => {
+    await app.close();
+  });
+  return (app.server.address() as AddressInfo).port;
+}
+
+/** Sends one request, with a token that has these scopes. Without scopes, it has no token. */
+export const askWith = async (
+  port: number,
+  path: string,
+  scopes?: readonly string[],
+  more: Partial<Asked> = {},
+): Promise<Answer> => ask(port, { path, token: scopes && (await issuer.token({ scopes })), ...more });
+
+/** The status of the answer to one request, as `askWith` sends it. */
+export const statusWith = async (...asked: Parameters<typeof askWith>): Promise<number> =>
+  (await askWith(...asked)).status;
