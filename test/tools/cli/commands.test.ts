@@ -736,7 +736,9 @@ describe("scopegate openapi", () => {
       code: 2,
       notes: expect.stringContaining("has no `security`") as string,
     });
-    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain('Write "authenticated"');
+    expect((await scopegate([...strict.slice(0, -1), "none"])).notes).toContain(
+      'Write one of "authenticated"',
+    );
     expect((await scopegate(["openapi", "check", fileOf("{}")])).code).toBe(2);
   });
 

@@ -103,9 +103,9 @@ describe("scopegate key create", () => {
     ],
     [[...GIVEN, "--expires", "0d", "--store", "FILE"], ["in the future"]],
     [[...GIVEN, "--prefix", "-x"], ["--prefix needs a value"]],
-    [[...GIVEN, "--prefix", "acme", "--store", "FILE"], ["`prefix` must be"]],
+    [[...GIVEN, "--prefix", "acme", "--store", "FILE"], ["createApiKey.prefix"]],
     [[...GIVEN, "--scope", "a:b,c:d"], ["--scope takes one scope"]],
-    [[...GIVEN, "--scope", "agents:", "--store", "FILE"], ["grants nothing"]],
+    [[...GIVEN, "--scope", "agents:", "--store", "FILE"], ["grant nothing"]],
     [["ID", ...GIVEN, "--store", "FILE"], ["key takes create, or list, or revoke and the id of a key"]],
   ])("refuses %j", async (args, mistakes) => {
     const store = newStore();
