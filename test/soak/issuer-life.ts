@@ -1,10 +1,9 @@
 /** A repeated cycle of events at the issuer: two rotations, a short outage and a long outage. */
 import { setTimeout as wait } from "node:timers/promises";
 import { type OpenIdProvider } from "../support/openid-provider.ts";
-import { type IssuerHistory } from "./history.ts";
-import { type Mix } from "./mix.ts";
+import { type IssuerHistory } from "./expected.ts";
 import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";
-import { mint, type Shot } from "./tokens.ts";
+import { type Mix } from "./tokens.ts";
 
 /** Keys become older than `maxAgeMs` during this outage, but services must still use them. */
 const SHORT_OUTAGE_MS = BOUND_MS - REFRESH_MS - SLACK_MS;
@@ -24,7 +23,6 @@ export class IssuerLife {
   readonly #history: IssuerHistory;
   readonly #mix: Mix;
   #signing: string;
-  #unknown: Shot | undefined;
   #keys = 1;
 
   constructor(provider: OpenIdProvider, kid: string, history: IssuerHistory, mix: Mix) {
@@ -36,17 +34,18 @@ export class IssuerLife {
   }
 
   async begin(): Promise<void> {
-    await this.#signWith(this.#signing);
+    await this.#mix.renew(this.#provider, this.#signing);
   }
 
   async cycle(): Promise<void> {
     // Without tokens of unknown keys, services fetch the keys again only because of their age.
-    this.#mix.setUnknown(undefined);
+    this.#mix.sendsUnknown = false;
+    this.#mix.forgetWithdrawn();
     await this.#rotate("rotation", NOTICE_MS, KNOWN_MS);
-    this.#mix.setUnknown(undefined);
+    this.#mix.forgetWithdrawn();
     await this.#fail("outage", SHORT_OUTAGE_MS);
 
-    this.#mix.setUnknown(this.#unknown);
+    this.#mix.sendsUnknown = true;
     await this.#rotate("rotation at once", 0, UNKNOWN_MS);
     await this.#fail("long outage", LONG_OUTAGE_MS);
   }
@@ -58,19 +57,13 @@ export class IssuerLife {
     this.#history.publishedAt.set(kid, Date.now());
     await this.#pass(`${phase}: published`, aheadMs);
     this.#provider.signWith(kid);
-    await this.#signWith(kid);
+    this.#signing = kid;
+    await this.#mix.renew(this.#provider, kid);
     await this.#pass(`${phase}: signs`, SETTLE_MS);
     this.#history.withdrawnAt.set(older, Date.now());
     this.#provider.withdraw(older);
     this.#mix.withdrawOlder();
     await this.#pass(`${phase}: withdrawn`, afterMs);
-  }
-
-  async #signWith(kid: string): Promise<void> {
-    const { valid, faulty, unknown } = await mint(this.#provider, kid);
-    this.#signing = kid;
-    this.#unknown = unknown;
-    this.#mix.renew(valid, faulty);
   }
 
   async #fail(phase: string, ms: number): Promise<void> {

@@ -1,12 +1,11 @@
 import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { ask } from "../support/http.ts";
-import { type Mix } from "./mix.ts";
 import { PATH, type Service } from "./services.ts";
-import { type Shot } from "./tokens.ts";
+import { type Mix, type Shot } from "./tokens.ts";
 
 /** The number of connections to each service. Each sends one request at a time. */
-export const CONNECTIONS = 16;
+const CONNECTIONS = 16;
 /**
  * The pause of a connection between two requests. Without it, the shared event loop would be too late for any
  * statement about times.
@@ -33,12 +32,12 @@ class Connection extends Agent {
   }
 }
 
-/** Sends requests until `stop` is called, and passes every result to `onAnswer`. */
+/** Sends requests until the returned function is called, and passes every result to `onAnswer`. */
 export function startLoad(
   services: readonly Service[],
   mix: Mix,
   onAnswer: (answered: Answered) => void,
-): { readonly stop: () => Promise<void> } {
+): () => Promise<void> {
   let isStopped = false;
 
   const send = async ({ name, port }: Service, shot: Shot, agent: Agent): Promise<void> => {
@@ -61,10 +60,8 @@ export function startLoad(
       agent.destroy();
     });
   });
-  return {
-    stop: async () => {
-      isStopped = true;
-      await Promise.all(connections);
-    },
+  return async () => {
+    isStopped = true;
+    await Promise.all(connections);
   };
 }

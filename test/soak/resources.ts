@@ -1,12 +1,13 @@
 /** Samples the heap and the sockets of the process every second, and reports growth. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import { printTable } from "../support/table.ts";
 
 interface Sample {
   readonly heap: number;
   readonly sockets: number;
 }
 
-export interface Span {
+interface Span {
   readonly first: number;
   readonly last: number;
 }
@@ -37,23 +38,32 @@ export class ResourceWatch {
   }
 
   /** The medians of the first and the last quarter, in bytes. */
-  heap(): Span {
+  #heap(): Span {
     return this.#span(({ heap }) => heap);
   }
 
-  sockets(): Span {
+  #sockets(): Span {
     return this.#span(({ sockets }) => sockets);
   }
 
-  /** The delay of the event loop: the 99th percentile and the maximum. */
-  lateMs(): { readonly p99: number; readonly max: number } {
-    const toMs = (ns: number) => Math.round(ns / 1e6);
-    return { p99: toMs(this.#delay.percentile(99)), max: toMs(this.#delay.max) };
+  /** The maximum delay of the event loop. */
+  lateMs(): number {
+    return Math.round(this.#delay.max / 1e6);
+  }
+
+  print(): void {
+    const heap = this.#heap();
+    const sockets = this.#sockets();
+    printTable(
+      ["medians", "first quarter", "last quarter"],
+      ["heap", inMb(heap.first), inMb(heap.last)],
+      ["sockets", sockets.first, sockets.last],
+    );
   }
 
   *failures(): Generator<string> {
-    const heap = this.heap();
-    const sockets = this.sockets();
+    const heap = this.#heap();
+    const sockets = this.#sockets();
     if (Number.isNaN(heap.first)) yield "the run is too short to detect growth";
     const growth = heap.last - heap.first;
     if (growth > HEAP_GROWTH_BYTES && growth > heap.first * HEAP_GROWTH)
@@ -77,7 +87,7 @@ export class ResourceWatch {
   }
 }
 
-export const inMb = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`;
+const inMb = (bytes: number): string => `${(bytes / MB).toFixed(1)} MB`;
 
 const median = (values: readonly number[]): number =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -1,13 +1,13 @@
 /** The same route and options in each framework, each with its own resource server. */
 import { createServer } from "node:http";
-import { type AddressInfo } from "node:net";
 import express from "express";
 import fastify from "fastify";
 import Koa from "koa";
-import { createResourceServer, type KeyEvent, type ResourceServer } from "scopegate";
+import { createResourceServer, type ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";
+import { listenFastify } from "../support/hosts.ts";
 import { listen } from "../support/http.ts";
 import { RESOURCE } from "../support/openid-provider.ts";
 import { TIMES } from "./times.ts";
@@ -18,7 +18,7 @@ export const PATH = "/soak";
 export interface Service {
   readonly name: string;
   readonly port: number;
-  readonly close: () => Promise<void>;
+  readonly close: () => Promise<unknown>;
 }
 
 type Start = (server: ResourceServer) => Promise<Pick<Service, "port" | "close">>;
@@ -45,17 +45,12 @@ const FRAMEWORKS: Readonly<Record<string, Start>> = {
     const app = fastify({ forceCloseConnections: true });
     await app.register(forFastify.protect(server));
     app.get(PATH, (request) => ({ caller: forFastify.principalOf(request)?.userId }));
-    await app.listen({ port: 0, host: "127.0.0.1" });
-    const [address] = app.addresses() as AddressInfo[];
-    return { port: address?.port ?? 0, close: () => app.close() };
+    return listenFastify(app);
   },
 };
 
 /** Starts all three services after they have fetched the keys of the issuer. */
-export function openServices(
-  issuer: string,
-  onKeyEvent: (service: string, event: KeyEvent) => void,
-): Promise<readonly Service[]> {
+export function openServices(issuer: string): Promise<readonly Service[]> {
   const open = async ([name, start]: [string, Start]): Promise<Service> => {
     const server = createResourceServer({
       issuer,
@@ -63,7 +58,8 @@ export function openServices(
       keys: { discovery: true, ...TIMES },
       scopesClaim: "scope",
       scopeMappings: { [`GET ${PATH}`]: [SCOPE] },
-      onKeyEvent: (event) => onKeyEvent(name, event),
+      // Without it, every outage prints warnings.
+      onKeyEvent: () => undefined,
     });
     await server.ready();
     const { port, close } = await start(server);

@@ -1,11 +1,12 @@
 /** Counts the responses and their violations. */
-import { createHistogram } from "node:perf_hooks";
-import { expectedOf } from "./expected.ts";
-import { type IssuerHistory } from "./history.ts";
+import { printTable, type Row } from "../support/table.ts";
+import { expectedOf, type IssuerHistory } from "./expected.ts";
 import { type Answered } from "./load.ts";
-import { type Kind, KINDS } from "./tokens.ts";
+import { KINDS } from "./tokens.ts";
 
-export interface Count {
+interface Count {
+  readonly service: string;
+  readonly kind: string;
   requests: number;
   readonly byStatus: Map<number, number>;
   /** Responses for which more than one status was correct. */
@@ -14,28 +15,30 @@ export interface Count {
 }
 
 const SHOWN = 5;
+const STATUSES = [200, 401, 503];
 
 export class Tally {
   readonly #history: IssuerHistory;
-  readonly #counts = new Map<string, Map<Kind, Count>>();
-  /** The latency of the responses, in milliseconds. */
-  readonly latency = createHistogram();
+  readonly #counts = new Map<string, Count>();
   readonly firstViolations: string[] = [];
 
   constructor(history: IssuerHistory, services: readonly string[]) {
     this.#history = history;
-    for (const service of services) this.#counts.set(service, new Map(KINDS.map((kind) => [kind, empty()])));
+    for (const service of services)
+      for (const kind of KINDS) {
+        const count = { service, kind, requests: 0, byStatus: new Map(), inWindow: 0, violations: 0 };
+        this.#counts.set(`${service}, ${kind}`, count);
+      }
   }
 
   add({ service, shot, sent, answered, status }: Answered): void {
-    const count = this.#counts.get(service)?.get(shot.kind);
-    if (!count) throw new Error(`Unknown service or kind of token: ${service}, ${shot.kind}.`);
+    const count = this.#counts.get(`${service}, ${shot.kind}`);
+    if (!count) throw new Error(`Unknown service: ${service}.`);
     const right = expectedOf(shot, sent, answered, this.#history);
     count.requests += 1;
     count.byStatus.set(status, (count.byStatus.get(status) ?? 0) + 1);
     if (right.length > 1) count.inWindow += 1;
-    this.latency.record(Math.max(answered - sent, 1));
-    if (right.some((one) => one === status)) return;
+    if (right.includes(status)) return;
     count.violations += 1;
     if (this.firstViolations.length === SHOWN) return;
     const at = ((answered - this.#history.startedAt) / 1_000).toFixed(1);
@@ -43,24 +46,21 @@ export class Tally {
     this.firstViolations.push(`${at} s, ${service}, ${shot.kind}, ${said}, ${this.#history.phase}`);
   }
 
-  rows(): readonly (readonly [service: string, kind: Kind, count: Count])[] {
-    return [...this.#counts].flatMap(([service, kinds]) =>
-      [...kinds].map(([kind, count]) => [service, kind, count] as const),
-    );
-  }
-
-  requests(): number {
-    return this.rows().reduce((sum, [, , { requests }]) => sum + requests, 0);
+  print(): void {
+    const rows = [...this.#counts].map(([name, count]): Row => {
+      const counted = STATUSES.map((status) => count.byStatus.get(status) ?? 0);
+      const other = count.requests - counted.reduce((sum, number) => sum + number, 0);
+      return [name, count.requests, ...counted, other, count.inWindow, count.violations];
+    });
+    printTable(["responses", "requests", ...STATUSES, "other", "in a window", "violations"], ...rows);
   }
 
   /** Wrong responses, and kinds of tokens for which the run proves nothing. */
   *failures(): Generator<string> {
-    for (const [service, kind, { requests, inWindow, violations, byStatus }] of this.rows()) {
+    for (const { service, kind, requests, inWindow, violations, byStatus } of this.#counts.values()) {
       if (violations > 0) yield `${service}, ${kind}: ${violations} wrong responses`;
       if (requests === inWindow) yield `${service}, ${kind}: every response had more than one correct status`;
       if (kind === "valid" && !byStatus.has(503)) yield `${service}: no outage lasted long enough for 503`;
     }
   }
 }
-
-const empty = (): Count => ({ requests: 0, byStatus: new Map(), inWindow: 0, violations: 0 });

@@ -1,6 +1,5 @@
 /** Both supported versions of each framework, and applications that are served until the end of a test. */
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
 import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
@@ -9,8 +8,11 @@ import Koa3 from "koa";
 import Koa2 from "koa2";
 import { onTestFinished } from "vitest";
 import { type ResourceServer, type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import { type FastifyApplication, listenFastify } from "./hosts.ts";
 import { type Answer, ask, type Asked, listen } from "./http.ts";
 import { createServer as createResourceServer, issuer } from "./resource-servers.ts";
+
+export { koaListener } from "./hosts.ts";
 
 /** Rows for `describe.each`. Each older version has the types of the newer one. */
 type Versions<Framework> = readonly (readonly [name: string, framework: Framework])[];
@@ -43,31 +45,11 @@ export async function serve(listener: RequestListener): Promise<number> {
   return port;
 }
 
-interface KoaApplication {
-  silent?: boolean;
-  callback(): (...values: Parameters<RequestListener>) => Promise<void>;
-}
-
-/** A listener that prints no errors. */
-export function koaListener(app: KoaApplication): RequestListener {
-  app.silent = true;
-  const callback = app.callback();
-  return (request, response) => void callback(request, response);
-}
-
-interface FastifyApplication {
-  listen(where: { port: number; host: string }): Promise<unknown>;
-  close(): Promise<unknown>;
-  readonly server: { address(): unknown };
-}
-
 /** Serves until the end of the test, and returns the port. */
 export async function serveFastify(app: FastifyApplication): Promise<number> {
-  await app.listen({ port: 0, host: "127.0.0.1" });
-  onTestFinished(async () => {
-    await app.close();
-  });
-  return (app.server.address() as AddressInfo).port;
+  const { port, close } = await listenFastify(app);
+  onTestFinished(async () => void (await close()));
+  return port;
 }
 
 /** Sends one request, with a token that has these scopes. Without scopes, it has no token. */

@@ -1,9 +1,5 @@
 /** The handler of one route, behind the guard of each host on a real port. */
 import Router from "@koa/router";
-import express4 from "express4";
-import express5 from "express";
-import fastify4 from "fastify4";
-import fastify5 from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { type RequestListener } from "node:http";
@@ -15,39 +11,35 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { type RouteHandler } from "../../src/adapters/shared/handler.ts";
+import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, koaListener } from "./frameworks.ts";
 import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };
 
 type Open = (handler: RouteHandler<Response>, guard?: ResourceServer) => Promise<number>;
 
+const versionsOf = <Framework>(
+  versions: readonly (readonly [name: string, framework: Framework])[],
+  openWith: (framework: Framework) => Open,
+): Readonly<Record<string, Open>> =>
+  Object.fromEntries(versions.map(([name, framework]) => [name, openWith(framework)]));
+
 /** Starts an application of each host with one route. */
 export const hostsOf = (path: string): Readonly<Record<string, Open>> => ({
-  "Express 5": (handler, guard) => {
-    const app = express5();
+  ...versionsOf(EXPRESS_VERSIONS, (express) => (handler, guard) => {
+    const app = express();
     if (guard) app.use(forExpress.protect(guard));
     return start(app.get(path, handler));
-  },
-  "Express 4": (handler, guard) => {
-    const app = express4();
-    if (guard) app.use(forExpress.protect(guard));
-    return start(app.get(path, handler));
-  },
+  }),
+  ...versionsOf(FASTIFY_VERSIONS, (fastify) => async (handler, guard) => {
+    const app = fastify();
+    if (guard) await app.register(forFastify.protect(guard));
+    return startFastify(app.get(path, handler));
+  }),
   Koa: (handler, guard) => {
-    const app = new Koa().on("error", () => undefined);
+    const app = new Koa();
     if (guard) app.use(forKoa.protect(guard));
-    const listener = app.use(new Router().get(path, handler).routes()).callback();
-    return start((request, response) => void listener(request, response));
-  },
-  async "Fastify 5"(handler, guard) {
-    const app = fastify5();
-    if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(app.get(path, handler));
-  },
-  async "Fastify 4"(handler, guard) {
-    const app = fastify4();
-    if (guard) await app.register(forFastify.protect(guard));
-    return startFastify(app.get(path, handler));
+    return start(koaListener(app.use(new Router().get(path, handler).routes())));
   },
   Hono: (handler, guard) => {
     const app = new Hono().onError((_, c) => c.body(null, 500));
