@@ -44,7 +44,13 @@ export interface Kit {
 
 export interface Running {
   readonly port: number;
-  readonly close: () => Promise<void>;
+  readonly close: () => Promise<unknown>;
+}
+
+/** What a configuration of each framework has in common. */
+export interface Setup extends Omit<Configuration, "start"> {
+  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
+  readonly placesGuard?: true;
 }
 
 /** One application: a framework, its router options, and the position of the guard. */

@@ -20,8 +20,6 @@ export interface Finding {
   readonly reason: string;
   readonly ran: readonly string[];
   readonly needed: string;
-  /** Whether the handlers need no token. */
-  readonly isPublic: boolean;
 }
 
 export interface Summary {
@@ -126,7 +124,7 @@ export class Application {
     return { status: answer?.status ?? 0, code, ran: this.#recorder.take(id) };
   }
 
-  close(): Promise<void> {
+  close(): Promise<unknown> {
     for (const client of this.#clients) client.close();
     return this.#running.close();
   }
@@ -183,6 +181,5 @@ function describe(probe: Probe, served: Observed, observed: Observed, caller: Ca
     reason: observed.code,
     ran: observed.ran.map(({ handler, params }) => `${handler} ${JSON.stringify(params)}`),
     needed: JSON.stringify(needs),
-    isPublic: needs.every((need) => need === "everyone"),
   };
 }

@@ -1,7 +1,5 @@
 import { type Configuration } from "./configuration.ts";
-import { CHARACTER_SPELLINGS } from "./character-spellings.ts";
-import { CANONICAL, type Spelling } from "./spelling.ts";
-import { STRUCTURE_SPELLINGS } from "./structure-spellings.ts";
+import { CANONICAL, SPELLINGS } from "./spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 
 /**
@@ -21,8 +19,6 @@ export interface Probe {
   /** Whether a refusal of it counts as `servedButRefused`. */
   readonly isListed: boolean;
 }
-
-const SPELLINGS: readonly Spelling[] = [...STRUCTURE_SPELLINGS, ...CHARACTER_SPELLINGS];
 
 /** One of this many spellings is used. */
 const STRIDES: Readonly<Record<Scale, number>> = { small: 60, medium: 2, full: 1 };

@@ -4,11 +4,7 @@
  */
 import { type Summary } from "./harness.ts";
 
-export interface RefusedSpelling {
-  readonly spelling: string;
-  readonly reason: string;
-  /** Whether public routes, protected routes or both were refused. */
-  readonly of: ReadonlySet<"public" | "protected">;
+interface RefusedSpelling {
   readonly frameworks: ReadonlySet<string>;
   readonly example: string;
 }
@@ -20,18 +16,12 @@ export function refusedSpellings(summaries: readonly Summary[]): ReadonlyMap<str
     // If canonical spellings are refused, the other refusals mean nothing.
     if (canonicalRefusals.length > 0) continue;
     const [framework = ""] = configuration.split(" ");
-    for (const { spelling, reason, isPublic, request } of servedButRefused) {
+    for (const { spelling, reason, request } of servedButRefused) {
       // A response to HEAD has no body and so no reason.
       if (reason === "") continue;
       const key = `${spelling}: ${reason}`;
-      const kind = kinds.get(key) ?? { of: [], frameworks: [], example: request };
-      kinds.set(key, {
-        spelling,
-        reason,
-        of: new Set([...kind.of, isPublic ? "public" : "protected"]),
-        frameworks: new Set([...kind.frameworks, framework]),
-        example: kind.example,
-      });
+      const kind = kinds.get(key) ?? { frameworks: new Set<string>(), example: request };
+      kinds.set(key, { ...kind, frameworks: new Set([...kind.frameworks, framework]) });
     }
   }
   return new Map([...kinds].sort(([a], [b]) => (a < b ? -1 : 1)));

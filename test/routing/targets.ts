@@ -17,6 +17,42 @@ const get = (path: string): Target => ({ method: "GET", path });
 /** Requests of these paths. */
 export const targets = (...paths: readonly string[]): Target[] => paths.map(get);
 
+/** Requests of these paths, which are not canonical for the same reason. */
+export const specialTargets = (special: string, ...paths: readonly string[]): Target[] =>
+  targets(...paths).map((target) => ({ ...target, special }));
+
+/** A request whose method another one replaces. */
+export const overridden = (method: string, to: string, path: string): Target => ({
+  method,
+  path,
+  headers: [["x-http-method-override", to]],
+  special: "method overridden",
+});
+
+export const REWRITTEN_AFTER = "URL rewritten after the guard";
+
+/** For applications that remove `/alias` from the URL after the guard. */
+export const ALIASES: readonly Target[] = [
+  ...specialTargets(
+    REWRITTEN_AFTER,
+    "/alias/agents/web",
+    "/alias/agents/me",
+    "/alias/internal",
+    "/alias/files/private/a",
+  ),
+  ...targets("/agents/web", "/health"),
+];
+
+/** For applications that remove `/v2` from the URL before the guard. */
+export const VERSIONED = targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web");
+
+/** For a router below a parameter, and one below a static path that the parameter matches. */
+export const CREWS = targets("/crews/me/card", "/crews/web/card", "/crews/web/runs", "/crews/me/runs");
+export const CREWS_AND_TASK = [...CREWS, ...targets("/crews/web/tasks/7")];
+
+/** For routes that call the next one, which is narrower or wider. */
+export const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
+
 /** Targets of the standard routes. */
 export const STANDARD_TARGETS: readonly Target[] = [
   // The first request of an application, before the guard has seen its routers. Its path is public, but

@@ -2,10 +2,9 @@ import { createServer } from "node:http";
 import express5, { type ErrorRequestHandler, type Express, type IRouter, type RequestHandler } from "express";
 import express4 from "express4";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit } from "../configuration.ts";
+import { type Configuration, type Kit, type Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
-import { type Target } from "../targets.ts";
 
 type Framework = typeof express5;
 
@@ -22,13 +21,7 @@ export interface ExpressKit extends Kit {
   readonly trace: RequestHandler;
 }
 
-export interface ExpressSetup {
-  readonly name: string;
-  readonly prefix?: string;
-  readonly isOpen?: true;
-  readonly targets?: readonly Target[];
-  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
-  readonly placesGuard?: true;
+export interface ExpressSetup extends Setup {
   readonly build: (app: Express, kit: ExpressKit) => void;
 }
 

@@ -1,15 +1,8 @@
 /** Express applications with method-override before and after the guard. */
 import methodOverride from "method-override";
 import { type Configuration } from "../configuration.ts";
-import { type Target } from "../targets.ts";
+import { overridden, type Target } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
-
-const overridden = (method: string, to: string, path: string): Target => ({
-  method,
-  path,
-  headers: [["x-http-method-override", to]],
-  special: "method overridden",
-});
 
 const TARGETS: readonly Target[] = [
   { method: "DELETE", path: "/agents/web" },

@@ -4,11 +4,8 @@
  */
 import type { Express, IRouter } from "express";
 import { type Configuration } from "../configuration.ts";
-import { targets } from "../targets.ts";
+import { CREWS, CREWS_AND_TASK, targets } from "../targets.ts";
 import { type ExpressKit, type ExpressSetup, forEachExpress } from "./express-application.ts";
-
-const CREWS = targets("/crews/me/card", "/crews/web/card", "/crews/web/runs", "/crews/me/runs");
-const TASK = targets("/crews/web/tasks/7");
 
 function addCrewRoutes(router: IRouter, { handler }: ExpressKit): void {
   router.get("/card", handler("GET /crews/:id/card"));
@@ -37,7 +34,7 @@ function createSharedRouter({ express, handler }: ExpressKit): IRouter {
 const setups: readonly ExpressSetup[] = [
   ...[true, false].map((mergeParams): ExpressSetup => ({
     name: `parameter mount before a static mount, mergeParams ${mergeParams}`,
-    targets: [...CREWS, ...TASK],
+    targets: CREWS_AND_TASK,
     build: (app, kit) => {
       const anyCrew = kit.express.Router({ mergeParams });
       addCrewRoutes(anyCrew, kit);
@@ -50,7 +47,7 @@ const setups: readonly ExpressSetup[] = [
   })),
   {
     name: "guard on a router behind a parameter mount",
-    targets: [...CREWS, ...TASK],
+    targets: CREWS_AND_TASK,
     placesGuard: true,
     build: (app, kit) => {
       const anyCrew = kit.express.Router({ mergeParams: true });

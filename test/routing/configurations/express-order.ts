@@ -1,9 +1,15 @@
 /** Express applications that run another handler than that of the narrowest rule. */
+import type { RequestHandler } from "express";
 import { type Configuration } from "../configuration.ts";
-import { targets } from "../targets.ts";
+import { ALIASES, REWRITTEN_AFTER, specialTargets, STEPS, targets } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
 
-const STEPS = targets("/steps/open", "/steps/web", "/steps/final");
+const withoutPrefix =
+  (prefix: string): RequestHandler =>
+  (request, _response, next) => {
+    if (request.url.startsWith(`${prefix}/`)) request.url = request.url.slice(prefix.length);
+    next();
+  };
 
 const setups: readonly ExpressSetup[] = [
   {
@@ -48,10 +54,7 @@ const setups: readonly ExpressSetup[] = [
   })),
   {
     name: "handlers of app.use",
-    targets: targets("/wide/two", "/wide/one", "/wide/three").map((target) => ({
-      ...target,
-      special: "app.use",
-    })),
+    targets: specialTargets("app.use", "/wide/two", "/wide/one", "/wide/three"),
     build: (app, { handler }) => {
       app.use("/wide", (request, response, next) => {
         request.params = { path: request.path.slice(1) };
@@ -78,10 +81,7 @@ const setups: readonly ExpressSetup[] = [
     targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/v2/alias/agents/web", "/agents/web"),
     placesGuard: true,
     build: (app, kit) => {
-      app.use((request, _response, next) => {
-        request.url = request.url.replace(/^\/v2\//, "/");
-        next();
-      });
+      app.use(withoutPrefix("/v2"));
       app.use(kit.guard.express());
       addStandardRoutes(app, kit);
     },
@@ -89,34 +89,23 @@ const setups: readonly ExpressSetup[] = [
   {
     name: "URL rewritten within a mounted router",
     prefix: "/api",
-    targets: ["/alias/agents/web", "/alias/internal", "/alias/files/private/a"].map((path) => ({
-      method: "GET",
-      path,
-      special: "URL rewritten after the guard",
-    })),
+    targets: specialTargets(
+      REWRITTEN_AFTER,
+      "/alias/agents/web",
+      "/alias/internal",
+      "/alias/files/private/a",
+    ),
     build: (app, kit) => {
-      const router = kit.express.Router();
-      router.use((request, _response, next) => {
-        request.url = request.url.replace(/^\/alias\//, "/");
-        next();
-      });
+      const router = kit.express.Router().use(withoutPrefix("/alias"));
       addStandardRoutes(router, kit);
       app.use("/api", router);
     },
   },
   {
     name: "URL rewritten after the guard",
-    targets: [
-      ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
-        (target) => ({ ...target, special: "URL rewritten after the guard" }),
-      ),
-      ...targets("/agents/web", "/health"),
-    ],
+    targets: ALIASES,
     build: (app, kit) => {
-      app.use((request, _response, next) => {
-        request.url = request.url.replace(/^\/alias\//, "/");
-        next();
-      });
+      app.use(withoutPrefix("/alias"));
       addStandardRoutes(app, kit);
     },
   },

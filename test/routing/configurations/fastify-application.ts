@@ -1,14 +1,14 @@
-import { type AddressInfo } from "node:net";
 import fastifyExpress from "@fastify/express";
 import fastifyExpress3 from "@fastify/express3";
 import fastifyMiddie from "@fastify/middie";
 import fastifyMiddie8 from "@fastify/middie8";
 import fastify5, { type FastifyInstance, type FastifyPluginCallback, type RouteHandlerMethod } from "fastify";
 import fastify4 from "fastify4";
-import { type Configuration, type Kit } from "../configuration.ts";
+import { listenFastify } from "../../support/hosts.ts";
+import { type Configuration, type Kit, type Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
+import { compact } from "../../../src/core/runtime/compact.ts";
 import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
-import { type Target } from "../targets.ts";
 
 /** What `build` of a configuration receives. */
 export interface FastifyKit extends Kit {
@@ -27,21 +27,23 @@ export interface RouterOptions {
   readonly maxParamLength?: number;
 }
 
-export interface FastifySetup {
-  readonly name: string;
-  readonly prefix?: string;
-  readonly targets?: readonly Target[];
+export const LENIENT: RouterOptions = {
+  caseSensitive: false,
+  ignoreTrailingSlash: true,
+  ignoreDuplicateSlashes: true,
+  useSemicolonDelimiter: true,
+};
+
+export interface FastifySetup extends Setup {
   readonly router?: RouterOptions;
   readonly rewriteUrl?: (request: { readonly url?: string | undefined }) => string;
-  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
-  readonly placesGuard?: true;
   readonly build: (app: FastifyInstance, kit: FastifyKit) => void | Promise<void>;
 }
 
 /** Returns one configuration per major version. */
 export const forEachFastify = (setup: FastifySetup): readonly Configuration[] => {
   const { router = {}, rewriteUrl } = setup;
-  const rewrite = rewriteUrl && { rewriteUrl };
+  const rewrite = compact({ rewriteUrl });
   const create4 = fastify4 as unknown as (options: object) => FastifyInstance;
   const plugins4 = {
     express: fastifyExpress3 as unknown as FastifyPluginCallback,
@@ -67,19 +69,16 @@ function toConfiguration(
   version: string,
   create: () => FastifyInstance,
   plugins: Pick<FastifyKit, "express" | "middie">,
-  { name, prefix, targets, placesGuard, build }: FastifySetup,
+  { name, placesGuard, build, router: _router, rewriteUrl: _rewriteUrl, ...rest }: FastifySetup,
 ): Configuration {
   return {
+    ...rest,
     name: `${version}, ${name}`,
-    ...(prefix !== undefined && { prefix }),
-    ...(targets && { targets }),
     start: async (kit) => {
       const app = create();
       if (!placesGuard) await app.register(kit.guard.fastify());
       await build(app, { ...kit, ...plugins, handler: createHandler(kit) });
-      await app.listen({ port: 0, host: "127.0.0.1" });
-      const [address] = app.addresses() as AddressInfo[];
-      return { port: address?.port ?? 0, close: () => app.close() };
+      return listenFastify(app);
     },
   };
 }

@@ -5,38 +5,35 @@ import { type IncomingMessage, type ServerResponse } from "node:http";
 import express4 from "express4";
 import { type Configuration } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
-import { type Target } from "../targets.ts";
+import { specialTargets, type Target, targets } from "../targets.ts";
 import {
   type FastifyKit,
   type FastifySetup,
   forEachFastify,
+  LENIENT,
   type RouterOptions,
 } from "./fastify-application.ts";
 
 const TARGETS: readonly Target[] = [
-  ...["/agents/me", "/health", "/agents/web", "/files/private/a", "/internal"].map((path) => ({
-    method: "GET",
-    path,
-  })),
+  ...targets("/agents/me", "/health", "/agents/web", "/files/private/a", "/internal"),
   // @fastify/express or @fastify/middie decodes, trims or shortens these, and then reads `/agents/me`.
-  ...["/agents/me%20", "/agents/me%EF%BB%BF", "http://agents/me", "/agents/ME", "/agents/%4de"].map(
-    (path) => ({
-      method: "GET",
-      path,
-      special: "rewritten by @fastify/express",
-    }),
+  ...specialTargets(
+    "rewritten by @fastify/express",
+    "/agents/me%20",
+    "/agents/me%EF%BB%BF",
+    "http://agents/me",
+    "/agents/ME",
+    "/agents/%4de",
   ),
 ];
 
 const ROUTES = ["/health", "/agents/me", "/agents/:id", "/internal"];
 
-type Use = (path: string, handler: unknown) => unknown;
-
 interface WithUse {
-  readonly use: Use;
+  use(path: string, handler: unknown): unknown;
 }
 
-function createExpressRouter({ recorder }: FastifyKit): express4.Router {
+function addExpressRouter(app: object, { recorder }: FastifyKit): void {
   const router = express4.Router();
   for (const path of ROUTES) {
     router.get(path, (request, response) => {
@@ -44,7 +41,7 @@ function createExpressRouter({ recorder }: FastifyKit): express4.Router {
       response.end("{}");
     });
   }
-  return router;
+  (app as WithUse).use("/", router);
 }
 
 /** A Node middleware, which serves every path below its own. */
@@ -56,21 +53,13 @@ const createListener =
   };
 
 function addListeners(app: object, kit: FastifyKit): void {
-  const { use } = app as WithUse;
   for (const path of ["/health", "/agents/me", "/internal"])
-    use.call(app, path, createListener(kit, `GET ${path}`));
+    (app as WithUse).use(path, createListener(kit, `GET ${path}`));
 }
 
 const addFastifyRoutes = (app: Parameters<FastifySetup["build"]>[0], { handler }: FastifyKit): void => {
   app.get("/files/*", handler("GET /files/*path"));
   app.get("/pages/:page", handler("GET /pages/:page"));
-};
-
-const LENIENT: RouterOptions = {
-  caseSensitive: false,
-  ignoreTrailingSlash: true,
-  ignoreDuplicateSlashes: true,
-  useSemicolonDelimiter: true,
 };
 
 const routers: readonly (readonly [string, RouterOptions])[] = [
@@ -88,43 +77,29 @@ const inTheOtherOrder: FastifySetup = {
   build: async (app, kit) => {
     await app.register(kit.express);
     await app.register(kit.guard.fastify());
-    (app as unknown as WithUse).use("/", createExpressRouter(kit));
+    addExpressRouter(app, kit);
     addFastifyRoutes(app, kit);
   },
 };
 
-const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]): FastifySetup[] => [
-  {
-    name: `@fastify/express${suffix}`,
+const plugins = [
+  ["@fastify/express", "express", addExpressRouter],
+  ["@fastify/express, handlers of use", "express", addListeners],
+  ["@fastify/middie", "middie", addListeners],
+] as const;
+
+const setups: readonly FastifySetup[] = routers.flatMap(([suffix, router]) =>
+  plugins.map(([name, plugin, addHandlers]): FastifySetup => ({
+    name: name + suffix,
     targets: TARGETS,
     router,
     build: async (app, kit) => {
-      await app.register(kit.express);
-      (app as unknown as WithUse).use("/", createExpressRouter(kit));
+      await app.register(kit[plugin]);
+      addHandlers(app, kit);
       addFastifyRoutes(app, kit);
     },
-  },
-  {
-    name: `@fastify/express, handlers of use${suffix}`,
-    targets: TARGETS,
-    router,
-    build: async (app, kit) => {
-      await app.register(kit.express);
-      addListeners(app, kit);
-      addFastifyRoutes(app, kit);
-    },
-  },
-  {
-    name: `@fastify/middie${suffix}`,
-    targets: TARGETS,
-    router,
-    build: async (app, kit) => {
-      await app.register(kit.middie);
-      addListeners(app, kit);
-      addFastifyRoutes(app, kit);
-    },
-  },
-]);
+  })),
+);
 
 export const fastifyExpressConfigurations: readonly Configuration[] = [...setups, inTheOtherOrder].flatMap(
   forEachFastify,

@@ -1,11 +1,11 @@
 import { type Configuration } from "../configuration.ts";
-import { targets } from "../targets.ts";
+import { targets, VERSIONED } from "../targets.ts";
 import {
   addStandardRoutes,
   type FastifyKit,
   type FastifySetup,
   forEachFastify,
-  type RouterOptions,
+  LENIENT,
 } from "./fastify-application.ts";
 
 const prefixed: FastifySetup["build"] = async (app, kit) => {
@@ -16,13 +16,6 @@ const prefixed: FastifySetup["build"] = async (app, kit) => {
     },
     { prefix: "/api" },
   );
-};
-
-const LENIENT: RouterOptions = {
-  caseSensitive: false,
-  ignoreTrailingSlash: true,
-  ignoreDuplicateSlashes: true,
-  useSemicolonDelimiter: true,
 };
 
 /** Routes in syntax that only find-my-way supports. */
@@ -72,7 +65,7 @@ const setups: readonly FastifySetup[] = [
   },
   {
     name: "URL rewritten",
-    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    targets: VERSIONED,
     rewriteUrl: ({ url = "" }) => url.replace(/^\/v2\//, "/"),
     build: addStandardRoutes,
   },

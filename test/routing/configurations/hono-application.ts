@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
-import { getRequestListener } from "@hono/node-server";
 import { type Context, type Handler, Hono, type MiddlewareHandler } from "hono";
+import { listenerOf } from "../../support/hosts.ts";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit } from "../configuration.ts";
+import { type Configuration, type Kit, type Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES, type StandardRoute, withoutNames } from "../routes.ts";
-import { type Target } from "../targets.ts";
 
 /** What `build` of a configuration receives. */
 export interface HonoKit extends Kit {
@@ -15,16 +14,10 @@ export interface HonoKit extends Kit {
   readonly passing: (name: string) => MiddlewareHandler;
 }
 
-export interface HonoSetup {
-  readonly name: string;
-  readonly prefix?: string;
-  readonly isOpen?: true;
-  readonly targets?: readonly Target[];
+export interface HonoSetup extends Setup {
   readonly options?: ConstructorParameters<typeof Hono>[0];
   /** Creates the application of a preset. */
   readonly create?: () => Hono;
-  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
-  readonly placesGuard?: true;
   readonly build: (app: Hono, kit: HonoKit) => void;
 }
 
@@ -53,8 +46,7 @@ export const toConfiguration = ({
     app.onError((_error, context) => context.text("fault", 500));
     if (!placesGuard) app.use(kit.guard.hono());
     build(app, { ...kit, ...createHandlers(kit) });
-    const respond = getRequestListener(app.fetch);
-    return listen(createServer((incoming, outgoing) => void respond(incoming, outgoing)));
+    return listen(createServer(listenerOf(app.fetch)));
   },
 });
 

@@ -8,35 +8,27 @@ import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { methodOverride } from "hono/method-override";
 import { type Configuration } from "../configuration.ts";
-import { type Target, targets } from "../targets.ts";
+import {
+  CREWS_AND_TASK,
+  overridden,
+  REWRITTEN_AFTER,
+  specialTargets,
+  STEPS,
+  type Target,
+  targets,
+} from "../targets.ts";
 import { addStandardRoutes, type HonoSetup, toConfiguration } from "./hono-application.ts";
 
 const OVERRIDDEN: readonly Target[] = [
-  {
-    method: "POST",
-    path: "/agents/web",
-    headers: [["x-http-method-override", "DELETE"]],
-    special: "method overridden",
-  },
-  {
-    method: "POST",
-    path: "/inbox",
-    headers: [["x-http-method-override", "GET"]],
-    special: "method overridden",
-  },
+  overridden("POST", "DELETE", "/agents/web"),
+  overridden("POST", "GET", "/inbox"),
   { method: "DELETE", path: "/agents/web" },
 ];
 
 const setups: readonly HonoSetup[] = [
   {
     name: "parameter application before a static one",
-    targets: targets(
-      "/crews/me/card",
-      "/crews/web/card",
-      "/crews/web/runs",
-      "/crews/me/runs",
-      "/crews/web/tasks/7",
-    ),
+    targets: CREWS_AND_TASK,
     build: (app, { handler }) => {
       const tasks = new Hono().get("/:task", handler("GET /crews/:id/tasks/:task"));
       const anyCrew = new Hono().get("/card", handler("GET /crews/:id/card"));
@@ -48,7 +40,7 @@ const setups: readonly HonoSetup[] = [
   },
   {
     name: "a public route that calls next before a parameter route",
-    targets: targets("/steps/open", "/steps/web", "/steps/final"),
+    targets: STEPS,
     build: (app, { handler, passing }) => {
       app.get("/steps/open", passing("GET /steps/open"));
       app.get("/steps/:id", passing("GET /steps/:id"));
@@ -129,10 +121,7 @@ const setups: readonly HonoSetup[] = [
   {
     name: "URL replaced after the guard",
     targets: [
-      ...targets("/alias/agents/web", "/alias/files/private/a").map((target) => ({
-        ...target,
-        special: "URL rewritten after the guard",
-      })),
+      ...specialTargets(REWRITTEN_AFTER, "/alias/agents/web", "/alias/files/private/a"),
       ...targets("/agents/web", "/health"),
     ],
     build: (app, kit) => {

@@ -10,7 +10,7 @@ import { TrieRouter } from "hono/router/trie-router";
 import { Hono as Hono48 } from "hono48";
 import { type Configuration } from "../configuration.ts";
 import { type StandardRoute } from "../routes.ts";
-import { targets } from "../targets.ts";
+import { targets, VERSIONED } from "../targets.ts";
 import { addStandardRoutes, type HonoKit, type HonoSetup, toConfiguration } from "./hono-application.ts";
 
 const standard = (app: Pick<Hono, "on" | "use">, kit: HonoKit): void => {
@@ -155,7 +155,7 @@ const setups: readonly HonoSetup[] = [
   },
   {
     name: "getPath that removes a prefix",
-    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    targets: VERSIONED,
     create: () => new Hono({ getPath: ({ url }) => new URL(url).pathname.replace(/^\/v2\//, "/") }),
     build: addStandardRoutes,
   },

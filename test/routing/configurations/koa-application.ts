@@ -3,11 +3,11 @@ import { createRequire } from "node:module";
 import Router, { type RouterMiddleware } from "@koa/router";
 import Koa3, { type Middleware } from "koa";
 import Koa2 from "koa2";
+import { koaListener } from "../../support/hosts.ts";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit } from "../configuration.ts";
+import { type Configuration, type Kit, type Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
-import { type Target } from "../targets.ts";
 
 type Framework = typeof Koa3;
 
@@ -20,13 +20,7 @@ export interface KoaKit extends Kit {
   readonly passing: (name: string) => RouterMiddleware;
 }
 
-export interface KoaSetup {
-  readonly name: string;
-  readonly prefix?: string;
-  readonly isOpen?: true;
-  readonly targets?: readonly Target[];
-  /** Whether `build` adds the guard. Otherwise, the guard is in front of everything. */
-  readonly placesGuard?: true;
+export interface KoaSetup extends Setup {
   readonly build: (app: Koa3, kit: KoaKit) => void;
 }
 
@@ -65,11 +59,9 @@ function toConfiguration(
     name: `${version}, ${name}`,
     start: (kit) => {
       const app = new Koa();
-      app.silent = true;
       if (!placesGuard) app.use(kit.guard.koa());
       build(app, { ...kit, Koa, ...createHandlers(kit) });
-      const listener = app.callback();
-      return listen(createServer((request, response) => void listener(request, response)));
+      return listen(createServer(koaListener(app)));
     },
   };
 }

@@ -1,26 +1,13 @@
 /** Koa applications that run another handler than that of the narrowest rule. */
 import Router from "@koa/router";
 import { type Configuration } from "../configuration.ts";
-import { type Target, targets } from "../targets.ts";
+import { ALIASES, CREWS_AND_TASK, overridden, STEPS, targets, VERSIONED } from "../targets.ts";
 import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
-
-const REWRITTEN: readonly Target[] = [
-  ...targets("/alias/agents/web", "/alias/agents/me", "/alias/internal", "/alias/files/private/a").map(
-    (target) => ({ ...target, special: "URL rewritten after the guard" }),
-  ),
-  ...targets("/agents/web", "/health"),
-];
 
 const setups: readonly KoaSetup[] = [
   {
     name: "parameter router before a static router",
-    targets: targets(
-      "/crews/me/card",
-      "/crews/web/card",
-      "/crews/web/runs",
-      "/crews/me/runs",
-      "/crews/web/tasks/7",
-    ),
+    targets: CREWS_AND_TASK,
     build: (app, { handler }) => {
       const tasks = new Router();
       tasks.get("/:task", handler("GET /crews/:id/tasks/:task"));
@@ -38,7 +25,7 @@ const setups: readonly KoaSetup[] = [
   },
   {
     name: "a public route that calls next before a parameter route",
-    targets: targets("/steps/open", "/steps/web", "/steps/final"),
+    targets: STEPS,
     build: (app, { handler, passing }) => {
       const router = new Router();
       router.get("/steps/open", passing("GET /steps/open"));
@@ -91,7 +78,7 @@ const setups: readonly KoaSetup[] = [
   },
   {
     name: "path rewritten before the guard",
-    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    targets: VERSIONED,
     placesGuard: true,
     build: (app, kit) => {
       app.use((context, next) => {
@@ -103,7 +90,7 @@ const setups: readonly KoaSetup[] = [
   },
   ...(["path", "url", "newRouterPath"] as const).map((member): KoaSetup => ({
     name: `${member} rewritten after the guard`,
-    targets: REWRITTEN,
+    targets: ALIASES,
     build: (app, kit) => {
       app.use((context, next) => {
         const from = member === "url" ? context.url : context.path;
@@ -116,24 +103,9 @@ const setups: readonly KoaSetup[] = [
   {
     name: "method overridden after the guard",
     targets: [
-      {
-        method: "POST",
-        path: "/agents/web",
-        headers: [["x-http-method-override", "DELETE"]],
-        special: "method overridden",
-      },
-      {
-        method: "GET",
-        path: "/inbox",
-        headers: [["x-http-method-override", "POST"]],
-        special: "method overridden",
-      },
-      {
-        method: "HEAD",
-        path: "/probe",
-        headers: [["x-http-method-override", "GET"]],
-        special: "method overridden",
-      },
+      overridden("POST", "DELETE", "/agents/web"),
+      overridden("GET", "POST", "/inbox"),
+      overridden("HEAD", "GET", "/probe"),
       { method: "DELETE", path: "/agents/web" },
     ],
     build: (app, kit) => {

@@ -3,6 +3,7 @@ import { type DynamicModule, type INestApplication, Injectable, Scope, Versionin
 import { RouterModule } from "@nestjs/core";
 import express, { type Express } from "express";
 import { type FastifyInstance } from "fastify";
+import { compact } from "../../../src/core/runtime/compact.ts";
 import { listen } from "../../support/http.ts";
 import {
   createApplication,
@@ -16,7 +17,7 @@ import {
 import { type Configuration, type Kit } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
-import { type Target, targets } from "../targets.ts";
+import { type Target, targets, VERSIONED } from "../targets.ts";
 
 interface NestKit extends Kit {
   readonly platform: Platform;
@@ -27,11 +28,8 @@ interface NestKit extends Kit {
 
 type Part = (new () => object) | DynamicModule;
 
-interface NestSetup {
-  readonly name: string;
+interface NestSetup extends Omit<Configuration, "start"> {
   readonly on?: Platform;
-  readonly prefix?: string;
-  readonly targets?: readonly Target[];
   readonly fastifyOptions?: object;
   /** The controllers. Default: one with the standard routes. */
   readonly controllers?: (kit: NestKit) => readonly (new () => object)[];
@@ -165,7 +163,7 @@ const setups: readonly NestSetup[] = [
   {
     name: "URL rewritten by a middleware",
     on: "Express",
-    targets: targets("/v2/agents/web", "/v2/agents/me", "/v2/health", "/agents/web"),
+    targets: VERSIONED,
     prepare: (app) =>
       app.use((request: { url: string }, _response: unknown, next: () => void) => {
         request.url = request.url.replace(/^\/v2\//, "/");
@@ -190,8 +188,7 @@ function at(route: NestKit["route"], path: string, routeKey: string): NestRoute 
 
 const toConfiguration = (platform: Platform, setup: NestSetup): Configuration => ({
   name: `NestJS on ${platform}, ${setup.name}`,
-  ...(setup.prefix !== undefined && { prefix: setup.prefix }),
-  ...(setup.targets && { targets: setup.targets }),
+  ...compact({ prefix: setup.prefix, targets: setup.targets }),
   start: async ({ guard, recorder }) => {
     const route: NestKit["route"] = (name, decorators = []) => {
       const [method = "", path = ""] = name.split(" ");
