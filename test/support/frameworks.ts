@@ -48,7 +48,9 @@ export async function serve(listener: RequestListener): Promise<number> {
 /** Serves until the end of the test, and returns the port. */
 export async function serveFastify(app: FastifyApplication): Promise<number> {
   const { port, close } = await listenFastify(app);
-  onTestFinished(async () => void (await close()));
+  onTestFinished(async () => {
+    await close();
+  });
   return port;
 }
 

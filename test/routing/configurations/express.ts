@@ -1,7 +1,46 @@
+import type { Express } from "express";
 import { type Configuration } from "../configuration.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
 
-const STRICT = { caseSensitive: true, strict: true };
+interface Mount {
+  readonly name: string;
+  readonly prefix?: string;
+  /** Default: the prefix. */
+  readonly path?: string;
+  readonly inner: "router" | "strict router" | "application";
+  readonly isStrict?: true;
+  readonly guardsInner?: true;
+}
+
+const mounts: readonly Mount[] = [
+  { name: "strict router in a lenient application", inner: "strict router" },
+  { name: "lenient router in a strict application", inner: "router", isStrict: true },
+  { name: "mounted router", prefix: "/api/v1", inner: "router" },
+  { name: "mounted in other letter case than the table", path: "/API", inner: "router" },
+  { name: "guard on the router only", inner: "router", guardsInner: true },
+  { name: "nested sub-app", inner: "application" },
+  { name: "guard on a nested sub-app", inner: "application", guardsInner: true },
+];
+
+/** The standard routes below a path, with a guard in front of the outer or in the inner application. */
+const createMount = ({ name, prefix = "/api", path = prefix, ...mount }: Mount): ExpressSetup => ({
+  name,
+  prefix,
+  placesGuard: true,
+  build: (app, kit) => {
+    if (mount.isStrict) makeStrict(app);
+    const isStrict = mount.inner === "strict router";
+    const inner =
+      mount.inner === "application"
+        ? kit.express()
+        : kit.express.Router({ caseSensitive: isStrict, strict: isStrict });
+    (mount.guardsInner ? inner : app).use(kit.guard.express());
+    addStandardRoutes(inner, kit);
+    app.use(path, inner);
+  },
+});
+
+const makeStrict = (app: Express): Express => app.enable("strict routing").enable("case sensitive routing");
 
 const setups: readonly ExpressSetup[] = [
   {
@@ -12,87 +51,16 @@ const setups: readonly ExpressSetup[] = [
     name: "strict and case-sensitive",
     placesGuard: true,
     build: (app, kit) => {
-      app.enable("strict routing").enable("case sensitive routing");
-      app.use(kit.guard.express());
+      makeStrict(app).use(kit.guard.express());
       addStandardRoutes(app, kit);
     },
   },
-  {
-    name: "strict router in a lenient application",
-    prefix: "/api",
-    build: (app, kit) => {
-      const router = kit.express.Router(STRICT);
-      addStandardRoutes(router, kit);
-      app.use("/api", router);
-    },
-  },
-  {
-    name: "lenient router in a strict application",
-    prefix: "/api",
-    placesGuard: true,
-    build: (app, kit) => {
-      app.enable("strict routing").enable("case sensitive routing");
-      app.use(kit.guard.express());
-      const router = kit.express.Router();
-      addStandardRoutes(router, kit);
-      app.use("/api", router);
-    },
-  },
-  {
-    name: "mounted router",
-    prefix: "/api/v1",
-    build: (app, kit) => {
-      const router = kit.express.Router();
-      addStandardRoutes(router, kit);
-      app.use("/api/v1", router);
-    },
-  },
-  {
-    name: "mounted in other letter case than the table",
-    prefix: "/api",
-    build: (app, kit) => {
-      const router = kit.express.Router();
-      addStandardRoutes(router, kit);
-      app.use("/API", router);
-    },
-  },
-  {
-    name: "guard on the router only",
-    prefix: "/api",
-    placesGuard: true,
-    build: (app, kit) => {
-      const router = kit.express.Router();
-      router.use(kit.guard.express());
-      addStandardRoutes(router, kit);
-      app.use("/api", router);
-    },
-  },
-  {
-    name: "nested sub-app",
-    prefix: "/api",
-    build: (app, kit) => {
-      const inner = kit.express();
-      addStandardRoutes(inner, kit);
-      app.use("/api", inner);
-    },
-  },
-  {
-    name: "guard on a nested sub-app",
-    prefix: "/api",
-    placesGuard: true,
-    build: (app, kit) => {
-      const inner = kit.express();
-      inner.use(kit.guard.express());
-      addStandardRoutes(inner, kit);
-      app.use("/api", inner);
-    },
-  },
+  ...mounts.map(createMount),
   {
     name: "strict sub-app in a lenient router",
     prefix: "/outer/inner",
     build: (app, kit) => {
-      const inner = kit.express();
-      inner.enable("strict routing").enable("case sensitive routing");
+      const inner = makeStrict(kit.express());
       addStandardRoutes(inner, kit);
       const router = kit.express.Router();
       router.use("/inner", inner);

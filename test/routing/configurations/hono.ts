@@ -33,27 +33,25 @@ const WITHOUT_OVERLAP: HonoSetup["build"] = (app, { handler }) => {
   app.get("/health", handler("GET /health"));
 };
 
+const ROUTERS: readonly (readonly [name: string, create: () => Hono])[] = [
+  ["TrieRouter", () => new Hono({ router: new TrieRouter() })],
+  ["LinearRouter", () => new Hono({ router: new LinearRouter() })],
+  ["PatternRouter", () => new Hono({ router: new PatternRouter() })],
+  ["LinearRouter, strict: false", () => new Hono({ router: new LinearRouter(), strict: false })],
+  [
+    "SmartRouter of LinearRouter and PatternRouter",
+    () => new Hono({ router: new SmartRouter({ routers: [new LinearRouter(), new PatternRouter()] }) }),
+  ],
+  ["hono/tiny", () => Reflect.construct(TinyHono, []) as Hono],
+  ["hono/quick", () => Reflect.construct(QuickHono, []) as Hono],
+  // The oldest version that is accepted. It reads the path of some URLs in another way than its successors.
+  ["4.8.0", () => new Hono48() as unknown as Hono],
+];
+
 const setups: readonly HonoSetup[] = [
   { name: "default", build: addStandardRoutes },
   { name: "strict: false", options: { strict: false }, build: addStandardRoutes },
-  { name: "TrieRouter", create: () => new Hono({ router: new TrieRouter() }), build: addStandardRoutes },
-  { name: "LinearRouter", create: () => new Hono({ router: new LinearRouter() }), build: addStandardRoutes },
-  {
-    name: "PatternRouter",
-    create: () => new Hono({ router: new PatternRouter() }),
-    build: addStandardRoutes,
-  },
-  {
-    name: "LinearRouter, strict: false",
-    create: () => new Hono({ router: new LinearRouter(), strict: false }),
-    build: addStandardRoutes,
-  },
-  {
-    name: "SmartRouter of LinearRouter and PatternRouter",
-    create: () =>
-      new Hono({ router: new SmartRouter({ routers: [new LinearRouter(), new PatternRouter()] }) }),
-    build: addStandardRoutes,
-  },
+  ...ROUTERS.map(([name, create]): HonoSetup => ({ name, create, build: addStandardRoutes })),
   {
     name: "RegExpRouter",
     create: () => new Hono({ router: new RegExpRouter() }),
@@ -67,8 +65,6 @@ const setups: readonly HonoSetup[] = [
     ),
     build: WITHOUT_OVERLAP,
   },
-  { name: "hono/tiny", create: () => Reflect.construct(TinyHono, []) as Hono, build: addStandardRoutes },
-  { name: "hono/quick", create: () => Reflect.construct(QuickHono, []) as Hono, build: addStandardRoutes },
   {
     name: "basePath",
     prefix: "/api",
@@ -129,9 +125,7 @@ const setups: readonly HonoSetup[] = [
       app.all("/api/*", mount(inner.fetch));
     },
   })),
-  // The oldest version that is accepted. It reads the path of some URLs in another way than its successors
-  //, and removes the prefix of a mounted application from the path before it is decoded.
-  { name: "4.8.0", create: () => new Hono48() as unknown as Hono, build: addStandardRoutes },
+  // It removes the prefix of a mounted application from the path before it is decoded.
   {
     name: "4.8.0, mounted application that runs the narrowest route",
     prefix: "/api",

@@ -1,60 +1,45 @@
-import Router from "@koa/router";
+import Router, { type RouterOptions } from "@koa/router";
 import mount from "koa-mount";
+import { compact } from "../../../src/core/runtime/compact.ts";
 import { type Configuration } from "../configuration.ts";
 import { createStandardRouter, forEachKoa, type KoaSetup, Router14, routesOf } from "./koa-application.ts";
 
+const OPTIONS: readonly (readonly [name: string, options: RouterOptions])[] = [
+  ["default", {}],
+  ["strict and sensitive", { sensitive: true, strict: true }],
+  ["prefix", { prefix: "/api" }],
+  ["exclusive", { exclusive: true }],
+];
+
+const VERSIONS = [
+  ["nested router", Router],
+  ["nested router of @koa/router 14.0.0", Router14],
+] as const;
+
 const setups: readonly KoaSetup[] = [
-  {
-    name: "default",
+  ...OPTIONS.map(([name, options]): KoaSetup => ({
+    name,
+    ...compact({ prefix: options.prefix }),
     build: (app, kit) => {
-      app.use(routesOf(createStandardRouter(kit)));
+      app.use(routesOf(createStandardRouter(kit, options)));
     },
-  },
-  {
-    name: "strict and sensitive",
-    build: (app, kit) => {
-      app.use(routesOf(createStandardRouter(kit, { sensitive: true, strict: true })));
-    },
-  },
-  {
-    name: "prefix",
-    prefix: "/api",
-    build: (app, kit) => {
-      app.use(routesOf(createStandardRouter(kit, { prefix: "/api" })));
-    },
-  },
-  {
-    name: "exclusive",
-    build: (app, kit) => {
-      app.use(routesOf(createStandardRouter(kit, { exclusive: true })));
-    },
-  },
-  {
-    name: "nested router",
+  })),
+  ...VERSIONS.map(([name, Version]): KoaSetup => ({
+    name,
     prefix: "/outer/inner",
     build: (app, kit) => {
-      const outer = new Router({ prefix: "/outer" });
-      outer.use("/inner", createStandardRouter(kit).routes());
+      const outer = new Version({ prefix: "/outer" });
+      outer.use("/inner", createStandardRouter(kit, {}, Version).routes());
       app.use(routesOf(outer));
     },
-  },
-  {
-    name: "nested router of @koa/router 14.0.0",
-    prefix: "/outer/inner",
-    build: (app, kit) => {
-      const outer = new Router14({ prefix: "/outer" });
-      outer.use("/inner", createStandardRouter(kit, {}, Router14).routes());
-      app.use(routesOf(outer));
-    },
-  },
-  {
-    name: "koa-mount",
+  })),
+  ...["/api", "/API"].map((path): KoaSetup => ({
+    name: path === "/api" ? "koa-mount" : "koa-mount in other letter case than the table",
     prefix: "/api",
     build: (app, kit) => {
-      const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
-      app.use(mount("/api", inner));
+      app.use(mount(path, new kit.Koa().use(routesOf(createStandardRouter(kit)))));
     },
-  },
+  })),
   {
     name: "guard inside koa-mount",
     prefix: "/api",
@@ -81,14 +66,6 @@ const setups: readonly KoaSetup[] = [
       const inner = new kit.Koa().use(mount("/agents", kit.guard.koa()));
       inner.use(kit.guard.koa()).use(routesOf(createStandardRouter(kit)));
       app.use(mount("/api", inner));
-    },
-  },
-  {
-    name: "koa-mount in other letter case than the table",
-    prefix: "/api",
-    build: (app, kit) => {
-      const inner = new kit.Koa().use(routesOf(createStandardRouter(kit)));
-      app.use(mount("/API", inner));
     },
   },
 ];
