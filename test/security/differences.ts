@@ -21,6 +21,12 @@ const all = (
   ...names: readonly string[]
 ): Difference["tokens"] => Object.fromEntries(names.map((name) => [name, { here, notBy }]));
 
+/** The names of tokens with these values of a claim. */
+const claimsNamed = (name: string, ...values: readonly unknown[]): readonly string[] =>
+  values.map((value) => JSON.stringify({ [name]: value }));
+
+const SPACES = [" ", "\n", "\r\n", "\t"].map((space) => JSON.stringify(space));
+
 export const DIFFERENCES: readonly Difference[] = [
   {
     why: "jsonwebtoken does not support EdDSA.",
@@ -85,22 +91,8 @@ export const DIFFERENCES: readonly Difference[] = [
   {
     why: "White space is not allowed in base64url (RFC 7515 section 2). The decoders of jose and hono/jwt skip it.",
     tokens: {
-      ...all(
-        "refused",
-        ["jose"],
-        '" " after the token',
-        '"\\n" after the token',
-        '"\\r\\n" after the token',
-        '"\\t" after the token',
-      ),
-      ...all(
-        "refused",
-        ["jose", "hono/jwt"],
-        '" " in the signed payload',
-        '"\\n" in the signed payload',
-        '"\\r\\n" in the signed payload',
-        '"\\t" in the signed payload',
-      ),
+      ...all("refused", ["jose"], ...SPACES.map((space) => `${space} after the token`)),
+      ...all("refused", ["jose", "hono/jwt"], ...SPACES.map((space) => `${space} in the signed payload`)),
     },
   },
   {
@@ -130,12 +122,9 @@ export const DIFFERENCES: readonly Difference[] = [
       ...all(
         "refused",
         ["jsonwebtoken"],
-        'crit ["exp"]',
-        'crit ["b64"]',
-        "crit []",
-        'crit "exp"',
-        'crit ["alg"]',
-        'crit ["http://example.com/ext"]',
+        ...[["exp"], ["b64"], [], "exp", ["alg"], ["http://example.com/ext"]].map(
+          (crit) => `crit ${JSON.stringify(crit)}`,
+        ),
       ),
       ...all("refused", ["jose", "jsonwebtoken"], 'crit ["b64"] with b64 true'),
       ...all("refused", ["jsonwebtoken", "fast-jwt"], "crit null"),
@@ -183,13 +172,7 @@ export const DIFFERENCES: readonly Difference[] = [
     tokens: all(
       "refused",
       ["jsonwebtoken", "fast-jwt"],
-      '{"iat":"1700000009"}',
-      '{"iat":""}',
-      '{"iat":null}',
-      '{"iat":true}',
-      '{"iat":[1700000009]}',
-      '{"iat":{}}',
-      '{"iat":{"valueOf":1700000009}}',
+      ...claimsNamed("iat", "1700000009", "", null, true, [1700000009], {}, { valueOf: 1700000009 }),
     ),
   },
   {
@@ -205,14 +188,7 @@ export const DIFFERENCES: readonly Difference[] = [
     tokens: all(
       "refused",
       EVERY,
-      '{"scopes":"(absent)"}',
-      '{"scopes":null}',
-      '{"scopes":5}',
-      '{"scopes":true}',
-      '{"scopes":{}}',
-      '{"scopes":[5]}',
-      '{"scopes":["a",null]}',
-      '{"scopes":[["a"]]}',
+      ...claimsNamed("scopes", "(absent)", null, 5, true, {}, [5], ["a", null], [["a"]]),
       '{"scopes":{"0":"platform:admin","length":1}}',
       "a claim __proto__ with scopes",
       "scopes nested as deep as the size permits",
@@ -223,26 +199,8 @@ export const DIFFERENCES: readonly Difference[] = [
     tokens: all(
       "refused",
       EVERY,
-      '{"sub":5.5}',
-      '{"sub":9007199254740992}',
-      '{"sub":null}',
-      '{"sub":{}}',
-      '{"sub":["root"]}',
-      '{"session_id":5.5}',
-      '{"session_id":9007199254740992}',
-      '{"session_id":null}',
-      '{"session_id":{}}',
-      '{"session_id":["root"]}',
-      '{"iss":5}',
-      '{"iss":5.5}',
-      '{"iss":null}',
-      '{"iss":{}}',
-      '{"iss":["root"]}',
-      '{"jti":5}',
-      '{"jti":5.5}',
-      '{"jti":null}',
-      '{"jti":{}}',
-      '{"jti":["root"]}',
+      ...["sub", "session_id"].flatMap((name) => claimsNamed(name, 5.5, 2 ** 53, null, {}, ["root"])),
+      ...["iss", "jti"].flatMap((name) => claimsNamed(name, 5, 5.5, null, {}, ["root"])),
     ),
   },
 ];

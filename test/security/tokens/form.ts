@@ -15,13 +15,11 @@ const token = forge();
 const [header, payload, signature] = partsOf(token);
 const KB = 1_000;
 
-const malformed = (name: string, text: string): TokenCase => ({ name, token: text, expected: "malformed" });
-const accepted = (name: string, text: string, options: TokenCase["options"] = {}): TokenCase => ({
-  name,
-  token: text,
-  options,
-  expected: "accepted",
-});
+const malformed = (name: string, text: string): TokenCase => row("malformed", name, text);
+const accepted = (name: string, text: string, options: TokenCase["options"] = {}): TokenCase =>
+  row("accepted", name, text, options);
+
+const general = { payload, signatures: [{ protected: header, signature }] };
 
 const parts: readonly TokenCase[] = [
   accepted("three parts", token),
@@ -39,14 +37,8 @@ const parts: readonly TokenCase[] = [
   malformed("only dots", ".."),
   malformed("dots up to the limit", ".".repeat(16_384)),
   malformed("the flattened JSON serialization", JSON.stringify({ protected: header, payload, signature })),
-  malformed(
-    "the general JSON serialization",
-    JSON.stringify({ payload, signatures: [{ protected: header, signature }] }),
-  ),
-  malformed(
-    "the general JSON serialization, nested",
-    JSON.stringify({ payload: { payload, signatures: [{ protected: header, signature }] } }),
-  ),
+  malformed("the general JSON serialization", JSON.stringify(general)),
+  malformed("the general JSON serialization, nested", JSON.stringify({ payload: general })),
   malformed("a detached payload", seal(header, "")),
   malformed("a token in a token", forge({ header: { alg: "RS256", cty: "JWT" }, payload: token })),
   accepted("another token in an unused claim", forge({ payload: { scopes: [], aud: "agents-prod", token } })),
@@ -98,16 +90,16 @@ const spelled: readonly TokenCase[] = [
   }),
 ];
 
-const bytes = (...values: (string | number)[]): Buffer =>
-  Buffer.concat(values.map((value) => (typeof value === "number" ? Buffer.of(value) : Buffer.from(value))));
-const text = PAYLOAD.slice(0, -1);
+/** The JSON object with one more string, of these bytes. */
+const withBytes = (json: string, ...bytes: readonly number[]): Buffer =>
+  Buffer.concat([Buffer.from(`${json.slice(0, -1)},"x":"`), Buffer.from(bytes), Buffer.from('"}')]);
 
 const json: readonly TokenCase[] = [
-  malformed("invalid UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xff, '"}') })),
-  malformed("overlong UTF-8 in a claim", forge({ payload: bytes(`${text},"x":"`, 0xc0, 0xaf, '"}') })),
-  malformed("an incomplete UTF-8 sequence", forge({ payload: bytes(`${text},"x":"`, 0xe2, 0x82, '"}') })),
-  malformed("a UTF-8 encoded surrogate", forge({ payload: bytes(`${text},"x":"`, 0xed, 0xa0, 0x80, '"}') })),
-  malformed("invalid UTF-8 in the header", forge({ header: bytes('{"alg":"RS256","x":"', 0xff, '"}') })),
+  malformed("invalid UTF-8 in a claim", forge({ payload: withBytes(PAYLOAD, 0xff) })),
+  malformed("overlong UTF-8 in a claim", forge({ payload: withBytes(PAYLOAD, 0xc0, 0xaf) })),
+  malformed("an incomplete UTF-8 sequence", forge({ payload: withBytes(PAYLOAD, 0xe2, 0x82) })),
+  malformed("a UTF-8 encoded surrogate", forge({ payload: withBytes(PAYLOAD, 0xed, 0xa0, 0x80) })),
+  malformed("invalid UTF-8 in the header", forge({ header: withBytes('{"alg":"RS256"}', 0xff) })),
   malformed("a byte order mark before the payload", forge({ payload: `\ufeff${PAYLOAD}` })),
   malformed("a byte order mark before the header", forge({ header: '\ufeff{"alg":"RS256"}' })),
   malformed("a payload in UTF-16", forge({ payload: Buffer.from(PAYLOAD, "utf16le") })),

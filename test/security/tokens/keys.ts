@@ -31,67 +31,44 @@ const hex = (number: bigint): Buffer => Buffer.from(number.toString(16).padStart
 
 const es256 = forge({ alg: "ES256", key: privateKeyOf("p256") });
 /** The ES256 token with a changed signature. */
-function es256With(change: (r: bigint, s: bigint) => readonly [bigint, bigint]): string {
+function es256With(change: Change): string {
   const [header, payload, signature] = partsOf(es256);
   const [r, s] = Buffer.from(signature, "base64url").toString("hex").match(/.{64}/g) ?? [];
   const changed = change(BigInt(`0x${r}`), BigInt(`0x${s}`));
   return `${header}.${payload}.${encode(Buffer.concat(changed.map(hex)))}`;
 }
 
-const ecdsa = (name: string, token: string, expected = "signature"): TokenCase => ({
-  name: `ECDSA: ${name}`,
-  token,
-  options: options("ES256", pemOf("p256")),
-  expected,
-});
+type Change = (r: bigint, s: bigint) => readonly [bigint, bigint];
+const changes: readonly (readonly [expected: string, name: string, change: Change])[] = [
+  ["accepted", "the unchanged signature", (r, s) => [r, s]],
+  // Both are valid signatures of the same message; RFC 7518 section 3.4 does not require the low s.
+  ["accepted", "the other valid s, low or high", (r, s) => [r, ORDER - s]],
+  ["signature", "r and s are zero", () => [0n, 0n]],
+  ["signature", "s is zero", (r) => [r, 0n]],
+  ["signature", "r is zero", (_, s) => [0n, s]],
+  ["signature", "r and s are the order", () => [ORDER, ORDER]],
+  ["signature", "r is the order, s is zero", () => [ORDER, 0n]],
+  ["signature", "s is the order", (r) => [r, ORDER]],
+  ["signature", "r and s are one", () => [1n, 1n]],
+  ["signature", "r and s are swapped", (r, s) => [s, r]],
+];
+const ecdsa = (expected: string, name: string, token: string): TokenCase =>
+  row(expected, `ECDSA: ${name}`, token, options("ES256", pemOf("p256")));
+
 const withSignature = (token: string, bytes: Uint8Array): string => {
   const [header, payload] = partsOf(token);
   return `${header}.${payload}.${encode(bytes)}`;
 };
 
 const signatures: readonly TokenCase[] = [
-  ecdsa("the unchanged signature", es256, "accepted"),
-  // Both are valid signatures of the same message; RFC 7518 section 3.4 does not require the low s.
+  ...changes.map(([expected, name, change]) => ecdsa(expected, name, es256With(change))),
   ecdsa(
-    "the other valid s, low or high",
-    es256With((r, s) => [r, ORDER - s]),
-    "accepted",
+    "signature",
+    "DER instead of raw r and s",
+    withSignature(es256, Buffer.from("3006020101020101", "hex")),
   ),
-  ecdsa(
-    "r and s are zero",
-    es256With(() => [0n, 0n]),
-  ),
-  ecdsa(
-    "s is zero",
-    es256With((r) => [r, 0n]),
-  ),
-  ecdsa(
-    "r is zero",
-    es256With((_, s) => [0n, s]),
-  ),
-  ecdsa(
-    "r and s are the order",
-    es256With(() => [ORDER, ORDER]),
-  ),
-  ecdsa(
-    "r is the order, s is zero",
-    es256With(() => [ORDER, 0n]),
-  ),
-  ecdsa(
-    "s is the order",
-    es256With((r) => [r, ORDER]),
-  ),
-  ecdsa(
-    "r and s are one",
-    es256With(() => [1n, 1n]),
-  ),
-  ecdsa(
-    "r and s are swapped",
-    es256With((r, s) => [s, r]),
-  ),
-  ecdsa("DER instead of raw r and s", withSignature(es256, Buffer.from("3006020101020101", "hex"))),
-  ecdsa("one byte too few", withSignature(es256, Buffer.alloc(63, 1))),
-  ecdsa("one byte too many", withSignature(es256, Buffer.alloc(65, 1))),
+  ecdsa("signature", "one byte too few", withSignature(es256, Buffer.alloc(63, 1))),
+  ecdsa("signature", "one byte too many", withSignature(es256, Buffer.alloc(65, 1))),
   ...[0, 1, 255, 256, 257].map((size) =>
     row(
       size === 0 ? "algorithm" : "signature",
@@ -142,6 +119,14 @@ const wrong = (
   expected,
 });
 
+const fit = (name: string, algorithm: "RS256" | "HS256", ...keys: Keys): TokenCase => {
+  const token = algorithm === "HS256" ? forge({ alg: algorithm, key: String(keys[0]) }) : forge();
+  return row("accepted", `a configured key: ${name}`, token, options(algorithm, ...keys));
+};
+const rsaOf = (modulusLength: number) => createPublicKey(generateKey("rsa", { modulusLength }));
+const privatePem = (type: "pkcs1" | "pkcs8"): string =>
+  privateKeyOf("rsa").export({ type, format: "pem" }).toString();
+
 const unfit: readonly TokenCase[] = [
   ...(["p384", "p521", "k256", "rsa", "ed25519"] as const).map((key: KeyName) =>
     wrong(`${key} for ES256`, "ES256", "key_unusable", pemOf(key)),
@@ -151,34 +136,14 @@ const unfit: readonly TokenCase[] = [
   wrong("P-256 for EdDSA", "EdDSA", "key_unusable", pemOf("p256")),
   wrong("X25519 for EdDSA", "EdDSA", "key_unusable", createPublicKey(generateKey("x25519"))),
   wrong("Ed448 for EdDSA", "EdDSA", "key_unusable", createPublicKey(generateKey("ed448"))),
-  wrong(
-    "RSA of 1024 bits",
-    "RS256",
-    "key_weak",
-    createPublicKey(generateKey("rsa", { modulusLength: 1024 })),
-  ),
-  wrong(
-    "RSA of 2047 bits",
-    "PS256",
-    "key_weak",
-    createPublicKey(generateKey("rsa", { modulusLength: 2047 })),
-  ),
+  wrong("RSA of 1024 bits", "RS256", "key_weak", rsaOf(1024)),
+  wrong("RSA of 2047 bits", "PS256", "key_weak", rsaOf(2047)),
   wrong("RSA with the exponent 1", "RS256", "key_weak", rsaWithExponent("AQ")),
   wrong("RSA with the exponent 1, as JWK", "RS256", "key_weak", jwkOf("rsa", { e: "AQ" })),
   wrong("RSA with the exponent 2", "RS256", "key_weak", rsaWithExponent("Ag")),
   wrong("RSA with the exponent 65536", "RS256", "key_weak", rsaWithExponent("AQAA")),
-  wrong(
-    "a private key as PEM",
-    "RS256",
-    "key_private",
-    privateKeyOf("rsa").export({ type: "pkcs8", format: "pem" }).toString(),
-  ),
-  wrong(
-    "a private key as PKCS#1",
-    "RS256",
-    "key_private",
-    privateKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString(),
-  ),
+  wrong("a private key as PEM", "RS256", "key_private", privatePem("pkcs8")),
+  wrong("a private key as PKCS#1", "RS256", "key_private", privatePem("pkcs1")),
   wrong("a private key as KeyObject", "RS256", "key_private", privateKeyOf("rsa")),
   wrong("a private key as JWK", "RS256", "key_private", privateKeyOf("rsa").export({ format: "jwk" })),
   wrong("a secret of 31 bytes", "HS256", "key_weak", "s".repeat(31)),
@@ -186,45 +151,15 @@ const unfit: readonly TokenCase[] = [
   wrong("a secret of 63 bytes for HS512", "HS512", "key_weak", createSecretKey(Buffer.alloc(63))),
   wrong("an empty secret", "HS256", "option_invalid", ""),
   wrong("a secret of 6 bytes", "HS256", "key_weak", "secret"),
-  wrong(
-    "a private key as a secret",
-    "HS256",
-    "key_unusable",
-    privateKeyOf("rsa").export({ type: "pkcs8", format: "pem" }).toString(),
-  ),
+  wrong("a private key as a secret", "HS256", "key_unusable", privatePem("pkcs8")),
   wrong("two keys in one PEM", "RS256", "key_invalid", pemOf("rsa") + pemOf("stranger")),
-  row(
-    "accepted",
-    "a configured key: a secret of exactly 32 bytes",
-    forge({ alg: "HS256", key: "s".repeat(32) }),
-    options("HS256", "s".repeat(32)),
-  ),
-  row(
-    "accepted",
-    "a configured key: a PEM after a byte order mark, with CRLF",
-    forge(),
-    options("RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
-  ),
-  row(
-    "accepted",
-    "a configured key: a PEM with literal line breaks",
-    forge(),
-    options("RS256", pemOf("rsa").replaceAll("\n", "\\n")),
-  ),
-  row("accepted", "a configured key: a KeyObject", forge(), options("RS256", publicKeyOf("rsa"))),
-  row(
-    "accepted",
-    "a configured key: PKCS#1",
-    forge(),
-    options("RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
-  ),
-  row("accepted", "a configured key: a JWK as JSON", forge(), options("RS256", JSON.stringify(jwkOf("rsa")))),
-  row(
-    "accepted",
-    "a configured key: the second of two keys",
-    forge(),
-    options("RS256", pemOf("stranger"), pemOf("rsa")),
-  ),
+  fit("a secret of exactly 32 bytes", "HS256", "s".repeat(32)),
+  fit("a PEM after a byte order mark, with CRLF", "RS256", `\uFEFF ${pemOf("rsa").replaceAll("\n", "\r\n")}`),
+  fit("a PEM with literal line breaks", "RS256", pemOf("rsa").replaceAll("\n", "\\n")),
+  fit("a KeyObject", "RS256", publicKeyOf("rsa")),
+  fit("PKCS#1", "RS256", publicKeyOf("rsa").export({ type: "pkcs1", format: "pem" }).toString()),
+  fit("a JWK as JSON", "RS256", JSON.stringify(jwkOf("rsa"))),
+  fit("the second of two keys", "RS256", pemOf("stranger"), pemOf("rsa")),
 ];
 
 const purposes: readonly TokenCase[] = [
