@@ -64,9 +64,26 @@ export function unpack({ tarball }: Packed, project: string, ...others: readonly
   const folder = join(project, "node_modules/scopegate");
   mkdirSync(folder, { recursive: true });
   execFileSync("tar", ["-xzf", tarball, "-C", folder, "--strip-components", "1"], LONG_CHILD_LIMIT);
-  for (const name of [...Object.keys(manifest.dependencies), ...others]) {
+  link(project, [...Object.keys(manifest.dependencies), ...others]);
+}
+
+/** Links installed packages into a project. */
+export function link(
+  project: string,
+  names: readonly string[],
+  modules: string = join(ROOT, "node_modules"),
+): void {
+  for (const name of names) {
     mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
-    symlinkSync(join(ROOT, "node_modules", name), join(project, "node_modules", name));
+    symlinkSync(join(modules, name), join(project, "node_modules", name));
+  }
+}
+
+/** Writes the files of a project, by their paths. */
+export function writeFiles(project: string, files: Readonly<Record<string, string>>): void {
+  for (const [path, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), text);
   }
 }
 

@@ -74,6 +74,15 @@ export const TABLE: ScopeMappings = {
   "GET /images/:name.:ext": ["images:read"],
 };
 
+const withParts = (
+  needs: Needs,
+  parameter: string,
+  cases: Readonly<Record<string, Needs>>,
+): HandlerPolicy => ({
+  needs,
+  parts: { parameter, cases },
+});
+
 export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "GET /": { needs: ["root:read"] },
   "GET /health": { needs: "everyone" },
@@ -81,24 +90,15 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "GET /me": { needs: [] },
   "GET /agents": { needs: ["agents:list"] },
   "GET /agents/me": { needs: ["profile:read"] },
-  "GET /agents/:id": {
-    needs: ["agents:<id>:read"],
-    parts: { parameter: "id", cases: { me: ["profile:read"] } },
-  },
+  "GET /agents/:id": withParts(["agents:<id>:read"], "id", { me: ["profile:read"] }),
   "POST /agents/:id": { needs: ["agents:<id>:update"] },
   "DELETE /agents/:id": { needs: ["agents:<id>:delete"] },
   "POST /agents/:id/runs": { needs: ["agents:<id>:run"] },
   "GET /pages/:page": { needs: ["pages:<page>:read"] },
   "GET /pages/index": { needs: "everyone" },
-  "GET /tools/:id": {
-    needs: ["tools:<id>:read"],
-    parts: { parameter: "id", cases: { kit: ["toolkit:read"] } },
-  },
+  "GET /tools/:id": withParts(["tools:<id>:read"], "id", { kit: ["toolkit:read"] }),
   "GET /tools/kit": { needs: ["toolkit:read"] },
-  "GET /files/*path": {
-    needs: ["files:read"],
-    parts: { parameter: "path", cases: { "private/": ["files:admin"] } },
-  },
+  "GET /files/*path": withParts(["files:read"], "path", { "private/": ["files:admin"] }),
   "GET /files/public/*path": { needs: "everyone" },
   "GET /tree/*path": { needs: ["tree:read"] },
   "GET /tree/leaf/*path": { needs: "everyone" },
@@ -117,15 +117,9 @@ export const HANDLERS: Readonly<Record<string, HandlerPolicy>> = {
   "GET /crews/me/card": { needs: "everyone" },
   "GET /crews/me/runs": { needs: ["profile:runs"] },
   "GET /crews/:id/card": { needs: ["crews:<id>:card"] },
-  "GET /crews/:id/runs": {
-    needs: ["crews:<id>:runs"],
-    parts: { parameter: "id", cases: { me: ["profile:runs"] } },
-  },
+  "GET /crews/:id/runs": withParts(["crews:<id>:runs"], "id", { me: ["profile:runs"] }),
   "GET /crews/:id/tasks/:task": { needs: ["crews:<id>:read", "tasks:<task>:read"] },
-  "GET /steps/:id": {
-    needs: ["steps:<id>:read"],
-    parts: { parameter: "id", cases: { final: ["steps:finish"] } },
-  },
+  "GET /steps/:id": withParts(["steps:<id>:read"], "id", { final: ["steps:finish"] }),
   "GET /steps/open": { needs: "everyone" },
   "GET /steps/final": { needs: ["steps:finish"] },
   "ALL /walk/*rest": { needs: ["walk:any"] },

@@ -1,12 +1,12 @@
 /** NestJS with its packages for GraphQL, microservices and gateways, instead of stand-ins for their contexts. */
 import { once } from "node:events";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { WebSocket } from "ws";
-import { pack, unpack } from "../package/packed.ts";
+import { link, pack, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { type Running, type Setup } from "./programs/nest.ts";
@@ -116,10 +116,7 @@ function install(): void {
   const { dependencies } = JSON.parse(readFileSync(join(HERE, "package.json"), "utf8")) as {
     readonly dependencies: object;
   };
-  for (const name of Object.keys(dependencies)) {
-    mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
-    symlinkSync(join(MODULES, name), join(project, "node_modules", name));
-  }
+  link(project, Object.keys(dependencies), MODULES);
 }
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));

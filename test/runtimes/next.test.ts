@@ -1,13 +1,13 @@
 /** The recipes for Next.js, built and started by Next.js itself. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pageOf } from "../documentation/markdown.ts";
-import { pack, unpack } from "../package/packed.ts";
+import { link, pack, unpack, writeFiles } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { launch, type Started } from "./runtimes.ts";
@@ -24,23 +24,16 @@ const recipeOf = (part: string): string => {
   if (!found) throw new Error(`docs/guides/nextjs.md has no block with ${part}`);
   return found.code;
 };
-const server = recipeOf("export const server =");
-const route = recipeOf("export const GET =");
 const proxy = recipeOf("export async function proxy");
-const config = recipeOf("redirects:");
 
 /** As JavaScript: Next.js would install its compiler for a file of TypeScript. */
-function write(path: string, code: string): void {
-  const { ESNext: module } = ts.ModuleKind;
-  const { outputText } = ts.transpileModule(code, {
-    compilerOptions: { module, target: ts.ScriptTarget.ES2022 },
-  });
-  mkdirSync(dirname(join(project, path)), { recursive: true });
-  writeFileSync(join(project, path), outputText);
+function transpile(code: string): string {
+  const compilerOptions = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+  return ts.transpileModule(code, { compilerOptions }).outputText;
 }
 
 async function start(withProxy: boolean): Promise<Started> {
-  if (withProxy) write("proxy.js", proxy);
+  if (withProxy) writeFiles(project, { "proxy.js": transpile(proxy) });
   else rmSync(join(project, "proxy.js"), { force: true });
   const env = { ...process.env, JWT_PUBLIC_KEY: issuer.publicPem, NEXT_TELEMETRY_DISABLED: "1" };
   const next = join(MODULES, "next/dist/bin/next");
@@ -57,19 +50,17 @@ async function start(withProxy: boolean): Promise<Started> {
 
 beforeAll(() => {
   unpack(pack(project), project);
-  for (const name of ["next", "react", "react-dom"])
-    symlinkSync(join(MODULES, name), join(project, "node_modules", name));
-  writeFileSync(join(project, "package.json"), JSON.stringify({ type: "module", private: true }));
-  // The alias `@/` of `create-next-app`.
-  writeFileSync(
-    join(project, "jsconfig.json"),
-    JSON.stringify({ compilerOptions: { paths: { "@/*": ["./*"] } } }),
-  );
-  write("lib/server.js", server);
-  write("next.config.js", config);
-  write("app/api/agents/[agent_id]/route.js", route);
-  write("app/api/[name]/route.js", 'export const GET = () => Response.json({ status: "open" });');
-  write("app/api/health/route.js", 'export const GET = () => Response.json({ status: "ok" });');
+  link(project, ["next", "react", "react-dom"], MODULES);
+  writeFiles(project, {
+    "package.json": JSON.stringify({ type: "module", private: true }),
+    // The alias `@/` of `create-next-app`.
+    "jsconfig.json": JSON.stringify({ compilerOptions: { paths: { "@/*": ["./*"] } } }),
+    "lib/server.js": transpile(recipeOf("export const server =")),
+    "next.config.js": transpile(recipeOf("redirects:")),
+    "app/api/agents/[agent_id]/route.js": transpile(recipeOf("export const GET =")),
+    "app/api/[name]/route.js": 'export const GET = () => Response.json({ status: "open" });',
+    "app/api/health/route.js": 'export const GET = () => Response.json({ status: "ok" });',
+  });
 });
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 

@@ -124,15 +124,8 @@ export const runtimes: readonly Runtime[] = [
     start: async (folder, file, SETTINGS) => {
       const program = await bundle(folder, "deno");
       // The rights that the package needs: the environment for options of its dependencies, and the network.
-      const args = [
-        "run",
-        "--node-modules-dir=manual",
-        "--allow-env",
-        "--allow-net",
-        "--allow-read",
-        "--no-prompt",
-        program,
-      ];
+      const rights = ["--allow-env", "--allow-net", "--allow-read", "--no-prompt"];
+      const args = ["run", "--node-modules-dir=manual", ...rights, program];
       return launch({ file, args, folder, env: { SETTINGS }, portAt: 1 });
     },
   },

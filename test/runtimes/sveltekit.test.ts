@@ -1,20 +1,19 @@
 /** The recipe for SvelteKit, built by Vite and answered by the server that SvelteKit builds. */
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { getRequestListener } from "@hono/node-server";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { pageOf } from "../documentation/markdown.ts";
-import { pack, unpack } from "../package/packed.ts";
+import { link, pack, unpack, writeFiles } from "../package/packed.ts";
+import { listenerOf } from "../support/hosts.ts";
 import { ask, listen } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { LONG_CHILD_LIMIT } from "../support/child-limit.ts";
 
 const MODULES = fileURLToPath(new URL("node_modules", import.meta.url));
-const PACKAGES = ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vite"];
 const project = mkdtempSync(join(tmpdir(), "scopegate-sveltekit-"));
 const issuer = createIssuer();
 
@@ -59,14 +58,8 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
   let close: () => Promise<void>;
   beforeAll(async () => {
     unpack(pack(project), project);
-    for (const name of PACKAGES) {
-      mkdirSync(dirname(join(project, "node_modules", name)), { recursive: true });
-      symlinkSync(join(MODULES, name), join(project, "node_modules", name));
-    }
-    for (const [path, text] of Object.entries(FILES)) {
-      mkdirSync(dirname(join(project, path)), { recursive: true });
-      writeFileSync(join(project, path), text);
-    }
+    link(project, ["@sveltejs/kit", "@sveltejs/vite-plugin-svelte", "svelte", "vite"], MODULES);
+    writeFiles(project, FILES);
     vi.stubEnv("JWT_PUBLIC_KEY", issuer.publicPem);
     const vite = join(MODULES, "vite/bin/vite.js");
     execFileSync(process.execPath, [vite, "build"], { ...LONG_CHILD_LIMIT, cwd: project, stdio: "pipe" });
@@ -77,10 +70,10 @@ describe.skipIf(!existsSync(join(MODULES, "@sveltejs/kit")))("SvelteKit", () => 
     [remote] = Object.keys(manifest._.remotes);
     const server = new Server(manifest);
     await server.init({ env: {} });
-    const listener = getRequestListener((request) =>
+    const listener = listenerOf((request) =>
       server.respond(request, { getClientAddress: () => "127.0.0.1" }),
     );
-    ({ port, close } = await listen(createServer((request, response) => void listener(request, response))));
+    ({ port, close } = await listen(createServer(listener)));
   });
   afterAll(async () => {
     await close();

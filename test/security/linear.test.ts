@@ -12,9 +12,51 @@ import { ComparablePath, comparableRoute } from "../../src/core/policy/route-com
 import { mixedFor } from "../../src/core/policy/rule-tree.ts";
 import { compareParts, Spelled, spellingOfMixed } from "../../src/core/policy/segment.ts";
 import { type Path } from "../../src/core/request.ts";
-import { counting } from "../support/counting.ts";
 import { kinds, kindsTable, sourceOf, textOf } from "../support/patterns.ts";
 import { compiledOf, getTable, pathOf, segmentsIn, tableIssues, tableOf } from "../support/policy.ts";
+
+/**
+ * A stand-in for a string that counts the characters its methods read, because elapsed time depends on the
+ * load of the machine. A search reads every character up to its match; `slice` reads every character that it
+ * copies.
+ */
+function counting(text: string): { readonly path: string; readonly steps: () => number } {
+  let steps = 0;
+  const methods: Partial<Record<string | symbol, (...args: never[]) => unknown>> = {
+    charCodeAt(index: number) {
+      steps += 1;
+      return text.charCodeAt(index);
+    },
+    indexOf(sought: string, from: number) {
+      const place = text.indexOf(sought, from);
+      steps += (place < 0 ? text.length : place + 1) - from;
+      return place;
+    },
+    lastIndexOf(sought: string, from: number) {
+      const place = text.lastIndexOf(sought, from);
+      steps += from - place + 1;
+      return place;
+    },
+    slice(start: number, end: number = text.length) {
+      steps += end - start;
+      return text.slice(start, end);
+    },
+    endsWith(end: string) {
+      steps += end.length;
+      return text.endsWith(end);
+    },
+  };
+  const watched = new Proxy(Object(text) as object, {
+    get(_, member) {
+      if (member === "length") return text.length;
+      const method = methods[member];
+      // A method that is not counted must not be used unnoticed.
+      if (!method) throw new Error(`The property ${String(member)} is not counted.`);
+      return method;
+    },
+  });
+  return { path: watched as unknown as string, steps: () => steps };
+}
 
 /** Each path of one to six segments in turn ends with the last of them: some ends cost more than others. */
 const LENGTHS = [60, 120, 240, 480, 960];
