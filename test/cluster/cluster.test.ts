@@ -2,11 +2,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as pause } from "node:timers/promises";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createResourceServer, type ResourceServer } from "scopegate";
-import { type RevocationTarget } from "scopegate/revocation";
-import { redisRevocation } from "scopegate/revocation";
+import { redisRevocation, type RevocationTarget } from "scopegate/revocation";
 import { createIssuer } from "../support/issuer.ts";
 import { HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../support/redis-server.ts";
 import { type Load, startLoad, type Tracked } from "./load.ts";
@@ -15,29 +15,22 @@ import { type Proxy, startProxy } from "./proxy.ts";
 
 const STALE_SECONDS = 3;
 const PER_KIND = 40;
+const ENTRIES = "scopegate:revoked:entries";
 const issuer = createIssuer();
 
-interface Kind {
-  readonly name: string;
-  readonly targetOf: (tracked: Tracked, index: number) => RevocationTarget;
-  readonly claimsOf: (index: number) => object;
-}
+type Kind = (index: number) => {
+  readonly claims: object;
+  readonly target: (token: string) => RevocationTarget;
+};
 
 const KINDS: readonly Kind[] = [
-  { name: "tokens", targetOf: ({ token }) => ({ token }), claimsOf: (n) => ({ sub: "u0", jti: `t${n}` }) },
-  {
-    name: "users",
-    targetOf: (_, n) => ({ userId: `u${n}` }),
-    claimsOf: (n) => ({ sub: `u${n}`, jti: `u${n}` }),
-  },
-  {
-    name: "sessions",
-    targetOf: (_, n) => ({ sessionId: `s${n}` }),
-    claimsOf: (n) => ({ sub: "u0", session_id: `s${n}`, jti: `s${n}` }),
-  },
+  (n) => ({ claims: { sub: "u0", jti: `t${n}` }, target: (token) => ({ token }) }),
+  (n) => ({ claims: { sub: `u${n}`, jti: `u${n}` }, target: () => ({ userId: `u${n}` }) }),
+  (n) => ({
+    claims: { sub: "u0", session_id: `s${n}`, jti: `s${n}` },
+    target: () => ({ sessionId: `s${n}` }),
+  }),
 ];
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
   const folder = mkdtempSync(join(tmpdir(), "scopegate-cluster-"));
@@ -47,13 +40,13 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
   let members: Member[] = [];
   let operator: { readonly server: ResourceServer; readonly client: Redis };
   let load: Load;
-  const pools = new Map<string, Tracked[]>();
-  const all: Tracked[] = [];
+  /** The tokens of each kind, with what revokes them. */
+  const pools: (Tracked & { readonly target: RevocationTarget })[][] = [];
   const heaps: number[] = [];
 
   const heapOf = async (): Promise<number> => {
-    const each = await Promise.all(members.map((member) => member.heap()));
-    return each.reduce((sum, bytes) => sum + bytes, 0);
+    const bytes = await Promise.all(members.map((member) => member.heap()));
+    return bytes.reduce((sum, ofMember) => sum + ofMember, 0);
   };
 
   beforeAll(async () => {
@@ -65,20 +58,16 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
       exp: now + 3600,
       scopes: ["agents:read"],
     };
-    for (const { name, claimsOf } of KINDS) {
-      const tokens = Array.from({ length: PER_KIND }, (_, index) =>
-        issuer.token({ ...base, ...claimsOf(index + 1) }),
-      );
-      pools.set(
-        name,
-        (await Promise.all(tokens)).map((token) => ({ token, revokedAt: undefined, isBeingRevoked: false })),
-      );
+    for (const kind of KINDS) {
+      const pool = Array.from({ length: PER_KIND }, async (_, index) => {
+        const { claims, target } = kind(index + 1);
+        const token = await issuer.token({ ...base, ...claims });
+        return { token, target: target(token), revokedAt: undefined, isBeingRevoked: false };
+      });
+      pools.push(await Promise.all(pool));
     }
-    for (const pool of pools.values()) all.push(...pool);
-    writeFileSync(
-      config,
-      JSON.stringify({ service_id: "agents-prod", verification_keys: [issuer.publicPem] }),
-    );
+    const settings = { service_id: "agents-prod", verification_keys: [issuer.publicPem] };
+    writeFileSync(config, JSON.stringify(settings));
     primary = await startRedis();
     proxy = await startProxy(primary.port);
     const store = `redis://127.0.0.1:${proxy.port}?stale_seconds=${STALE_SECONDS}`;
@@ -92,7 +81,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     });
     await server.ready();
     operator = { server, client };
-    load = startLoad(members, all, 6);
+    load = startLoad(members, pools.flat(), 6);
   }, 60_000);
 
   afterAll(async () => {
@@ -108,34 +97,28 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
 
   /** Revokes `count` tokens, users and sessions that are not revoked yet. */
   const revokeSome = async (count: number): Promise<void> => {
-    for (const { name, targetOf } of KINDS) {
-      const pool = pools.get(name) ?? [];
-      const fresh = pool.filter(({ revokedAt }) => revokedAt === undefined).slice(0, count);
-      for (const tracked of fresh) {
+    for (const pool of pools) {
+      const valid = pool.filter(({ revokedAt }) => revokedAt === undefined);
+      for (const tracked of valid.slice(0, count)) {
         tracked.isBeingRevoked = true;
-        await operator.server.revoke(targetOf(tracked, pool.indexOf(tracked) + 1));
+        await operator.server.revoke(tracked.target);
         tracked.revokedAt = performance.now();
       }
     }
   };
 
-  const statusesOf = (tracked: Tracked) =>
-    Promise.all(
-      members.map(async ({ url }) => {
-        const headers = { authorization: `Bearer ${tracked.token}` };
-        return (await fetch(`${url}/agents`, { headers })).status;
-      }),
-    );
-  const sample = () => all.find(({ isBeingRevoked }) => !isBeingRevoked) ?? fail();
-  const fail = (): never => {
-    throw new Error("All tokens are revoked.");
-  };
+  const statusOf = async ({ url }: Pick<Member, "url">, token: string): Promise<number> =>
+    (await fetch(`${url}/agents`, { headers: { authorization: `Bearer ${token}` } })).status;
   /** Waits until every process answers a valid token with a status. */
-  const untilAll = (status: number) =>
-    vi.waitFor(async () => expect(await statusesOf(sample())).toEqual([status, status, status]), {
-      timeout: 20_000,
-      interval: 50,
-    });
+  const untilAll = async (status: number) => {
+    const valid = pools.flat().find(({ isBeingRevoked }) => !isBeingRevoked);
+    if (!valid) throw new Error("All tokens are revoked.");
+    const statuses = () => Promise.all(members.map((member) => statusOf(member, valid.token)));
+    await expect.poll(statuses, { timeout: 20_000 }).toEqual([status, status, status]);
+  };
+  /** Waits until a store has this many entries. */
+  const untilEntries = (client: Redis, count: number) =>
+    expect.poll(() => client.xlen(ENTRIES), { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
   const expectNoMistake = () => {
     expect(load.tally.late).toEqual([]);
     expect(load.tally.wrong).toEqual([]);
@@ -160,13 +143,8 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
   const expectAllRevoked = async () => {
     const late = await startMember(config, `redis://127.0.0.1:${proxy.port}`);
     try {
-      for (const { token, revokedAt } of all) {
-        if (revokedAt === undefined) continue;
-        const { status } = await fetch(`${late.url}/agents`, {
-          headers: { authorization: `Bearer ${token}` },
-        });
-        expect(status).toBe(401);
-      }
+      for (const { token, revokedAt } of pools.flat())
+        if (revokedAt !== undefined) expect(await statusOf(late, token)).toBe(401);
     } finally {
       await late.stop();
     }
@@ -202,13 +180,7 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
 
   it("restore a store that was flushed", async () => {
     await operator.client.flushall();
-    await vi.waitFor(
-      async () => expect(await operator.client.xlen("scopegate:revoked:entries")).toBeGreaterThan(0),
-      {
-        timeout: 10_000,
-        interval: 20,
-      },
-    );
+    await untilEntries(operator.client, 1);
     await revokeSome(1);
     await pause(1500);
     expectNoMistake();
@@ -239,22 +211,16 @@ describe.skipIf(!HAS_REDIS_SERVER)("three processes that share a store", () => {
     if (!primary) throw new Error("No primary.");
     replica = await startRedis(primary);
     const direct = new Redis(replica.port);
-    await vi.waitFor(async () => expect(await direct.xlen("scopegate:revoked:entries")).toBeGreaterThan(0), {
-      timeout: 10_000,
-      interval: 20,
-    });
+    await untilEntries(direct, 1);
     // From here on, the replica gets nothing.
     await direct.replicaof("NO", "ONE");
-    const before = await direct.xlen("scopegate:revoked:entries");
+    const before = await direct.xlen(ENTRIES);
     await revokeSome(2);
     await pause(1000);
     load.isStoreDown = true;
     await primary.stop();
     proxy.switchTo(replica.port);
-    await vi.waitFor(
-      async () => expect(await direct.xlen("scopegate:revoked:entries")).toBeGreaterThanOrEqual(before + 6),
-      { timeout: 10_000, interval: 20 },
-    );
+    await untilEntries(direct, before + 6);
     load.isStoreDown = false;
     await revokeSome(1);
     await pause(1500);
