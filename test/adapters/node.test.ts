@@ -53,7 +53,11 @@ function deferred<T>() {
 interface Upgrading {
   readonly port: number;
   /** Every socket that Node handed over, and what the guard said of it. */
-  readonly seen: { readonly socket: Socket; readonly answer: Promise<boolean> }[];
+  readonly seen: {
+    readonly request: IncomingMessage;
+    readonly socket: Socket;
+    readonly answer: Promise<boolean>;
+  }[];
   /** The targets that were upgraded. */
   readonly upgraded: string[];
   readonly sockets: WebSocketServer;
@@ -95,7 +99,7 @@ async function startUpgrading(
   const upgraded: string[] = [];
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const answer = mayUpgrade(request, socket, head);
-    seen.push({ socket, answer });
+    seen.push({ request, socket, answer });
     void answer.then((isAllowed) => {
       if (!isAllowed) return;
       upgraded.push(request.url ?? "");
@@ -107,13 +111,11 @@ async function startUpgrading(
 
 type Fields = readonly (readonly [string, string])[];
 
-/** A masked frame as a client sends it (RFC 6455 section 5.2); the mask is zero. */
+/** A masked frame of a client (RFC 6455 section 5.2). The mask is zero, and the length has eight bytes. */
 function frame(text: string): Buffer {
   const payload = Buffer.from(text);
-  const length = Buffer.alloc(payload.length < 126 ? 1 : 9);
-  if (length.length === 1) length[0] = 0x80 | payload.length;
-  else length.writeBigUInt64BE(BigInt(payload.length), 1);
-  if (length.length === 9) length[0] = 0x80 | 127;
+  const length = Buffer.alloc(9, 0x80 | 127);
+  length.writeBigUInt64BE(BigInt(payload.length), 1);
   return Buffer.concat([Buffer.from([0x81]), length, Buffer.alloc(4), payload]);
 }
 
@@ -171,63 +173,44 @@ describe("protectUpgrade", () => {
   });
 
   const good = () => bearer("agents:web:read");
-  it.each<[string, string, () => Promise<Fields>]>([
-    ["no credential", "401", () => Promise.resolve([])],
-    ["another scheme", "401", () => Promise.resolve([["Authorization", "Basic dXNlcjpwYXNz"]])],
-    ["a scheme without a token", "400", () => Promise.resolve([["Authorization", "Bearer"]])],
-    ["a token that is none", "401", () => Promise.resolve([["Authorization", "Bearer a.b.c"]])],
-    [
-      "the scheme in other letters",
-      "101",
-      async () => [["authorization", (await good()).toUpperCase().slice(0, 6) + (await good()).slice(6)]],
-    ],
-    [
-      "two fields, both good",
-      "400",
-      async () => [
-        ["Authorization", await good()],
-        ["Authorization", await good()],
-      ],
-    ],
+  const token = async () => (await good()).slice("Bearer ".length);
+  it.each<[string, string, () => Promise<{ fields?: Fields; query?: string }>]>([
+    ["no credential", "401", () => Promise.resolve({})],
+    ["a scheme without a token", "400", () => Promise.resolve({ fields: [["Authorization", "Bearer"]] })],
     [
       "two fields, the second good",
       "400",
-      async () => [
-        ["Authorization", "Basic eDp5"],
-        ["authorization", await good()],
-      ],
+      async () => ({
+        fields: [
+          ["Authorization", "Basic eDp5"],
+          ["authorization", await good()],
+        ],
+      }),
     ],
+    // Where WebSocket clients in browsers often put a token.
+    ["a token in the query", "401", async () => ({ query: `?access_token=${await token()}` })],
+    ["a token as subprotocol", "401", async () => ({ fields: [["Sec-WebSocket-Protocol", await token()]] })],
     [
       "a token in a cookie that is no source",
       "401",
-      async () => [["Cookie", `access_token=${(await good()).slice(7)}`]],
+      async () => ({ fields: [["Cookie", `access_token=${await token()}`]] }),
     ],
-    ["a token as subprotocol", "401", async () => [["Sec-WebSocket-Protocol", (await good()).slice(7)]]],
-    ["a token of a proxy", "401", async () => [["Proxy-Authorization", await good()]]],
-  ])("answers a handshake with %s by %s", async (_, status, fields) => {
+  ])("answers a handshake with %s by %s", async (_, status, create) => {
     const { port, upgraded } = await startUpgrading();
-    expect(await lineOf(port, handshake(EVENTS, await fields()))).toBe(status);
-    expect(upgraded.length).toBe(status === "101" ? 1 : 0);
-  });
-
-  it("reads no token from the query, where WebSocket clients in browsers often put it", async () => {
-    const { port } = await startUpgrading();
-    expect(await lineOf(port, handshake(`${EVENTS}?access_token=${(await good()).slice(7)}`))).toBe("401");
+    const { fields, query = "" } = await create();
+    expect(await lineOf(port, handshake(EVENTS + query, fields))).toBe(status);
+    expect(upgraded).toEqual([]);
   });
 
   it("reads the token from a configured cookie, and refuses several cookies with its name", async () => {
     const { port } = await startUpgrading({ tokenSources: [{ cookie: "access_token" }] });
-    const cookie = `access_token=${(await good()).slice(7)}`;
+    const cookie = `access_token=${await token()}`;
     expect(await lineOf(port, handshake(EVENTS, [["Cookie", `theme=dark; ${cookie}`]]))).toBe("101");
-    expect(
-      await lineOf(
-        port,
-        handshake(EVENTS, [
-          ["Cookie", cookie],
-          ["Cookie", cookie],
-        ]),
-      ),
-    ).toBe("400");
+    const cookies: Fields = [
+      ["Cookie", cookie],
+      ["Cookie", cookie],
+    ];
+    expect(await lineOf(port, handshake(EVENTS, cookies))).toBe("400");
     expect(await lineOf(port, handshake(EVENTS, [["Authorization", await good()]]))).toBe("401");
   });
 
@@ -292,21 +275,9 @@ describe("protectUpgrade", () => {
   });
 
   it.each([
-    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, "Bearer"],
-    [
-      "HTTP/1.1 401 Unauthorized",
-      EVENTS,
-      "Bearer a.b.c",
-      /^Bearer error="invalid_token", error_description=".+"$/,
-    ],
-    [
-      "HTTP/1.1 400 Bad Request",
-      EVENTS,
-      "Bearer",
-      /^Bearer error="invalid_request", error_description=".+"$/,
-    ],
+    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, /^Bearer$/],
     ["HTTP/1.1 400 Bad Request", "//", undefined, /^Bearer error="invalid_request", error_description=".+"$/],
-    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, undefined],
+    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, /^$/],
     [
       "HTTP/1.1 403 Forbidden",
       EVENTS,
@@ -326,8 +297,7 @@ describe("protectUpgrade", () => {
       connection: "close",
     });
     expect(new Date(date ?? "").toUTCString()).toBe(date);
-    if (challenge instanceof RegExp) expect(authenticate).toMatch(challenge);
-    else expect(authenticate).toBe(challenge);
+    expect(authenticate ?? "").toMatch(challenge);
     expect(JSON.parse(answer.content)).toMatchObject({
       status: Number(line.slice(9, 12)),
       title: line.slice(13),
@@ -360,25 +330,6 @@ describe("protectUpgrade", () => {
       message: expect.stringContaining("upgrade") as string,
     });
     expect(warning.detail).toContain("Error");
-  });
-
-  it("returns the caller of an allowed upgrade, and none for a refused one", async () => {
-    const guard = protectUpgrade(serverWith());
-    const http = createServer();
-    const callers: unknown[] = [];
-    http.on("upgrade", (request, socket, head) => {
-      void guard(request, socket, head).then((isAllowed) => {
-        callers.push([isAllowed, principalOf(request)?.userId]);
-        socket.destroy();
-      });
-    });
-    const port = await listen(http);
-    await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
-    await exchange(port, handshake(EVENTS, [["Authorization", await bearer("other:read")]]));
-    expect(callers).toEqual([
-      [true, "user-1"],
-      [false, undefined],
-    ]);
   });
 });
 
@@ -576,12 +527,13 @@ describe("an upgrade in front of a framework", () => {
   });
 
   it("passes through protectUpgrade next to protect, with the same table", async () => {
-    const { port } = await startUpgrading({}, expressApp());
+    const { port, seen } = await startUpgrading({}, expressApp());
     const token = await issuer.token({ scopes: ["agents:api:read"] });
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
     expect((await ask(port, { path: EVENTS, token })).status).toBe(403);
     expect(await lineOf(port, handshake(EVENTS))).toBe("401");
     expect(await lineOf(port, handshake(EVENTS, [["Authorization", `Bearer ${token}`]]))).toBe("403");
+    for (const { request } of seen) expect(principalOf(request)).toBeUndefined();
   });
 
   it.each([
@@ -619,25 +571,17 @@ describe("protect of plain Node", () => {
   };
   const token = (...scopes: string[]) => issuer.token({ scopes });
 
-  it("answers an error with an empty 500, and emits a process warning", async () => {
-    const { port, ran } = await start({ now: () => Number.NaN });
+  it("answers an error with an empty 500, and emits a process warning with its message if it has no stack", async () => {
+    const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
+    const now = () => {
+      throw fault;
+    };
+    const { port, ran } = await start({ now });
     const warned = once(process, "warning");
     const answer = await ask(port, { path: EVENTS, token: await token("agents:read") });
     expect(answer).toMatchObject({ status: 500, text: "" });
-    expect((await warned)[0]).toMatchObject({ name: "ScopegateWarning" });
+    expect((await warned)[0]).toMatchObject({ name: "ScopegateWarning", detail: "the clock stands still" });
     expect(ran).toEqual([]);
-  });
-
-  it("reports an error without a stack by its message", async () => {
-    const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
-    const { port } = await start({
-      now: () => {
-        throw fault;
-      },
-    });
-    const warned = once(process, "warning");
-    expect(await statusWith(port, EVENTS, ["agents:read"])).toBe(500);
-    expect((await warned)[0]).toMatchObject({ detail: "the clock stands still" });
   });
 
   it.each([["method"], ["url"]])("refuses a request without a %s, which Node's types allow", async (name) => {

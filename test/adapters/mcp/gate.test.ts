@@ -1,4 +1,5 @@
 /** `protectMcp` and `withMcp` with requests in memory. */
+import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { createResourceServer } from "scopegate";
@@ -156,5 +157,34 @@ describe("withMcp", () => {
     expect((await fetch(await post(JSON.stringify(FORBIDDEN)))).status).toBe(403);
     expect((await fetch(new Request(URL_OF, { method: "POST", body: "{}" }))).status).toBe(401);
     expect(handler).toHaveBeenCalledOnce();
+  });
+});
+
+describe("protectMcp in front of Hono's own code", () => {
+  const app = new Hono<{ Variables: { parsedBody: unknown } }>();
+  app.use(async (c, next) => {
+    if (c.req.header("x-parsed") !== undefined) c.set("parsedBody", await c.req.json());
+    await next();
+  });
+  app.use(protectMcp(server));
+  app.post("/mcp", async (c) =>
+    c.json(c.req.header("x-parsed") === undefined ? await c.req.json() : c.get("parsedBody")),
+  );
+
+  it("keeps the body readable", async () => {
+    const response = await app.request(await post(JSON.stringify(ALLOWED)));
+    expect(await response.json()).toEqual(ALLOWED);
+  });
+
+  it("checks a body that a parser in front has read", async () => {
+    const parsed = { "x-parsed": "1" };
+    const response = await app.request(await post(JSON.stringify(ALLOWED), parsed));
+    expect(await response.json()).toEqual(ALLOWED);
+    expect((await app.request(await post(JSON.stringify(FORBIDDEN), parsed))).status).toBe(403);
+    for (const body of ["[]", "5", "null"])
+      expect((await app.request(await post(body, parsed))).status).toBe(400);
+    // The shape of an answer of this library.
+    const forged = JSON.stringify({ kind: "invalid", status: 200, code: 0, message: "x" });
+    expect((await app.request(await post(forged, parsed))).status).toBe(400);
   });
 });
