@@ -10,7 +10,7 @@ import { WebSocketServer } from "ws";
 import { type ResourceServerOptions } from "scopegate";
 import * as forExpress from "scopegate/express";
 import { principalOf, protect, protectUpgrade } from "scopegate/node";
-import { statusWith } from "../support/frameworks.ts";
+import { serveHttp, statusWith } from "../support/frameworks.ts";
 import { ask } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade as handshake } from "../support/raw-http.ts";
 import { createServer as createResourceServer, issuer } from "../support/resource-servers.ts";
@@ -19,11 +19,7 @@ import { until } from "../support/until.ts";
 
 const EVENTS = "/agents/web/events";
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0).reverse()) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
@@ -63,23 +59,6 @@ interface Upgrading {
   readonly sockets: WebSocketServer;
 }
 
-async function listen(http: Server): Promise<number> {
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  // Upgraded connections are no longer the server's: whoever opened them ends them.
-  const connections = new Set<Socket>();
-  http.on("connection", (socket: Socket) => {
-    connections.add(socket);
-    socket.once("close", () => connections.delete(socket));
-  });
-  closing.push(async () => {
-    http.close();
-    for (const socket of connections) socket.destroy();
-    await once(http, "close");
-  });
-  return (http.address() as AddressInfo).port;
-}
-
 /** A server whose WebSockets send back what they get; every request that is no upgrade is answered by 204. */
 async function startUpgrading(
   options: Partial<ResourceServerOptions> = {},
@@ -106,7 +85,7 @@ async function startUpgrading(
       sockets.handleUpgrade(request, socket, head, (client) => sockets.emit("connection", client, request));
     });
   });
-  return { port: await listen(http), seen, upgraded, sockets };
+  return { port: await serveHttp(http), seen, upgraded, sockets };
 }
 
 type Fields = readonly (readonly [string, string])[];
@@ -391,7 +370,7 @@ describe("the bytes of an upgraded connection", () => {
         socket.destroy();
       });
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const answered = exchange(port, handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
     await whenAsked();
     answer(false);
@@ -442,7 +421,7 @@ describe("a client that disconnects", () => {
       socket.destroy();
       socket.once("close", () => answer.resolve(guard(request, socket, head)));
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     expect(await exchange(port, handshake(EVENTS))).toBe("");
     expect(await answer.promise).toBe(false);
@@ -519,7 +498,7 @@ describe("an upgrade in front of a framework", () => {
   it("bypasses protect for every route as soon as there is an upgrade listener", async () => {
     const http = createServer(expressApp());
     const sockets = new WebSocketServer({ server: http });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
     expect(await lineOf(port, handshake(EVENTS))).toBe("101");
     expect(await lineOf(port, handshake("/unmapped"))).toBe("101");
@@ -545,7 +524,7 @@ describe("an upgrade in front of a framework", () => {
     const sockets = new WebSocketServer({ server: http });
     const answers: Promise<boolean>[] = [];
     http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const warned = once(process, "warning");
     const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
     const received = await exchange(port, handshake(EVENTS, credential));
@@ -567,7 +546,7 @@ describe("protect of plain Node", () => {
         if (isAllowed) ran.push(request.url ?? "");
       });
     });
-    return { port: await listen(http), ran };
+    return { port: await serveHttp(http), ran };
   };
   const token = (...scopes: string[]) => issuer.token({ scopes });
 
@@ -591,7 +570,7 @@ describe("protect of plain Node", () => {
       Object.create(request, { [name]: { value: undefined } }) as IncomingMessage;
     const http = createServer((request, response) => void guard(without(request), response));
     http.on("upgrade", (request, socket: Socket) => void mayUpgrade(without(request), socket));
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const status = name === "url" ? 400 : 403;
     expect((await ask(port, { path: "/open" })).status).toBe(status);
     expect(await exchange(port, handshake("/open"))).toContain(`HTTP/1.1 ${status} `);
@@ -609,7 +588,7 @@ describe("protect of plain Node", () => {
       response.writeHead(503).write("time");
       void answer.promise.then(() => response.end("out"));
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect(await ask(port, { path: EVENTS, token: await token("agents:read") })).toMatchObject({
       status: 503,
       text: "timeout",
@@ -627,7 +606,7 @@ describe("protect of plain Node", () => {
       answers.push(isAllowed);
       response.end("served");
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect(await statusWith(port, EVENTS, ["agents:read"])).toBe(200);
     expect(await answers[0]).toBe(true);
     expect(warnings).not.toHaveBeenCalled();
