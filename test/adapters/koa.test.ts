@@ -10,16 +10,15 @@ import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../supp
 const statusOf = async (app: Koa3, path: string, scopes: readonly string[], method = "GET") =>
   statusWith(await serve(koaListener(app)), path, scopes, { method });
 
-const answering = (path: string, options: RouterOptions = {}) =>
-  new Router(options).get(path, (context) => {
-    context.body = "ran";
-  });
+const run = (context: { body: unknown }) => {
+  context.body = "ran";
+};
+
+const answering = (path: string, options: RouterOptions = {}) => new Router(options).get(path, run);
 
 describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it("answers canonical requests when protect itself is mounted in a mounted application", async () => {
-    const router = answering("/admin/users").get("/teams", (context) => {
-      context.body = "ran";
-    });
+    const router = answering("/admin/users").get("/teams", run);
     const server = serverFor({ "GET /api/admin/users": ["users:read"], "GET /api/teams": ["teams:read"] });
     const sub = new Koa();
     sub.use(mount("/admin", protect(server)));
@@ -43,9 +42,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
         return next();
       });
       inner.use(protect(serverFor({ "GET /api/*path": "public" })));
-      inner.use((context) => {
-        context.body = "ran";
-      });
+      inner.use(run);
       expect(await statusOf(new Koa().use(mount("/api", inner)), path, [])).toBe(400);
     },
   );
@@ -80,9 +77,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it("reads the whole path below a mount that is written with a trailing slash", async () => {
     const inner = new Koa();
     inner.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
-    inner.use((context) => {
-      context.body = "ran";
-    });
+    inner.use(run);
     const app = new Koa().use(mount("/api/", inner));
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
@@ -128,9 +123,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it("checks the path that the option routerPath makes a router use", async () => {
     const router = new Router();
     router.opts.routerPath = "/secret";
-    router.get("/secret", (context) => {
-      context.body = "ran";
-    });
+    router.get("/secret", run);
     const app = new Koa();
     app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
     app.use(router.routes());
@@ -190,9 +183,6 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       context.url = context.get("x-url") || context.url;
       await next();
     });
-    const run = (context: { body: unknown }) => {
-      context.body = "ran";
-    };
     router.delete("/x", run).get("/secret", run).get("/open", run);
     const app = new Koa();
     app.use(protect(serverFor(rules))).use(router.routes());
@@ -331,14 +321,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     "decides by the path alone at the route %s with %j, which matches more than its text",
     async (path, options) => {
       const router = new Router();
-      router.register(
-        path,
-        ["GET"],
-        (context) => {
-          context.body = "ran";
-        },
-        options,
-      );
+      router.register(path, ["GET"], run, options);
       const app = new Koa();
       app.use(protect(serverFor({ "GET /files/:id": ["files:<id>:read"] }))).use(router.routes());
       expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);
