@@ -148,10 +148,6 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
   it("allows a caller with the scopes, and passes the principal to the handler", async () => {
     const { call } = await start(platform);
     expect(await call("/agents", ["agents:read"])).toMatchObject({ status: 200, body: { caller: "user-1" } });
-    expect(await call("/agents/web", ["agents:web:read"])).toMatchObject({
-      status: 200,
-      body: { id: "web" },
-    });
   });
 
   it("requires the scopes of every decorator in addition to the table", async () => {
@@ -162,23 +158,6 @@ describe.each(PLATFORMS)("NestJS on %s", (platform) => {
     expect((await run("runs:start", "agents:api:run")).status).toBe(403);
     expect(ran).toEqual([]);
     expect((await run("runs:start", "agents:web:run")).status).toBe(201);
-  });
-
-  it("requires the scopes of a controller and of its base class", async () => {
-    @RequireScopes("base:use")
-    class Base extends Object {}
-    @Controller("signed-in")
-    @requireScopes("own:use")
-    class Own extends Base {
-      @Get()
-      get() {
-        return {};
-      }
-    }
-    const { call } = await start(platform, { controllers: [Own] });
-    expect((await call("/signed-in", ["own:use"])).status).toBe(403);
-    expect((await call("/signed-in", ["base:use"])).status).toBe(403);
-    expect((await call("/signed-in", ["own:use", "base:use"])).status).toBe(200);
   });
 
   it("sends no event of a stream to a caller without the scope", async () => {
@@ -478,7 +457,7 @@ describe.each(PLATFORMS)("@RequireScopes and inheritance on %s", (platform) => {
       return Mixed;
     };
     @Controller()
-    @RequireScopes("derived:read")
+    @requireScopes("derived:read")
     class Derived extends mixin() {}
     const { call } = await start(platform, { controllers: [Derived], server });
     expect((await call("/inherited", ["base:read", "derived:read"])).status).toBe(403);
