@@ -466,7 +466,7 @@ describe("protect of Socket.IO", () => {
     const other = createHttp();
     io.attach(other);
     const { port } = await listen(other);
-    onTestFinished(() => other.close());
+    onTestFinished(() => void other.close());
     expect(await outcomeOf(open(port, headers(await tokenFor("ada", "platform:admin"))))).toEqual({
       status: 500,
       code: "fault",
