@@ -1,7 +1,7 @@
 import middie5 from "@fastify/middie";
 import middie8 from "@fastify/middie8";
 import express from "express";
-import fastify from "fastify";
+import fastify, { type FastifyInstance } from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it, vi } from "vitest";
 import { type AccessRequest, type ScopeMappings } from "scopegate";
@@ -11,9 +11,13 @@ import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts"
 import { serverFor } from "../support/frameworks.ts";
 import { issuer } from "../support/resource-servers.ts";
 
-const bearer = async (scopes: readonly string[]) => ({
-  authorization: `Bearer ${await issuer.token({ scopes })}`,
-});
+/** The answer to GET with a token that has these scopes. Without scopes, it has no token. */
+async function get(app: Pick<FastifyInstance, "inject">, url: string, ...scopes: readonly string[]) {
+  const authorization = `Bearer ${await issuer.token({ scopes })}`;
+  return app.inject({ url, headers: scopes.length > 0 ? { authorization } : {} });
+}
+
+const statusOf = async (...asked: Parameters<typeof get>) => (await get(...asked)).statusCode;
 
 describe.each([
   ["Fastify 4", fastify4 as unknown as typeof fastify, middie8],
@@ -26,10 +30,10 @@ describe.each([
     app.register(protect(serverFor({ "* /*path": ["all:use"] })));
     app.register((inner, _options, done) => done(void inner.get("/after", () => "after")));
     for (const url of ["/root", "/before", "/after", "/nowhere"]) {
-      expect((await app.inject(url)).statusCode, url).toBe(401);
-      expect((await app.inject({ url, headers: await bearer(["other:use"]) })).statusCode, url).toBe(403);
+      expect(await statusOf(app, url), url).toBe(401);
+      expect(await statusOf(app, url, "other:use"), url).toBe(403);
     }
-    expect((await app.inject({ url: "/before", headers: await bearer(["all:use"]) })).body).toBe("before");
+    expect((await get(app, "/before", "all:use")).body).toBe("before");
   });
 
   it("guards only the instance that it is registered on", async () => {
@@ -47,27 +51,19 @@ describe.each([
     const app = create();
     app.register(protect(serverFor({ "GET /agents/:id": ["agents:<id>:read"] })));
     app.get("/agents/:id", () => "ran");
-    expect(
-      (await app.inject({ url: "/agents/", headers: await bearer(["agents:web:read"]) })).statusCode,
-    ).toBe(403);
-    expect((await app.inject({ url: "/agents/", headers: await bearer(["agents::read"]) })).statusCode).toBe(
-      403,
-    );
-    expect((await app.inject({ url: "/agents/", headers: await bearer(["agents:read"]) })).statusCode).toBe(
-      200,
-    );
+    expect(await statusOf(app, "/agents/", "agents:web:read")).toBe(403);
+    expect(await statusOf(app, "/agents/", "agents::read")).toBe(403);
+    expect(await statusOf(app, "/agents/", "agents:read")).toBe(200);
   });
 
   it("decides by the path alone where no rule covers the route, and refuses other spellings of the path", async () => {
     const app = create();
     app.register(protect(serverFor({ "GET /files/readme": ["files:read"], "GET /files/:name": [] })));
     app.get("/files/*", () => "ran");
-    const statusOf = async (url: string, scopes: readonly string[]) =>
-      (await app.inject({ url, headers: await bearer(scopes) })).statusCode;
-    expect(await statusOf("/files/readme", ["files:read"])).toBe(200);
-    expect(await statusOf("/files/readme", [])).toBe(403);
-    expect(await statusOf("/files/README", ["files:read"])).toBe(400);
-    expect(await statusOf("/files/a/b", ["files:read"])).toBe(403);
+    expect(await statusOf(app, "/files/readme", "files:read")).toBe(200);
+    expect(await statusOf(app, "/files/readme", "other:read")).toBe(403);
+    expect(await statusOf(app, "/files/README", "files:read")).toBe(400);
+    expect(await statusOf(app, "/files/a/b", "files:read")).toBe(403);
   });
 
   it("reports the matched route in the spelling of the table", async () => {
@@ -92,19 +88,17 @@ describe.each([
     app.register(protect(serverFor(policy)));
     app.get("/files/*", () => "file");
     app.get("/agents/:id", () => "agent");
-    const statusOf = async (url: string, scopes?: readonly string[]) =>
-      (await app.inject({ url, ...(scopes && { headers: await bearer(scopes) }) })).statusCode;
-    expect(await statusOf("/files/open/x")).toBe(200);
-    expect(await statusOf("/files/private;v=1/x", ["files:admin"])).toBe(400);
+    expect(await statusOf(app, "/files/open/x")).toBe(200);
+    expect(await statusOf(app, "/files/private;v=1/x", "files:admin")).toBe(400);
     for (const url of ["/files/private/x", "/files/%70rivate/x"]) {
-      expect(await statusOf(url), url).toBe(401);
-      expect(await statusOf(url, ["other:read"]), url).toBe(403);
-      expect(await statusOf(url, ["files:admin"]), url).toBe(200);
+      expect(await statusOf(app, url), url).toBe(401);
+      expect(await statusOf(app, url, "other:read"), url).toBe(403);
+      expect(await statusOf(app, url, "files:admin"), url).toBe(200);
     }
-    expect(await statusOf("/agents/web", ["agents:web:read"])).toBe(200);
-    expect(await statusOf("/agents/root", ["agents:root:read"])).toBe(403);
-    expect(await statusOf("/agents/root", ["root:read"])).toBe(403);
-    expect(await statusOf("/agents/root", ["root:read", "agents:root:read"])).toBe(200);
+    expect(await statusOf(app, "/agents/web", "agents:web:read")).toBe(200);
+    expect(await statusOf(app, "/agents/root", "agents:root:read")).toBe(403);
+    expect(await statusOf(app, "/agents/root", "root:read")).toBe(403);
+    expect(await statusOf(app, "/agents/root", "root:read", "agents:root:read")).toBe(200);
   });
 
   it("decides by the path alone where the route has a wildcard after text", async () => {
@@ -115,19 +109,16 @@ describe.each([
       ),
     );
     app.get("/static/pre*", () => "ran");
-    const statusOf = async (scope: string) =>
-      (await app.inject({ url: "/static/prefix", headers: await bearer([scope]) })).statusCode;
-    expect(await statusOf("static:prefix:read")).toBe(200);
-    expect(await statusOf("static:other:read")).toBe(403);
+    expect(await statusOf(app, "/static/prefix", "static:prefix:read")).toBe(200);
+    expect(await statusOf(app, "/static/prefix", "static:other:read")).toBe(403);
   });
 
   it("refuses another spelling of a path that no route matched", async () => {
     const app = create();
     app.register(protect(serverFor({ "GET /pages": ["pages:read"] })));
     app.setNotFoundHandler(() => "a page");
-    const headers = await bearer(["pages:read"]);
-    expect((await app.inject({ url: "/pages", headers })).body).toBe("a page");
-    expect((await app.inject({ url: "/PAGES", headers })).statusCode).toBe(400);
+    expect((await get(app, "/pages", "pages:read")).body).toBe("a page");
+    expect(await statusOf(app, "/PAGES", "pages:read")).toBe(400);
   });
 
   it.each([
@@ -142,9 +133,8 @@ describe.each([
       await app.register(middie);
       if (isBefore) await app.register(guard);
       app.use(express.Router().get("/:page", (_request, response) => void response.end("ran")) as never);
-      const headers = async (scope: string) => ({ headers: await bearer([scope]) });
-      expect((await app.inject({ url: "/x", ...(await headers("x:read")) })).statusCode).toBe(403);
-      expect((await app.inject({ url: "/x", ...(await headers("page:read")) })).body).toBe("ran");
+      expect(await statusOf(app, "/x", "x:read")).toBe(403);
+      expect((await get(app, "/x", "page:read")).body).toBe("ran");
     },
   );
 

@@ -1,5 +1,5 @@
 /** `protect` of scopegate/koa, on real servers. */
-import Router, { type RouterOptions } from "@koa/router";
+import Router, { type RouterMiddleware, type RouterOptions } from "@koa/router";
 import type Koa3 from "koa";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
@@ -10,16 +10,15 @@ import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../supp
 const statusOf = async (app: Koa3, path: string, scopes: readonly string[], method = "GET") =>
   statusWith(await serve(koaListener(app)), path, scopes, { method });
 
-const answering = (path: string, options: RouterOptions = {}) =>
-  new Router(options).get(path, (context) => {
-    context.body = "ran";
-  });
+const run = (context: { body: unknown }) => {
+  context.body = "ran";
+};
+
+const answering = (path: string, options: RouterOptions = {}) => new Router(options).get(path, run);
 
 describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
   it("answers canonical requests when protect itself is mounted in a mounted application", async () => {
-    const router = answering("/admin/users").get("/teams", (context) => {
-      context.body = "ran";
-    });
+    const router = answering("/admin/users").get("/teams", run);
     const server = serverFor({ "GET /api/admin/users": ["users:read"], "GET /api/teams": ["teams:read"] });
     const sub = new Koa();
     sub.use(mount("/admin", protect(server)));
@@ -43,9 +42,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
         return next();
       });
       inner.use(protect(serverFor({ "GET /api/*path": "public" })));
-      inner.use((context) => {
-        context.body = "ran";
-      });
+      inner.use(run);
       expect(await statusOf(new Koa().use(mount("/api", inner)), path, [])).toBe(400);
     },
   );
@@ -64,26 +61,15 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     expect(await statusOf(app, "/x", ["x:delete"], "DELETE")).toBe(200);
   });
 
-  it.each(["/api", "/api/"])(
-    "reads the whole path behind a mount at %s that passes the request on",
-    async (prefix) => {
-      const app = new Koa();
-      const passing = new Koa().use((_context, next) => next());
-      app.use(mount(prefix, passing));
-      app.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
-      app.use(answering("/api/things/:id").routes());
-      expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
-      expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
-    },
-  );
-
-  it("reads the whole path below a mount that is written with a trailing slash", async () => {
-    const inner = new Koa();
-    inner.use(protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] })));
-    inner.use((context) => {
-      context.body = "ran";
-    });
-    const app = new Koa().use(mount("/api/", inner));
+  it.each([
+    ["behind a mount at /api that passes the request on", "/api", false],
+    ["behind a mount at /api/ that passes the request on", "/api/", false],
+    ["below a mount that is written with a trailing slash", "/api/", true],
+  ])("reads the whole path %s", async (_place, prefix, isBelow) => {
+    const guard = protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] }));
+    const passing = new Koa().use((_context, next) => next());
+    const app = new Koa().use(mount(prefix, isBelow ? new Koa().use(guard).use(run) : passing));
+    app.use(guard).use(answering("/api/things/:id").routes());
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);
   });
@@ -102,17 +88,23 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     expect(await statusOf(app, "/admin/users", ["admin:all"])).toBe(200);
   });
 
-  it("checks the path that newRouterPath makes the router use", async () => {
-    const app = new Koa();
-    app.use((context, next) => {
-      (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
-      return next();
-    });
-    app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
-    app.use(answering("/secret").routes());
-    expect(await statusOf(app, "/open", [])).toBe(403);
-    expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
-  });
+  it.each(["newRouterPath of a context", "the option routerPath"])(
+    "checks the path that %s makes a router use",
+    async (name) => {
+      const router = answering("/secret");
+      const app = new Koa();
+      if (name === "the option routerPath") router.opts.routerPath = "/secret";
+      else
+        app.use((context, next) => {
+          (context as unknown as { newRouterPath: string }).newRouterPath = "/secret";
+          return next();
+        });
+      app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
+      app.use(router.routes());
+      expect(await statusOf(app, "/open", [])).toBe(403);
+      expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
+    },
+  );
 
   it("refuses a request with newRouterPath inside a mounted application", async () => {
     const inner = new Koa();
@@ -123,19 +115,6 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     inner.use(protect(serverFor({ "GET /api/open": "public", "GET /secret": "public" })));
     inner.use(answering("/secret").routes());
     expect(await statusOf(new Koa().use(mount("/api", inner)), "/api/open", [])).toBe(400);
-  });
-
-  it("checks the path that the option routerPath makes a router use", async () => {
-    const router = new Router();
-    router.opts.routerPath = "/secret";
-    router.get("/secret", (context) => {
-      context.body = "ran";
-    });
-    const app = new Koa();
-    app.use(protect(serverFor({ "GET /open": "public", "GET /secret": ["secret:read"] })));
-    app.use(router.routes());
-    expect(await statusOf(app, "/open", [])).toBe(403);
-    expect(await statusOf(app, "/open", ["secret:read"])).toBe(200);
   });
 
   it("refuses a target without a path that was rewritten in front of a mounted application", async () => {
@@ -190,9 +169,6 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
       context.url = context.get("x-url") || context.url;
       await next();
     });
-    const run = (context: { body: unknown }) => {
-      context.body = "ran";
-    };
     router.delete("/x", run).get("/secret", run).get("/open", run);
     const app = new Koa();
     app.use(protect(serverFor(rules))).use(router.routes());
@@ -207,47 +183,26 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     }
   });
 
-  it.each<[string, string, (router: Router, guard: ReturnType<typeof protect>) => Router]>([
-    [
-      "as its middleware",
-      "/open",
-      (router, guard) => router.use(guard as never).use(answering("/open").routes()),
-    ],
-    [
-      "in front of its route",
-      "/open",
-      (router, guard) => router.get("/open", guard as never, () => undefined),
-    ],
+  it.each<[string, string, (router: Router, guard: RouterMiddleware) => Router]>([
+    ["as its middleware", "/open", (router, guard) => router.use(guard).use(answering("/open").routes())],
+    ["in front of its route", "/open", (router, guard) => router.get("/open", guard, run)],
     [
       "behind another middleware",
       "/open",
-      (router, guard) => router.use((_context, next) => next(), guard as never).get("/open", () => undefined),
+      (router, guard) => router.use((_context, next) => next(), guard).get("/open", run),
     ],
-    [
-      "behind a prefix",
-      "/api/open",
-      (router, guard) =>
-        router
-          .prefix("/api")
-          .use(guard as never)
-          .get("/open", () => undefined),
-    ],
+    ["behind a prefix", "/api/open", (router, guard) => router.prefix("/api").use(guard).get("/open", run)],
     [
       "in a nested router",
       "/open",
-      (router, guard) =>
-        router.use(
-          new Router()
-            .use(guard as never)
-            .get("/open", () => undefined)
-            .routes(),
-        ),
+      (router, guard) => router.use(new Router().use(guard).get("/open", run).routes()),
     ],
   ])("throws inside a @koa/router, %s", async (_place, path, build) => {
     const app = new Koa();
     const faults: unknown[] = [];
     app.on("error", (fault: Error) => faults.push(fault.message));
-    app.use(build(new Router(), protect(serverFor({ "GET /open": "public" }))).routes());
+    const guard = protect(serverFor({ "GET /open": "public" })) as never;
+    app.use(build(new Router(), guard).routes());
     expect(await statusOf(app, path, [])).toBe(500);
     expect(faults).toEqual([
       "protect must not be used inside a @koa/router, which may skip its middleware for a route: write app.use(protect(server)) in front of the router.",
@@ -331,14 +286,7 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     "decides by the path alone at the route %s with %j, which matches more than its text",
     async (path, options) => {
       const router = new Router();
-      router.register(
-        path,
-        ["GET"],
-        (context) => {
-          context.body = "ran";
-        },
-        options,
-      );
+      router.register(path, ["GET"], run, options);
       const app = new Koa();
       app.use(protect(serverFor({ "GET /files/:id": ["files:<id>:read"] }))).use(router.routes());
       expect(await statusOf(app, "/files/abc", ["files:abc:read"])).toBe(200);

@@ -10,7 +10,7 @@ import { WebSocketServer } from "ws";
 import { type ResourceServerOptions } from "scopegate";
 import * as forExpress from "scopegate/express";
 import { principalOf, protect, protectUpgrade } from "scopegate/node";
-import { statusWith } from "../support/frameworks.ts";
+import { serveHttp, statusWith } from "../support/frameworks.ts";
 import { ask } from "../support/http.ts";
 import { exchange, openRaw, render, renderUpgrade as handshake } from "../support/raw-http.ts";
 import { createServer as createResourceServer, issuer } from "../support/resource-servers.ts";
@@ -19,11 +19,7 @@ import { until } from "../support/until.ts";
 
 const EVENTS = "/agents/web/events";
 
-const closing: (() => Promise<unknown>)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const close of closing.splice(0).reverse()) await close();
-});
+afterEach(() => void vi.useRealTimers());
 
 const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   createResourceServer({
@@ -53,27 +49,14 @@ function deferred<T>() {
 interface Upgrading {
   readonly port: number;
   /** Every socket that Node handed over, and what the guard said of it. */
-  readonly seen: { readonly socket: Socket; readonly answer: Promise<boolean> }[];
+  readonly seen: {
+    readonly request: IncomingMessage;
+    readonly socket: Socket;
+    readonly answer: Promise<boolean>;
+  }[];
   /** The targets that were upgraded. */
   readonly upgraded: string[];
   readonly sockets: WebSocketServer;
-}
-
-async function listen(http: Server): Promise<number> {
-  http.listen(0, "127.0.0.1");
-  await once(http, "listening");
-  // Upgraded connections are no longer the server's: whoever opened them ends them.
-  const connections = new Set<Socket>();
-  http.on("connection", (socket: Socket) => {
-    connections.add(socket);
-    socket.once("close", () => connections.delete(socket));
-  });
-  closing.push(async () => {
-    http.close();
-    for (const socket of connections) socket.destroy();
-    await once(http, "close");
-  });
-  return (http.address() as AddressInfo).port;
 }
 
 /** A server whose WebSockets send back what they get; every request that is no upgrade is answered by 204. */
@@ -95,25 +78,23 @@ async function startUpgrading(
   const upgraded: string[] = [];
   http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
     const answer = mayUpgrade(request, socket, head);
-    seen.push({ socket, answer });
+    seen.push({ request, socket, answer });
     void answer.then((isAllowed) => {
       if (!isAllowed) return;
       upgraded.push(request.url ?? "");
       sockets.handleUpgrade(request, socket, head, (client) => sockets.emit("connection", client, request));
     });
   });
-  return { port: await listen(http), seen, upgraded, sockets };
+  return { port: await serveHttp(http), seen, upgraded, sockets };
 }
 
 type Fields = readonly (readonly [string, string])[];
 
-/** A masked frame as a client sends it (RFC 6455 section 5.2); the mask is zero. */
+/** A masked frame of a client (RFC 6455 section 5.2). The mask is zero, and the length has eight bytes. */
 function frame(text: string): Buffer {
   const payload = Buffer.from(text);
-  const length = Buffer.alloc(payload.length < 126 ? 1 : 9);
-  if (length.length === 1) length[0] = 0x80 | payload.length;
-  else length.writeBigUInt64BE(BigInt(payload.length), 1);
-  if (length.length === 9) length[0] = 0x80 | 127;
+  const length = Buffer.alloc(9, 0x80 | 127);
+  length.writeBigUInt64BE(BigInt(payload.length), 1);
   return Buffer.concat([Buffer.from([0x81]), length, Buffer.alloc(4), payload]);
 }
 
@@ -171,63 +152,44 @@ describe("protectUpgrade", () => {
   });
 
   const good = () => bearer("agents:web:read");
-  it.each<[string, string, () => Promise<Fields>]>([
-    ["no credential", "401", () => Promise.resolve([])],
-    ["another scheme", "401", () => Promise.resolve([["Authorization", "Basic dXNlcjpwYXNz"]])],
-    ["a scheme without a token", "400", () => Promise.resolve([["Authorization", "Bearer"]])],
-    ["a token that is none", "401", () => Promise.resolve([["Authorization", "Bearer a.b.c"]])],
-    [
-      "the scheme in other letters",
-      "101",
-      async () => [["authorization", (await good()).toUpperCase().slice(0, 6) + (await good()).slice(6)]],
-    ],
-    [
-      "two fields, both good",
-      "400",
-      async () => [
-        ["Authorization", await good()],
-        ["Authorization", await good()],
-      ],
-    ],
+  const token = async () => (await good()).slice("Bearer ".length);
+  it.each<[string, string, () => Promise<{ fields?: Fields; query?: string }>]>([
+    ["no credential", "401", () => Promise.resolve({})],
+    ["a scheme without a token", "400", () => Promise.resolve({ fields: [["Authorization", "Bearer"]] })],
     [
       "two fields, the second good",
       "400",
-      async () => [
-        ["Authorization", "Basic eDp5"],
-        ["authorization", await good()],
-      ],
+      async () => ({
+        fields: [
+          ["Authorization", "Basic eDp5"],
+          ["authorization", await good()],
+        ],
+      }),
     ],
+    // Where WebSocket clients in browsers often put a token.
+    ["a token in the query", "401", async () => ({ query: `?access_token=${await token()}` })],
+    ["a token as subprotocol", "401", async () => ({ fields: [["Sec-WebSocket-Protocol", await token()]] })],
     [
       "a token in a cookie that is no source",
       "401",
-      async () => [["Cookie", `access_token=${(await good()).slice(7)}`]],
+      async () => ({ fields: [["Cookie", `access_token=${await token()}`]] }),
     ],
-    ["a token as subprotocol", "401", async () => [["Sec-WebSocket-Protocol", (await good()).slice(7)]]],
-    ["a token of a proxy", "401", async () => [["Proxy-Authorization", await good()]]],
-  ])("answers a handshake with %s by %s", async (_, status, fields) => {
+  ])("answers a handshake with %s by %s", async (_, status, create) => {
     const { port, upgraded } = await startUpgrading();
-    expect(await lineOf(port, handshake(EVENTS, await fields()))).toBe(status);
-    expect(upgraded.length).toBe(status === "101" ? 1 : 0);
-  });
-
-  it("reads no token from the query, where WebSocket clients in browsers often put it", async () => {
-    const { port } = await startUpgrading();
-    expect(await lineOf(port, handshake(`${EVENTS}?access_token=${(await good()).slice(7)}`))).toBe("401");
+    const { fields, query = "" } = await create();
+    expect(await lineOf(port, handshake(EVENTS + query, fields))).toBe(status);
+    expect(upgraded).toEqual([]);
   });
 
   it("reads the token from a configured cookie, and refuses several cookies with its name", async () => {
     const { port } = await startUpgrading({ tokenSources: [{ cookie: "access_token" }] });
-    const cookie = `access_token=${(await good()).slice(7)}`;
+    const cookie = `access_token=${await token()}`;
     expect(await lineOf(port, handshake(EVENTS, [["Cookie", `theme=dark; ${cookie}`]]))).toBe("101");
-    expect(
-      await lineOf(
-        port,
-        handshake(EVENTS, [
-          ["Cookie", cookie],
-          ["Cookie", cookie],
-        ]),
-      ),
-    ).toBe("400");
+    const cookies: Fields = [
+      ["Cookie", cookie],
+      ["Cookie", cookie],
+    ];
+    expect(await lineOf(port, handshake(EVENTS, cookies))).toBe("400");
     expect(await lineOf(port, handshake(EVENTS, [["Authorization", await good()]]))).toBe("401");
   });
 
@@ -292,21 +254,9 @@ describe("protectUpgrade", () => {
   });
 
   it.each([
-    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, "Bearer"],
-    [
-      "HTTP/1.1 401 Unauthorized",
-      EVENTS,
-      "Bearer a.b.c",
-      /^Bearer error="invalid_token", error_description=".+"$/,
-    ],
-    [
-      "HTTP/1.1 400 Bad Request",
-      EVENTS,
-      "Bearer",
-      /^Bearer error="invalid_request", error_description=".+"$/,
-    ],
+    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, /^Bearer$/],
     ["HTTP/1.1 400 Bad Request", "//", undefined, /^Bearer error="invalid_request", error_description=".+"$/],
-    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, undefined],
+    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, /^$/],
     [
       "HTTP/1.1 403 Forbidden",
       EVENTS,
@@ -326,8 +276,7 @@ describe("protectUpgrade", () => {
       connection: "close",
     });
     expect(new Date(date ?? "").toUTCString()).toBe(date);
-    if (challenge instanceof RegExp) expect(authenticate).toMatch(challenge);
-    else expect(authenticate).toBe(challenge);
+    expect(authenticate ?? "").toMatch(challenge);
     expect(JSON.parse(answer.content)).toMatchObject({
       status: Number(line.slice(9, 12)),
       title: line.slice(13),
@@ -360,25 +309,6 @@ describe("protectUpgrade", () => {
       message: expect.stringContaining("upgrade") as string,
     });
     expect(warning.detail).toContain("Error");
-  });
-
-  it("returns the caller of an allowed upgrade, and none for a refused one", async () => {
-    const guard = protectUpgrade(serverWith());
-    const http = createServer();
-    const callers: unknown[] = [];
-    http.on("upgrade", (request, socket, head) => {
-      void guard(request, socket, head).then((isAllowed) => {
-        callers.push([isAllowed, principalOf(request)?.userId]);
-        socket.destroy();
-      });
-    });
-    const port = await listen(http);
-    await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
-    await exchange(port, handshake(EVENTS, [["Authorization", await bearer("other:read")]]));
-    expect(callers).toEqual([
-      [true, "user-1"],
-      [false, undefined],
-    ]);
   });
 });
 
@@ -440,7 +370,7 @@ describe("the bytes of an upgraded connection", () => {
         socket.destroy();
       });
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const answered = exchange(port, handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
     await whenAsked();
     answer(false);
@@ -491,7 +421,7 @@ describe("a client that disconnects", () => {
       socket.destroy();
       socket.once("close", () => answer.resolve(guard(request, socket, head)));
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     expect(await exchange(port, handshake(EVENTS))).toBe("");
     expect(await answer.promise).toBe(false);
@@ -568,7 +498,7 @@ describe("an upgrade in front of a framework", () => {
   it("bypasses protect for every route as soon as there is an upgrade listener", async () => {
     const http = createServer(expressApp());
     const sockets = new WebSocketServer({ server: http });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
     expect(await lineOf(port, handshake(EVENTS))).toBe("101");
     expect(await lineOf(port, handshake("/unmapped"))).toBe("101");
@@ -576,12 +506,13 @@ describe("an upgrade in front of a framework", () => {
   });
 
   it("passes through protectUpgrade next to protect, with the same table", async () => {
-    const { port } = await startUpgrading({}, expressApp());
+    const { port, seen } = await startUpgrading({}, expressApp());
     const token = await issuer.token({ scopes: ["agents:api:read"] });
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
     expect((await ask(port, { path: EVENTS, token })).status).toBe(403);
     expect(await lineOf(port, handshake(EVENTS))).toBe("401");
     expect(await lineOf(port, handshake(EVENTS, [["Authorization", `Bearer ${token}`]]))).toBe("403");
+    for (const { request } of seen) expect(principalOf(request)).toBeUndefined();
   });
 
   it.each([
@@ -593,7 +524,7 @@ describe("an upgrade in front of a framework", () => {
     const sockets = new WebSocketServer({ server: http });
     const answers: Promise<boolean>[] = [];
     http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const warned = once(process, "warning");
     const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
     const received = await exchange(port, handshake(EVENTS, credential));
@@ -615,29 +546,21 @@ describe("protect of plain Node", () => {
         if (isAllowed) ran.push(request.url ?? "");
       });
     });
-    return { port: await listen(http), ran };
+    return { port: await serveHttp(http), ran };
   };
   const token = (...scopes: string[]) => issuer.token({ scopes });
 
-  it("answers an error with an empty 500, and emits a process warning", async () => {
-    const { port, ran } = await start({ now: () => Number.NaN });
+  it("answers an error with an empty 500, and emits a process warning with its message if it has no stack", async () => {
+    const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
+    const now = () => {
+      throw fault;
+    };
+    const { port, ran } = await start({ now });
     const warned = once(process, "warning");
     const answer = await ask(port, { path: EVENTS, token: await token("agents:read") });
     expect(answer).toMatchObject({ status: 500, text: "" });
-    expect((await warned)[0]).toMatchObject({ name: "ScopegateWarning" });
+    expect((await warned)[0]).toMatchObject({ name: "ScopegateWarning", detail: "the clock stands still" });
     expect(ran).toEqual([]);
-  });
-
-  it("reports an error without a stack by its message", async () => {
-    const fault = Object.assign(new Error("the clock stands still"), { stack: undefined });
-    const { port } = await start({
-      now: () => {
-        throw fault;
-      },
-    });
-    const warned = once(process, "warning");
-    expect(await statusWith(port, EVENTS, ["agents:read"])).toBe(500);
-    expect((await warned)[0]).toMatchObject({ detail: "the clock stands still" });
   });
 
   it.each([["method"], ["url"]])("refuses a request without a %s, which Node's types allow", async (name) => {
@@ -647,7 +570,7 @@ describe("protect of plain Node", () => {
       Object.create(request, { [name]: { value: undefined } }) as IncomingMessage;
     const http = createServer((request, response) => void guard(without(request), response));
     http.on("upgrade", (request, socket: Socket) => void mayUpgrade(without(request), socket));
-    const port = await listen(http);
+    const port = await serveHttp(http);
     const status = name === "url" ? 400 : 403;
     expect((await ask(port, { path: "/open" })).status).toBe(status);
     expect(await exchange(port, handshake("/open"))).toContain(`HTTP/1.1 ${status} `);
@@ -665,7 +588,7 @@ describe("protect of plain Node", () => {
       response.writeHead(503).write("time");
       void answer.promise.then(() => response.end("out"));
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect(await ask(port, { path: EVENTS, token: await token("agents:read") })).toMatchObject({
       status: 503,
       text: "timeout",
@@ -683,7 +606,7 @@ describe("protect of plain Node", () => {
       answers.push(isAllowed);
       response.end("served");
     });
-    const port = await listen(http);
+    const port = await serveHttp(http);
     expect(await statusWith(port, EVENTS, ["agents:read"])).toBe(200);
     expect(await answers[0]).toBe(true);
     expect(warnings).not.toHaveBeenCalled();

@@ -7,14 +7,13 @@ import express from "express";
 import fastify from "fastify";
 import { createProxyMiddleware } from "http-proxy-middleware";
 import Koa from "koa";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type ResourceServerOptions, untilExpiry } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import { guardUpgrades, principalOf, protectUpgrade } from "scopegate/node";
-import { serveFastify } from "../support/frameworks.ts";
-import { listen } from "../support/http.ts";
+import { serveFastify, serveHttp } from "../support/frameworks.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { until } from "../support/until.ts";
 
@@ -34,11 +33,14 @@ const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
 
 const GOOD = ["events:read"];
 
-/** The first message of a WebSocket, or the status of its refusal, or the code that it was closed with. */
-async function outcomeOf(port: number, token?: string, path = "/events"): Promise<unknown> {
-  const client = new WebSocket(`ws://127.0.0.1:${port}${path}`, {
+const connect = (port: number, token?: string): WebSocket =>
+  new WebSocket(`ws://127.0.0.1:${port}/events`, {
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
   });
+
+/** The first message of a WebSocket, or the status of its refusal, or the code that it was closed with. */
+async function outcomeOf(port: number, token?: string): Promise<unknown> {
+  const client = connect(port, token);
   const outcome = await new Promise((resolve) => {
     client.on("message", (data: Buffer) => resolve(data.toString()));
     client.on("unexpected-response", (_request, { statusCode }) => resolve(statusCode));
@@ -56,12 +58,6 @@ const outcomes = async (port: number): Promise<unknown> => [
   await outcomeOf(port, await issuer.token({ sub: "ada", scopes: GOOD })),
 ];
 
-async function start(http: HttpServer): Promise<number> {
-  const { port, close } = await listen(http);
-  onTestFinished(close);
-  return port;
-}
-
 describe("ws", () => {
   it("refuses and upgrades as protectUpgrade decides, with noServer", async () => {
     const http = createHttp();
@@ -75,7 +71,7 @@ describe("ws", () => {
         );
       });
     });
-    expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+    expect(await outcomes(await serveHttp(http))).toEqual([401, 403, "hello ada"]);
   });
 
   it.each(["before", "after"])(
@@ -89,7 +85,7 @@ describe("ws", () => {
         client.send(`hello ${principalOf(request)?.userId}`);
       });
       if (order === "after") guardUpgrades(http, serverWith());
-      expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+      expect(await outcomes(await serveHttp(http))).toEqual([401, 403, "hello ada"]);
       expect(opened).toEqual(["/events"]);
     },
   );
@@ -123,7 +119,7 @@ describe("express-ws", () => {
     withSockets.ws("/events", (socket, request) => {
       socket.send(`hello ${forExpress.principalOf(request)?.userId}`);
     });
-    expect(await outcomes(await start(http))).toEqual([401, 403, "hello ada"]);
+    expect(await outcomes(await serveHttp(http))).toEqual([401, 403, "hello ada"]);
   });
 
   it("opens connections of anonymous clients without guardUpgrades, and then closes them", async () => {
@@ -132,7 +128,7 @@ describe("express-ws", () => {
     const { app: withSockets } = expressWs(app, http);
     app.use(forExpress.protect(serverWith()));
     withSockets.ws("/events", (socket) => socket.send("hello"));
-    expect(await outcomes(await start(http))).toEqual([1005, 1005, "hello"]);
+    expect(await outcomes(await serveHttp(http))).toEqual([1005, 1005, "hello"]);
   });
 });
 
@@ -141,14 +137,14 @@ describe("http-proxy-middleware", () => {
   async function startProxy(isGuarded: boolean) {
     const behind = createHttp((_request, response) => response.end("behind"));
     new WebSocketServer({ server: behind }).on("connection", (client) => client.send("hello from behind"));
-    const target = `http://127.0.0.1:${await start(behind)}`;
+    const target = `http://127.0.0.1:${await serveHttp(behind)}`;
     const server = serverWith();
     const app = express();
     const http = createHttp(app);
     if (isGuarded) guardUpgrades(http, server);
     app.use(forExpress.protect(server));
     app.use(createProxyMiddleware({ target, ws: true }));
-    const port = await start(http);
+    const port = await serveHttp(http);
     // It begins to listen for upgrades at the first request that passes.
     const authorization = `Bearer ${await issuer.token({ scopes: GOOD })}`;
     const first = await fetch(`http://127.0.0.1:${port}/events`, { headers: { authorization } });
@@ -201,9 +197,7 @@ describe("@fastify/websocket", () => {
         second === "before" || second === "after" ? [false, false, false] : [],
       );
       const token = await issuer.token({ sub: "ada", scopes: GOOD });
-      const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const client = connect(port, token);
       await once(client, "message");
       client.send("more");
       expect(String((await once(client, "message"))[0])).toBe("again ada");
@@ -216,9 +210,7 @@ describe("@fastify/websocket", () => {
     const warned = once(process, "warning");
     const { port } = await startFastify("other");
     const token = await issuer.token({ scopes: GOOD });
-    const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
+    const client = connect(port, token);
     client.on("error", () => undefined);
     expect((await once(client, "close"))[0]).toBe(1006);
     expect(((await warned) as [Error])[0].message).toContain("An upgrade was used before");
@@ -240,9 +232,7 @@ describe("@fastify/websocket", () => {
     });
     const port = await serveFastify(app);
     const token = await issuer.token({ scopes: GOOD, exp: NOW + 30 });
-    const client = new WebSocket(`ws://127.0.0.1:${port}/events`, {
-      headers: { authorization: `Bearer ${token}` },
-    });
+    const client = connect(port, token);
     await once(client, "open");
     const closed = once(client, "close");
     await until(() => vi.isFakeTimers() && vi.getTimerCount() > 0);

@@ -48,26 +48,25 @@ async function inKoa(middleware: never) {
 }
 
 describe("protect of another adapter", () => {
-  it.each(others("express"))(
-    "fails every request when Express calls the guard for %s",
-    async (name, { protect }) => {
+  const hosts = [
+    ["Express", "express", inExpress],
+    ["Koa", "koa", inKoa],
+  ] as const;
+  const cases = hosts.flatMap(([host, own, run]) =>
+    others(own).map(([name, { protect }]) => [host, name, own, run, protect] as const),
+  );
+
+  it.each(cases)(
+    "fails every request when %s calls the guard for %s",
+    async (host, name, own, run, protect) => {
       const warn = vi.spyOn(process, "emitWarning").mockReturnValue(undefined);
-      const { status, faults } = await inExpress(protect(server));
-      const reported = faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"');
+      const { status, faults } = await run(protect(server));
       expect(status).toBe(500);
-      expect(reported).toContain(
-        `protect of "scopegate/${name}" was called by Express: import it from the adapter of that framework, "scopegate/express", and write app.use(protect(server)).`,
+      expect(faults + JSON.stringify(warn.mock.calls).replaceAll(String.raw`\"`, '"')).toContain(
+        `protect of "scopegate/${name}" was called by ${host}: import it from the adapter of that framework, "scopegate/${own}", and write app.use(protect(server)).`,
       );
     },
   );
-
-  it.each(others("koa"))("fails every request when Koa calls the guard for %s", async (name, { protect }) => {
-    const { status, faults } = await inKoa(protect(server));
-    expect(status).toBe(500);
-    expect(faults).toContain(
-      `protect of "scopegate/${name}" was called by Koa: import it from the adapter of that framework, "scopegate/koa", and write app.use(protect(server)).`,
-    );
-  });
 });
 
 describe.each(FASTIFY_VERSIONS)("%s", (_, create) => {

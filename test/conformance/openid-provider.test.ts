@@ -1,6 +1,5 @@
 import { decodeProtectedHeader } from "jose";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { KeysUnavailableError } from "scopegate";
 import { type OpenIdProvider, openOpenIdProvider } from "../support/openid-provider.ts";
 import { applications } from "./applications.ts";
 import { forge, readingsOf, SCOPE, startRemote, TIMES, trust } from "./remote-service.ts";
@@ -44,16 +43,6 @@ describe.each(applications)("$name with the keys of an OpenID Provider", (applic
       { ...fetched, reason: "first_use" },
       { ...fetched, reason: "bad_signature" },
     ]);
-  });
-
-  it("sends one request to the provider for an unknown key", async () => {
-    const { verdict, advance } = await start();
-    expect(await verdict(await provider.token({ scope: SCOPE }))).toBe(200);
-    advance(cooldownMs);
-    const before = readingsOf(provider);
-    expect(await verdict(await forge({ iss: provider.issuer }, { kid: "one" }))).toBe("key");
-    expect(await verdict(await forge({ iss: provider.issuer }, { kid: "another" }))).toBe("key");
-    expect(readingsOf(provider)).toEqual({ metadata: before.metadata + 1, keys: before.keys + 1 });
   });
 
   it("accepts a new key at once, and a withdrawn key for at most maxAgeMs", async () => {
@@ -116,23 +105,6 @@ describe.each(applications)("$name with the keys of an OpenID Provider", (applic
     advance(cooldownMs);
     expect(await verdict(token)).toBe(200);
     expect(events().map(({ type }) => type)).toEqual(["stale_ended", "failed", "fetched"]);
-  });
-
-  it("fails ready() while the provider is down, and serves once it is up", async () => {
-    const token = await provider.token({ scope: SCOPE });
-    await provider.stop();
-    const { server, verdict, advance, ran } = await start();
-    const failure: unknown = await server.ready().catch((error: unknown) => error);
-    expect(failure).toBeInstanceOf(KeysUnavailableError);
-    expect((failure as Error).message).toContain(provider.issuer);
-    expect(await verdict(token)).toBe(503);
-
-    await provider.start();
-    expect(await verdict(token)).toBe(503);
-    expect(ran).toEqual([]);
-    advance(cooldownMs);
-    expect(await verdict(token)).toBe(200);
-    await expect(server.ready()).resolves.toBeUndefined();
   });
 
   it("answers 503 on every route that reads a token, with one request to the provider", async () => {

@@ -20,14 +20,11 @@ export const TIMES = { maxAgeMs: 60_000, staleMs: 60_000, cooldownMs: 10_000 };
 export const SCOPE = "agents:web:read";
 
 /** An issuer that signs whatever it is told to. */
-export const partner = createIssuer({ kid: "partner-key" });
+const partner = createIssuer({ kid: "partner-key" });
 
-/** A token as the provider issues them, but for these claims, this header, and the partner's signature. */
-export const forge = (
-  claims: Readonly<Record<string, unknown>>,
-  header: Readonly<Record<string, unknown>> = {},
-): Promise<string> =>
-  partner.token({ aud: RESOURCE, scope: SCOPE, scopes: undefined, ...claims }, { typ: "at+jwt", ...header });
+/** A token as the provider issues them, but for these claims and the partner's signature. */
+export const forge = (claims: Readonly<Record<string, unknown>>): Promise<string> =>
+  partner.token({ aud: RESOURCE, scope: SCOPE, scopes: undefined, ...claims }, { typ: "at+jwt" });
 
 /** How often a provider was asked for what a server needs. */
 export const readingsOf = ({ asked }: OpenIdProvider) => ({

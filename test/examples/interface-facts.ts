@@ -3,81 +3,22 @@
  * compared with them. Rows and the items within them are in listed order.
  */
 
-export const readers: readonly (readonly [id: string, name: string, chunkers: readonly string[]])[] = [
-  [
-    "website",
-    "WebsiteReader",
-    ["AgenticChunker", "DocumentChunker", "RecursiveChunker", "SemanticChunker", "FixedSizeChunker"],
-  ],
-  [
-    "crawler_service",
-    "CrawlerServiceReader",
-    ["SemanticChunker", "FixedSizeChunker", "AgenticChunker", "DocumentChunker", "RecursiveChunker"],
-  ],
-  [
-    "video_site",
-    "VideoSiteReader",
-    ["RecursiveChunker", "AgenticChunker", "DocumentChunker", "SemanticChunker", "FixedSizeChunker"],
-  ],
-  [
-    "web_search",
-    "WebSearchReader",
-    ["AgenticChunker", "DocumentChunker", "RecursiveChunker", "SemanticChunker", "FixedSizeChunker"],
-  ],
-  [
-    "preprint_archive",
-    "PreprintArchiveReader",
-    ["FixedSizeChunker", "AgenticChunker", "DocumentChunker", "RecursiveChunker", "SemanticChunker"],
-  ],
-  [
-    "csv",
-    "CsvReader",
-    ["RowChunker", "FixedSizeChunker", "AgenticChunker", "DocumentChunker", "RecursiveChunker"],
-  ],
-  [
-    "docx",
-    "DocxReader",
-    ["DocumentChunker", "FixedSizeChunker", "SemanticChunker", "AgenticChunker", "RecursiveChunker"],
-  ],
-  [
-    "cloud_storage",
-    "CloudStorageReader",
-    ["FixedSizeChunker", "AgenticChunker", "DocumentChunker", "RecursiveChunker", "SemanticChunker"],
-  ],
-  [
-    "json",
-    "JsonReader",
-    ["FixedSizeChunker", "AgenticChunker", "DocumentChunker", "RecursiveChunker", "SemanticChunker"],
-  ],
-  [
-    "markdown",
-    "MarkdownReader",
-    [
-      "MarkdownChunker",
-      "DocumentChunker",
-      "AgenticChunker",
-      "RecursiveChunker",
-      "SemanticChunker",
-      "FixedSizeChunker",
-    ],
-  ],
-  [
-    "pdf",
-    "PdfReader",
-    ["DocumentChunker", "FixedSizeChunker", "AgenticChunker", "SemanticChunker", "RecursiveChunker"],
-  ],
-  [
-    "text",
-    "TextReader",
-    [
-      "CodeChunker",
-      "FixedSizeChunker",
-      "AgenticChunker",
-      "DocumentChunker",
-      "RecursiveChunker",
-      "SemanticChunker",
-    ],
-  ],
+const reader = (id: string, name: string, chunkers: string) =>
+  [id, name, chunkers.split(" ").map((kind) => `${kind}Chunker`)] as const;
+
+export const readers = [
+  reader("website", "WebsiteReader", "Agentic Document Recursive Semantic FixedSize"),
+  reader("crawler_service", "CrawlerServiceReader", "Semantic FixedSize Agentic Document Recursive"),
+  reader("video_site", "VideoSiteReader", "Recursive Agentic Document Semantic FixedSize"),
+  reader("web_search", "WebSearchReader", "Agentic Document Recursive Semantic FixedSize"),
+  reader("preprint_archive", "PreprintArchiveReader", "FixedSize Agentic Document Recursive Semantic"),
+  reader("csv", "CsvReader", "Row FixedSize Agentic Document Recursive"),
+  reader("docx", "DocxReader", "Document FixedSize Semantic Agentic Recursive"),
+  reader("cloud_storage", "CloudStorageReader", "FixedSize Agentic Document Recursive Semantic"),
+  reader("json", "JsonReader", "FixedSize Agentic Document Recursive Semantic"),
+  reader("markdown", "MarkdownReader", "Markdown Document Agentic Recursive Semantic FixedSize"),
+  reader("pdf", "PdfReader", "Document FixedSize Agentic Semantic Recursive"),
+  reader("text", "TextReader", "Code FixedSize Agentic Document Recursive Semantic"),
 ];
 
 export const readersForType: readonly (readonly [key: string, readerIds: readonly string[]])[] = [

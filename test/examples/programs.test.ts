@@ -1,69 +1,19 @@
 /** Runs the programs of the example in their own processes, as a user does. */
-import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, it } from "vitest";
 import { createIssuer } from "../support/issuer.ts";
 import { openOpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
 import { REDIS_URL } from "../support/redis.ts";
-import { CHILD_LIMIT } from "../support/child-limit.ts";
+import { follow, type Program, readAll, start } from "./program.ts";
 
-const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), "scopegate-programs-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-type Program = ChildProcessByStdio<null, Readable, Readable>;
-
 const run = (program: string, ...args: readonly string[]): Program =>
-  spawn(process.execPath, ["--import", "tsx", `examples/knowledge-service/${program}.ts`, ...args], {
-    ...CHILD_LIMIT,
-    cwd: ROOT,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-
-async function readAll(
-  program: Program,
-): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }> {
-  let [out, err] = ["", ""];
-  program.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
-  program.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
-  const [code] = (await once(program, "close")) as [number | null];
-  return { code, out, err };
-}
-
-/** Collects the output, and waits for lines in it. */
-function follow(program: Program): {
-  readonly until: (pattern: RegExp) => Promise<RegExpExecArray>;
-  readonly text: () => string;
-} {
-  let text = "";
-  const waiting = new Set<() => void>();
-  program.stdout.on("data", (chunk: Buffer) => {
-    text += chunk.toString();
-    for (const check of waiting) check();
-  });
-  return {
-    text: () => text,
-    until: (pattern) =>
-      new Promise((resolve, reject) => {
-        const check = () => {
-          const found = pattern.exec(text);
-          if (!found) return;
-          waiting.delete(check);
-          resolve(found);
-        };
-        waiting.add(check);
-        program.once("close", () =>
-          reject(new Error(`The program exited without printing ${String(pattern)}: ${text}`)),
-        );
-        check();
-      }),
-  };
-}
+  start(`examples/knowledge-service/${program}.ts`, ...args);
 
 describe.concurrent("npm run demo", () => {
   it.each(["express", "koa", "fastify", "hono", "fetch", "nest"])(

@@ -116,20 +116,16 @@ describe.each([
 
 describe("the operations", () => {
   const openRoutes = ["GET /public/stats", "GET /health"];
+  const resourceRoutes = ["agent", "team"].flatMap((kind) => [
+    `GET /${kind}s`,
+    `GET /${kind}s/:${kind}_id`,
+    `POST /${kind}s/:${kind}_id/runs`,
+  ]);
+  const sessionRoutes = ["GET", "PATCH", "DELETE"].map((method) => `${method} /sessions/:session_id`);
   const guardedRoutes = [
-    "GET /agents",
-    "GET /agents/:agent_id",
-    "POST /agents/:agent_id/runs",
-    "GET /teams",
-    "GET /teams/:team_id",
-    "POST /teams/:team_id/runs",
-    "GET /sessions",
-    "POST /sessions",
-    "GET /sessions/:session_id",
-    "PATCH /sessions/:session_id",
-    "DELETE /sessions/:session_id",
-    "GET /knowledge/config",
-    "POST /custom/endpoint",
+    ...["GET /sessions", "POST /sessions", "GET /knowledge/config", "POST /custom/endpoint"],
+    ...resourceRoutes,
+    ...sessionRoutes,
   ];
 
   it("include exactly these routes", () => {

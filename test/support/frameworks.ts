@@ -1,5 +1,6 @@
 /** Both supported versions of each framework, and applications that are served until the end of a test. */
-import { createServer, type RequestListener } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
+import { type AddressInfo, type Socket } from "node:net";
 import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
@@ -39,9 +40,21 @@ export const serverFor = (
 ): ResourceServer => createResourceServer({ scopeMappings, ...options });
 
 /** Serves until the end of the test, and returns the port. */
-export async function serve(listener: RequestListener): Promise<number> {
-  const { port, close } = await listen(createServer(listener));
-  onTestFinished(close);
+export const serve = (listener: RequestListener): Promise<number> => serveHttp(createServer(listener));
+
+/** Listens until the end of the test, which also ends upgraded connections, and returns the port. */
+export async function serveHttp(http: Server): Promise<number> {
+  // The server itself does not know upgraded connections any more.
+  const connections = new Set<Socket>();
+  http.on("connection", (socket: Socket) => {
+    connections.add(socket);
+    socket.once("close", () => connections.delete(socket));
+  });
+  const { port, close } = await listen(http);
+  onTestFinished(async () => {
+    for (const socket of connections) socket.destroy();
+    await close();
+  });
   return port;
 }
 

@@ -1,12 +1,15 @@
 /** `protectMcp` and `withMcp` with requests in memory. */
+import { Hono } from "hono";
 import { describe, expect, it, vi } from "vitest";
 import { type McpAccess, type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { createResourceServer } from "scopegate";
 import { pipelineOf } from "../../../src/core/port.ts";
 import { post, server, URL_OF } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
+import { CORPUS } from "./support/corpus/index.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
-import { issuer, RESOURCE, tokenOf } from "./support/tools.ts";
+import { type Raw } from "./support/send.ts";
+import { issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
 /** What a handler gets; a refusal fails the test. */
 async function enter(request: Request, gate = protectMcp(server)): Promise<McpAccess> {
@@ -105,13 +108,15 @@ describe("protectMcp", () => {
     expect(authInfo?.resource).toBeUndefined();
   });
 
-  it("reads a body of many chunks, and gives up when it takes too long", async () => {
+  it("reads a body of many chunks, and gives up when they are too large or take too long together", async () => {
     const pieces = [...Buffer.from(JSON.stringify(ALLOWED))].map((byte) => Uint8Array.of(byte));
     expect((await enter(await post(ReadableStream.from(pieces)))).parsedBody).toEqual(ALLOWED);
     // Each chunk arrives at once: only the sum of all takes too long.
-    const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1)) });
+    const endless = () => new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(1)) });
     const hasty = protectMcp(server, { bodyTimeoutMs: 5, maxBodyBytes: 1_000_000_000 });
-    expect(await hasty(await post(endless))).toMatchObject({ status: 408 });
+    expect(await hasty(await post(endless()))).toMatchObject({ status: 408 });
+    const small = protectMcp(server, { maxBodyBytes: 5 });
+    expect(await small(await post(endless()))).toMatchObject({ status: 413 });
     const failing = new ReadableStream({ pull: () => Promise.reject(new Error("reset")) });
     expect(await protectMcp(server)(await post(failing))).toMatchObject({ status: 408 });
   });
@@ -156,5 +161,52 @@ describe("withMcp", () => {
     expect((await fetch(await post(JSON.stringify(FORBIDDEN)))).status).toBe(403);
     expect((await fetch(new Request(URL_OF, { method: "POST", body: "{}" }))).status).toBe(401);
     expect(handler).toHaveBeenCalledOnce();
+  });
+});
+
+describe("protectMcp for the hostile requests that need no network", () => {
+  const kinds = ["names and arguments", "JSON", "batches", "headers"].map(
+    (kind) => [kind, CORPUS[kind] ?? []] as const,
+  );
+  it.each(kinds)("refuses hostile %s, or passes on what calls no tool", async (_, cases) => {
+    const gate = protectMcp(server, { maxBodyBytes: 1_048_576 });
+    for (const { name, status, body, sender = "runner", headers: given = {} } of cases) {
+      const headers = new Headers({ authorization: `Bearer ${await tokenOf(sender as User)}` });
+      const fields: NonNullable<Raw["headers"]> = { "content-type": "application/json", ...given };
+      for (const [field, values] of Object.entries(fields))
+        for (const value of values === undefined ? [] : [values].flat()) headers.append(field, value);
+      const access = await gate(new Request(URL_OF, { method: "POST", headers, body: body as string }));
+      // The official SDK would answer what passes.
+      expect(status, name).toContain(access instanceof Response ? access.status : 202);
+    }
+  });
+});
+
+describe("protectMcp in front of Hono's own code", () => {
+  const app = new Hono<{ Variables: { parsedBody: unknown } }>();
+  app.use(async (c, next) => {
+    if (c.req.header("x-parsed") !== undefined) c.set("parsedBody", await c.req.json());
+    await next();
+  });
+  app.use(protectMcp(server));
+  app.post("/mcp", async (c) =>
+    c.json(c.req.header("x-parsed") === undefined ? await c.req.json() : c.get("parsedBody")),
+  );
+
+  it("keeps the body readable", async () => {
+    const response = await app.request(await post(JSON.stringify(ALLOWED)));
+    expect(await response.json()).toEqual(ALLOWED);
+  });
+
+  it("checks a body that a parser in front has read", async () => {
+    const parsed = { "x-parsed": "1" };
+    const response = await app.request(await post(JSON.stringify(ALLOWED), parsed));
+    expect(await response.json()).toEqual(ALLOWED);
+    expect((await app.request(await post(JSON.stringify(FORBIDDEN), parsed))).status).toBe(403);
+    for (const body of ["[]", "5", "null"])
+      expect((await app.request(await post(body, parsed))).status).toBe(400);
+    // The shape of an answer of this library.
+    const forged = JSON.stringify({ kind: "invalid", status: 200, code: 0, message: "x" });
+    expect((await app.request(await post(forged, parsed))).status).toBe(400);
   });
 });

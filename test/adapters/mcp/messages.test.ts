@@ -1,13 +1,21 @@
-/** How a body is read: its messages, and the operations that they call. */
+/** How a request is read: its headers, its messages, and the operations that they call. */
 import { describe, expect, it } from "vitest";
-import { parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
+import { protectMcp } from "scopegate/mcp";
+import { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
+import { exchangeOf } from "../../../src/adapters/mcp/hosts/node.ts";
+import { agree, parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
+import { isJson, readBody, type Sink } from "../../../src/adapters/shared/body.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
+import { createMcpResourceServer } from "./support/tools.ts";
 
 const read = (value: unknown) => parseMessages(Buffer.from(JSON.stringify(value)));
 const readOne = (value: object) => {
   const found = read(value);
   if (found.kind === "invalid") throw new Error(found.body.error.message);
-  return found.messages[0];
+  const [message] = found.messages;
+  if (!message) throw new Error("The body has no message.");
+  return message;
 };
 const request = (method: string, params?: unknown) => ({ jsonrpc: "2.0", id: 1, method, params });
 
@@ -21,7 +29,7 @@ describe("parseMessages", () => {
   });
 
   it.each([undefined, null, "x", 1, true, ["web"]])("reads the arguments %j as none", (args) => {
-    expect(readOne(call("search", args))?.calls[0]?.parameters).toEqual({});
+    expect(readOne(call("search", args)).calls[0]?.parameters).toEqual({});
   });
 
   it.each([
@@ -37,7 +45,7 @@ describe("parseMessages", () => {
     ["tools/list", undefined, "tools/list"],
     ["unknown/method", { name: "search" }, "unknown/method"],
   ])("reads %s with %j as the operation %s", (method, params, text) => {
-    expect(readOne(request(method, params))?.calls[0]?.text).toBe(text);
+    expect(readOne(request(method, params)).calls[0]?.text).toBe(text);
   });
 
   it.each(["initialize", "ping", "server/discover", "notifications/initialized", "notifications/x"])(
@@ -49,14 +57,14 @@ describe("parseMessages", () => {
 
   it("reads the name of a completion as its type says, as servers do", () => {
     const ref = { type: "ref/resource", uri: "secret://x", name: "greet" };
-    expect(readOne(request("completion/complete", { ref }))?.calls[0]?.text).toBe(
+    expect(readOne(request("completion/complete", { ref })).calls[0]?.text).toBe(
       "completion/complete secret://x",
     );
   });
 
   it("reads each resource of a subscription as an operation of its own", () => {
     const params = { notifications: { resourceSubscriptions: ["docs://a", "secret://x"] } };
-    expect(readOne(request("subscriptions/listen", params))?.calls.map(({ text }) => text)).toEqual([
+    expect(readOne(request("subscriptions/listen", params)).calls.map(({ text }) => text)).toEqual([
       "subscriptions/listen",
       "resources/subscribe docs://a",
       "resources/subscribe secret://x",
@@ -113,5 +121,58 @@ describe("parseMessages", () => {
   it("finds no operation in responses", () => {
     expect(readOne({ jsonrpc: "2.0", id: 1, result: {} })).toEqual({ calls: [] });
     expect(readOne({ jsonrpc: "2.0", id: 1, error: { code: 1, message: "x" } })).toEqual({ calls: [] });
+  });
+});
+
+describe("readBody", () => {
+  it("ends with the first result, whatever the source does later", async () => {
+    const late = ({ add, end, fail }: Sink): void => {
+      add(Buffer.from("{}"));
+      end();
+      fail();
+      expect(add(Buffer.from("{}"))).toBe(false);
+    };
+    expect(await readBody(late, { maxBodyBytes: 5, bodyTimeoutMs: 5000 })).toEqual(Buffer.from("{}"));
+  });
+});
+
+describe("the headers of a request", () => {
+  const withHeaders = (headers: Readonly<Record<string, string>>) => (name: string) => headers[name];
+
+  it.each([
+    "application/json",
+    "Application/JSON",
+    "application/json; charset=utf-8",
+    'application/json;charset="UTF-8"',
+  ])("announce JSON as %s", (type) => {
+    expect(isJson(withHeaders({ "content-type": type }))).toBe(true);
+    expect(isJson(withHeaders({ "content-type": type, "content-encoding": "Identity" }))).toBe(true);
+    expect(isJson(withHeaders({ "content-type": type, "content-encoding": "gzip" }))).toBe(false);
+  });
+
+  it("join several values with one name", () => {
+    const raw = { headers: { "mcp-name": ["run_agent", "search"] } };
+    expect(exchangeOf(raw as never, "POST", undefined).header("mcp-name")).toBe("run_agent, search");
+  });
+
+  it("require Base64 for a name that is not ASCII", () => {
+    const one = [readOne(call("wörter"))];
+    const encoded = Buffer.from("wörter").toString("base64");
+    expect(agree(withHeaders({ "mcp-name": `=?base64?${encoded}?=` }), one)).toBe(true);
+    expect(agree(withHeaders({ "mcp-name": "=?base64?/////w==?=" }), one)).toBe(false);
+  });
+});
+
+describe("protectMcp", () => {
+  it("passes the fault of a middleware in front on", () => {
+    const faults: unknown[] = [];
+    const request = Object.defineProperty(new IncomingMessage(new Socket()), "method", {
+      get: () => {
+        throw new Error("broken");
+      },
+    });
+    const gate = protectMcp(createMcpResourceServer());
+    gate(request as never, { setHeader: () => undefined } as never, (fault?: unknown) => faults.push(fault));
+    expect(faults).toEqual([new Error("broken")]);
   });
 });

@@ -49,6 +49,14 @@ describe("protectMcp", () => {
     expect((await call(express().use(parser, protectMcp(server)), "api")).status).toBe(403);
   });
 
+  it("fails a request whose body something in front has read and not kept", async () => {
+    const app = express().use((request, _response, next) => void request.resume().on("end", next));
+    const onFault: express.ErrorRequestHandler = (fault: Error, _request, response, _next) =>
+      void response.status(500).json(fault.message);
+    const { status, text } = await call(app.use(protectMcp(server), onFault), "web");
+    expect([status, text]).toEqual([500, expect.stringContaining("Put protectMcp in front")]);
+  });
+
   it("warns of no body parser if another guard is in front of it", async () => {
     const emitWarning = vi.spyOn(process, "emitWarning").mockImplementation(() => undefined);
     const app = express().use("/mcp", protectMcp(server)).use(protect(server));

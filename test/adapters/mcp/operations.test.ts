@@ -4,6 +4,8 @@ import {
   McpServer as McpServer2,
   ResourceTemplate as Template2,
 } from "@modelcontextprotocol/server";
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
 import { completable as completable1 } from "@modelcontextprotocol/sdk/server/completable.js";
 import {
   McpServer as McpServer1,
@@ -53,38 +55,6 @@ function createFull(line: Line): Registrar {
   }));
   return mcp;
 }
-
-/** A transport in memory that sends one request after `initialize`, as a caller of `protectMcp`. */
-async function ask(
-  mcp: McpServer,
-  method: string,
-  authInfo: unknown,
-): Promise<Readonly<Record<string, unknown>>> {
-  const answers = new Map<unknown, (answer: Readonly<Record<string, unknown>>) => void>();
-  const transport = {
-    onmessage: undefined as ((message: object, extra?: object) => void) | undefined,
-    start: () => Promise.resolve(),
-    close: () => Promise.resolve(),
-    send: (message: { readonly id?: unknown; readonly result?: Readonly<Record<string, unknown>> }) => {
-      answers.get(message.id)?.(message.result ?? {});
-      return Promise.resolve();
-    },
-  };
-  await mcp.connect(transport as never);
-  const request = (id: number, name: string, params = {}) =>
-    new Promise<Readonly<Record<string, unknown>>>((resolve) => {
-      answers.set(id, resolve);
-      const extra = { ...(authInfo !== undefined && { authInfo }) };
-      transport.onmessage?.({ jsonrpc: "2.0", id, method: name, params }, extra);
-    });
-  const clientInfo = { name: "test", version: "1" };
-  await request(1, "initialize", { protocolVersion: "2025-06-18", capabilities: {}, clientInfo });
-  transport.onmessage?.({ jsonrpc: "2.0", method: "notifications/initialized" });
-  return request(2, method);
-}
-
-const namesOf = (result: Readonly<Record<string, unknown>>, property: string, key = "name"): unknown =>
-  (result[property] as readonly Readonly<Record<string, unknown>>[]).map((entry) => entry[key]);
 
 describe.each(LINES)("operationsOf a server of version %i", (line) => {
   const table = { ...TABLE, "MCP tools/call remove_agent": ["agents:<agent_id>:delete"] };
@@ -174,7 +144,11 @@ describe.each(LINES)("operationsOf a server of version %i", (line) => {
     const mcp = createMcp(line);
     await operationsOf(mcp);
     await operationsOf(mcp);
-    expect(namesOf(await ask(mcp, "tools/list", undefined), "tools")).toEqual(TOOLS);
+    const [near, far] = InMemoryTransport.createLinkedPair();
+    await mcp.connect(near as never);
+    const client = new Client({ name: "test", version: "1" });
+    await client.connect(far);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(TOOLS);
   });
 
   it("lists no tool of a server whose list has none", async () => {

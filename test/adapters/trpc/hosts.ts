@@ -127,7 +127,7 @@ const hosts: Readonly<Record<(typeof HOSTS)[number], (served: Served) => Promise
 export const startHost = (name: (typeof HOSTS)[number], served: Served): Promise<Host> => hosts[name](served);
 
 /** The path of each attack on `name` as the second procedure of a batch, behind `first`. */
-export const spellings = (first: string, name: string): readonly string[] => {
+const spellings = (first: string, name: string): readonly string[] => {
   const encoded = `%${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
   const twice = `%25${name.charCodeAt(0).toString(16)}${name.slice(1)}`;
   return [
@@ -158,3 +158,19 @@ export const spellings = (first: string, name: string): readonly string[] => {
     `http://127.0.0.1/trpc/${first},${name}?batch=1`,
   ];
 };
+
+/** Each attack on `name`, behind `first`, as a request of each method. */
+const attacksOf = (methods: readonly string[], first: string, name: string) =>
+  methods.flatMap((method) => spellings(first, name).map((path) => [method, path] as const));
+
+/** Requests for procedures that need an administrator. */
+export const ADMIN_ATTACKS = [
+  ...attacksOf(["POST"], "save", "adminDelete"),
+  ...attacksOf(["GET", "POST"], "list", "adminSecret"),
+];
+
+/** Requests for procedures of `user`. */
+export const USER_ATTACKS = [
+  ...attacksOf(["POST"], "save", "user.remove"),
+  ...attacksOf(["GET"], "open", "user.list"),
+];

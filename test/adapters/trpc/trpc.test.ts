@@ -1,7 +1,6 @@
 import { createServer } from "node:http";
 import { createTRPCClient, httpBatchLink, httpBatchStreamLink, httpLink } from "@trpc/client";
-import express from "express";
-import { initTRPC, lazy } from "@trpc/server";
+import { initTRPC } from "@trpc/server";
 import { createHTTPHandler } from "@trpc/server/adapters/standalone";
 import fc from "fast-check";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
@@ -10,8 +9,7 @@ import * as forNode from "scopegate/node";
 import * as trpc from "scopegate/trpc";
 import { ask, listen } from "../../support/http.ts";
 import { createIssuer } from "../../support/issuer.ts";
-import { type Host, HOSTS, ran, type Router, type Served, spellings, startHost } from "./hosts.ts";
-import { ConfigurationError } from "../../../src/core/errors.ts";
+import { ADMIN_ATTACKS, type Host, HOSTS, ran, type Router, type Served, startHost } from "./hosts.ts";
 
 const issuer = createIssuer();
 const decisions: Decision[] = [];
@@ -119,9 +117,7 @@ describe.each(HOSTS)("scopegate/trpc on %s", (name) => {
     const token = await tokenOf(ALL);
     const passed: string[] = [];
     const attacks = [
-      ...spellings("save", "adminDelete").map((path) => ["POST", path] as const),
-      ...spellings("list", "adminSecret").map((path) => ["GET", path] as const),
-      ...spellings("list", "adminSecret").map((path) => ["POST", path] as const),
+      ...ADMIN_ATTACKS,
       ...["/trpc/adminSecret/", "/trpc/x/adminSecret", "/xxxx/adminSecret"].map(
         (path) => ["GET", path] as const,
       ),
@@ -191,17 +187,8 @@ describe("protect of scopegate/trpc", () => {
 
   it("fails for anything but a resource server and a path", () => {
     expect(() => trpc.protect({} as never, { prefix: "/trpc" })).toThrow(/resource server itself/);
-    for (const prefix of [
-      undefined,
-      "",
-      "trpc",
-      "/trpc/",
-      "/trpc?a",
-      "/:tenant/trpc",
-      "/a,b",
-      "/{trpc}",
-      "/%74rpc",
-    ])
+    const patterns = ["/:tenant/trpc", "/a,b", "/{trpc}"];
+    for (const prefix of [undefined, "", "trpc", "/trpc/", "/trpc?a", "/%74rpc", ...patterns])
       expect(() => trpc.protect(server, { prefix } as never), String(prefix)).toThrow(
         'is served at: { prefix: "/trpc" }.',
       );
