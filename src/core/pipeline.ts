@@ -115,10 +115,13 @@ export class Pipeline {
     if (identified.kind === "identified")
       return this.#decideForPrincipal(identified.principal, governing, request);
     if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
-    const { reason, ...facts } = identified.refusal;
-    const claimed = reason === "token_rejected" ? readClaimed(credential.token) : undefined;
+    const { kind, ...facts } = identified;
+    const rules = rulesOf(governing.matches);
+    if (kind === "unavailable")
+      return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
+    const claimed = readClaimed(credential.token);
     const allFacts = claimed ? { ...facts, claimed } : facts;
-    return this.#conclude(refuse(reason, rulesOf(governing.matches), allFacts), governing, request);
+    return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
   }
 
   #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {

@@ -4,12 +4,12 @@ import { describe, expect, it } from "vitest";
 import { isSameCaller } from "../../../src/core/token/caller-key.ts";
 import {
   createPrincipal,
-  grantedScopesOf,
   type Principal,
   type PrincipalRules,
   principalWeight,
   readPrincipal,
 } from "../../../src/core/token/principal.ts";
+import { grantedScopesOf } from "../../../src/core/scopes/scope-sets.ts";
 import { changeable, PROPERTY, scopeRulesOf } from "../../support/policy.ts";
 
 const RULES: PrincipalRules = {
@@ -25,7 +25,7 @@ const read = (claims: Readonly<Record<string, unknown>>, rules: Partial<Principa
 /** The claim for which the claims are rejected; `undefined` if they are accepted. */
 function wrongClaim(claims: Readonly<Record<string, unknown>>, rules: Partial<PrincipalRules> = {}) {
   const answer = read(claims, rules);
-  return answer.kind === "invalid" ? answer.claim : undefined;
+  return answer.kind === "rejected" ? answer.claim : undefined;
 }
 
 function principalOf(
@@ -33,7 +33,7 @@ function principalOf(
   rules: Partial<PrincipalRules> = {},
 ): Principal {
   const answer = read(claims, rules);
-  if (answer.kind === "invalid") throw new Error(`The claims were refused for ${answer.claim}.`);
+  if (answer.kind === "rejected") throw new Error(`The claims were refused for ${answer.claim}.`);
   return answer.principal;
 }
 
