@@ -60,19 +60,8 @@ describe("the form of a token", () => {
     }
   });
 
-  it.each([[undefined], [null], [42], [{}], [["a.b.c"]]])(
-    "rejects %j, which untyped code may pass",
-    async (value) => {
-      expect(await verdict(value as unknown as string)).toBe("malformed");
-    },
-  );
-
   it("rejects an empty signature as an unsecured JWT (RFC 7519 section 6)", async () => {
     expect(await verdict(`${header}.${payload}.`)).toBe("algorithm");
-  });
-
-  it("rejects a token without its signature", async () => {
-    expect(await verdict(`${header}.${payload}.`)).not.toBe("accepted");
   });
 
   it.each([" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff"])(
@@ -449,10 +438,6 @@ describe("findFormMistake", () => {
 });
 
 describe("readJsonSegment", () => {
-  it.each(["[]", "[1]", "null", "1", '"alg"', "true", "", "{"])("reads no object from %s", (json) => {
-    expect(readJsonSegment(Buffer.from(json).toString("base64url"))).toBeUndefined();
-  });
-
   it("reads an object", () => {
     expect(readJsonSegment(Buffer.from('{"a":[1]}').toString("base64url"))).toEqual({ a: [1] });
   });
