@@ -27,26 +27,14 @@ export interface Verdict {
 /** A verdict; a promise of it only if something has to be awaited, such as the verification of a token. */
 export type PendingVerdict = Pending<Verdict>;
 
-type PipelineRules = Omit<ResolvedOptions, "issuers" | "tokenCache" | "now" | "challenge" | Asked>;
-/** The options that the identifier and the observer use. */
-type Asked =
-  | "isRevoked"
-  | "revocation"
-  | "opaqueTokens"
-  | "opaqueContext"
-  | "opaqueRequirements"
-  | "grantsFor"
-  | "grantsMaxAgeSeconds"
-  | "onDecision";
-
 export class Pipeline {
-  readonly #rules: PipelineRules;
+  readonly #rules: ResolvedOptions;
   readonly #identify: Identifier;
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
 
-  constructor(rules: PipelineRules, identify: Identifier, observer: Observer) {
+  constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.#rules = rules;
     this.#identify = identify;
     this.policy = new Policy(rules);

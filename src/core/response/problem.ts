@@ -1,4 +1,3 @@
-import { STATUS_CODES } from "node:http";
 import { type Refused } from "../policy/decision.ts";
 
 /** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
@@ -18,6 +17,14 @@ export interface Problem {
   /** The required scopes that the token does not grant. */
   readonly missing_scopes?: readonly string[];
 }
+
+const TITLES: Readonly<Record<number, string>> = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  503: "Service Unavailable",
+};
 
 /** The status and the description of each reason. */
 const PROBLEMS: Readonly<Record<Refused["reason"], Pick<Problem, "status" | "detail">>> = {
@@ -57,7 +64,7 @@ export function createProblem(refused: Refused, unmappedStatus: 403 | 404 = 403)
   const detail = isHidden ? "There is no such operation." : describeRefusal(refused);
   const problem = {
     type: "about:blank",
-    title: STATUS_CODES[status] ?? "",
+    title: TITLES[status] ?? "",
     status,
     detail,
     code: reason,
