@@ -18,16 +18,18 @@ export interface Problem {
   readonly missing_scopes?: readonly string[];
 }
 
-const TITLES: Readonly<Record<number, string>> = {
+const TITLES = {
   400: "Bad Request",
   401: "Unauthorized",
   403: "Forbidden",
   404: "Not Found",
   503: "Service Unavailable",
-};
+} as const;
 
 /** The status and the description of each reason. */
-const PROBLEMS: Readonly<Record<Refused["reason"], Pick<Problem, "status" | "detail">>> = {
+const PROBLEMS: Readonly<
+  Record<Refused["reason"], { readonly status: keyof typeof TITLES; readonly detail: string }>
+> = {
   request_ambiguous: { status: 400, detail: "The request can be read in more than one way." },
   credential_missing: { status: 401, detail: "The request carries no bearer token." },
   credential_malformed: {
@@ -64,7 +66,7 @@ export function createProblem(refused: Refused, unmappedStatus: 403 | 404 = 403)
   const detail = isHidden ? "There is no such operation." : describeRefusal(refused);
   const problem = {
     type: "about:blank",
-    title: TITLES[status] ?? "",
+    title: TITLES[status],
     status,
     detail,
     code: reason,

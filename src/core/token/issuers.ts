@@ -24,14 +24,7 @@ interface IssuerVerifier {
 }
 
 /** All issuers whose tokens are accepted. */
-export interface Issuers {
-  /** Returns the verifier for a token, or why no issuer accepts it. */
-  readonly verifierFor: (jwt: JwtParts) => IssuerVerifier | RejectedToken;
-  readonly ready: () => Promise<void>;
-  readonly refresh: () => Promise<void>;
-  readonly status: () => readonly KeySourceStatus[];
-  readonly close: () => void;
-}
+export type Issuers = ReturnType<typeof createIssuers>;
 
 /** The issuers of each server, for the messages of `scopegate/testing` and of the command line. */
 const ISSUERS = new WeakMap<object, readonly IssuerConfiguration[]>();
@@ -50,7 +43,7 @@ export function createIssuers(
   configurations: readonly IssuerConfiguration[],
   selectByIssuer: boolean,
   scopeRules: ScopeRules,
-): Issuers {
+) {
   const verifiers = configurations.map(({ keys, token, principal }): IssuerVerifier => ({
     kind: "verifier",
     keys,
@@ -61,7 +54,8 @@ export function createIssuers(
   const [firstVerifier] = verifiers;
   const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, verifiers[index]]));
   return {
-    verifierFor: (jwt) => {
+    /** Returns the verifier for a token, or why no issuer accepts it. */
+    verifierFor(jwt: JwtParts): IssuerVerifier | RejectedToken {
       if (firstVerifier && !selectByIssuer) return firstVerifier;
       const claims = readJsonSegment(jwt.payload);
       if (!claims) return rejectToken("malformed");
@@ -71,7 +65,7 @@ export function createIssuers(
     },
     ready: () => loadAll(configurations, (keys) => keys.ready()),
     refresh: () => loadAll(configurations, (keys) => keys.refresh()),
-    status: () =>
+    status: (): readonly KeySourceStatus[] =>
       configurations.map(({ keys, token: { issuer } }) =>
         issuer === undefined ? keys.status() : { issuer, ...keys.status() },
       ),

@@ -65,7 +65,7 @@ describe("grantsFor", () => {
   });
 
   it("does not run for a token that is rejected or revoked", async () => {
-    const { server, asked } = createGranting({ isRevoked: ({ userId }) => userId === "u2" });
+    const { server, asked } = createGranting({ isRevoked: ({ userId }) => Promise.resolve(userId === "u2") });
     expect(await verdictOf(server, await issuer.token({ sub: "u1", exp: 1 }))).toBe("expired");
     expect(await verdictOf(server, await issuer.token({ sub: "u2" }))).toBe("revoked");
     expect(asked).toEqual([]);
