@@ -76,11 +76,6 @@ describe("ready", () => {
     expect(error).toBeInstanceOf(KeysUnavailableError);
     expect((error as Error).message).toBe(`Keys are unavailable. ${REMOTE.iss}: failed.`);
   });
-
-  it("resolves for issuers with local keys", async () => {
-    const server = serverOf({});
-    await expect(server.ready()).resolves.toBeUndefined();
-  });
 });
 
 describe("close", () => {

@@ -103,14 +103,6 @@ describe("the fetch for an unknown kid", () => {
     expect(asked()).toBe(3);
   });
 
-  it("finds a key that was published just after a regular fetch", async () => {
-    const { server, verdict } = createRemote({ jwksUri });
-    await server.ready();
-    publish(first, second);
-    expect(await verdict(await second.token())).toBe("accepted");
-    expect(asked()).toBe(2);
-  });
-
   it("follows the cooldownMs option", async () => {
     const { verdict, pass } = createRemote({ jwksUri, cooldownMs: 1_000 });
     await verdict(await first.token());
