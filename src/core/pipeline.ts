@@ -27,26 +27,14 @@ export interface Verdict {
 /** A verdict; a promise of it only if something has to be awaited, such as the verification of a token. */
 export type PendingVerdict = Pending<Verdict>;
 
-type PipelineRules = Omit<ResolvedOptions, "issuers" | "tokenCache" | "now" | "challenge" | Asked>;
-/** The options that the identifier and the observer use. */
-type Asked =
-  | "isRevoked"
-  | "revocation"
-  | "opaqueTokens"
-  | "opaqueContext"
-  | "opaqueRequirements"
-  | "grantsFor"
-  | "grantsMaxAgeSeconds"
-  | "onDecision";
-
 export class Pipeline {
-  readonly #rules: PipelineRules;
+  readonly #rules: ResolvedOptions;
   readonly #identify: Identifier;
   readonly policy: Policy;
   readonly table: Table;
   readonly observer: Observer;
 
-  constructor(rules: PipelineRules, identify: Identifier, observer: Observer) {
+  constructor(rules: ResolvedOptions, identify: Identifier, observer: Observer) {
     this.#rules = rules;
     this.#identify = identify;
     this.policy = new Policy(rules);
@@ -115,10 +103,13 @@ export class Pipeline {
     if (identified.kind === "identified")
       return this.#decideForPrincipal(identified.principal, governing, request);
     if (isMalformed(credential)) return this.#refuseCredential(WRONG_SYNTAX, governing, request);
-    const { reason, ...facts } = identified.refusal;
-    const claimed = reason === "token_rejected" ? readClaimed(credential.token) : undefined;
+    const { kind, ...facts } = identified;
+    const rules = rulesOf(governing.matches);
+    if (kind === "unavailable")
+      return this.#conclude(refuse("keys_unavailable", rules, facts), governing, request);
+    const claimed = readClaimed(credential.token);
     const allFacts = claimed ? { ...facts, claimed } : facts;
-    return this.#conclude(refuse(reason, rulesOf(governing.matches), allFacts), governing, request);
+    return this.#conclude(refuse("token_rejected", rules, allFacts), governing, request);
   }
 
   #refuseCredential(credential: Unusable, governing: Governing, request: AccessRequest): Verdict {

@@ -17,7 +17,7 @@ import { type Resource } from "./response/resource-metadata.ts";
 import { createFirstWarning, createWarning } from "./runtime/warn-once.ts";
 import { createIdentifier } from "./token/authenticate.ts";
 import { createIssuers, rememberIssuers } from "./token/issuers.ts";
-import { type Principal, principalWeight } from "./token/principal.ts";
+import { type Principal } from "./token/principal.ts";
 import { revalidate, type Revalidation } from "./token/revalidate.ts";
 import { type RevocationOptions, type RevocationTarget, toRevokedEntry } from "./token/revocation.ts";
 import { TokenCache } from "./token/token-cache.ts";
@@ -124,7 +124,7 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const resolved = resolveOptions(options);
   const { issuers, rules, scopeRules, authorization, enforcement } = resolved;
   const verifiers = createIssuers(issuers.configurations, issuers.selectByIssuer, scopeRules);
-  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now, principalWeight);
+  const cache = resolved.tokenCache && new TokenCache(resolved.tokenCache, resolved.now);
   const { revocation, now } = resolved;
   const identify = createIdentifier(verifiers, cache, resolved);
   const pipeline = new Pipeline(resolved, identify, new Observer(resolved));
@@ -138,8 +138,8 @@ export function createResourceServer(options: ResourceServerOptions): ResourceSe
   const authenticate = async (token: string, by = identify): Promise<Principal> => {
     const identified = await by(token);
     if (identified.kind === "identified") return identified.principal;
-    const { rejection, cause } = identified.refusal;
-    throw rejection ? new TokenRejectedError(rejection) : new KeysUnavailableError(cause);
+    if (identified.kind === "rejected") throw new TokenRejectedError(identified.rejection);
+    throw new KeysUnavailableError(identified.cause);
   };
 
   const server: ResourceServer = {

@@ -1,13 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
-  type AccessRequest,
   hasTrailingSlash,
   originForm,
-  ownProperty,
-  pathOf,
   readPath,
-  requireString,
   segmentsOf,
   withoutCredentials,
 } from "../../src/core/request.ts";
@@ -247,54 +243,6 @@ describe("originForm", () => {
     ["http://host/it's?x={y}", "/it%27s?x={y}"],
   ])("returns for %j the target %j", (target, origin) => {
     expect(originForm(target)).toBe(origin);
-  });
-
-  it.each(["*", "", "host:443", "http://user@host/agents", "agents", "http://host/a{b}"])(
-    "returns nothing for %j",
-    (target) => {
-      expect(originForm(target)).toBeUndefined();
-    },
-  );
-});
-
-describe("pathOf", () => {
-  it.each([
-    ["/agents?access_token=x", "/agents"],
-    ["/agents?", "/agents"],
-    ["/agents", "/agents"],
-    ["/a?b?c", "/a"],
-    ["?x", ""],
-  ])("removes the query of %j", (target, path) => {
-    expect(pathOf(target)).toBe(path);
-  });
-});
-
-describe("ownProperty", () => {
-  it("reads own properties only: a polluted prototype names no route and no credential", () => {
-    const inherited = Object.create({ method: "GET", target: "/", cookie: "a=b" }) as AccessRequest;
-    expect(ownProperty(inherited, "cookie")).toBeUndefined();
-    expect(ownProperty({ method: "GET", target: "/", cookie: "a=b" }, "cookie")).toBe("a=b");
-    expect(ownProperty({ method: "GET", target: "/" }, "cookie")).toBeUndefined();
-  });
-});
-
-describe("requireString", () => {
-  it.each([
-    [undefined, "server.check: `target` is missing."],
-    [7, "server.check: `target` must be a string."],
-    [null, "server.check: `target` must be a string."],
-  ])("throws for %j a TypeError that names the property", (value, message) => {
-    const run = () => {
-      requireString(value, "server.check", "target");
-    };
-    expect(run).toThrow(TypeError);
-    expect(run).toThrow(message);
-  });
-
-  it("accepts a string", () => {
-    expect(() => {
-      requireString("", "server.check", "target");
-    }).not.toThrow();
   });
 });
 

@@ -1,7 +1,12 @@
 import { type KeyObject } from "node:crypto";
 
 const RSA = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
-const CURVES = { ES256: "prime256v1", ES384: "secp384r1", ES512: "secp521r1" } as const;
+const CURVES: Partial<Record<string, string>> = {
+  ES256: "prime256v1",
+  ES384: "secp384r1",
+  ES512: "secp521r1",
+};
+const KEY_TYPES: Partial<Record<string, string>> = { RS: "rsa", PS: "rsa", ES: "ec", Ed: "ed25519" };
 
 /** The supported signature algorithms (RFC 7518 section 3.1, RFC 8037, RFC 9864). `none` is not supported. */
 export const ALGORITHMS = [
@@ -24,20 +29,7 @@ export const isSymmetric = (algorithm: Algorithm): boolean => algorithm.startsWi
 /** Returns the size of an HMAC in bytes: the secret must be at least as long (RFC 7518 section 3.2). */
 export const hashBytes = (algorithm: Algorithm): number => Number(algorithm.slice(2)) / 8;
 
-/** Returns whether a public key has the type and the curve that an algorithm requires. */
-export function isKeyFor(key: KeyObject, algorithm: Algorithm): boolean {
-  switch (algorithm.slice(0, 2)) {
-    case "RS":
-    case "PS":
-      return key.asymmetricKeyType === "rsa";
-    case "ES":
-      return (
-        key.asymmetricKeyType === "ec" &&
-        key.asymmetricKeyDetails?.namedCurve === CURVES[algorithm as keyof typeof CURVES]
-      );
-    case "Ed":
-      return key.asymmetricKeyType === "ed25519";
-    default:
-      return false;
-  }
-}
+/** Returns whether an asymmetric key has the type and the curve that an algorithm requires. */
+export const isKeyFor = (key: KeyObject, algorithm: Algorithm): boolean =>
+  key.asymmetricKeyType === KEY_TYPES[algorithm.slice(0, 2)] &&
+  key.asymmetricKeyDetails?.namedCurve === CURVES[algorithm];

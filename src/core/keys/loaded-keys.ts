@@ -1,8 +1,14 @@
+import { orUndefined } from "../errors.ts";
+import { compact } from "../runtime/compact.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type LoadedJwks } from "./jwks.ts";
 import { KeyAge, type RemoteTiming } from "./key-age.ts";
-import { type KeyLoadReason, type KeySourceContext, type KeySourceStatus } from "./key-event.ts";
-import { KeyReport } from "./key-report.ts";
+import {
+  type KeyEvent,
+  type KeyLoadReason,
+  type KeySourceContext,
+  type KeySourceStatus,
+} from "./key-event.ts";
 import {
   importMaterial,
   keyIdsOf,
@@ -43,16 +49,20 @@ export class LoadedKeys implements KeyResolver {
   #list: readonly VerificationKey[] = [];
   #loading: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
-  readonly #report: KeyReport;
   readonly #closing = new AbortController();
+  /** Why the source was last read. */
+  #reason: KeyLoadReason = "first_use";
+  #lastSuccess: Date | undefined;
+  #lastFailure: KeySourceStatus["lastFailure"];
+  /** Whether operators know that stale keys are in use. */
+  #isStale = false;
+  /** What is wrong with single keys, as it was last reported. */
+  #problems = "";
 
   constructor(rules: LoadRules) {
     this.#rules = rules;
     this.#age = new KeyAge(rules);
-    this.#report = new KeyReport(rules, this.#age, () => keyIdsOf(this.#list));
-    if (!rules.first) return;
-    this.#use(rules.first.keys, 0);
-    this.#report.recordSuccess();
+    if (rules.first) this.#use(rules.first.keys, 0);
   }
 
   find(query: KeyQuery): readonly VerificationKey[] | Promise<readonly VerificationKey[]> {
@@ -94,7 +104,18 @@ export class LoadedKeys implements KeyResolver {
   }
 
   status(): KeySourceStatus {
-    return this.#report.status();
+    // Without a valid time, the age of keys is unknown.
+    const state = orUndefined(() => this.#age.state()) ?? "unavailable";
+    const isUsed = state !== "unavailable";
+    return compact({
+      source: this.#rules.source,
+      discovery: this.#rules.metadataUrl,
+      state,
+      keyIds: isUsed ? keyIdsOf(this.#list) : [],
+      lastSuccess: this.#lastSuccess,
+      lastFailure: this.#lastFailure,
+      staleUntil: isUsed ? this.#staleUntil() : undefined,
+    });
   }
 
   close(): void {
@@ -116,7 +137,11 @@ export class LoadedKeys implements KeyResolver {
     if (this.#isChanged()) return undefined;
     if (this.#age.isDue()) void this.#load(this.#age.error ? "retry" : "age");
     const state = this.#age.state();
-    this.#report.observe(state);
+    if (state === "unavailable") this.#endStale("The last good keys are too old.");
+    if (state === "stale" && !this.#isStale) {
+      this.#isStale = true;
+      this.#emit("stale", this.#age.error?.message);
+    }
     return state === "fresh" || state === "stale" ? this.#list : undefined;
   }
 
@@ -149,7 +174,7 @@ export class LoadedKeys implements KeyResolver {
   #load(reason: KeyLoadReason): Promise<void> {
     return (this.#loading ??= Promise.resolve()
       .then(() => {
-        this.#report.reason = reason;
+        this.#reason = reason;
         return this.#read();
       })
       .finally(() => (this.#loading = undefined)));
@@ -170,7 +195,10 @@ export class LoadedKeys implements KeyResolver {
       const failure = error instanceof Error ? error : new Error(`${source} failed.`, { cause: error });
       const isClosed = this.#closing.signal.aborted;
       this.#age.fail(failure, isClosed);
-      if (!isClosed) this.#report.fail(failure);
+      if (!isClosed) {
+        this.#lastFailure = { time: this.#time(), reason: failure.message };
+        this.#emit("failed", failure.message);
+      }
     }
     this.#closing.signal.removeEventListener("abort", abort);
     // Stops reading a response that came too late.
@@ -185,14 +213,41 @@ export class LoadedKeys implements KeyResolver {
     if (keys.size === 0) throw new Error(`${source} has no usable keys. ${message}`);
     const isFirst = this.#list.length === 0;
     const isRotated = keys.size !== this.#keys.size || [...keys.keys()].some((jwk) => !this.#keys.has(jwk));
+    const isNewProblem = message !== "" && message !== this.#problems;
+    this.#problems = message;
     this.#use(keys, loadedAt);
-    this.#report.succeed(isRotated && !isFirst, message);
+    this.#emit("fetched");
+    this.#endStale();
+    if (isRotated && !isFirst) this.#emit("rotated");
+    if (isNewProblem) this.#emit("failed", message);
   }
 
   #use(keys: LoadedJwks["keys"], loadedAt: number): void {
     this.#keys = keys;
     this.#list = [...keys.values()];
     this.#age.succeed(loadedAt);
+    this.#lastSuccess = this.#time();
+  }
+
+  #endStale(message?: string): void {
+    if (this.#isStale) this.#emit("stale_ended", message);
+    this.#isStale = false;
+  }
+
+  #emit(type: KeyEvent["type"], message?: string): void {
+    const { source, emit } = this.#rules;
+    const [reason, keyIds, staleUntil] = [this.#reason, keyIdsOf(this.#list), this.#staleUntil()];
+    emit(compact({ type, source, message, time: this.#time(), reason, keyIds, staleUntil }));
+  }
+
+  #staleUntil(): Date | undefined {
+    const time = this.#age.staleUntil();
+    return time === undefined ? undefined : new Date(time);
+  }
+
+  /** A clock that fails must not hide an event. */
+  #time(): Date {
+    return new Date(orUndefined(this.#rules.now) ?? Date.now());
   }
 
   /** Keeps the keys fresh without requests, and notices when the source works again. */

@@ -2,7 +2,8 @@ import { type Rejection } from "../errors.ts";
 import { type RequiredScope } from "../scopes/required-scope.ts";
 import { type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimedToken } from "../token/claimed.ts";
-import { grantedScopesOf, type Principal } from "../token/principal.ts";
+import { grantedScopesOf } from "../scopes/scope-sets.ts";
+import { type Principal } from "../token/principal.ts";
 import { type Enforcement, type Rule, type RuleMatch } from "./rule.ts";
 import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 

@@ -1,7 +1,8 @@
 /** Decides whether granted scopes satisfy a requirement, and which of them do. */
 import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
-import { grantedScopesOf, type Principal } from "../token/principal.ts";
+import { grantedScopesOf } from "../scopes/scope-sets.ts";
+import { type Principal } from "../token/principal.ts";
 import { type CompiledRequirement } from "./requirement.ts";
 import { type RuleMatch } from "./rule.ts";
 

@@ -18,31 +18,31 @@ export interface Problem {
   readonly missing_scopes?: readonly string[];
 }
 
-/** The status and its title. */
-const BAD_REQUEST = { title: "Bad Request", status: 400 };
-const UNAUTHORIZED = { title: "Unauthorized", status: 401 };
-const FORBIDDEN = { title: "Forbidden", status: 403 };
-const NOT_FOUND = { title: "Not Found", status: 404 };
-const SERVICE_UNAVAILABLE = { title: "Service Unavailable", status: 503 };
+const TITLES = {
+  400: "Bad Request",
+  401: "Unauthorized",
+  403: "Forbidden",
+  404: "Not Found",
+  503: "Service Unavailable",
+} as const;
 
-const STATUS: Readonly<Record<Refused["reason"], Pick<Problem, "title" | "status">>> = {
-  request_ambiguous: BAD_REQUEST,
-  credential_missing: UNAUTHORIZED,
-  credential_malformed: BAD_REQUEST,
-  token_rejected: UNAUTHORIZED,
-  scope_insufficient: FORBIDDEN,
-  route_unmapped: FORBIDDEN,
-  keys_unavailable: SERVICE_UNAVAILABLE,
-};
-
-const DETAIL: Readonly<Record<Refused["reason"], string>> = {
-  request_ambiguous: "The request can be read in more than one way.",
-  credential_missing: "The request carries no bearer token.",
-  credential_malformed: "The request must carry one bearer token, in the syntax of RFC 6750.",
-  token_rejected: "The access token is not accepted.",
-  scope_insufficient: "The access token does not grant the scopes that this operation needs.",
-  route_unmapped: "No rule allows access to this operation.",
-  keys_unavailable: "The access token cannot be checked at the moment.",
+/** The status and the description of each reason. */
+const PROBLEMS: Readonly<
+  Record<Refused["reason"], { readonly status: keyof typeof TITLES; readonly detail: string }>
+> = {
+  request_ambiguous: { status: 400, detail: "The request can be read in more than one way." },
+  credential_missing: { status: 401, detail: "The request carries no bearer token." },
+  credential_malformed: {
+    status: 400,
+    detail: "The request must carry one bearer token, in the syntax of RFC 6750.",
+  },
+  token_rejected: { status: 401, detail: "The access token is not accepted." },
+  scope_insufficient: {
+    status: 403,
+    detail: "The access token does not grant the scopes that this operation needs.",
+  },
+  route_unmapped: { status: 403, detail: "No rule allows access to this operation." },
+  keys_unavailable: { status: 503, detail: "The access token cannot be checked at the moment." },
 };
 
 /** Only what the client can fix: more detail would help an attacker who tries tokens. */
@@ -55,16 +55,22 @@ const REJECTIONS: Partial<Record<NonNullable<Refused["rejection"]>, string>> = {
 
 /** Returns the fixed description of a refusal, also for `error_description` of the challenge. */
 export function describeRefusal({ reason, rejection }: Refused): string {
-  return (rejection && REJECTIONS[rejection]) ?? DETAIL[reason];
+  return (rejection && REJECTIONS[rejection]) ?? PROBLEMS[reason].detail;
 }
 
 /** Creates the body of a refusal. `unmappedStatus` is the status for a route without a rule. */
 export function createProblem(refused: Refused, unmappedStatus: 403 | 404 = 403): Problem {
   const { reason, required, missing, isOperation } = refused;
-  const type = "about:blank";
-  if (reason === "route_unmapped" && unmappedStatus === 404 && !isOperation)
-    return { type, ...NOT_FOUND, detail: "There is no such operation.", code: reason };
-  const problem = { type, ...STATUS[reason], detail: describeRefusal(refused), code: reason } as const;
+  const isHidden = reason === "route_unmapped" && unmappedStatus === 404 && !isOperation;
+  const status = isHidden ? 404 : PROBLEMS[reason].status;
+  const detail = isHidden ? "There is no such operation." : describeRefusal(refused);
+  const problem = {
+    type: "about:blank",
+    title: TITLES[status],
+    status,
+    detail,
+    code: reason,
+  } as const;
   if (reason !== "scope_insufficient") return problem;
   return { ...problem, required_scopes: required, missing_scopes: missing };
 }

@@ -28,10 +28,7 @@ export function createBody(create: RefusalBodyFunction, problem: Problem, decisi
   try {
     const created: unknown = create(problem, decision);
     if (typeof created !== "object" || created === null) return bodyMistake("did not return an object");
-    if (isThenable(created)) {
-      ignoreRejection(created);
-      return bodyMistake("returned a promise");
-    }
+    if (isPromise(created)) return bodyMistake("returned a promise");
     const { contentType, body } = created as { readonly contentType?: unknown; readonly body?: unknown };
     if (
       typeof contentType !== "string" ||
@@ -49,15 +46,16 @@ export function createBody(create: RefusalBodyFunction, problem: Problem, decisi
 
 function renderContent(body: unknown): string | undefined {
   if (typeof body === "string") return body;
-  if (typeof body !== "object" || body === null) return undefined;
-  if (isThenable(body)) {
-    ignoreRejection(body);
-    return undefined;
-  }
+  if (typeof body !== "object" || body === null || isPromise(body)) return undefined;
   return JSON.stringify(body);
 }
 
-const isThenable = (value: object): boolean => typeof Reflect.get(value, "then") === "function";
+/** Recognizes a promise, whose rejection is ignored. */
+function isPromise(value: object): boolean {
+  if (typeof Reflect.get(value, "then") !== "function") return false;
+  ignoreRejection(value);
+  return true;
+}
 
 const bodyMistake = (what: string): CreatedBody => ({
   kind: "mistake",

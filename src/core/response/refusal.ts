@@ -23,14 +23,12 @@ export interface Refusal extends Answer {
   readonly problem: Problem;
 }
 
-/** The parameters that every challenge of a server has. */
-export interface ChallengeRules {
-  readonly realm: string | undefined;
-  readonly resourceMetadataUrl: string | undefined;
-}
-
 /** How the refusals of a server look. */
-export interface RefusalRules extends ChallengeRules {
+export interface RefusalRules {
+  /** A parameter of every challenge. */
+  readonly realm: string | undefined;
+  /** A parameter of every challenge. */
+  readonly resourceMetadataUrl: string | undefined;
   /** The status for a route without a rule. */
   readonly unmappedStatus?: 403 | 404;
   readonly refusalBody?: RefusalBodyFunction | undefined;
@@ -102,7 +100,7 @@ export function createRefusal(refused: Refused, rules: RefusalRules): Refusal {
 /** RFC 6750 section 3.1: no error without credentials. No challenge if another token would not help. */
 function createChallenge(
   refused: Refused,
-  { realm, resourceMetadataUrl }: ChallengeRules,
+  { realm, resourceMetadataUrl }: RefusalRules,
 ): Challenge | undefined {
   const shared = { realm, resourceMetadataUrl };
   const errorDescription = describeRefusal(refused);

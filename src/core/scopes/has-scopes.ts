@@ -36,7 +36,7 @@ export function hasScopes(
   if (issues.length > 0) throw new ConfigurationError(issues);
   const scopes = new GrantedScopes(granted, rules);
   const isCovered = ({ text }: RequiredScope) => scopes.covers(coveringOf(splitScope(text)));
-  if (typeof required === "string") return compileScopeList([required], new Set()).every(isCovered);
-  if ("anyOf" in required) return compileScopeList(required.anyOf, new Set()).some(isCovered);
-  return compileScopeList(required, new Set()).every(isCovered);
+  if (typeof required === "object" && "anyOf" in required)
+    return compileScopeList(required.anyOf, new Set()).some(isCovered);
+  return compileScopeList([required].flat(), new Set()).every(isCovered);
 }

@@ -49,6 +49,12 @@ export function scopeSetOf(scopes: readonly string[], rules: ScopeRules): ScopeS
   return set;
 }
 
+/** Reads only `scopes`, so that the `has` of a principal of another server, or of a test, has no effect. */
+export const grantedScopesOf = (
+  principal: { readonly scopes: readonly string[] },
+  rules: ScopeRules,
+): GrantedScopes => scopeSetOf(principal.scopes, rules).granted;
+
 /** Returns whether an array that `scopeSetOf` returned grants the admin scope. */
 export const isAdmin = (scopes: readonly string[]): boolean =>
   setsByScopes.get(scopes)?.granted.isAdmin ?? false;

@@ -1,11 +1,11 @@
 import { CACHE_CHANNEL } from "../runtime/channels.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { createGrants, type GrantsRules } from "./grants.ts";
-import { type Identified, rejectToken, unavailable } from "./identified.ts";
+import { type Identified } from "./identified.ts";
 import { type Issuers } from "./issuers.ts";
 import { findFormMistake, readJwt } from "./jwt-parts.ts";
 import { createOpaqueIdentifier, type OpaqueRules } from "./opaque-tokens.ts";
-import { type Principal, readPrincipal } from "./principal.ts";
+import { readPrincipal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { digestOf, type TokenCache } from "./token-cache.ts";
 
@@ -18,7 +18,7 @@ export interface IdentificationRules extends RevocationRules, GrantsRules, Opaqu
 /** Creates the function that identifies principals: token -> principal -> revoked? -> granted scopes. */
 export function createIdentifier(
   issuers: Issuers,
-  cache: TokenCache<Principal> | undefined,
+  cache: TokenCache | undefined,
   rules: IdentificationRules,
 ): Identifier {
   const identifyOpaque = createOpaqueIdentifier(rules);
@@ -31,41 +31,34 @@ export function createIdentifier(
     const opaque = identifyOpaque?.(token);
     if (opaque) return opaque;
     // Before hashing: a client may send a token of any size.
-    const malformed = findFormMistake(token, rules.maxTokenBytes);
-    return malformed ? rejectToken(malformed.rejection) : identifyJwt(token);
+    return findFormMistake(token, rules.maxTokenBytes) ?? identifyJwt(token);
   };
-  const complete = async (pending: Pending<Identified>): Promise<Identified> => {
-    const checked = await checkRevocation(await pending, checks);
-    return addGrants ? addGrants(checked) : checked;
+  const complete = (identified: Identified): Pending<Identified> => {
+    const checked = checkRevocation(identified, checks);
+    if (!addGrants) return checked;
+    return isPending(checked) ? checked.then(addGrants) : addGrants(checked);
   };
   return (token) => {
     const identified = readToken(token);
-    return addGrants || isPending(identified) ? complete(identified) : checkRevocation(identified, checks);
+    return isPending(identified) ? identified.then(complete) : complete(identified);
   };
 }
 
 async function verifyToken(token: string, issuers: Issuers): Promise<Identified> {
   const parsed = readJwt(token);
-  if (parsed.kind === "rejected") return rejectToken(parsed.rejection);
-  const selection = issuers.verifierFor(parsed.jwt);
-  if (selection.kind === "rejected") return rejectToken(selection.rejection);
-  const { verifier } = selection;
+  if (parsed.kind === "rejected") return parsed;
+  const verifier = issuers.verifierFor(parsed.jwt);
+  if (verifier.kind === "rejected") return verifier;
   const verification = await verifier.verify(parsed.jwt);
-  if (verification.kind === "unavailable")
-    return unavailable(verification.cause, verification.retryAfterSeconds);
-  if (verification.kind === "rejected") return rejectToken(verification.rejection, verification.claim);
-  const result = readPrincipal(verification.claims, verifier.principal);
-  if (result.kind === "invalid") return rejectToken("claims", result.claim, result.cause);
-  const { key, endsAt } = verification;
-  return {
-    kind: "identified",
-    principal: result.principal,
-    acceptance: { keys: verifier.keys, key, endsAt },
-  };
+  if (verification.kind !== "verified") return verification;
+  const { claims, key, endsAt } = verification;
+  const identified = readPrincipal(claims, verifier.principal);
+  if (identified.kind === "rejected") return identified;
+  return { ...identified, acceptance: { keys: verifier.keys, key, endsAt } };
 }
 
 /** Caches accepted tokens, and verifies a token only once if several requests send it at the same time. */
-function withCache(cache: TokenCache<Principal>, verify: (token: string) => Promise<Identified>): Identifier {
+function withCache(cache: TokenCache, verify: (token: string) => Promise<Identified>): Identifier {
   const pending = new Map<string, Promise<Identified>>();
   const verifyOnce = async (token: string, digest: string): Promise<Identified> => {
     const since = CACHE_CHANNEL.hasSubscribers ? performance.now() : undefined;

@@ -5,8 +5,9 @@ import { type Pending } from "../runtime/pending.ts";
 import { type LookupResult, Remembered } from "../runtime/remembered.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
-import { type Identified, unavailable } from "./identified.ts";
+import { type Identified } from "./identified.ts";
 import { type Principal, withScopes } from "./principal.ts";
+import { unavailable } from "./rejected.ts";
 
 /** Whose scopes are looked up. The result is used for all tokens of the user, so it has no claims. */
 export type GrantedUser = Pick<Principal, "userId" | "issuer">;
@@ -49,7 +50,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
   };
 
   return (identified: Identified): Pending<Identified> => {
-    if (identified.kind === "refused") return identified;
+    if (identified.kind !== "identified") return identified;
     const { principal } = identified;
     // The roles of the owner would add scopes to those of the key.
     if (principal.tokenKind === "api_key") return identified;
@@ -63,7 +64,7 @@ export function createGrants({ grantsFor, grantsMaxAgeSeconds, now, scopeRules }
     return remembered
       .lookUp(key, time, () => findScopes(user, time))
       .then(
-        (found) => addScopes(principal, found),
+        (granted) => addScopes(principal, granted),
         // Not decided with fewer scopes: the 403 would be wrong, and clients would request new tokens.
         (cause: unknown) => unavailable(cause),
       );

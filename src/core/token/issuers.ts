@@ -1,10 +1,11 @@
-import { KeysUnavailableError, type Rejection } from "../errors.ts";
+import { KeysUnavailableError } from "../errors.ts";
 import { type KeySourceStatus } from "../keys/key-event.ts";
 import { type KeyResolver } from "../keys/verification-key.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
 import { type PrincipalRules } from "./principal.ts";
+import { type RejectedToken, rejectToken } from "./rejected.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
 
 /** The keys of one issuer, and the rules for its tokens. */
@@ -15,25 +16,15 @@ export interface IssuerConfiguration {
 }
 
 /** Verifies the tokens of one issuer. */
-export interface IssuerVerifier {
+interface IssuerVerifier {
+  readonly kind: "verifier";
   readonly keys: KeyResolver;
   readonly verify: TokenVerifier;
   readonly principal: PrincipalRules;
 }
 
-/** The verifier for a token, or why no issuer accepts it. */
-export type VerifierResult =
-  | { readonly kind: "verifier"; readonly verifier: IssuerVerifier }
-  | { readonly kind: "rejected"; readonly rejection: Rejection };
-
 /** All issuers whose tokens are accepted. */
-export interface Issuers {
-  readonly verifierFor: (jwt: JwtParts) => VerifierResult;
-  readonly ready: () => Promise<void>;
-  readonly refresh: () => Promise<void>;
-  readonly status: () => readonly KeySourceStatus[];
-  readonly close: () => void;
-}
+export type Issuers = ReturnType<typeof createIssuers>;
 
 /** The issuers of each server, for the messages of `scopegate/testing` and of the command line. */
 const ISSUERS = new WeakMap<object, readonly IssuerConfiguration[]>();
@@ -52,29 +43,29 @@ export function createIssuers(
   configurations: readonly IssuerConfiguration[],
   selectByIssuer: boolean,
   scopeRules: ScopeRules,
-): Issuers {
-  const results = configurations.map(({ keys, token, principal }): VerifierResult => {
+) {
+  const verifiers = configurations.map(({ keys, token, principal }): IssuerVerifier => ({
+    kind: "verifier",
+    keys,
+    verify: createTokenVerifier(token, keys),
     // A copy, because the caller may change an array of the options later.
-    const rules = { ...structuredClone(principal), scopeRules };
-    return {
-      kind: "verifier",
-      verifier: { keys, verify: createTokenVerifier(token, keys), principal: rules },
-    };
-  });
-  const [firstResult] = results;
-  const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, results[index]]));
+    principal: { ...structuredClone(principal), scopeRules },
+  }));
+  const [firstVerifier] = verifiers;
+  const byIssuer = new Map(configurations.map(({ token }, index) => [token.issuer, verifiers[index]]));
   return {
-    verifierFor: (jwt) => {
-      if (firstResult && !selectByIssuer) return firstResult;
+    /** Returns the verifier for a token, or why no issuer accepts it. */
+    verifierFor(jwt: JwtParts): IssuerVerifier | RejectedToken {
+      if (firstVerifier && !selectByIssuer) return firstVerifier;
       const claims = readJsonSegment(jwt.payload);
-      if (!claims) return { kind: "rejected", rejection: "malformed" };
+      if (!claims) return rejectToken("malformed");
       const issuer = claimAt(claims, "iss");
-      const result = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
-      return result ?? { kind: "rejected", rejection: "issuer" };
+      const verifier = typeof issuer === "string" ? byIssuer.get(issuer) : undefined;
+      return verifier ?? rejectToken("issuer");
     },
     ready: () => loadAll(configurations, (keys) => keys.ready()),
     refresh: () => loadAll(configurations, (keys) => keys.refresh()),
-    status: () =>
+    status: (): readonly KeySourceStatus[] =>
       configurations.map(({ keys, token: { issuer } }) =>
         issuer === undefined ? keys.status() : { issuer, ...keys.status() },
       ),

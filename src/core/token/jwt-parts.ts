@@ -1,11 +1,12 @@
-import { orUndefined, type Rejection } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { claimAt, isOptionalString } from "./claim-path.ts";
+import { type RejectedToken, rejectToken } from "./rejected.ts";
 
 /** The header parameters that may be read before the signature is verified (RFC 7515 section 4.1). */
-export interface JoseHeader {
+interface JoseHeader {
   readonly alg: string;
   readonly kid?: string;
   readonly typ?: string;
@@ -20,15 +21,6 @@ export interface JwtParts {
   readonly payload: string;
 }
 
-/** A rejected token. */
-export interface RejectedJwt {
-  readonly kind: "rejected";
-  readonly rejection: Extract<Rejection, "malformed" | "too_large" | "algorithm">;
-}
-
-/** The parts of a token, or why it is rejected before any key is used. */
-export type ReadJwt = { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedJwt;
-
 /** Tokens of one key share a header, so headers are cached. Attackers send many, so the cache is small. */
 const MAX_HEADERS = 100;
 const MAX_REMEMBERED_HEADER = 1_000;
@@ -38,33 +30,31 @@ const BASE64URL = /^[\w-]+$/;
 const DECODER = new TextDecoder("utf-8", { fatal: true });
 
 /** Checks only the length and the number of segments, which takes constant memory for any input. */
-export function findFormMistake(token: string, maxTokenBytes: number): RejectedJwt | undefined {
+export function findFormMistake(token: string, maxTokenBytes: number): RejectedToken | undefined {
   // Untyped code may pass undefined.
-  if (typeof (token as unknown) !== "string") return rejectJwt("malformed");
-  if (token.length > maxTokenBytes) return rejectJwt("too_large");
+  if (typeof (token as unknown) !== "string") return rejectToken("malformed");
+  if (token.length > maxTokenBytes) return rejectToken("too_large");
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
   const isCompact = first > 0 && second > first + 1 && !token.includes(".", second + 1);
-  return isCompact ? undefined : rejectJwt("malformed");
+  return isCompact ? undefined : rejectToken("malformed");
 }
 
-/** Splits a token and parses its header. */
-export function readJwt(token: string): ReadJwt {
+/** Splits a token and parses its header, or returns why the token is rejected before any key is used. */
+export function readJwt(token: string): { readonly kind: "jwt"; readonly jwt: JwtParts } | RejectedToken {
   const first = token.indexOf(".");
   const second = token.indexOf(".", first + 1);
-  if (second <= first) return rejectJwt("malformed");
+  if (second <= first) return rejectToken("malformed");
   const encodedHeader = token.slice(0, first);
   const payload = token.slice(first + 1, second);
   const signature = token.slice(second + 1);
   const header = headers.get(encodedHeader) ?? readHeader(encodedHeader);
-  if (!header || !isCanonicalBase64Url(payload)) return rejectJwt("malformed");
+  if (!header || !isCanonicalBase64Url(payload)) return rejectToken("malformed");
   // An unsecured JWT has no signature (RFC 7519 section 6).
-  if (signature === "") return rejectJwt("algorithm");
-  if (!isCanonicalBase64Url(signature)) return rejectJwt("malformed");
+  if (signature === "") return rejectToken("algorithm");
+  if (!isCanonicalBase64Url(signature)) return rejectToken("malformed");
   return { kind: "jwt", jwt: { encoded: token, header, payload } };
 }
-
-const rejectJwt = (rejection: RejectedJwt["rejection"]): RejectedJwt => ({ kind: "rejected", rejection });
 
 function readHeader(segment: string): JoseHeader | undefined {
   const json = isCanonicalBase64Url(segment) ? readJsonSegment(segment) : undefined;

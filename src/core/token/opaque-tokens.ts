@@ -1,12 +1,12 @@
 /** Tokens that are not JWTs, such as API keys: how they are recognized, and how they become a principal. */
-import { type Rejection } from "../errors.ts";
 import { readClock } from "../runtime/clock.ts";
 import { isPending, type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type ScopeRules } from "../scopes/scope.ts";
 import { type ClaimPath } from "./claim-path.ts";
-import { type Identified, rejectToken, unavailable } from "./identified.ts";
+import { type Identified } from "./identified.ts";
 import { type Principal, type PrincipalRules, readPrincipal, type TokenKind } from "./principal.ts";
+import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejected.ts";
 import { findUnmetRequirement, type TokenRequirements } from "./required-claims.ts";
 
 /** The result for one opaque token. */
@@ -16,19 +16,8 @@ export type OpaqueVerification =
       /** The same object for the same answer, so that the principal stays the same. Its values are frozen. */
       readonly claims: Record<string, unknown>;
     }
-  | {
-      readonly kind: "rejected";
-      readonly rejection: Rejection;
-      readonly claim?: string;
-      /** A sentence for the operator's log. */
-      readonly cause?: string;
-    }
-  | {
-      /** The token could not be checked: it may be valid. */
-      readonly kind: "unavailable";
-      readonly cause: unknown;
-      readonly retryAfterSeconds?: number;
-    };
+  | RejectedToken
+  | UncheckedToken;
 
 /** The settings of the server that verifies the token. */
 export interface OpaqueContext {
@@ -63,26 +52,15 @@ export interface OpaqueTokens {
 }
 
 /** Creates the function that identifies opaque tokens. It returns `undefined` for all other tokens. */
-export function createOpaqueIdentifier({
-  opaqueTokens,
-  opaqueContext,
-  opaqueRequirements,
-  scopeRules,
-  maxTokenBytes,
-}: OpaqueRules): ((token: string) => Pending<Identified> | undefined) | undefined {
-  const readers = opaqueTokens.map((kind) => ({
-    kind,
-    read: createOpaqueReader(
-      principalRulesOf(kind, opaqueContext, scopeRules),
-      createRequirementCheck(kind, opaqueRequirements, opaqueContext),
-    ),
-  }));
-  if (readers.length === 0) return undefined;
+export function createOpaqueIdentifier(
+  rules: OpaqueRules,
+): ((token: string) => Pending<Identified> | undefined) | undefined {
+  if (rules.opaqueTokens.length === 0) return undefined;
+  const kinds = rules.opaqueTokens.map((kind) => ({ kind, identify: createKindIdentifier(kind, rules) }));
   return (token) => {
     // Untyped code may pass undefined.
-    if (typeof (token as unknown) !== "string" || token.length > maxTokenBytes) return undefined;
-    const reader = readers.find(({ kind }) => kind.matches(token));
-    return reader && identifyOpaque(() => reader.kind.verify(token, opaqueContext), reader.read);
+    if (typeof (token as unknown) !== "string" || token.length > rules.maxTokenBytes) return undefined;
+    return kinds.find(({ kind }) => kind.matches(token))?.identify(token);
   };
 }
 
@@ -108,70 +86,53 @@ export const requirementsOf = (
   issuer: string | undefined,
 ): TokenRequirements => (issuer === undefined ? undefined : byIssuer.get(issuer)) ?? shared;
 
-type OpaqueReader = (verification: OpaqueVerification) => Identified;
-
-/** Returns the refusal of a token that does not satisfy what every token must satisfy. */
-type RequirementCheck = (
-  claims: Readonly<Record<string, unknown>>,
-  issuer: string | undefined,
-) => Identified | undefined;
-
-/** Creates the check for one kind. It runs for each request, because tokens become too old. */
-function createRequirementCheck(
-  { issuer: issuerOfKind }: OpaqueTokens,
-  requirements: OpaqueRequirements,
-  { now, clockToleranceSeconds }: OpaqueContext,
-): RequirementCheck {
-  return (claims, issuer) => {
-    const isForeign = issuerOfKind === undefined && issuer !== undefined && requirements.byIssuer.size > 0;
-    if (isForeign && !requirements.byIssuer.has(issuer)) return rejectToken("issuer");
-    const times = { now: readClock(now).getTime() / 1000, tolerance: clockToleranceSeconds };
-    const unmet = findUnmetRequirement(claims, requirementsOf(requirements, issuer), times);
-    return unmet && rejectToken(unmet.rejection, unmet.claim);
-  };
-}
-
-function identifyOpaque(verify: () => Pending<OpaqueVerification>, read: OpaqueReader): Pending<Identified> {
-  try {
-    const verification = verify();
-    if (!isPending(verification)) return read(verification);
-    return withinLimit(verification, "The check of the token").then(read).catch(unavailable);
-  } catch (cause) {
-    return unavailable(cause);
-  }
-}
-
 /** Creates one principal for each object of claims, for one server: scope hierarchies may differ. */
-function createOpaqueReader(rules: PrincipalRules, check: RequirementCheck): OpaqueReader {
+function createKindIdentifier(
+  kind: OpaqueTokens,
+  { opaqueContext, opaqueRequirements, scopeRules }: OpaqueRules,
+): (token: string) => Pending<Identified> {
+  const { now, clockToleranceSeconds, userIdClaim, sessionIdClaim } = opaqueContext;
+  const { scopesClaim, tokenKind } = kind;
   const principals = new WeakMap<object, Principal>();
-  return (verification) => {
+  const principalRules: PrincipalRules = {
+    scopeSources: [{ claim: scopesClaim }],
+    // This package creates the claims of an API key.
+    userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
+    sessionIdClaim,
+    scopeRules,
+    tokenKind,
+  };
+  /** Runs for each request, because tokens become too old. */
+  const checkRequirements = (principal: Principal): Identified => {
+    const { claims, issuer } = principal;
+    const { byIssuer } = opaqueRequirements;
+    const isForeign = kind.issuer === undefined && issuer !== undefined && byIssuer.size > 0;
+    if (isForeign && !byIssuer.has(issuer)) return rejectToken("issuer");
+    const times = { now: readClock(now).getTime() / 1000, tolerance: clockToleranceSeconds };
+    const unmet = findUnmetRequirement(claims, requirementsOf(opaqueRequirements, issuer), times);
+    return unmet ?? { kind: "identified", principal };
+  };
+  const readVerification = (verification: OpaqueVerification): Identified => {
     if (verification.kind === "unavailable")
       return unavailable(verification.cause, verification.retryAfterSeconds);
     if (verification.kind === "rejected")
       return rejectToken(verification.rejection, verification.claim, verification.cause);
     const { claims } = verification;
-    let principal = principals.get(claims);
-    if (!principal) {
-      // A copy, because `readPrincipal` changes it, and the claims may be frozen.
-      const result = readPrincipal({ ...claims }, rules);
-      if (result.kind === "invalid") return rejectToken("claims", result.claim, result.cause);
-      ({ principal } = result);
-      principals.set(claims, principal);
+    const earlier = principals.get(claims);
+    if (earlier) return checkRequirements(earlier);
+    // A copy, because `readPrincipal` changes it, and the claims may be frozen.
+    const identified = readPrincipal({ ...claims }, principalRules);
+    if (identified.kind === "rejected") return identified;
+    principals.set(claims, identified.principal);
+    return checkRequirements(identified.principal);
+  };
+  return (token) => {
+    try {
+      const verification = kind.verify(token, opaqueContext);
+      if (!isPending(verification)) return readVerification(verification);
+      return withinLimit(verification, "The check of the token").then(readVerification).catch(unavailable);
+    } catch (cause) {
+      return unavailable(cause);
     }
-    return check(principal.claims, principal.issuer) ?? { kind: "identified", principal };
   };
 }
-
-/** Returns the rules for reading the claims of a kind. */
-const principalRulesOf = (
-  { scopesClaim, tokenKind }: OpaqueTokens,
-  { userIdClaim, sessionIdClaim }: OpaqueContext,
-  scopeRules: ScopeRules,
-): PrincipalRules => ({
-  scopeSources: [{ claim: scopesClaim }],
-  // This package creates the claims of an API key.
-  userIdClaim: tokenKind === "api_key" ? "sub" : userIdClaim,
-  sessionIdClaim,
-  scopeRules,
-  tokenKind,
-});

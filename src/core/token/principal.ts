@@ -1,9 +1,10 @@
-import { type GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
+import { type ScopeRules } from "../scopes/scope.ts";
 import { type SharedPart, type Weight } from "../runtime/bounded-map.ts";
 import { type Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";
+import { type RejectedToken, rejectToken } from "./rejected.ts";
 import { readScopes, type ScopeSource } from "./scope-sources.ts";
 
 /** The kinds of tokens that are not JWTs: an API key, or a token that its issuer looks up (RFC 7662). */
@@ -45,17 +46,11 @@ export interface Principal {
   resourceIds(resource: string, action: string): "all" | ReadonlySet<string>;
 }
 
-/** Reads only `scopes`, so that the `has` of a principal of another server, or of a test, has no effect. */
-export const grantedScopesOf = (principal: Principal, rules: ScopeRules): GrantedScopes =>
-  scopeSetOf(principal.scopes, rules).granted;
-
-/** A principal, or the name of a claim that is missing or wrong, and why if that is not obvious. */
-export type ReadPrincipal =
-  | { readonly kind: "principal"; readonly principal: Principal }
-  | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
-
 /** Reads a principal from verified claims. Freezes them, and lets principals share equal arrays of scopes. */
-export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalRules): ReadPrincipal {
+export function readPrincipal(
+  claims: Record<string, unknown>,
+  rules: PrincipalRules,
+): { readonly kind: "identified"; readonly principal: Principal } | RejectedToken {
   const scopeClaims = readScopes(claims, rules.scopeSources);
   const audience = readAudience(claimAt(claims, "aud"));
   const userId = asId(claimAt(claims, rules.userIdClaim));
@@ -63,7 +58,7 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   const issuer = claimAt(claims, "iss");
   const tokenId = claimAt(claims, "jti");
   const expiresAt = claimAt(claims, "exp");
-  if (scopeClaims.kind === "invalid") return scopeClaims;
+  if (scopeClaims.kind === "rejected") return scopeClaims;
   if (!audience) return invalidClaim("aud");
   if (!isOptionalString(userId)) return invalidClaim(claimNameOf(rules.userIdClaim));
   if (!isOptionalString(sessionId)) return invalidClaim(claimNameOf(rules.sessionIdClaim));
@@ -87,14 +82,14 @@ export function readPrincipal(claims: Record<string, unknown>, rules: PrincipalR
   if (tokenId !== undefined) principal.tokenId = tokenId;
   if (typeof expiresAt === "number") principal.expiresAt = expiresAt;
   if (rules.tokenKind) principal.tokenKind = rules.tokenKind;
-  return { kind: "principal", principal: freezePrincipal(principal) };
+  return { kind: "identified", principal: freezePrincipal(principal) };
 }
 
 const NO_AUDIENCE: readonly string[] = Object.freeze([]);
 
 const DATES = ["exp", "nbf", "iat"] as const;
 
-const invalidClaim = (claim: string): ReadPrincipal => ({ kind: "invalid", claim });
+const invalidClaim = (claim: string): RejectedToken => rejectToken("claims", claim);
 
 /** Creates a principal without a token: it has scopes but no user id. */
 export function createPrincipal(

@@ -1,6 +1,6 @@
 /** What the claims of every token must satisfy: JWTs, introspected tokens and API keys. */
-import { type Rejection } from "../errors.ts";
 import { claimAt } from "./claim-path.ts";
+import { type RejectedToken, rejectToken } from "./rejected.ts";
 
 /** A value that a claim can be required to have. It is compared exactly, with its type. */
 export type ClaimValue = string | number | boolean;
@@ -51,12 +51,12 @@ export function findUnmetRequirement(
   claims: Claims,
   { requiredClaims, maxTokenAgeSeconds }: TokenRequirements,
   { now, tolerance }: { readonly now: number; readonly tolerance: number },
-): { readonly rejection: Rejection; readonly claim?: string } | undefined {
+): RejectedToken | undefined {
   const claim = findUnmetClaim(claims, requiredClaims);
-  if (claim !== undefined) return { rejection: "claims", claim };
+  if (claim !== undefined) return rejectToken("claims", claim);
   if (maxTokenAgeSeconds === undefined) return undefined;
   const iat = claimAt(claims, "iat");
-  if (typeof iat !== "number") return { rejection: "claims", claim: "iat" };
-  if (iat > now + tolerance) return { rejection: "not_yet_valid" };
-  return now - tolerance - iat > maxTokenAgeSeconds ? { rejection: "expired" } : undefined;
+  if (typeof iat !== "number") return rejectToken("claims", "iat");
+  if (iat > now + tolerance) return rejectToken("not_yet_valid");
+  return now - tolerance - iat > maxTokenAgeSeconds ? rejectToken("expired") : undefined;
 }

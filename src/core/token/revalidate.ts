@@ -52,10 +52,8 @@ export async function revalidate(
     // A check that hangs must not keep a connection open after its token has ended.
     const checked = await withinLimit(checking, "`isRevoked`", waitMs).catch(() => undefined);
     if (!checked) return EXPIRED;
-    if (checked.kind === "refused") {
-      const isRevoked = checked.refusal.rejection === "revoked";
-      return { valid: false, reason: isRevoked ? "revoked" : "unavailable" };
-    }
+    if (checked.kind !== "identified")
+      return { valid: false, reason: checked.kind === "rejected" ? "revoked" : "unavailable" };
   }
   const expiresInMs = leftMs();
   return expiresInMs > 0 ? { valid: true, expiresInMs } : EXPIRED;

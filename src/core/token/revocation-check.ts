@@ -1,8 +1,9 @@
 /** Checks whether an identified principal is revoked. */
 import { type Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type Identified, unavailable } from "./identified.ts";
+import { type Identified } from "./identified.ts";
 import { type Principal } from "./principal.ts";
+import { unavailable } from "./rejected.ts";
 import { type RevocationStore } from "./revocation.ts";
 
 /** One check; it answers `true` if the principal is revoked. */
@@ -27,7 +28,7 @@ export function checkRevocation(
   identified: Identified,
   checks: readonly RevocationCheck[],
 ): Pending<Identified> {
-  if (identified.kind === "refused") return identified;
+  if (identified.kind !== "identified") return identified;
   const { principal } = identified;
   for (const [index, check] of checks.entries()) {
     let answer: unknown;
@@ -59,6 +60,7 @@ async function awaitAnswer(
 }
 
 const revoked = (principal: Principal): Identified => ({
-  kind: "refused",
-  refusal: { reason: "token_rejected", rejection: "revoked", principal },
+  kind: "rejected",
+  rejection: "revoked",
+  principal,
 });

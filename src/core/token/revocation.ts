@@ -104,10 +104,11 @@ interface RevocationContext {
 }
 
 /** The property of a target that identifies each kind. */
-const KINDS: ReadonlyMap<string, RevokedEntry["kind"]> = new Map([
+const KINDS: ReadonlyMap<string | undefined, RevokedEntry["kind"]> = new Map([
   ["tokenId", "token"],
   ["sessionId", "session"],
   ["userId", "user"],
+  [undefined, "issuer"],
 ]);
 const USAGE = "Write one of { token }, { tokenId }, { sessionId }, { userId, before } or { issuer, before }.";
 
@@ -151,15 +152,18 @@ function identifyTarget(target: Readonly<Record<string, unknown>>, nowMs: number
   const [name, ...otherNames] = Object.keys(ids);
   // An issuer that is present, but undefined, must not revoke the tokens of all issuers.
   if (otherNames.length > 0 || ("issuer" in target && !isText(issuer))) throw new TypeError(USAGE);
-  const kind = name === undefined ? "issuer" : KINDS.get(name);
+  const kind = KINDS.get(name);
   // An id that is undefined must not revoke all tokens of an issuer.
   const id = name === undefined ? issuer : ids[name];
   if (!kind || !isText(id)) throw new TypeError(USAGE);
-  const onlyOfIssuer = kind === "issuer" ? undefined : (issuer as string | undefined);
-  if (kind === "user" || kind === "issuer")
-    return compact({ kind, id, issuer: onlyOfIssuer, before: secondsOf("before", before) });
-  if ("before" in target) throw new TypeError(USAGE);
-  return compact({ kind, id, issuer: onlyOfIssuer });
+  const isLimited = kind === "user" || kind === "issuer";
+  if (!isLimited && "before" in target) throw new TypeError(USAGE);
+  return compact({
+    kind,
+    id,
+    issuer: kind === "issuer" ? undefined : (issuer as string | undefined),
+    before: isLimited ? secondsOf("before", before) : undefined,
+  });
 }
 
 /** A token is identified by its `jti`, which is unique for one issuer (RFC 7519 section 4.1.7). */

@@ -1,4 +1,5 @@
 import { claimAt, claimNameOf, type ClaimPath } from "./claim-path.ts";
+import { type RejectedToken, rejectToken } from "./rejected.ts";
 
 /** A claim that grants scopes. */
 export interface ScopeSource {
@@ -14,16 +15,11 @@ export interface ScopeSource {
   readonly map?: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The scopes of a token, or the claim that is missing or has the wrong type. */
-export type ReadScopes =
-  | { readonly kind: "scopes"; readonly scopes: readonly string[] }
-  | { readonly kind: "invalid"; readonly claim: string; readonly cause?: string };
-
-/** Reads the scopes of all sources, each scope once. */
+/** Reads the scopes of all sources, each once. Rejects a claim that is missing or has the wrong type. */
 export function readScopes(
   claims: Readonly<Record<string, unknown>>,
   sources: readonly ScopeSource[],
-): ReadScopes {
+): { readonly kind: "scopes"; readonly scopes: readonly string[] } | RejectedToken {
   const granted: (readonly string[])[] = [];
   for (const { claim, required = true, map } of sources) {
     const value = claimAt(claims, claim);
@@ -54,12 +50,10 @@ function readStrings(value: unknown, isSplit: boolean): readonly string[] | unde
   return Array.isArray(value) && value.every((item) => typeof item === "string") ? value : undefined;
 }
 
-function invalidScopes(claim: ClaimPath, isList: boolean): ReadScopes {
-  const name = claimNameOf(claim);
-  if (!isList) return { kind: "invalid", claim: name };
+function invalidScopes(claim: ClaimPath, isList: boolean): RejectedToken {
   const cause =
     "The array is the path of one nested claim, but the token has a claim of each name. Write `scopeSources` for several claims.";
-  return { kind: "invalid", claim: name, cause };
+  return rejectToken("claims", claimNameOf(claim), isList ? cause : undefined);
 }
 
 /** Returns whether a path finds nothing because it is a list of claims, such as `["scp", "roles"]`. */

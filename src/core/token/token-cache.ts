@@ -1,8 +1,9 @@
 import { hash } from "node:crypto";
-import { BoundedMap, type Weight } from "../runtime/bounded-map.ts";
+import { BoundedMap } from "../runtime/bounded-map.ts";
 import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
 import { compact } from "../runtime/compact.ts";
 import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
+import { type Principal, principalWeight } from "./principal.ts";
 
 /** The limits of the token cache. */
 export interface TokenCacheRules {
@@ -41,32 +42,26 @@ export interface CacheEvent {
 const SWEEPS = 8;
 const MAX_SWEPT = 1_000;
 
-interface Entry<Value> extends Acceptance {
-  readonly value: Value;
+interface Entry extends Acceptance {
+  readonly principal: Principal;
   readonly since: number;
 }
 
 /**
- * Caches accepted tokens. An entry is valid until it is older than `maxAgeSeconds`, the token expires, its
- * verification key is withdrawn or the clock is set back. Entries are stored by the SHA-256 of the whole
- * token, signature included. The token itself is not stored.
+ * Caches the principals of accepted tokens. An entry is valid until it is older than `maxAgeSeconds`, the
+ * token expires, its verification key is withdrawn or the clock is set back. Entries are stored by the
+ * SHA-256 of the whole token, signature included. The token itself is not stored.
  */
-export class TokenCache<Value> {
-  readonly #entries: BoundedMap<string, Entry<Value>>;
+export class TokenCache {
+  readonly #entries: BoundedMap<string, Entry>;
   readonly #maxAgeMs: number;
   readonly #now: () => number;
-  readonly #weightOf: (value: Value) => Weight;
   #nextSweep = 0;
 
-  constructor(
-    { maxEntries, maxAgeSeconds, maxBytes }: TokenCacheRules,
-    now: () => number,
-    weightOf: (value: Value) => Weight,
-  ) {
+  constructor({ maxEntries, maxAgeSeconds, maxBytes }: TokenCacheRules, now: () => number) {
     this.#entries = new BoundedMap(maxEntries, maxBytes);
     this.#maxAgeMs = maxAgeSeconds * 1000;
     this.#now = now;
-    this.#weightOf = weightOf;
   }
 
   /** Returns the number of entries. */
@@ -79,22 +74,22 @@ export class TokenCache<Value> {
     return this.#entries.weight;
   }
 
-  get(digest: string): Value | undefined {
+  get(digest: string): Principal | undefined {
     const entry = this.#entries.get(digest);
     if (!entry) return undefined;
     const now = this.#now();
     this.#sweep(now);
     const isFresh = now >= entry.since && now < entry.since + this.#maxAgeMs && now < entry.endsAt;
-    if (isFresh && entry.keys.holds(entry.key)) return entry.value;
+    if (isFresh && entry.keys.holds(entry.key)) return entry.principal;
     this.#entries.delete(digest);
     return undefined;
   }
 
-  set(digest: string, value: Value, { keys, key, endsAt }: Acceptance): void {
+  set(digest: string, principal: Principal, { keys, key, endsAt }: Acceptance): void {
     const now = this.#now();
     this.#sweep(now);
-    const entry = { value, keys, key, endsAt, since: now };
-    const replaced = this.#entries.set(digest, entry, this.#weightOf(value));
+    const entry = { principal, keys, key, endsAt, since: now };
+    const replaced = this.#entries.set(digest, entry, principalWeight(principal));
     for (let count = 0; count < replaced; count += 1) this.publish("evicted");
   }
 

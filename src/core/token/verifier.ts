@@ -7,7 +7,7 @@ import {
 } from "jose/errors";
 import { jwtVerify, type JWTVerifyOptions } from "jose/jwt/verify";
 import { readClock } from "../runtime/clock.ts";
-import { orUndefined, type Rejection } from "../errors.ts";
+import { orUndefined } from "../errors.ts";
 import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
 import { type Algorithm } from "../keys/algorithm.ts";
@@ -18,6 +18,7 @@ import {
   type VerificationKey,
 } from "../keys/verification-key.ts";
 import { type JwtParts } from "./jwt-parts.ts";
+import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejected.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
 
 /** The checks that a token must pass. */
@@ -44,23 +45,8 @@ export type Verification =
       /** When the token expires, in milliseconds since the epoch. */
       readonly endsAt: number;
     }
-  | Rejected
-  | Unavailable;
-
-/** The keys could not be loaded: the token may be valid. */
-interface Unavailable {
-  readonly kind: "unavailable";
-  readonly cause: unknown;
-  /** In how many seconds the client may try again, if the key source knows. */
-  readonly retryAfterSeconds?: number | undefined;
-}
-
-interface Rejected {
-  readonly kind: "rejected";
-  readonly rejection: Rejection;
-  /** The missing or invalid claim, if `rejection` is `claims`. */
-  readonly claim?: string;
-}
+  | RejectedToken
+  | UncheckedToken;
 
 /** Verifies one token. */
 export type TokenVerifier = (jwt: JwtParts) => Promise<Verification>;
@@ -81,15 +67,18 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   return async (jwt) => {
     const { alg, kid, typ } = jwt.header;
     const algorithm = rules.algorithms.find((allowed) => allowed === alg);
-    if (!algorithm) return rejectVerification("algorithm");
-    if (!acceptedTypes.has(typ === undefined ? null : mediaType(typ))) return rejectVerification("type");
+    if (!algorithm) return rejectToken("algorithm");
+    if (!acceptedTypes.has(typ === undefined ? null : mediaType(typ))) return rejectToken("type");
 
     const query = { algorithm, kid };
     let candidates: readonly VerificationKey[];
     try {
       candidates = [...(await keys.find(query))];
     } catch (cause) {
-      return { kind: "unavailable", cause, retryAfterSeconds: orUndefined(() => keys.retryAfterSeconds?.()) };
+      return unavailable(
+        cause,
+        orUndefined(() => keys.retryAfterSeconds?.()),
+      );
     }
     const verification = await verifyWithKeys(candidates, jwt, algorithm);
     if (verification.kind !== "rejected" || verification.rejection !== "signature") return verification;
@@ -105,21 +94,20 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
   ): Promise<Verification> {
     // Read the clock after the keys, which may take seconds to load.
     const timedOptions = { ...options, currentDate: readClock(rules.now) };
-    let rejected = rejectVerification("key");
+    let rejected = rejectToken("key");
     for (const key of candidates) {
       let material: KeyMaterial;
       try {
         material = await materialOf(key, algorithm);
       } catch (cause) {
-        return { kind: "unavailable", cause };
+        return unavailable(cause);
       }
       try {
         const { payload } = await jwtVerify(jwt.encoded, material, timedOptions);
-        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url")))
-          return rejectVerification("malformed");
+        if (!isOnlyReading(payload, Buffer.from(jwt.payload, "base64url"))) return rejectToken("malformed");
         // jose checks that they are present, not which values they have.
         const claim = findUnmetClaim(payload, requiredClaims);
-        if (claim !== undefined) return { kind: "rejected", rejection: "claims", claim };
+        if (claim !== undefined) return rejectToken("claims", claim);
         return { kind: "verified", claims: payload, key, endsAt: endOf(payload, rules.maxTokenAgeSeconds) };
       } catch (error) {
         rejected = toVerificationRejection(error);
@@ -132,21 +120,20 @@ export function createTokenVerifier(rules: TokenRules, keys: KeyResolver): Token
 }
 
 /** Every error of jose is a rejection: none may become a 500 response or expose a stack trace. */
-function toVerificationRejection(error: unknown): Rejected {
-  if (error instanceof JWSSignatureVerificationFailed) return rejectVerification("signature");
-  if (error instanceof JWTExpired) return rejectVerification("expired");
+function toVerificationRejection(error: unknown): RejectedToken {
+  if (error instanceof JWSSignatureVerificationFailed) return rejectToken("signature");
+  if (error instanceof JWTExpired) return rejectToken("expired");
   if (error instanceof JWTClaimValidationFailed) return toClaimRejection(error);
-  if (error instanceof JOSEAlgNotAllowed) return rejectVerification("algorithm");
-  if (error instanceof JWTInvalid) return rejectVerification("malformed");
-  return rejectVerification("key");
+  if (error instanceof JOSEAlgNotAllowed) return rejectToken("algorithm");
+  if (error instanceof JWTInvalid) return rejectToken("malformed");
+  return rejectToken("key");
 }
 
-function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): Rejected {
-  if (claim === "iss") return rejectVerification("issuer");
-  if (claim === "aud") return rejectVerification("audience");
-  if (reason === "check_failed" && (claim === "nbf" || claim === "iat"))
-    return rejectVerification("not_yet_valid");
-  return { kind: "rejected", rejection: "claims", claim };
+function toClaimRejection({ claim, reason }: JWTClaimValidationFailed): RejectedToken {
+  if (claim === "iss") return rejectToken("issuer");
+  if (claim === "aud") return rejectToken("audience");
+  if (reason === "check_failed" && (claim === "nbf" || claim === "iat")) return rejectToken("not_yet_valid");
+  return rejectToken("claims", claim);
 }
 
 /** Ignores the clock tolerance: a token within it is verified again instead of read from the cache. */
@@ -160,5 +147,3 @@ export function endOf(
 
 /** RFC 7515 section 4.1.9: case-insensitive, and `application/` may be omitted. */
 const mediaType = (type: string): string => type.toLowerCase().replace(/^application\/(?=[^/]*$)/, "");
-
-const rejectVerification = (rejection: Rejection): Rejected => ({ kind: "rejected", rejection });

@@ -76,19 +76,6 @@ describe("ready", () => {
     expect(error).toBeInstanceOf(KeysUnavailableError);
     expect((error as Error).message).toBe(`Keys are unavailable. ${REMOTE.iss}: failed.`);
   });
-
-  it("resolves once the failed issuer is back", async () => {
-    answer("/back", behave.sequence(behave.status(500), behave.json(remoteJwks)));
-    const server = serverOf({ [REMOTE.iss]: "/back" });
-    expect((await reasonOf(server)).message).toContain(REMOTE.iss);
-    await expect(server.ready()).resolves.toBeUndefined();
-    expect(await verdictOf(server, remotes)).toBe("accepted");
-  });
-
-  it("resolves for issuers with local keys", async () => {
-    const server = serverOf({});
-    await expect(server.ready()).resolves.toBeUndefined();
-  });
 });
 
 describe("close", () => {

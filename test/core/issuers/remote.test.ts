@@ -106,18 +106,6 @@ describe("an issuer that is down", () => {
     expect(failed).toMatchObject([{ issuer: REMOTE.iss, source: `${faults().url}/down` }]);
   });
 
-  it("causes status 503 for its own tokens only", async () => {
-    answer("/out", behave.status(503));
-    const server = serverOf({ [REMOTE.iss]: "/out" }, { scopeMappings: { "GET /mine": [] } });
-    const check = (token: string) =>
-      server.check({ method: "GET", target: "/mine", authorization: `Bearer ${token}` });
-    const refused = await check(remotes);
-    if (refused.allowed) throw new Error("A token was accepted without a key.");
-    expect(refused.reason).toBe("keys_unavailable");
-    expect(server.refuse(refused).status).toBe(503);
-    expect(await check(controls)).toMatchObject({ allowed: true });
-  });
-
   it("delays its own tokens only if it never responds", async () => {
     const held = behave.held(behave.json(remoteJwks));
     answer("/held", held);

@@ -30,12 +30,6 @@ describe("verificationKeys", () => {
     expect(await verdictOf(server, await third.token({}, { kid: "unknown" }))).toBe("signature");
   });
 
-  it("stops at the first key that verifies the signature, even if the claims are invalid", async () => {
-    const server = createServer({ verificationKeys: [issuer.publicPem, other.publicPem] });
-    expect(await verdictOf(server, await issuer.token({ exp: 1 }))).toBe("expired");
-    expect(await verdictOf(server, await issuer.token({ aud: "other" }))).toBe("audience");
-  });
-
   it("works the same inside the keys option", async () => {
     const server = createServer({ keys: { verificationKeys: [issuer.publicPem] } });
     expect(await verdictOf(server, await issuer.token())).toBe("accepted");

@@ -1,11 +1,9 @@
 /** How often tokens can cause requests to the issuer. */
 import { describe, expect, it } from "vitest";
-import { createResourceServer } from "scopegate";
 import { behave } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, RETRY, setOf, withKid } from "../../support/remote-keys.ts";
 import { asked, first, issuer, jwksUri, publish, second, useKeyIssuer } from "../../support/key-issuer.ts";
-import { verdictOf } from "../../support/resource-servers.ts";
 
 useKeyIssuer();
 const unknownKids = async (count: number) => {
@@ -103,14 +101,6 @@ describe("the fetch for an unknown kid", () => {
     await verdict(await first.token());
     for (const token of await unknownKids(20)) expect(await verdict(token)).toBe("key");
     expect(asked()).toBe(3);
-  });
-
-  it("finds a key that was published just after a regular fetch", async () => {
-    const { server, verdict } = createRemote({ jwksUri });
-    await server.ready();
-    publish(first, second);
-    expect(await verdict(await second.token())).toBe("accepted");
-    expect(asked()).toBe(2);
   });
 
   it("follows the cooldownMs option", async () => {
@@ -219,23 +209,5 @@ describe("the fetch after a bad signature", () => {
     expect(await verdict(await first.token({ exp: 1 }))).toBe("expired");
     expect(await verdict(await first.token({ aud: "other" }))).toBe("audience");
     expect(asked()).toBe(1);
-  });
-});
-
-describe("several issuers", () => {
-  it("fetch independently, so that an outage of one does not affect the others", async () => {
-    const [up, down] = ["https://up.example", "https://down.example"];
-    const trusted = (name: string, uri: string) =>
-      ({ issuer: name, keys: { jwksUri: uri }, algorithms: ["RS256"] }) as const;
-    const server = createResourceServer({
-      serviceId: "agents-prod",
-      issuers: [trusted(up, jwksUri), trusted(down, `${issuer.url}/down`)],
-      onKeyEvent: () => undefined,
-    });
-    expect(await verdictOf(server, await first.token({ iss: down }))).toBe("unavailable");
-    expect(await verdictOf(server, await first.token({ iss: up }))).toBe("accepted");
-    expect(await verdictOf(server, await first.token({ iss: "https://else.example" }))).toBe("issuer");
-    expect([asked(), issuer.asked("/down")]).toEqual([1, 1]);
-    await server.close();
   });
 });

@@ -1,5 +1,5 @@
 /** Remote keys with a broken clock, with hooks that call the server, and after close(). */
-import { expect, it, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { type KeyFetch, type ResourceServer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
@@ -73,4 +73,19 @@ it("uses stale keys for staleMs when closed during an outage", async () => {
   expect(await verdict(await first.token())).toBe("accepted");
   pass(1);
   expect(await verdict(await first.token())).toBe("unavailable");
+});
+
+it("uses the current global fetch unless the options contain one", async () => {
+  const second = createIssuer({ kid: "second" });
+  const fetch = fetchOf();
+  const [own, platform] = [createRemote({ jwksUri, fetch }), createRemote({ jwksUri })];
+  const later = vi.fn<KeyFetch>(() => Promise.resolve(Response.json(setOf(second))));
+  vi.stubGlobal("fetch", later);
+  onTestFinished(() => void vi.unstubAllGlobals());
+  expect(await own.verdict(await first.token())).toBe("accepted");
+  expect(await platform.verdict(await second.token())).toBe("accepted");
+  for (const { mock } of [fetch, later]) {
+    const init = { method: "GET", redirect: "manual", signal: expect.any(AbortSignal) as AbortSignal };
+    expect(mock.calls).toMatchObject([[jwksUri, init]]);
+  }
 });

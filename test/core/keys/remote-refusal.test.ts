@@ -1,17 +1,13 @@
 /** The response to a client when the keys are unavailable. */
 import { createServer as createHttpServer } from "node:http";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/node";
-import { behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
+import { behave } from "../../support/fault-server.ts";
 import { ask, listen } from "../../support/http.ts";
-import { createIssuer } from "../../support/issuer.ts";
+import { first, issuer, jwksUri, useKeyIssuer } from "../../support/key-issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
 
-const first = createIssuer({ kid: "first" });
-
-let issuer: FaultServer;
-beforeEach(async () => (issuer = await createFaultServer()));
-afterEach(() => issuer.stop());
+useKeyIssuer();
 
 describe("a service in an outage longer than staleMs", () => {
   it("returns 503 with Retry-After, without a challenge, the issuer or the cause", async () => {
@@ -51,7 +47,7 @@ describe("a service in an outage longer than staleMs", () => {
 
 it("shows in Retry-After when the keys are fetched again: at least 1 second, at most the cooldown", async () => {
   issuer.answer("/jwks", behave.status(500));
-  const { server, pass } = createRemote({ jwksUri: `${issuer.url}/jwks`, cooldownMs: 3_500 });
+  const { server, pass } = createRemote({ jwksUri, cooldownMs: 3_500 });
   const authorization = `Bearer ${await first.token({ scopes: ["agents:read"] })}`;
   const retryAfter = async () => {
     const decision = await server.check({ method: "GET", target: "/agents", authorization });
@@ -69,12 +65,13 @@ it("shows in Retry-After when the keys are fetched again: at least 1 second, at 
 it("passes the cause to onDecision for logging", async () => {
   const decisions: unknown[] = [];
   const onDecision = (decision: unknown) => void decisions.push(decision);
-  const { server } = createRemote({ jwksUri: `${issuer.url}/jwks` }, { onDecision });
+  issuer.answer("/jwks", behave.status(404));
+  const { server } = createRemote({ jwksUri }, { onDecision });
   await server.check({
     method: "GET",
     target: "/agents",
     authorization: `Bearer ${await first.token({ scopes: ["agents:read"] })}`,
   });
-  const message = `${issuer.url}/jwks returned status 404.`;
+  const message = `${jwksUri} returned status 404.`;
   expect(decisions).toMatchObject([{ reason: "keys_unavailable", cause: { name: "FetchError", message } }]);
 });

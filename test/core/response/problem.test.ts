@@ -3,21 +3,6 @@ import { type Rejection } from "../../../src/core/errors.ts";
 import { refuse, type RefusalReason } from "../../../src/core/policy/decision.ts";
 import { createProblem, describeRefusal } from "../../../src/core/response/problem.ts";
 
-const rejections: readonly Rejection[] = [
-  "malformed",
-  "too_large",
-  "algorithm",
-  "key",
-  "signature",
-  "expired",
-  "not_yet_valid",
-  "issuer",
-  "audience",
-  "type",
-  "claims",
-  "revoked",
-];
-
 const statuses: readonly (readonly [RefusalReason, number, string])[] = [
   ["request_ambiguous", 400, "Bad Request"],
   ["credential_missing", 401, "Unauthorized"],
@@ -67,12 +52,6 @@ describe("createProblem", () => {
     expect(JSON.stringify(problem)).not.toContain("canary");
   });
 
-  it.each(rejections)("returns the same status and code for every rejection: %s", (rejection) => {
-    const problem = createProblem(refuse("token_rejected", [], { rejection }));
-    expect(problem).toMatchObject({ status: 401, code: "token_rejected", title: "Unauthorized" });
-    expect(Object.keys(problem).sort()).toEqual(["code", "detail", "status", "title", "type"]);
-  });
-
   it("does not reveal whether the key, the signature or the issuer was wrong", () => {
     const secretive: readonly Rejection[] = ["algorithm", "key", "signature", "issuer", "type", "revoked"];
     const details = secretive.map((rejection) =>
@@ -88,12 +67,5 @@ describe("createProblem", () => {
     ["audience", "The access token is meant for another service."],
   ])("reports what the client can fix: %s", (rejection, detail) => {
     expect(describeRefusal(refuse("token_rejected", [], { rejection }))).toBe(detail);
-  });
-
-  it("omits the cause", () => {
-    const refused = refuse("keys_unavailable", [], {
-      cause: new Error("canary: connect ECONNREFUSED 10.0.0.7"),
-    });
-    expect(JSON.stringify(createProblem(refused))).not.toMatch(/canary|ECONNREFUSED|10\.0/);
   });
 });

@@ -16,17 +16,10 @@ function mistakesOf(run: () => unknown): readonly (readonly unknown[])[] {
 describe("hasScopes", () => {
   it.each([
     [["agents:read"], true, true],
-    [["agents:*:read"], true, true],
     [["agents:web:read"], false, true],
     [["agents:api:read"], false, false],
-    [["agents:read:web"], false, false],
-    [["agents::read"], false, false],
-    [["Agents:read"], false, false],
-    [["agents"], false, false],
     [["platform:admin"], true, true],
     [[], false, false],
-    [["agents:*"], false, false],
-    [["*"], false, false],
   ])("returns for granted scope %j: agents:read %s, agents:web:read %s", (granted, wide, ofWeb) => {
     expect(hasScopes(granted, "agents:read")).toBe(wide);
     expect(hasScopes(granted, "agents:web:read")).toBe(ofWeb);
@@ -57,17 +50,6 @@ describe("hasScopes", () => {
     expect(hasScopes(["platform:admin"], "a:b", { adminScope: "root" })).toBe(false);
     expect(hasScopes(["root"], "a:b", { adminScope: "root" })).toBe(true);
     expect(hasScopes(["root"], "a:b")).toBe(false);
-  });
-
-  it.each(["", "not a scope", "a\\b", "é"])("throws if the admin scope %j is not a scope", (adminScope) => {
-    expect(mistakesOf(() => hasScopes([], "a:b", { adminScope }))).toEqual([["scope_invalid", "adminScope"]]);
-  });
-
-  it("follows implied scopes beyond a step that was applied to an id", () => {
-    const options = { impliedScopes: { power: ["agents:web:write"], "agents:write": ["agents:read"] } };
-    expect(hasScopes(["power"], "agents:web:read", options)).toBe(true);
-    expect(hasScopes(["power"], "agents:api:read", options)).toBe(false);
-    expect(hasScopes(["power"], "agents:read", options)).toBe(false);
   });
 
   it("follows implied scopes transitively, for the same id only", () => {

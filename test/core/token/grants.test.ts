@@ -1,6 +1,7 @@
 /** Scopes of a role store, and whose data a caller may see. */
 import { describe, expect, it, vi } from "vitest";
 import { type Decision, owned, type Principal, type ResourceServerOptions } from "scopegate";
+import { pipelineOf } from "../../../src/core/port.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 const ROLES: Readonly<Record<string, readonly string[]>> = { u1: ["agents:read"], u2: ["teams:read"] };
@@ -52,8 +53,19 @@ describe("grantsFor", () => {
     expect(asked).toEqual(["u1", "u1"]);
   });
 
+  it("needs no promise while the token and the grants of its user are remembered", async () => {
+    const { server, pass } = createGranting({ grantsMaxAgeSeconds: 10, isRevoked: () => false });
+    const authorization = `Bearer ${await issuer.token({ sub: "u1" })}`;
+    const decide = () =>
+      pipelineOf(server).decide({ method: "GET", target: "/agents", authorization }, false);
+    expect(await decide()).toMatchObject({ isAllowed: true });
+    expect(decide()).toMatchObject({ isAllowed: true });
+    pass(10);
+    expect(decide()).toBeInstanceOf(Promise);
+  });
+
   it("does not run for a token that is rejected or revoked", async () => {
-    const { server, asked } = createGranting({ isRevoked: ({ userId }) => userId === "u2" });
+    const { server, asked } = createGranting({ isRevoked: ({ userId }) => Promise.resolve(userId === "u2") });
     expect(await verdictOf(server, await issuer.token({ sub: "u1", exp: 1 }))).toBe("expired");
     expect(await verdictOf(server, await issuer.token({ sub: "u2" }))).toBe("revoked");
     expect(asked).toEqual([]);

@@ -3,7 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { findFormMistake, readJsonSegment, readJwt } from "../../../src/core/token/jwt-parts.ts";
+import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { encode, signRaw, signSegments } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
 import { anyCharacter } from "../../support/text.ts";
@@ -60,19 +60,8 @@ describe("the form of a token", () => {
     }
   });
 
-  it.each([[undefined], [null], [42], [{}], [["a.b.c"]]])(
-    "rejects %j, which untyped code may pass",
-    async (value) => {
-      expect(await verdict(value as unknown as string)).toBe("malformed");
-    },
-  );
-
   it("rejects an empty signature as an unsecured JWT (RFC 7519 section 6)", async () => {
     expect(await verdict(`${header}.${payload}.`)).toBe("algorithm");
-  });
-
-  it("rejects a token without its signature", async () => {
-    expect(await verdict(`${header}.${payload}.`)).not.toBe("accepted");
   });
 
   it.each([" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff"])(
@@ -436,7 +425,7 @@ describe("the memory of the header cache", () => {
 });
 
 describe("findFormMistake", () => {
-  it.each(["", "a", "a.b", ".", "..", ".b.c", "a..c", "a.b.c.", "a.b.c.d", "....."])(
+  it.each([undefined as never, "", "a", "a.b", ".", "..", ".b.c", "a..c", "a.b.c.", "a.b.c.d", "....."])(
     "rejects %j, which does not have three segments, before it is hashed",
     (token) => {
       expect(findFormMistake(token, 100)).toEqual({ kind: "rejected", rejection: "malformed" });
@@ -445,15 +434,5 @@ describe("findFormMistake", () => {
 
   it.each(["a.b.c", "a.b."])("finds no mistake in %j", (token) => {
     expect(findFormMistake(token, 100)).toBeUndefined();
-  });
-});
-
-describe("readJsonSegment", () => {
-  it.each(["[]", "[1]", "null", "1", '"alg"', "true", "", "{"])("reads no object from %s", (json) => {
-    expect(readJsonSegment(Buffer.from(json).toString("base64url"))).toBeUndefined();
-  });
-
-  it("reads an object", () => {
-    expect(readJsonSegment(Buffer.from('{"a":[1]}').toString("base64url"))).toEqual({ a: [1] });
   });
 });

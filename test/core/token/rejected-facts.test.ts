@@ -35,22 +35,6 @@ describe("the cause of credential_malformed", () => {
   });
 });
 
-describe("the option multipleCredentials", () => {
-  it("uses the token of the first source, and verifies only this token", async () => {
-    const options = { tokenSources, multipleCredentials: "first" } as const;
-    const [one, other] = [await issuer.token({ sub: "one" }), await issuer.token({ sub: "other" })];
-    const both = { authorization: `Bearer ${one}`, cookie: `token=${other}` };
-    expect(await decide(both, options)).toMatchObject({ principal: { userId: "one" } });
-    expect(await decide({ ...both, cookie: "token=a.b.c" }, options)).toMatchObject({
-      principal: { userId: "one" },
-    });
-    expect(await decide({ ...both, authorization: "Bearer a.b.c" }, options)).toMatchObject({
-      rejection: "malformed",
-    });
-    expect(await decide(both)).toMatchObject({ reason: "credential_malformed" });
-  });
-});
-
 describe("what a rejected token claims", () => {
   const claimedBy = async (token: string, options?: Partial<ResourceServerOptions>) => {
     const decision: Decision = await decideToken(token, options);

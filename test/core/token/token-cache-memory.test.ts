@@ -53,7 +53,7 @@ const PAYLOADS: readonly (readonly [string, () => string])[] = [
 
 function read(payload: string): Principal {
   const result = readPrincipal(JSON.parse(payload) as Record<string, unknown>, RULES);
-  if (result.kind === "invalid") throw new Error(result.claim);
+  if (result.kind === "rejected") throw new Error(result.claim);
   return result.principal;
 }
 
@@ -71,7 +71,7 @@ const acceptance = { keys, key, endsAt: Infinity };
 function createCache(maxBytes: number, maxEntries = 10_000) {
   const clock = { now: 0 };
   const rules = { maxEntries, maxBytes, maxAgeSeconds: 60 };
-  return { cache: new TokenCache(rules, () => clock.now, principalWeight), clock };
+  return { cache: new TokenCache(rules, () => clock.now), clock };
 }
 
 describe("the estimate of an entry", () => {
@@ -168,7 +168,7 @@ describe("the default limits", () => {
     });
     const options = { serviceId: "agents-prod", verificationKeys: [issuer.publicPem] };
     const rules = resolveOptions(options).tokenCache;
-    const cache = rules && new TokenCache(rules, () => 0, principalWeight);
+    const cache = rules && new TokenCache(rules, () => 0);
     const maxEntries = rules?.maxEntries ?? 0;
     for (let user = 0; user < maxEntries; user += 1)
       cache?.set(`${user}`, read(JSON.stringify(usual(user))), acceptance);

@@ -1,5 +1,4 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
-import { SignJWT } from "jose";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { type Algorithm } from "scopegate";
 import { createIssuer, type IssuerAlgorithm } from "../../support/issuer.ts";
@@ -85,11 +84,6 @@ describe("the algorithm of a token", () => {
     "__proto__",
   ])("rejects %j, because the comparison is exact", async (alg) => {
     expect(await verdictOf(server, signed({ alg }))).toBe("algorithm");
-  });
-
-  it("rejects the allowed algorithm without a signature", async () => {
-    const unsigned = signed({ alg: "RS256" }).split(".").slice(0, 2).join(".");
-    expect(await verdictOf(server, `${unsigned}.`)).not.toBe("accepted");
   });
 
   it.each<readonly [string, string]>([
@@ -753,21 +747,4 @@ describe("createTokenVerifier", () => {
     const verification = await createVerifier(rules, () => keys)(await issuer.token());
     expect(verification.kind === "verified" && verification.key).toBe(keys[1]);
   });
-
-  it.each([
-    ["HS256", 32],
-    ["HS384", 48],
-    ["HS512", 64],
-  ] as const)(
-    "verifies %s with a secret of %i bytes, and rejects another secret",
-    async (algorithm, bytes) => {
-      const secret = createSecretKey(randomBytes(bytes));
-      const symmetric = createServer({ algorithm, verificationKeys: [secret] });
-      const tokenBy = (key: KeyObject) =>
-        new SignJWT({ scopes: [], aud: "agents-prod" }).setProtectedHeader({ alg: algorithm }).sign(key);
-      expect(await verdictOf(symmetric, await tokenBy(secret))).toBe("accepted");
-      const other = createSecretKey(randomBytes(bytes));
-      expect(await verdictOf(symmetric, await tokenBy(other))).toBe("signature");
-    },
-  );
 });
