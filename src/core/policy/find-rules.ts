@@ -26,7 +26,8 @@ export interface PathRule {
 interface PathWalk {
   readonly path: Path;
   readonly method: string;
-  readonly spelledSegments: Map<number, Spelled>;
+  /** `undefined` for a plain path, whose segments have only one spelling. */
+  readonly spelledSegments: Map<number, Spelled> | undefined;
 }
 
 interface PathRuleWalk extends PathWalk {
@@ -39,7 +40,8 @@ interface PathRuleWalk extends PathWalk {
  * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
  */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
-  const walk: PathRuleWalk = { path, method, spelledSegments: new Map(), isSpelled: true };
+  const spelledSegments = path.isPlain ? undefined : new Map<number, Spelled>();
+  const walk: PathRuleWalk = { path, method, spelledSegments, isSpelled: true };
   const leaf = findLeaf(tree.root, 1, walk);
   const { isSpelled } = walk;
   return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
@@ -106,12 +108,18 @@ export interface Readings {
  * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const pathWalk: PathWalk = { path, method, spelledSegments: new Map() };
-  const walk: ReadingsWalk = { ...pathWalk, isStrict: false, leaves: new Set(), isMapped: false };
-  for (const isStrict of [false, true]) {
-    walk.isStrict = isStrict;
-    collectAt(tree.root, 1, walk, false);
-  }
+  // Written out: a spread would take longer than the search.
+  const walk: ReadingsWalk = {
+    path,
+    method,
+    spelledSegments: new Map(),
+    isStrict: false,
+    leaves: new Set(),
+    isMapped: false,
+  };
+  collectAt(tree.root, 1, walk, false);
+  walk.isStrict = true;
+  collectAt(tree.root, 1, walk, false);
   return walk;
 }
 
@@ -147,10 +155,11 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
 }
 
 function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): boolean {
+  const { method, path, isStrict } = walk;
   // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
-  const leaf = leavesFor(node, walk.method).find(
-    (candidate) => !walk.isStrict || candidate.endsInWildcard || endsAsWritten(candidate, walk.path),
-  );
+  const leaf = isStrict
+    ? leavesFor(node, method).find((strict) => strict.endsInWildcard || endsAsWritten(strict, path))
+    : leafFor(node, method);
   if (!leaf) return false;
   walk.leaves.add(leaf);
   walk.isMapped ||= !isDecoded;
@@ -176,44 +185,71 @@ export const findRouteRule = (
   tree: RuleTree,
   method: string,
   route: readonly PatternSegment[],
-): Leaf | undefined => findCovering(tree.root, route, 0, method);
+): Leaf | undefined => findRouteRules(tree, method, route)[0];
 
-/** Finds the narrowest rule below a node that covers the segments of a route from `index` on. */
-export function findCovering(
-  node: TreeNode,
+/**
+ * Finds every rule that may be the narrowest one that covers a route. Its first `mountLength` segments are
+ * static text, because the mount is known only as a request spells it. Each of them may be static text or a
+ * parameter in the application, and a wildcard may match several: a request must not choose the rule by how
+ * it spells the mount.
+ */
+export function findRouteRules(
+  tree: RuleTree,
+  method: string,
+  route: readonly PatternSegment[],
+  mountLength = 0,
+): readonly Leaf[] {
+  const leaves = new Set<Leaf>();
+  collectCovering(tree.root, 0, { method, route, mountLength, leaves });
+  return [...leaves];
+}
+
+interface CoveringSearch {
+  readonly method: string;
+  readonly route: readonly PatternSegment[];
+  readonly mountLength: number;
+  readonly leaves: Set<Leaf>;
+}
+
+/** Collects rules below a node that cover the segments from `index` on. Returns whether there is one. */
+function collectCovering(node: TreeNode, index: number, search: CoveringSearch): boolean {
+  const { method, route, mountLength, leaves } = search;
+  if (index === route.length) {
+    const leaf = leafFor(node, method);
+    if (leaf) leaves.add(leaf);
+    return leaf !== undefined;
+  }
+  for (const step of coveringSteps(node, route, index)) {
+    const isCovered = collectCovering(step.node, step.index, search);
+    if (isCovered && index >= mountLength) return true;
+  }
+  return false;
+}
+
+/** Visits the edges of a node that cover a segment of a route, the narrowest first, with the next segment. */
+function* coveringSteps(
+  { statics, mixed, parameter, wildcard }: TreeNode,
   route: readonly PatternSegment[],
   index: number,
-  method: string,
-): Leaf | undefined {
+): Iterable<{ readonly node: TreeNode; readonly index: number }> {
   const segment = route[index];
-  if (!segment) return leafFor(node, method);
+  if (!segment) return;
   if (segment.kind === "static") {
-    const edge = node.statics.get(loosen(segment.text));
-    const leaf = edge && findCovering(edge.node, route, index + 1, method);
-    if (leaf) return leaf;
+    const edge = statics.get(loosen(segment.text));
+    if (edge) yield { node: edge.node, index: index + 1 };
   }
-  if (segment.kind === "static" || segment.kind === "mixed") {
-    for (const mixed of node.mixed) {
-      if (!coversMixed(mixed.parts, segment)) continue;
-      const leaf = findCovering(mixed.node, route, index + 1, method);
-      if (leaf) return leaf;
-    }
-  }
-  if (segment.kind !== "wildcard" && node.parameter) {
-    const leaf = findCovering(node.parameter, route, index + 1, method);
-    if (leaf) return leaf;
-  }
-  if (!node.wildcard) return undefined;
-  for (const length of node.wildcard.lengths) {
+  if (segment.kind === "static" || segment.kind === "mixed")
+    for (const { parts, node } of mixed) if (coversMixed(parts, segment)) yield { node, index: index + 1 };
+  if (segment.kind !== "wildcard" && parameter) yield { node: parameter, index: index + 1 };
+  for (const length of wildcard?.lengths ?? []) {
     const next = route.length - length;
-    const leaf = next > index ? findCovering(node.wildcard.node, route, next, method) : undefined;
-    if (leaf) return leaf;
+    if (wildcard && next > index) yield { node: wildcard.node, index: next };
   }
-  return undefined;
 }
 
 /** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
 function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
+  if (!spelledSegments) return new Spelled(path.text.slice(start, end), true);
   let segment = spelledSegments.get(start);
   if (!segment) {
     segment = new Spelled(path.text.slice(start, end), path.isPlain);

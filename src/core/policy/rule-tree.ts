@@ -68,10 +68,10 @@ export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
  * Returns the rules that end at a node and apply to a method; the first one decides: the exact method before
  * `*`. Frameworks run the GET handler for HEAD, so GET comes before `*` too.
  */
-export function leavesFor({ leaves }: TreeNode, method: string): readonly Leaf[] {
-  const methods = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-  return methods.flatMap((candidate) => leaves.get(candidate) ?? []);
-}
+export const leavesFor = ({ leaves }: TreeNode, method: string): readonly Leaf[] =>
+  [leaves.get(method), method === "HEAD" ? leaves.get("GET") : undefined, leaves.get("*")].filter(
+    (leaf) => leaf !== undefined,
+  );
 
 /** Returns the rule that ends at a node and decides requests of a method. */
 export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined =>
