@@ -80,8 +80,11 @@ function compileRule(
   serverEnforcement: Enforcement,
 ): CompiledRule | undefined {
   const path = optionPath({ source, key });
-  const route = parseRouteKey(key, path, report);
-  if (!route) return undefined;
+  const route = parseRouteKey(key);
+  if ("code" in route) {
+    report({ ...route, path });
+    return undefined;
+  }
   const { method, pattern } = route;
   const isWrittenAsReport = isReportOnly(written);
   const requirement = isWrittenAsReport ? written.report : written;
