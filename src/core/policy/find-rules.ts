@@ -11,7 +11,7 @@ import {
   type RuleTree,
   type TreeNode,
 } from "./rule-tree.ts";
-import { compareParts, loosen, Spelled, type Spelling, spellingOf } from "./segment.ts";
+import { compareParts, loosen, Spelled } from "./segment.ts";
 
 /** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
 export interface PathRule {
@@ -136,14 +136,15 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
   if (start > path.end) return collectLeaf(node, walk, isDecoded);
   const end = endOfSegment(path, start);
   const segment = spellAt(walk, start, end);
-  const edge = node.statics.get(segment.decoded);
-  if (edge) {
-    const spelling = spellingOf(segment.exact, edge.text);
-    if (collectByText(edge.node, end + 1, walk, isDecoded, spelling)) return true;
-  }
-  for (const mixed of mixedFor(node, segment)) {
-    const spelling = compareParts(segment, mixed.texts);
-    if (spelling && collectByText(mixed.node, end + 1, walk, isDecoded, spelling)) return true;
+  const staticEdge = node.statics.get(segment.decoded);
+  const mixedEdges = mixedFor(node, segment);
+  for (const edge of staticEdge ? [staticEdge, ...mixedEdges] : mixedEdges) {
+    const spelling = compareParts(segment, edge.texts);
+    if (!spelling) continue;
+    const isCertain = collectAt(edge.node, end + 1, walk, isDecoded || spelling === "decoded");
+    // Every router accepts an exact spelling. With too many rules, the request is refused: collecting the rest
+    // would only take time.
+    if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
   if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
   if (!node.wildcard) return false;
@@ -164,20 +165,6 @@ function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): bo
   walk.leaves.add(leaf);
   walk.isMapped ||= !isDecoded;
   return true;
-}
-
-/** Continues after a text that the path spells in some way. Every router accepts only an exact spelling. */
-function collectByText(
-  node: TreeNode,
-  start: number,
-  walk: ReadingsWalk,
-  isDecoded: boolean,
-  spelling: Spelling,
-): boolean {
-  const isCertain = collectAt(node, start, walk, isDecoded || spelling === "decoded");
-  if (isCertain && spelling === "exact") return true;
-  // The request is refused, so that collecting the rest of the rules would only take time.
-  return walk.leaves.size > MAX_RULES;
 }
 
 /** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
