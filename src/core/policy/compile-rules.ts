@@ -154,7 +154,7 @@ const routeIdentity = ({ rule }: CompiledRule, { segments }: Alternative): strin
 
 /** Returns the rule without the routes of another table; an empty array if nothing is left. */
 function withoutRoutes(compiled: CompiledRule, routes: Routes): readonly CompiledRule[] {
-  if (compiled.rule.method === OPERATION_METHOD) return routes.has(compiled.rule.pattern) ? [] : [compiled];
+  if (!identitiesOf(compiled).some((identity) => routes.has(identity))) return [compiled];
   const alternatives = compiled.pattern.alternatives.filter(
     (alternative) => !routes.has(routeIdentity(compiled, alternative)),
   );
