@@ -142,8 +142,8 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
     const spelling = compareParts(segment, edge.texts);
     if (!spelling) continue;
     const isCertain = collectAt(edge.node, end + 1, walk, isDecoded || spelling === "decoded");
-    // Every router accepts an exact spelling. With too many rules, the request is refused: collecting the rest
-    // would only take time.
+    // Every router accepts an exact spelling. With too many rules, the request is refused, so that
+    // collecting the rest of them would only take time.
     if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
   if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;

@@ -57,7 +57,7 @@ export class ComparablePath {
     return this.#withEmptySegment?.readFor(route, skipped);
   }
 
-  /** Returns the segments of a mount as a part of a route; `undefined` if the path does not begin with them. */
+  /** Returns a mount as segments of a route; `undefined` if the path does not begin with them. */
   segmentsOfMount(mount: string): readonly PatternSegment[] | undefined {
     const texts = mount === "" ? [] : mount.slice(1).split("/");
     if (texts.some((text, index) => text !== this.#segments[index])) return undefined;

@@ -2,7 +2,7 @@
 import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
 import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
 import { grantedScopesOf, type Principal } from "../token/principal.ts";
-import { type CompiledRequirement, scopesOf } from "./requirement.ts";
+import { type CompiledRequirement } from "./requirement.ts";
 import { type RuleMatch } from "./rule.ts";
 
 /** Returns whether the scopes of a principal satisfy every rule. */
@@ -48,13 +48,20 @@ export function describeSatisfaction(
   parameter: RuleMatch["parameter"],
   granted: GrantedScopes,
 ): RequirementResult {
-  const scopes = scopesOf(requirement).map((scope) => bindScope(scope, parameter));
-  const satisfied = scopes.flatMap(
-    ({ covering, text }) =>
-      (requirement.kind === "filtered"
-        ? granted.findSome(requirement.resource, requirement.action, text)
-        : granted.find(covering, text)) ?? [],
-  );
-  const required = scopes.map(({ text }) => text);
+  const required: string[] = [];
+  const satisfied: Satisfaction[] = [];
+  const add = (scope: string, satisfaction: Satisfaction | undefined): void => {
+    required.push(scope);
+    if (satisfaction) satisfied.push(satisfaction);
+  };
+  if (requirement.kind === "filtered") {
+    const { resource, action, scope } = requirement;
+    add(scope.text, granted.findSome(resource, action, scope.text));
+  } else if ("scopes" in requirement) {
+    for (const scope of requirement.scopes) {
+      const { covering, text } = bindScope(scope, parameter);
+      add(text, granted.find(covering, text));
+    }
+  }
   return { required, satisfied, isSatisfied: isSatisfied(requirement, parameter, granted) };
 }
