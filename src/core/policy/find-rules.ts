@@ -201,37 +201,38 @@ interface CoveringSearch {
 /** Collects rules below a node that cover the segments from `index` on. Returns whether there is one. */
 function collectCovering(node: TreeNode, index: number, search: CoveringSearch): boolean {
   const { method, route, mountLength, leaves } = search;
-  if (index === route.length) {
+  const segment = route[index];
+  if (!segment) {
     const leaf = leafFor(node, method);
     if (leaf) leaves.add(leaf);
     return leaf !== undefined;
   }
-  for (const step of coveringSteps(node, route, index)) {
-    const isCovered = collectCovering(step.node, step.index, search);
+  for (const step of coveringSteps(node, segment, route.length - index)) {
+    const isCovered = collectCovering(step.node, index + step.length, search);
     if (isCovered && index >= mountLength) return true;
   }
   return false;
 }
 
-/** Visits the edges of a node that cover a segment of a route, the narrowest first, with the next segment. */
+/**
+ * Visits the edges of a node that cover a segment of a route, the narrowest first, and how many of the
+ * `remaining` segments they cover.
+ */
 function* coveringSteps(
   { statics, mixed, parameter, wildcard }: TreeNode,
-  route: readonly PatternSegment[],
-  index: number,
-): Iterable<{ readonly node: TreeNode; readonly index: number }> {
-  const segment = route[index];
-  if (!segment) return;
+  segment: PatternSegment,
+  remaining: number,
+): Iterable<{ readonly node: TreeNode; readonly length: number }> {
   if (segment.kind === "static") {
     const edge = statics.get(loosen(segment.text));
-    if (edge) yield { node: edge.node, index: index + 1 };
+    if (edge) yield { node: edge.node, length: 1 };
   }
   if (segment.kind === "static" || segment.kind === "mixed")
-    for (const { parts, node } of mixed) if (coversMixed(parts, segment)) yield { node, index: index + 1 };
-  if (segment.kind !== "wildcard" && parameter) yield { node: parameter, index: index + 1 };
-  for (const length of wildcard?.lengths ?? []) {
-    const next = route.length - length;
-    if (wildcard && next > index) yield { node: wildcard.node, index: next };
-  }
+    for (const { parts, node } of mixed) if (coversMixed(parts, segment)) yield { node, length: 1 };
+  if (segment.kind !== "wildcard" && parameter) yield { node: parameter, length: 1 };
+  if (!wildcard) return;
+  for (const segmentsAfter of wildcard.lengths)
+    if (segmentsAfter < remaining) yield { node: wildcard.node, length: remaining - segmentsAfter };
 }
 
 /** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
