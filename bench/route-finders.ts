@@ -11,8 +11,8 @@ export interface Finder {
   readonly has: (path: string) => boolean;
 }
 
-const { compileRules: compile } = await importInternal<typeof compileRules>("policy/compile-rules.ts");
-const { Table } = await importInternal<typeof table>("policy/table.ts");
+const { compileRules: compile } = await importInternal<typeof compileRules>("core/policy/compile-rules.ts");
+const { Table } = await importInternal<typeof table>("core/policy/table.ts");
 
 const fail = () => {
   throw new Error("The benchmark has an invalid pattern.");

@@ -13,7 +13,6 @@ import { type OpaqueTokens } from "../token/opaque-tokens.ts";
 import { type RevocationStore } from "../token/revocation.ts";
 import { type TokenCacheRules } from "../token/token-cache.ts";
 import { type RefusalBodyFunction } from "../response/refusal-body.ts";
-import { type ResourceOptions } from "./resource.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */
@@ -27,6 +26,21 @@ export interface DecisionEvent {
    * `source` that was passed to it. It holds the token, so it is not enumerable: a log of the event lacks it.
    */
   readonly source?: object;
+}
+
+/** The option `resource`. */
+export interface ResourceOptions {
+  /**
+   * The resource identifier (RFC 8707): the absolute URL that clients use, without a fragment; https, or http
+   * on this machine. It is the default of `audience`, which must contain it.
+   */
+  readonly id: string;
+  /** The issuers that give tokens to clients. Default: the `issuer` of the server, or of all `issuers`. */
+  readonly authorizationServers?: readonly string[];
+  /** The scopes in the metadata. Default: the scopes of the table without templates such as `<id>`. */
+  readonly scopesSupported?: readonly string[];
+  /** More properties of the document, by their names in RFC 9728: `{ resource_name: "Agents" }`. */
+  readonly metadata?: Readonly<Record<string, unknown>>;
 }
 
 /** The options of a resource server. All are validated at construction; unknown options are errors. */

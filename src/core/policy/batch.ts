@@ -32,10 +32,9 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
   if (text.search(COMMA) < 0 || !isBatchQuery(target)) return undefined;
   const separated = text.includes("%") ? text.replace(COMMA, ",") : text;
   if (separated.includes(",,")) return REFUSED;
-  const [first = "", ...names] = splitDistinct(separated);
+  const [first = "", ...names] = new Set(separated.split(","));
   const parent = first.slice(0, first.lastIndexOf("/"));
   const isDeclared = declared.has(parent) && !path.text.includes("/", parent.length + 1);
-  if (!isDeclared && names.length * countSegments(parent) > MAX_PATHS) return REFUSED;
   const shorterPrefixes = isDeclared ? [] : prefixesOf(parent);
   const prefixes = [parent, ...shorterPrefixes];
   const characters = names.reduce((sum, name) => sum + name.length + 1, 0);
@@ -46,30 +45,6 @@ export function readBatch(target: string, path: Path, declared: ReadonlySet<stri
     .flatMap((prefix) => names.map((name) => readNamed(`${prefix}/${name}`)))
     .filter((widerPath) => widerPath !== undefined);
   return { paths: isDeclared ? namedPaths : [path, ...namedPaths], wider };
-}
-
-/** Splits a string at its commas, until it has so many different parts that the batch is refused. */
-function splitDistinct(text: string): ReadonlySet<string> {
-  const parts = new Set<string>();
-  let start = 0;
-  while (start <= text.length && parts.size <= MAX_PATHS + 1) {
-    const comma = text.indexOf(",", start);
-    const end = comma < 0 ? text.length : comma;
-    parts.add(text.slice(start, end));
-    start = end + 1;
-  }
-  return parts;
-}
-
-/** Counts the segments of a path, up to a number for which every batch is refused. */
-function countSegments(path: string): number {
-  let count = 0;
-  let slash = path.indexOf("/");
-  while (slash >= 0 && count <= MAX_PATHS) {
-    count += 1;
-    slash = path.indexOf("/", slash + 1);
-  }
-  return count;
 }
 
 /** Reads a path whose last name is not empty: the rule of `/trpc` must not decide a name. */

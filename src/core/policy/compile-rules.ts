@@ -80,8 +80,11 @@ function compileRule(
   serverEnforcement: Enforcement,
 ): CompiledRule | undefined {
   const path = optionPath({ source, key });
-  const route = parseRouteKey(key, path, report);
-  if (!route) return undefined;
+  const route = parseRouteKey(key);
+  if ("code" in route) {
+    report({ ...route, path });
+    return undefined;
+  }
   const { method, pattern } = route;
   const isWrittenAsReport = isReportOnly(written);
   const requirement = isWrittenAsReport ? written.report : written;
@@ -151,7 +154,7 @@ const routeIdentity = ({ rule }: CompiledRule, { segments }: Alternative): strin
 
 /** Returns the rule without the routes of another table; an empty array if nothing is left. */
 function withoutRoutes(compiled: CompiledRule, routes: Routes): readonly CompiledRule[] {
-  if (compiled.rule.method === OPERATION_METHOD) return routes.has(compiled.rule.pattern) ? [] : [compiled];
+  if (!identitiesOf(compiled).some((identity) => routes.has(identity))) return [compiled];
   const alternatives = compiled.pattern.alternatives.filter(
     (alternative) => !routes.has(routeIdentity(compiled, alternative)),
   );

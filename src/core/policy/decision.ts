@@ -128,6 +128,7 @@ export function decideByRules(
   const granted = grantedScopesOf(principal, scopeRules);
   const results = matches.map(({ compiled, parameter }) => ({
     ...describeSatisfaction(compiled.requirement, parameter, granted),
+    rule: compiled.rule,
     enforcement: compiled.rule.enforcement,
   }));
   return decideByResults(rulesOf(matches), principal, results);
@@ -151,35 +152,35 @@ export function decideByScopes(
 ): Decision {
   const granted = grantedScopesOf(facts.principal, scopeRules);
   const result = describeSatisfaction({ kind: "allOf", scopes }, parameter, granted);
-  return decideByResults(facts.rules, facts.principal, [{ ...result, enforcement }]);
+  const { rules, principal } = facts;
+  return decideByResults(rules, principal, [{ ...result, rule: rules[0], enforcement }]);
+}
+
+/** The result of one rule. Scopes that one route adds to the table may have no rule. */
+interface RuleResult extends RequirementResult {
+  readonly rule: Rule | undefined;
+  readonly enforcement: Enforcement;
 }
 
 /** Refuses if one result is not satisfied. If all of these are only reported, allows and reports. */
 function decideByResults(
   rules: readonly Rule[],
   principal: Principal,
-  results: readonly (RequirementResult & Pick<Rule, "enforcement">)[],
+  results: readonly RuleResult[],
 ): Decision {
   const required = unique(results.flatMap((result) => result.required));
   const satisfied = results.flatMap((result) => result.satisfied);
-  const firstFailure = results.findIndex(({ isSatisfied }) => !isSatisfied);
-  if (firstFailure < 0) {
-    const scopes = { required, missing: NOTHING, satisfied };
+  const failures = results.filter(({ isSatisfied }) => !isSatisfied);
+  const scopes = { required, missing: unique(failures.flatMap(missingScopes)), satisfied };
+  if (failures.length === 0)
     return Object.freeze({ allowed: true, ...createFacts(rules, principal, scopes) });
-  }
-  const scopes = { required, missing: unique(results.flatMap(missingScopes)), satisfied };
-  const firstEnforced = results.findIndex(
-    ({ isSatisfied, enforcement }) => !isSatisfied && enforcement !== "report",
-  );
-  const decidingRule = rules[firstEnforced < 0 ? firstFailure : firstEnforced];
-  const facts = createFacts(rules, principal, scopes, decidingRule);
+  const enforced = failures.find(({ enforcement }) => enforcement !== "report");
+  const facts = createFacts(rules, principal, scopes, (enforced ?? failures[0])?.rule);
   const refused = Object.freeze({ allowed: false, reason: "scope_insufficient", ...facts } as const);
-  return firstEnforced < 0 ? report(refused, principal) : refused;
+  return enforced ? refused : report(refused, principal);
 }
 
-function missingScopes({ required, satisfied, isSatisfied }: RequirementResult): readonly string[] {
-  if (isSatisfied) return [];
-  return required.filter((scope) => !satisfied.some((satisfaction) => satisfaction.required === scope));
-}
+const missingScopes = ({ required, satisfied }: RequirementResult): readonly string[] =>
+  required.filter((scope) => !satisfied.some((satisfaction) => satisfaction.required === scope));
 
 const unique = (scopes: readonly string[]): readonly string[] => [...new Set(scopes)];

@@ -11,7 +11,7 @@ import {
   type RuleTree,
   type TreeNode,
 } from "./rule-tree.ts";
-import { compareParts, loosen, Spelled, type Spelling, spellingOf } from "./segment.ts";
+import { compareParts, loosen, Spelled } from "./segment.ts";
 
 /** The narrowest rule for a path, and how the path differs from the pattern of the rule. */
 export interface PathRule {
@@ -26,7 +26,8 @@ export interface PathRule {
 interface PathWalk {
   readonly path: Path;
   readonly method: string;
-  readonly spelledSegments: Map<number, Spelled>;
+  /** `undefined` for a plain path, whose segments have only one spelling. */
+  readonly spelledSegments: Map<number, Spelled> | undefined;
 }
 
 interface PathRuleWalk extends PathWalk {
@@ -39,7 +40,8 @@ interface PathRuleWalk extends PathWalk {
  * parameter, wildcard. `checkOrder` rejects tables in which another rule should have decided.
  */
 export function findPathRule(tree: RuleTree, method: string, path: Path): PathRule {
-  const walk: PathRuleWalk = { path, method, spelledSegments: new Map(), isSpelled: true };
+  const spelledSegments = path.isPlain ? undefined : new Map<number, Spelled>();
+  const walk: PathRuleWalk = { path, method, spelledSegments, isSpelled: true };
   const leaf = findLeaf(tree.root, 1, walk);
   const { isSpelled } = walk;
   return { leaf, isSpelled, isExact: isSpelled && (!leaf || endsAsWritten(leaf, path)) };
@@ -106,12 +108,18 @@ export interface Readings {
  * may or may not accept another spelling of the text in the table. The trailing slash may or may not count.
  */
 export function collectReadings(tree: RuleTree, method: string, path: Path): Readings {
-  const pathWalk: PathWalk = { path, method, spelledSegments: new Map() };
-  const walk: ReadingsWalk = { ...pathWalk, isStrict: false, leaves: new Set(), isMapped: false };
-  for (const isStrict of [false, true]) {
-    walk.isStrict = isStrict;
-    collectAt(tree.root, 1, walk, false);
-  }
+  // Written out: a spread would take longer than the search.
+  const walk: ReadingsWalk = {
+    path,
+    method,
+    spelledSegments: new Map(),
+    isStrict: false,
+    leaves: new Set(),
+    isMapped: false,
+  };
+  collectAt(tree.root, 1, walk, false);
+  walk.isStrict = true;
+  collectAt(tree.root, 1, walk, false);
   return walk;
 }
 
@@ -128,14 +136,15 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
   if (start > path.end) return collectLeaf(node, walk, isDecoded);
   const end = endOfSegment(path, start);
   const segment = spellAt(walk, start, end);
-  const edge = node.statics.get(segment.decoded);
-  if (edge) {
-    const spelling = spellingOf(segment.exact, edge.text);
-    if (collectByText(edge.node, end + 1, walk, isDecoded, spelling)) return true;
-  }
-  for (const mixed of mixedFor(node, segment)) {
-    const spelling = compareParts(segment, mixed.texts);
-    if (spelling && collectByText(mixed.node, end + 1, walk, isDecoded, spelling)) return true;
+  const staticEdge = node.statics.get(segment.decoded);
+  const mixedEdges = mixedFor(node, segment);
+  for (const edge of staticEdge ? [staticEdge, ...mixedEdges] : mixedEdges) {
+    const spelling = compareParts(segment, edge.texts);
+    if (!spelling) continue;
+    const isCertain = collectAt(edge.node, end + 1, walk, isDecoded || spelling === "decoded");
+    // Every router accepts an exact spelling. With too many rules, the request is refused, so that
+    // collecting the rest of them would only take time.
+    if ((isCertain && spelling === "exact") || walk.leaves.size > MAX_RULES) return true;
   }
   if (node.parameter && collectAt(node.parameter, end + 1, walk, isDecoded)) return true;
   if (!node.wildcard) return false;
@@ -147,28 +156,15 @@ function collectAt(node: TreeNode, start: number, walk: ReadingsWalk, isDecoded:
 }
 
 function collectLeaf(node: TreeNode, walk: ReadingsWalk, isDecoded: boolean): boolean {
+  const { method, path, isStrict } = walk;
   // A wildcard at the end of a pattern also matches a trailing slash, even in strict routers.
-  const leaf = leavesFor(node, walk.method).find(
-    (candidate) => !walk.isStrict || candidate.endsInWildcard || endsAsWritten(candidate, walk.path),
-  );
+  const leaf = isStrict
+    ? leavesFor(node, method).find((strict) => strict.endsInWildcard || endsAsWritten(strict, path))
+    : leafFor(node, method);
   if (!leaf) return false;
   walk.leaves.add(leaf);
   walk.isMapped ||= !isDecoded;
   return true;
-}
-
-/** Continues after a text that the path spells in some way. Every router accepts only an exact spelling. */
-function collectByText(
-  node: TreeNode,
-  start: number,
-  walk: ReadingsWalk,
-  isDecoded: boolean,
-  spelling: Spelling,
-): boolean {
-  const isCertain = collectAt(node, start, walk, isDecoded || spelling === "decoded");
-  if (isCertain && spelling === "exact") return true;
-  // The request is refused, so that collecting the rest of the rules would only take time.
-  return walk.leaves.size > MAX_RULES;
 }
 
 /** Finds the narrowest rule that covers a whole route: its pattern matches every path of the route. */
@@ -176,44 +172,72 @@ export const findRouteRule = (
   tree: RuleTree,
   method: string,
   route: readonly PatternSegment[],
-): Leaf | undefined => findCovering(tree.root, route, 0, method);
+): Leaf | undefined => findRouteRules(tree, method, route)[0];
 
-/** Finds the narrowest rule below a node that covers the segments of a route from `index` on. */
-export function findCovering(
-  node: TreeNode,
-  route: readonly PatternSegment[],
-  index: number,
+/**
+ * Finds every rule that may be the narrowest one that covers a route. Its first `mountLength` segments are
+ * static text, because the mount is known only as a request spells it. Each of them may be static text or a
+ * parameter in the application, and a wildcard may match several: a request must not choose the rule by how
+ * it spells the mount.
+ */
+export function findRouteRules(
+  tree: RuleTree,
   method: string,
-): Leaf | undefined {
+  route: readonly PatternSegment[],
+  mountLength = 0,
+): readonly Leaf[] {
+  const leaves = new Set<Leaf>();
+  collectCovering(tree.root, 0, { method, route, mountLength, leaves });
+  return [...leaves];
+}
+
+interface CoveringSearch {
+  readonly method: string;
+  readonly route: readonly PatternSegment[];
+  readonly mountLength: number;
+  readonly leaves: Set<Leaf>;
+}
+
+/** Collects rules below a node that cover the segments from `index` on. Returns whether there is one. */
+function collectCovering(node: TreeNode, index: number, search: CoveringSearch): boolean {
+  const { method, route, mountLength, leaves } = search;
   const segment = route[index];
-  if (!segment) return leafFor(node, method);
+  if (!segment) {
+    const leaf = leafFor(node, method);
+    if (leaf) leaves.add(leaf);
+    return leaf !== undefined;
+  }
+  for (const step of coveringSteps(node, segment, route.length - index)) {
+    const isCovered = collectCovering(step.node, index + step.length, search);
+    if (isCovered && index >= mountLength) return true;
+  }
+  return false;
+}
+
+/**
+ * Visits the edges of a node that cover a segment of a route, the narrowest first, and how many of the
+ * `remaining` segments they cover.
+ */
+function* coveringSteps(
+  { statics, mixed, parameter, wildcard }: TreeNode,
+  segment: PatternSegment,
+  remaining: number,
+): Iterable<{ readonly node: TreeNode; readonly length: number }> {
   if (segment.kind === "static") {
-    const edge = node.statics.get(loosen(segment.text));
-    const leaf = edge && findCovering(edge.node, route, index + 1, method);
-    if (leaf) return leaf;
+    const edge = statics.get(loosen(segment.text));
+    if (edge) yield { node: edge.node, length: 1 };
   }
-  if (segment.kind === "static" || segment.kind === "mixed") {
-    for (const mixed of node.mixed) {
-      if (!coversMixed(mixed.parts, segment)) continue;
-      const leaf = findCovering(mixed.node, route, index + 1, method);
-      if (leaf) return leaf;
-    }
-  }
-  if (segment.kind !== "wildcard" && node.parameter) {
-    const leaf = findCovering(node.parameter, route, index + 1, method);
-    if (leaf) return leaf;
-  }
-  if (!node.wildcard) return undefined;
-  for (const length of node.wildcard.lengths) {
-    const next = route.length - length;
-    const leaf = next > index ? findCovering(node.wildcard.node, route, next, method) : undefined;
-    if (leaf) return leaf;
-  }
-  return undefined;
+  if (segment.kind === "static" || segment.kind === "mixed")
+    for (const { parts, node } of mixed) if (coversMixed(parts, segment)) yield { node, length: 1 };
+  if (segment.kind !== "wildcard" && parameter) yield { node: parameter, length: 1 };
+  if (!wildcard) return;
+  for (const segmentsAfter of wildcard.lengths)
+    if (segmentsAfter < remaining) yield { node: wildcard.node, length: remaining - segmentsAfter };
 }
 
 /** Reads a segment once, however many rules it is compared with: it may have thousands of characters. */
 function spellAt({ path, spelledSegments }: PathWalk, start: number, end: number): Spelled {
+  if (!spelledSegments) return new Spelled(path.text.slice(start, end), true);
   let segment = spelledSegments.get(start);
   if (!segment) {
     segment = new Spelled(path.text.slice(start, end), path.isPlain);

@@ -31,7 +31,6 @@ export class ComparablePath {
   readonly path: Path;
   readonly #segments: readonly string[];
   readonly #spelled: Spelled[] = [];
-  #mount: { readonly text: string; readonly segments: readonly PatternSegment[] | undefined } | undefined;
   /** The path with an empty last segment, which Fastify sees after a trailing slash. */
   readonly #withEmptySegment: ComparablePath | undefined;
 
@@ -58,20 +57,11 @@ export class ComparablePath {
     return this.#withEmptySegment?.readFor(route, skipped);
   }
 
-  /**
-   * Returns the segments of a mount as a part of a route; `undefined` if the path does not begin with them.
-   * Computed once for all routes below one mount.
-   */
+  /** Returns a mount as segments of a route; `undefined` if the path does not begin with them. */
   segmentsOfMount(mount: string): readonly PatternSegment[] | undefined {
-    if (mount !== this.#mount?.text) {
-      const texts = mount === "" ? [] : mount.slice(1).split("/");
-      const isFirst = texts.every((text, index) => text === this.#segments[index]);
-      this.#mount = {
-        text: mount,
-        segments: isFirst ? texts.map((text) => ({ kind: "static", text })) : undefined,
-      };
-    }
-    return this.#mount.segments;
+    const texts = mount === "" ? [] : mount.slice(1).split("/");
+    if (texts.some((text, index) => text !== this.#segments[index])) return undefined;
+    return texts.map((text) => ({ kind: "static", text }));
   }
 
   #compareSegments({ texts, wildcard }: ComparableRoute, skipped: number): RouteComparison {

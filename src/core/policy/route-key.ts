@@ -1,9 +1,9 @@
 import { METHODS } from "node:http";
-import { type Report, suggest } from "../errors.ts";
+import { suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { canonicalOf, findOperationMistake, hasArguments, isNamed, methodOf } from "./operation.ts";
 import { type Pattern } from "./pattern.ts";
-import { isPattern, parsePattern } from "./parse-pattern.ts";
+import { isPattern, parsePattern, type PatternMistake } from "./parse-pattern.ts";
 
 /** A parsed route key: the method (`*` for every method) and the pattern. */
 export interface RouteKey {
@@ -11,49 +11,40 @@ export interface RouteKey {
   readonly pattern: Pattern;
 }
 
+/** The mistake in a route key, and the fix. */
+export interface RouteKeyMistake extends Pick<PatternMistake, "message" | "hint"> {
+  readonly code: PatternMistake["code"] | "route_key_invalid" | "route_method_unknown";
+}
+
 const FORM = "Write `METHOD /pattern`, such as `GET /agents/:agent_id`, or `* /pattern` for every method.";
 
-/** Parses `METHOD /pattern`, or reports why no request can match it. */
-export function parseRouteKey(
-  key: string,
-  path: readonly (string | number)[],
-  report: Report,
-): RouteKey | undefined {
-  if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperationKey(key, path, report);
+/** Parses `METHOD /pattern`, or returns why no request can match it. */
+export function parseRouteKey(key: string): RouteKey | RouteKeyMistake {
+  if (key.startsWith(`${OPERATION_METHOD} `)) return parseOperationKey(key);
   // An operation of MCP in another form: `mcp tools/call search`, `POST tools/call search`.
   const [, operation = ""] = /^(?:\w+[ :])?([a-z].*)$/i.exec(key) ?? [];
   const isOperation = isNamed(methodOf(operation)) !== undefined;
   if (isOperation || !/^\S+ \S+$/.test(key)) {
     const hint = isOperation ? `Write \`${OPERATION_METHOD} ${operation}\`.` : FORM;
-    report({ code: "route_key_invalid", path, message: "is not a route key.", hint });
-    return undefined;
+    return { code: "route_key_invalid", message: "is not a route key.", hint };
   }
   const space = key.indexOf(" ");
   const method = key.slice(0, space);
   const source = key.slice(space + 1);
   const mistake = findMethodMistake(method, source);
-  if (mistake) {
-    report({ code: "route_method_unknown", path, ...mistake });
-    return undefined;
-  }
+  if (mistake) return { code: "route_method_unknown", ...mistake };
   const pattern = parsePattern(source);
   if (isPattern(pattern)) return { method, pattern };
-  report({ code: pattern.code, path, message: `\`${source}\` ${pattern.message}`, hint: pattern.hint });
-  return undefined;
+  return { ...pattern, message: `\`${source}\` ${pattern.message}` };
 }
 
 /** An operation has a name instead of a path: no segments, and any argument may fill a template. */
-function parseOperationKey(
-  key: string,
-  path: readonly (string | number)[],
-  report: Report,
-): RouteKey | undefined {
+function parseOperationKey(key: string): RouteKey | RouteKeyMistake {
   const source = key.slice(OPERATION_METHOD.length + 1);
   const mistake = findOperationMistake(source) ?? findVariable(source) ?? findOtherSpelling(source);
+  if (mistake) return { code: "route_key_invalid", ...mistake };
   const parameters = hasArguments(source) ? "any" : new Set<string>();
-  if (!mistake) return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
-  report({ code: "route_key_invalid", path, ...mistake });
-  return undefined;
+  return { method: OPERATION_METHOD, pattern: { source, alternatives: [], parameters } };
 }
 
 /** A whole name in one of the notations for a variable: `:id`, `{id}` or `<id>`. */

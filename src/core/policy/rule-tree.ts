@@ -9,7 +9,7 @@ import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts }
 
 /** A node of the tree, for one position in a path. */
 export interface TreeNode {
-  readonly statics: Map<string, { readonly text: string; readonly node: TreeNode }>;
+  readonly statics: Map<string, TextEdge>;
   /** Segments that mix text and parameters, those with more text first. */
   readonly mixed: MixedEdge[];
   /** An index of `mixed`; `undefined` until it is first needed, and after a change. */
@@ -20,11 +20,16 @@ export interface TreeNode {
   readonly leaves: Map<string, Leaf>;
 }
 
-interface MixedEdge {
-  readonly identity: string;
-  readonly parts: readonly SegmentPart[];
+interface TextEdge {
+  /** The segment as the table spells it. */
+  readonly text: string;
   readonly texts: SpelledParts;
   readonly node: TreeNode;
+}
+
+interface MixedEdge extends TextEdge {
+  readonly identity: string;
+  readonly parts: readonly SegmentPart[];
 }
 
 interface WildcardEdge {
@@ -68,10 +73,10 @@ export const endsAsWritten = (leaf: Leaf, path: Path): boolean =>
  * Returns the rules that end at a node and apply to a method; the first one decides: the exact method before
  * `*`. Frameworks run the GET handler for HEAD, so GET comes before `*` too.
  */
-export function leavesFor({ leaves }: TreeNode, method: string): readonly Leaf[] {
-  const methods = method === "HEAD" ? ["HEAD", "GET", "*"] : [method, "*"];
-  return methods.flatMap((candidate) => leaves.get(candidate) ?? []);
-}
+export const leavesFor = ({ leaves }: TreeNode, method: string): readonly Leaf[] =>
+  [leaves.get(method), method === "HEAD" ? leaves.get("GET") : undefined, leaves.get("*")].filter(
+    (leaf) => leaf !== undefined,
+  );
 
 /** Returns the rule that ends at a node and decides requests of a method. */
 export const leafFor = ({ leaves }: TreeNode, method: string): Leaf | undefined =>
@@ -163,17 +168,15 @@ function stepInto(
   switch (segment.kind) {
     case "static": {
       const key = loosen(segment.text);
-      const edge = node.statics.get(key) ?? { text: segment.text, node: createNode() };
+      const edge = node.statics.get(key) ?? createTextEdge([segment.text]);
       node.statics.set(key, edge);
-      if (edge.text === segment.text) return edge;
-      return { node: edge.node, conflict: { written: segment.text, earlier: edge.text } };
+      return stepAlong(edge, segment.text);
     }
-    case "mixed": {
-      const edge = mixedEdgeFor(node, segment.parts, segmentIdentity(segment));
-      const written = writeParts(segment.parts);
-      const earlier = writeParts(edge.parts);
-      return written === earlier ? edge : { node: edge.node, conflict: { written, earlier } };
-    }
+    case "mixed":
+      return stepAlong(
+        mixedEdgeFor(node, segment.parts, segmentIdentity(segment)),
+        writeParts(segment.parts),
+      );
     case "parameter":
       return { node: (node.parameter ??= createNode()) };
     case "wildcard": {
@@ -184,10 +187,20 @@ function stepInto(
   }
 }
 
+/** Returns the node after an edge, and the conflict if the edge spells the segment in another way. */
+const stepAlong = ({ node, text }: TextEdge, written: string): ReturnType<typeof stepInto> =>
+  text === written ? { node } : { node, conflict: { written, earlier: text } };
+
+const createTextEdge = (parts: readonly SegmentPart[]): TextEdge => ({
+  text: writeParts(parts),
+  texts: spellParts(parts),
+  node: createNode(),
+});
+
 function mixedEdgeFor(node: TreeNode, parts: readonly SegmentPart[], identity: string): MixedEdge {
   const existing = node.mixed.find((edge) => edge.identity === identity);
   if (existing) return existing;
-  const edge = { identity, parts, texts: spellParts(parts), node: createNode() };
+  const edge = { ...createTextEdge(parts), identity, parts };
   node.mixed.push(edge);
   node.mixed.sort((a, b) => compareNarrowness(a.identity, b.identity));
   node.mixedIndex = undefined;

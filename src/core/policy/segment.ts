@@ -17,12 +17,6 @@ const foldCase = (text: string): string => text.toUpperCase().toLowerCase();
 /** Returns the loosest spelling: in one letter case, and decoded twice, as by Fastify and then by tRPC. */
 export const loosen = (segment: string): string => foldCase(decodeSegment(decodeSegment(segment)));
 
-/** Returns how a segment spells a string that has the same loosest spelling. */
-export function spellingOf(segment: string, text: string): Spelling {
-  if (segment === text) return "exact";
-  return foldCase(segment) === foldCase(text) ? "case" : "decoded";
-}
-
 /**
  * A string in the spellings in which routers compare it. Each is computed when it is first needed, and only
  * once: a segment may have thousands of characters, and is compared with many patterns.

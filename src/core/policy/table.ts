@@ -3,8 +3,7 @@ import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
 import { type CompiledTable } from "./compile-rules.ts";
-import { findMountedRules } from "./find-mounted-rules.ts";
-import { collectReadings, findPathRule, findRouteRule, MAX_RULES } from "./find-rules.ts";
+import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf } from "./pattern.ts";
 import {
@@ -63,8 +62,8 @@ export interface MountedPattern {
 
 /** One alternative of a pattern. */
 interface RouteAlternative extends ComparableRoute {
-  /** The narrowest rule that covers all of it, by method; `undefined` if no rule does. */
-  readonly covering: Map<string, Leaf | undefined>;
+  /** The narrowest rule that covers all of it, by method; none if no rule does. */
+  readonly covering: Map<string, readonly Leaf[]>;
   readonly identity: string;
 }
 
@@ -210,10 +209,10 @@ export class Table {
   #isRouteOf(pathRules: GoverningRules, method: string, pattern: RoutePattern | undefined): boolean {
     if (pathRules.kind !== "rules" || !pathRules.isExact || typeof pattern !== "string") return false;
     const [route, other] = this.#alternatives(pattern);
-    const leaf = route && this.#coveringLeaf(route, method);
-    if (!leaf || other) return false;
+    if (!route || other) return false;
+    const [leaf] = this.#coveringLeaves(route, method);
     // An exact path of the rule belongs to the route too, because both have the same pattern.
-    return leaf.identity === route.identity && leaf === pathRules.matches[0]?.leaf;
+    return leaf?.identity === route.identity && leaf === pathRules.matches[0]?.leaf;
   }
 
   /** Returns the rules of an alternative below a mount; `undefined` if the path does not belong to it. */
@@ -226,13 +225,11 @@ export class Table {
     const mountSegments = comparablePath.segmentsOfMount(mount);
     const pathAsRead = mountSegments && comparablePath.readFor(alternative, mountSegments.length);
     if (!pathAsRead) return undefined;
-    if (mount === "") return { leaves: arrayOf(this.#coveringLeaf(alternative, method)), pathAsRead };
+    if (mount === "") return { leaves: this.#coveringLeaves(alternative, method), pathAsRead };
     // What a request says is never compiled to a pattern or remembered: it is compared as it is.
     const segments = [...mountSegments, ...alternative.segments];
-    const leaves = isAsWritten
-      ? arrayOf(findRouteRule(this.#tree, method, segments))
-      : findMountedRules(this.#tree, method, segments, mountSegments.length);
-    return { leaves, pathAsRead };
+    const mountLength = isAsWritten ? 0 : mountSegments.length;
+    return { leaves: findRouteRules(this.#tree, method, segments, mountLength), pathAsRead };
   }
 
   #addRouteRules(
@@ -256,15 +253,15 @@ export class Table {
   }
 
   /** Returns the narrowest rule that covers an alternative, which is looked up once for each method. */
-  #coveringLeaf({ covering, segments }: RouteAlternative, method: string): Leaf | undefined {
+  #coveringLeaves({ covering, segments }: RouteAlternative, method: string): readonly Leaf[] {
     // A client may invent methods, but only those of the table have rules of their own.
     const ruledMethod = this.#tree.ruledMethod(method);
-    let leaf = covering.get(ruledMethod);
-    if (leaf === undefined && !covering.has(ruledMethod)) {
-      leaf = findRouteRule(this.#tree, ruledMethod, segments);
-      covering.set(ruledMethod, leaf);
+    let leaves = covering.get(ruledMethod);
+    if (!leaves) {
+      leaves = findRouteRules(this.#tree, ruledMethod, segments);
+      covering.set(ruledMethod, leaves);
     }
-    return leaf;
+    return leaves;
   }
 
   /** Returns the alternatives of a pattern; empty for an unreadable one, such as a regular expression. */
@@ -286,8 +283,6 @@ export class Table {
 }
 
 const ambiguous = (cause: string): Governing => ({ kind: "ambiguous", matches: NONE, cause });
-
-const arrayOf = (leaf: Leaf | undefined): readonly Leaf[] => (leaf ? [leaf] : []);
 
 /** Returns whether a rule allows requests without a token. */
 const isOpen = ({ requirement: { kind } }: CompiledRule): boolean => kind === "public" || kind === "optional";

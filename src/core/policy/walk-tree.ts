@@ -27,8 +27,8 @@ export function* overlappingLeaves(
     return;
   }
   if (segment.kind === "wildcard") {
-    for (const child of childrenInOrder(node)) yield* leavesBelow(child);
-    if (node.wildcard) yield* leavesBelow(node.wildcard.node);
+    for (const child of childrenInOrder(node)) yield* leavesInOrder(child);
+    if (node.wildcard) yield* leavesInOrder(node.wildcard.node);
     return;
   }
   for (const child of childrenOverlapping(node, segment))
@@ -36,7 +36,7 @@ export function* overlappingLeaves(
   if (!node.wildcard) return;
   const { node: afterWildcard, lengths } = node.wildcard;
   const isOpenEnded = segments.slice(index).some(({ kind }) => kind === "wildcard");
-  if (isOpenEnded) yield* leavesBelow(afterWildcard);
+  if (isOpenEnded) yield* leavesInOrder(afterWildcard);
   else
     for (const length of lengths) {
       const next = segments.length - length;
@@ -61,13 +61,6 @@ function* childrenOverlapping(node: TreeNode, segment: PatternSegment): Iterable
   if (edge) yield edge.node;
   for (const mixed of node.mixed) if (coversMixed(mixed.parts, segment)) yield mixed.node;
   if (node.parameter) yield node.parameter;
-}
-
-/** Visits the rules at a node and below it. */
-function* leavesBelow(node: TreeNode): Iterable<Leaf> {
-  yield* node.leaves.values();
-  for (const child of childrenInOrder(node)) yield* leavesBelow(child);
-  if (node.wildcard) yield* leavesBelow(node.wildcard.node);
 }
 
 /** Visits the rules that end exactly `depth` segments below a node. */

@@ -97,31 +97,6 @@ describe("the message of a configuration error", () => {
     },
   );
 
-  it.each([
-    ["clockTolerance", "`clockToleranceSeconds`, in seconds"],
-    ["maxTokenAge", "`maxTokenAgeSeconds`, in seconds"],
-    ["getToken", "`tokenSources`"],
-    ["credentialsRequired", '"optional" for the routes'],
-    ["authRequired", '"optional" for the routes'],
-    ["passthrough", '"optional" for the routes'],
-    ["tokenSigningAlg", "`algorithms: [tokenSigningAlg]`"],
-    ["issuerBaseUrl", "`issuer` and `keys: { discovery: true }`"],
-  ])("answers the option %s of another library with the option of this one", (name, expected) => {
-    const message = messageFor({ [name]: 1 });
-    expect(message).toContain(`received unknown option \`${name}\`. Write`);
-    expect(message).toContain(expected);
-    expect(message.split("\n")).toHaveLength(1);
-  });
-
-  it("explains what an optional group has in common with another rule", () => {
-    const message = messageFor({ scopeMappings: { "GET /": [], "GET /{*path}": "public" } });
-    expect(message).toContain(
-      "is for a route that `GET /` is for, too: `GET /{*path}` also stands for its path without",
-    );
-    expect(message).toContain("`/*path` instead of `/{*path}`");
-    expect(messageFor({ scopeMappings: { "GET /": [], "GET /*path": [] } })).toBe("");
-  });
-
   it.each<[string, object]>([
     ["inherited", Object.create({ "GET /x": ["a:b"] }) as object],
     ["partly inherited", Object.assign(Object.create({ "GET /x": ["a:b"] }) as object, { "GET /y": [] })],

@@ -72,16 +72,6 @@ describe("the option resource", () => {
     expect(server.resource?.metadata["authorization_servers"]).toEqual(["https://login.example/"]);
   });
 
-  it.each([
-    ["https://api.example", "https://api.example/.well-known/oauth-protected-resource"],
-    ["https://api.example/", "https://api.example/.well-known/oauth-protected-resource"],
-    ["https://api.example:8443/a/b", "https://api.example:8443/.well-known/oauth-protected-resource/a/b"],
-    ["http://127.0.0.1:3000/mcp", "http://127.0.0.1:3000/.well-known/oauth-protected-resource/mcp"],
-  ])("sets the URL for the metadata of %s to %s (RFC 9728 section 3.1)", (id, url) => {
-    const server = createServer({ serviceId: id, resource: { ...RESOURCE, id } });
-    expect(server.resource?.metadataUrl).toBe(url);
-  });
-
   it("puts the URL of the metadata into challenges, unless there is another one", async () => {
     const challengeOf = async (more: object) => {
       const server = create(more);

@@ -97,19 +97,6 @@ describe("the effective table", () => {
   });
 });
 
-describe("a template", () => {
-  it("accepts a template for the only parameter of a mixed segment", () => {
-    expect(issueCodes({ "GET /files/:id.json": ["files:<id>:read"] })).toEqual([]);
-  });
-
-  it("rejects a template for one of two parameters of a mixed segment", () => {
-    for (const name of ["from", "to"])
-      expect(
-        issueCodes({ "GET /flights/:from-:to/:id": ["flights:<id>:read", `airports:<${name}>:read`] }),
-      ).toEqual([["template_unknown", "scopeMappings", "GET /flights/:from-:to/:id", 1]]);
-  });
-});
-
 /** Keys that are one route by the loosest spelling. */
 const LOOSE_PAIRS: readonly (readonly [string, string])[] = [
   ["GET /agents", "GET /Agents"],
@@ -181,6 +168,7 @@ describe("two keys of one route", () => {
       {
         message:
           "is for a route that `GET /docs` is for, too: `GET /docs/{*path}` also stands for its path without the group in braces, and a trailing slash does not make another route.",
+        hint: "Keep one of the two, or write the route without braces, such as `/*path` instead of `/{*path}`.",
       },
     ]);
   });
