@@ -1,4 +1,5 @@
 /** A store of revocations that several processes share through a stream in Redis. */
+import { compact } from "../../core/runtime/compact.ts";
 import { type RedisClient } from "../redis.ts";
 import {
   anyString,
@@ -126,8 +127,7 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
       return {
         state: !isServing() ? "unavailable" : isLate ? "degraded" : "ok",
         entries: revoked.size,
-        ...(readAt && { readAt }),
-        ...(cause !== undefined && { cause }),
+        ...compact({ readAt, cause }),
       };
     },
     close() {

@@ -31,9 +31,9 @@ async function findResult(args: readonly string[], io: Io): Promise<Result> {
   if (first === "--version") return versionOf();
   const isHelp = ["help", "--help", "-h"].includes(first);
   const name = isHelp ? rest.find((word) => !word.startsWith("-")) : first;
-  const command = commands.find((one) => one.name === name);
+  const command = commands.find((candidate) => candidate.name === name);
   if (!command && name !== undefined) {
-    const names = commands.map((one) => one.name);
+    const names = commands.map((candidate) => candidate.name);
     throw new UsageError(`Unknown command ${quote(name)}. ${suggest(name, names, "See scopegate --help.")}`);
   }
   if (!command) return { data: commands, text: renderOverview() };

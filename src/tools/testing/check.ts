@@ -5,6 +5,7 @@ import { findOperationMistake } from "../../core/policy/operation.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
 import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
 
@@ -44,16 +45,16 @@ export async function check(
   caller: TestCaller = "anonymous",
   params?: Readonly<Record<string, string>>,
 ): Promise<Decision> {
-  const request = { ...readRoute("check", route), ...(params && { params }) };
+  const request = { ...readRoute("check", route), ...compact({ params }) };
   requireCaller("check", caller);
   const decision = await decide(server, request, caller);
   const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
   if (refusalIn(decision)?.reason === "route_unmapped" && hasScopes) {
     // A test that these scopes are refused would pass with any scopes.
-    const known = server.routes.map(({ key }) => key);
+    const keys = server.routes.map(({ key }) => key);
     throw new Error(
       `No rule of the server covers \`${route}\`, so scopes have no effect. ` +
-        `${suggest(route, known, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
+        `${suggest(route, keys, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
     );
   }
   return decision;
@@ -110,8 +111,12 @@ function decideByScopes(
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
-  const session = sessionId !== undefined && { sessionId };
-  const principal = { ...decision.principal, userId, ...session, claims: Object.freeze({ ...claims }) };
+  const principal = {
+    ...decision.principal,
+    userId,
+    ...compact({ sessionId }),
+    claims: Object.freeze({ ...claims }),
+  };
   return server.authorize(Object.freeze(principal), method, target);
 }
 

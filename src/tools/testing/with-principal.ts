@@ -5,6 +5,7 @@ import { CallerInfo } from "../../adapters/mcp/caller.ts";
 import { type Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { requireCaller, type ScopedCaller } from "./caller.ts";
 
@@ -71,7 +72,7 @@ function verdictFor(
   const principal = Object.freeze({
     ...decision.principal,
     userId,
-    ...(sessionId !== undefined && { sessionId }),
+    ...compact({ sessionId }),
     claims: Object.freeze({ ...claims }),
   }) as Principal;
   // Without a credential, the decision needs no promise.

@@ -16,11 +16,14 @@ export const lint: Command = {
   words: ["FILE"],
   options: { warnings: { text: "treat warnings as findings" } },
   examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
-  async run(given) {
-    const [{ issues, warnings }] = await given.all(() => check(given.words[0] ?? ""));
+  async run(input) {
+    const [{ issues, warnings }] = await input.all(() => check(input.words[0] ?? ""));
     const errors = issues.map((issue) => new ConfigurationError([issue]).message);
-    const lines = [...errors.map((one) => `error ${one}`), ...warnings.map((one) => `warning ${one}`)];
-    const isFinding = errors.length > 0 || (given.has("warnings") && warnings.length > 0);
+    const lines = [
+      ...errors.map((error) => `error ${error}`),
+      ...warnings.map((warning) => `warning ${warning}`),
+    ];
+    const isFinding = errors.length > 0 || (input.has("warnings") && warnings.length > 0);
     const text = lines.length > 0 ? lines.join("\n") : "The configuration has no mistakes.";
     return { isFinding, data: { issues, warnings }, text };
   },

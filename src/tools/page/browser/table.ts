@@ -44,9 +44,9 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const words = find("filter").value.toLowerCase().split(/\s+/);
     const show = find("show").value;
     const count = { "": 0, yes: 0, some: 0, no: 0 };
-    for (const { row, state, isWarned, words: own } of rows) {
+    for (const { row, state, isWarned, words: rowWords } of rows) {
       const isShown = show === "warned" ? isWarned : show === "" || show.includes(state);
-      row.hidden = !isShown || !words.every((word) => own.includes(word));
+      row.hidden = !isShown || !words.every((word) => rowWords.includes(word));
       count[state as keyof typeof count] += 1;
       if (!row.hidden) count[""] += 1;
     }
@@ -55,10 +55,10 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   };
   const showCaller = (scopes: readonly string[] | undefined): void => {
     const caller = scopes && policy.callerWith(scopes);
-    for (const one of rows) {
-      const { state, cell } = one.answer(caller, "Caller");
-      one.row.children[3]?.replaceWith(cell);
-      one.state = state;
+    for (const listed of rows) {
+      const { state, cell } = listed.answer(caller, "Caller");
+      listed.row.children[3]?.replaceWith(cell);
+      listed.state = state;
     }
     search();
   };
