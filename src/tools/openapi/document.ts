@@ -93,9 +93,7 @@ export function listOperations(
       const pattern = value && base !== undefined ? readPattern(base, path) : UNREADABLE;
       if (isPattern(pattern) && value) {
         const security = readOwn(Object.hasOwn(value, "security") ? value : document, "security");
-        // A path with the template of each parameter as its value: `/agents/<id>`.
-        const sample = `${base}${path.replaceAll("{", "<").replaceAll("}", ">")}`;
-        return [{ method: name.toUpperCase(), place, path, name, item, value, security, pattern, sample }];
+        return [{ method: name.toUpperCase(), place, path, name, item, value, security, pattern }];
       }
       report({ ...UNREADABLE, ...pattern, path: place });
       return [];

@@ -6,6 +6,7 @@ import { type Policy } from "../../core/policy/policy.ts";
 import { type Requirement, type ScopeMappings } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
+import { samplePath } from "../shared/sample-path.ts";
 import { membersOf, type OpenApiDocument, type Operation, readOwn, resolve } from "./document.ts";
 
 /** A value of the table. */
@@ -114,10 +115,13 @@ export function policyOf(server: unknown): Policy {
 }
 
 /** Finds the rule of an operation, as an audit does, and what it requires with the operation's parameters. */
-export function matchOf({ rules }: Policy, { method, pattern, sample: text }: Operation) {
-  const leaf = findRouteRule(rules.tree, method, pattern.alternatives[0]?.segments ?? []);
+export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
+  const [alternative] = pattern.alternatives;
+  const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
   if (!leaf) return undefined;
   const { rule, requirement } = leaf.compiled;
+  // The template of each parameter is its value: `/agents/<id>`.
+  const text = samplePath(alternative, (name) => `<${name}>`);
   const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
   const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
   const scopes =

@@ -6,6 +6,8 @@ import {
   optionError,
   required,
 } from "../../core/options/check-options.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import { type Principal } from "../../core/token/principal.ts";
 import { type TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
 
@@ -64,6 +66,13 @@ const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
   sessionId: anyString,
   claims: anyValue,
 };
+
+/** Returns the principal of a caller without a token; `decided` is the one that has its scopes. */
+export const principalOf = (
+  decided: Principal,
+  { userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+): Principal =>
+  Object.freeze({ ...decided, userId, ...compact({ sessionId }), claims: Object.freeze({ ...claims }) });
 
 /** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {

@@ -7,7 +7,7 @@ import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
-import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
+import { principalOf, requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
 
 /** A request without its credential. */
 export interface TestRequest {
@@ -105,19 +105,13 @@ export async function decide(
 function decideByScopes(
   server: ResourceServer,
   { method, target, params }: TestRequest,
-  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+  caller: ScopedCaller,
 ): Decision {
-  const { decision } = server.explain({ method, path: target, params, scopes });
+  const { decision } = server.explain({ method, path: target, params, scopes: caller.scopes });
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
-  const principal = {
-    ...decision.principal,
-    userId,
-    ...compact({ sessionId }),
-    claims: Object.freeze({ ...claims }),
-  };
-  return server.authorize(Object.freeze(principal), method, target);
+  return server.authorize(principalOf(decision.principal, caller), method, target);
 }
 
 /** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */

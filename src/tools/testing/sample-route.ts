@@ -1,10 +1,10 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
-import { partsOf, type PatternSegment } from "../../core/policy/pattern.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
 import { type CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { samplePath, type SampleValue } from "../shared/sample-path.ts";
 import { type TestRequest } from "./check.ts";
 
 /** The values of route parameters. The default of each is its name. */
@@ -30,9 +30,8 @@ export function sampleOf(
   const methods = rule.method === "*" ? METHODS : [rule.method];
   for (const method of methods) {
     for (const variant of VARIANTS) {
-      for (const { segments, hasSlash } of pattern.alternatives) {
-        const path = segments.map((segment) => fill(segment, params, variant)).join("/");
-        const target = `/${path}${hasSlash ? "/" : ""}`;
+      for (const alternative of pattern.alternatives) {
+        const target = samplePath(alternative, valuesFor(params, variant));
         if (server.explain({ method, path: target }).decision.rule === rule) return { method, target };
       }
     }
@@ -57,14 +56,12 @@ export function requireParams(call: string, params: SampleParams, rules: readonl
   }
 }
 
-function fill(segment: PatternSegment, params: SampleParams, variant: number): string {
-  if (segment.kind === "wildcard") {
-    const segments = params[segment.name]?.split("/").map(encodeURIComponent);
-    return (segments ?? Array.from({ length: variant + 1 }, () => segment.name)).join("/");
-  }
-  const valueOf = (name: string): string =>
-    encodeURIComponent(params[name] ?? (variant === 0 ? name : `${name}-${variant}`));
-  return partsOf(segment)
-    .map((part) => (typeof part === "string" ? part : valueOf(part.name)))
-    .join("");
-}
+const valuesFor =
+  (params: SampleParams, variant: number): SampleValue =>
+  (name, kind) => {
+    const value = params[name];
+    if (kind === "parameter")
+      return encodeURIComponent(value ?? (variant === 0 ? name : `${name}-${variant}`));
+    if (value !== undefined) return value.split("/").map(encodeURIComponent).join("/");
+    return Array.from({ length: variant + 1 }, () => name).join("/");
+  };

@@ -7,6 +7,14 @@ import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
 
+/** How the routes of an application are listed. */
+export interface RoutesOptions {
+  /** Koa: the path that was passed to koa-mount, such as `/api`. Default: none. */
+  readonly prefix?: string;
+  /** Express: the applications that are mounted in this one, which Express hides. Default: none. */
+  readonly mounted?: readonly object[];
+}
+
 /** A registered route: one pattern, and the methods that reach its handler. */
 export interface Registration {
   readonly methods: readonly string[];

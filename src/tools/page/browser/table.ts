@@ -2,6 +2,7 @@
 import { describeRequirement } from "../../../core/policy/explain.ts";
 import { type Policy } from "../../../core/policy/policy.ts";
 import { type Principal } from "../../../core/token/principal.ts";
+import { samplePath } from "../../shared/sample-path.ts";
 import { type PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
 import { find, make } from "./dom.ts";
@@ -19,8 +20,9 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));
+    const [alternative] = compiled.pattern.alternatives;
     // The names of parameters are their values.
-    const path = pattern.replaceAll(/[{}"]|[:*](?=[\p{ID_Start}_$"])/gu, "");
+    const path = alternative ? samplePath(alternative, (name) => name) : pattern;
     button.addEventListener("click", () => ask(method === "*" ? "GET" : method, path));
     const answer = (caller: Principal | undefined, name: string) => {
       const { state, why } = whoMay(policy, compiled, caller);
