@@ -5,7 +5,6 @@ import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { type KeyEvent, type KeyState } from "../../core/keys/key-event.ts";
 import { type DecisionMessage } from "../../core/observer.ts";
-import { compact } from "../../core/runtime/compact.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { hasPipeline } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
@@ -137,13 +136,14 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
 function attributesOf(decision: Decision): Attributes {
   const refused = refusalIn(decision);
   const allowed = refused ? "reported" : "allowed";
-  return compact({
-    "scopegate.result": decision.allowed ? allowed : "refused",
-    "scopegate.reason": refused?.reason,
-    "scopegate.rejection": refused?.rejection,
-    "scopegate.rule": decision.rule?.key,
-  });
+  const attributes: Attributes = { "scopegate.result": decision.allowed ? allowed : "refused" };
+  if (refused) attributes["scopegate.reason"] = refused.reason;
+  if (refused?.rejection) attributes["scopegate.rejection"] = refused.rejection;
+  if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
+  return attributes;
 }
 
-const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes =>
-  compact({ "scopegate.keys.source": source, "scopegate.keys.issuer": issuer });
+const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes => {
+  const named = { "scopegate.keys.source": source };
+  return issuer === undefined ? named : { ...named, "scopegate.keys.issuer": issuer };
+};

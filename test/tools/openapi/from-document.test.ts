@@ -194,24 +194,4 @@ describe("fromDocument", () => {
     const paths = { "/v1/x": { get }, "/x": { get, servers: [{ url: "/v1" }] } };
     expect(() => fromDocument(documentOf([], { paths }))).toThrow("repeats `GET /v1/x`");
   });
-
-  it("fills a server whose documentation is the only place where scopes are written", async () => {
-    const document = documentOf(
-      { "GET /x": { security: [{ bearer: ["x:read"] }] } },
-      {
-        components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
-      },
-    );
-    const scopeMappings = fromDocument(document);
-    const server = createResourceServer({
-      scopeMappings,
-      verifyAudience: false,
-      algorithm: "HS256",
-      verificationKeys: ["a".repeat(32)],
-    });
-    expect(server.explain({ method: "GET", path: "/x", scopes: ["x:read"] }).decision.allowed).toBe(true);
-    expect(server.explain({ method: "GET", path: "/x", scopes: [] }).decision.allowed).toBe(false);
-    expect(checkDocument(document, server).ok).toBe(true);
-    await server.close();
-  });
 });
