@@ -124,8 +124,9 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
     status() {
       const { fault: cause, readAt } = follower;
       const isLate = cause !== undefined || !isCurrent() || follower.sinceAnswerMs() > lateMs;
+      const servingState = isLate ? "degraded" : "ok";
       return {
-        state: !isServing() ? "unavailable" : isLate ? "degraded" : "ok",
+        state: isServing() ? servingState : "unavailable",
         entries: revoked.size,
         ...compact({ readAt, cause }),
       };

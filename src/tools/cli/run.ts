@@ -13,7 +13,8 @@ export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
   const isJson = args.includes("--json");
   try {
     const { text, data, isFile, isFinding = false, warning, note } = await findResult(args, io);
-    io.write(isJson ? renderJson(data) : isFile ? text : `${clean(text)}\n`);
+    const shown = isFile ? text : `${clean(text)}\n`;
+    io.write(isJson ? renderJson(data) : shown);
     if (warning !== undefined) io.note(`${clean(warning)}\n`);
     if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
     return isFinding ? 1 : 0;

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import { type ResourceServerOptions } from "../../core/options/options.ts";
-import { type Decision, type Refused } from "../../core/policy/decision.ts";
+import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";
 import { claimAt, claimNameOf, type ClaimPath } from "../../core/token/claim-path.ts";
@@ -25,20 +25,19 @@ export interface DecisionLogOptions {
   readonly random?: () => number;
 }
 
-/** Returns the refusal that the client got, or that was only reported. */
-const refusalOf = (decision: Decision): Refused | undefined =>
-  decision.allowed ? decision.reported : decision;
-
 export type Result = "allowed" | "reported" | "refused";
-export const resultOf = (decision: Decision): Result =>
-  decision.allowed ? (refusalOf(decision) ? "reported" : "allowed") : "refused";
+
+export function resultOf(decision: Decision): Result {
+  if (!decision.allowed) return "refused";
+  return decision.reported ? "reported" : "allowed";
+}
 
 type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
 
 export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
-  const refusal = refusalOf(decision);
+  const refusal = refusalIn(decision);
   const { reason, rejection, claim } = refusal ?? {};
   const { required, missing } = refusal ?? decision;
   const calls = ownProperty(request, "operations");

@@ -68,7 +68,8 @@ function alternativesOf(requirement: Requirement, schemes: Schemes): readonly st
   const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
   const scopes = requirement === "optional" || filtered ? [] : (anyOf ?? (requirement as readonly string[]));
   const isPlain = scopes.every((scope) => !scope.includes("<"));
-  const sets = !isPlain ? [[]] : anyOf ? anyOf.map((scope) => [scope]) : [scopes];
+  const plainSets = anyOf ? anyOf.map((scope) => [scope]) : [scopes];
+  const sets = isPlain ? plainSets : [[]];
   const texts = sets.flatMap((set) =>
     [...schemes].map(([name, hasScopes]) => JSON.stringify({ [name]: hasScopes ? set : [] })),
   );
@@ -89,7 +90,8 @@ function toRequirement(security: unknown, schemes: Schemes): Requirement | undef
   const [set, ...others] = new Map(lists.map((list) => [identityOf(list), list])).values();
   if (!set) return "public";
   const isOpen = asked.length < security.length;
-  if (others.length === 0) return !isOpen ? set : set.length === 0 ? "optional" : undefined;
+  if (others.length === 0 && !isOpen) return set;
+  if (others.length === 0) return set.length === 0 ? "optional" : undefined;
   const isAnyOf = !isOpen && [set, ...others].every(({ length }) => length === 1);
   return isAnyOf ? { anyOf: [set, ...others].flat() } : undefined;
 }
@@ -126,7 +128,8 @@ export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
   const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
   const scopes =
     "scopes" in requirement ? requirement.scopes.map((scope) => bindScope(scope, valueOf).text) : [];
-  const { kind } = requirement;
-  const bound = kind === "allOf" ? scopes : kind === "anyOf" ? { anyOf: scopes } : rule.requirement;
+  let bound = rule.requirement;
+  if (requirement.kind === "allOf") bound = scopes;
+  else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
   return { rule, entry: rule.enforcement === "report" ? { report: bound } : bound };
 }

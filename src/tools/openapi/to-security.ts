@@ -104,7 +104,8 @@ function responsesOf(value: object, entry: Entry): object {
   );
   const isKnown = (status: string) => kept.some(([name]) => name === status || /^4xx$/i.test(name));
   const isTokenOnly = entry === "optional" || identityOf(entry) === "[]";
-  const statuses = entry === "public" ? [] : isTokenOnly ? ["401"] : ["401", "403"];
+  const statusesWithToken = isTokenOnly ? ["401"] : ["401", "403"];
+  const statuses = entry === "public" ? [] : statusesWithToken;
   const added = statuses.map((status, index) => [status, { $ref: REFERENCES[index] }] as const);
   return Object.fromEntries([...kept, ...added.filter(([status]) => !isKnown(status))]);
 }

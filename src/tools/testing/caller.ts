@@ -7,6 +7,7 @@ import {
   required,
 } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
+import { type Decision } from "../../core/policy/decision.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { type TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
@@ -67,12 +68,17 @@ const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
   claims: anyValue,
 };
 
-/** Returns the principal of a caller without a token; `decided` is the one that has its scopes. */
+/** Returns the principal of a caller without a token, with the scopes of the decision. */
 export const principalOf = (
-  decided: Principal,
+  { principal }: Decision,
   { userId = "user-1", sessionId, claims = {} }: ScopedCaller,
 ): Principal =>
-  Object.freeze({ ...decided, userId, ...compact({ sessionId }), claims: Object.freeze({ ...claims }) });
+  Object.freeze({
+    ...principal,
+    userId,
+    ...compact({ sessionId }),
+    claims: Object.freeze({ ...claims }),
+  }) as Principal;
 
 /** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {

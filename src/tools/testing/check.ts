@@ -111,7 +111,7 @@ function decideByScopes(
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
-  return server.authorize(principalOf(decision.principal, caller), method, target);
+  return server.authorize(principalOf(decision, caller), method, target);
 }
 
 /** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */

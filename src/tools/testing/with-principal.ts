@@ -68,7 +68,7 @@ function verdictFor(
 ): Verdict & { readonly principal: Principal } {
   const request = { method: "GET", target: "/" };
   const { decision } = server.explain({ method: "GET", path: "/", scopes: caller.scopes });
-  const principal = principalOf(decision.principal as Principal, caller);
+  const principal = principalOf(decision, caller);
   // Without a credential, the decision needs no promise.
   const verdict = pipelineOf(server).decide(request, true) as Verdict;
   return { ...verdict, principal, decision: () => Object.freeze({ ...verdict.decision(), principal }) };

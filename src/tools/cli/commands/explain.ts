@@ -124,24 +124,25 @@ const describeClaim = (claim: string): string =>
     ? "the claim cnf binds the token to a key of its client (DPoP or mutual TLS), which is not supported"
     : `the claim ${claim} is missing or has a wrong value`;
 
-/** The values that a rejection is about: the segment and the names. Other values may be personal. */
-const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: string[]]>> = {
-  algorithm: [0, "alg"],
-  key: [0, "kid", "alg"],
-  signature: [0, "kid", "alg"],
-  type: [0, "typ"],
-  issuer: [1, "iss"],
-  audience: [1, "aud"],
-  expired: [1, "exp", "iat"],
-  not_yet_valid: [1, "nbf", "iat"],
+/** The names of the values that a rejection is about. Other values may be personal. */
+const REJECTED: Partial<Record<Rejection, { readonly header?: string; readonly claims?: string }>> = {
+  algorithm: { header: "alg" },
+  key: { header: "kid alg" },
+  signature: { header: "kid alg" },
+  type: { header: "typ" },
+  issuer: { claims: "iss" },
+  audience: { claims: "aud" },
+  expired: { claims: "exp iat" },
+  not_yet_valid: { claims: "nbf iat" },
 };
 
 /** Returns what a rejected JWT has in place of the expected value. Nothing of it is verified. */
 function describeFound({ rejection, claimed }: Refused, token: string): string | undefined {
-  const [segment, ...names] = (claimed && rejection && REJECTED[rejection]) ?? [];
-  if (segment === undefined) return undefined;
-  const values = segmentOf(token, segment);
-  const shown = names.map((name) => `${name}: ${describeValue(name, values[name])}`);
+  const { header, claims } = (claimed && rejection && REJECTED[rejection]) ?? {};
+  const names = header ?? claims;
+  if (names === undefined) return undefined;
+  const values = segmentOf(token, header === undefined ? 1 : 0);
+  const shown = names.split(" ").map((name) => `${name}: ${describeValue(name, values[name])}`);
   return printable(withoutTokens(shown.join(", ")));
 }
 
