@@ -32,7 +32,7 @@ export function requireQuery({ path, scopes }: ExplainQuery): void {
 export function explainDecision({ method, path }: ExplainQuery, decision: Decision): Explanation {
   const { rules, required, granted, missing, satisfied } = decision;
   const lines = [`${method} ${path}`];
-  const addLine = (name: string, value: string) => lines.push(`  ${name.padEnd(10)} ${value}`);
+  const addLine = (name: string, value: string) => lines.push(explanationRow(name, value));
   for (const { key, source, requirement, enforcement } of rules) {
     addLine("rule", `${key} (${source}${enforcement === "report" ? ", report-only" : ""})`);
     // A decision does not say which of several rules requires a scope.
@@ -47,6 +47,9 @@ export function explainDecision({ method, path }: ExplainQuery, decision: Decisi
   addLine("decision", describeDecision(decision));
   return { method, path, decision, text: lines.join("\n") };
 }
+
+/** Renders one line of an explanation. */
+export const explanationRow = (name: string, value: string): string => `  ${name.padEnd(10)} ${value}`;
 
 function describeDecision(decision: Decision): string {
   const refused = refusalIn(decision);

@@ -132,7 +132,7 @@ export function apiKeys(options: ApiKeysOptions): OpaqueTokens {
       if (result) return decideKey(result, digest, time);
       return remembered
         .lookUp(id, time, () => findKey(id, time))
-        .then((found) => decideKey(found, digest, timeOf()));
+        .then((lookup) => decideKey(lookup, digest, timeOf()));
     },
   };
 }

@@ -22,15 +22,15 @@ const LOCK_MS = 2_000;
  * ```
  */
 export function apiKeyFile(path: string): ApiKeyStore {
-  let known: { readonly version: string; readonly records: Records } | undefined;
+  let lastRead: { readonly version: string; readonly records: Records } | undefined;
   const read = async (): Promise<Records> => {
     const stats = await stat(path, { bigint: true });
     // Windows does not have these modes.
     if (!stats.isFile() || (process.platform !== "win32" && (stats.mode & 0o022n) !== 0n))
       throw new Error(`${path} must be a file that only its owner can write: run chmod 600.`);
     const version = [stats.mtimeNs, stats.ctimeNs, stats.size, stats.ino].join(" ");
-    if (known?.version !== version) known = { version, records: parse(await readFile(path, "utf8")) };
-    return known.records;
+    if (lastRead?.version !== version) lastRead = { version, records: parse(await readFile(path, "utf8")) };
+    return lastRead.records;
   };
   const write = async <T>(edit: Edit<T>): Promise<T> => {
     // Replaces the target of a symbolic link, not the link.
@@ -72,8 +72,8 @@ function parse(json: string): Records {
   // The message of a syntax error would quote the file.
   const content = orUndefined(() => JSON.parse(json) as { readonly keys?: unknown } | null);
   if (!Array.isArray(content?.keys)) throw new TypeError("The file of API keys must be { keys: [...] }.");
-  const records = content.keys.map((one: unknown) =>
-    requireRecord(one, (one as { id?: unknown } | null)?.id),
+  const records = content.keys.map((entry: unknown) =>
+    requireRecord(entry, (entry as { id?: unknown } | null)?.id),
   );
   const byId = new Map(records.map((record) => [record.id, record]));
   if (byId.size < records.length) throw new TypeError("The file of API keys has two keys with the same id.");

@@ -1,4 +1,5 @@
 /** The record of a key in a store, and how a key is created. */
+import { compact } from "../../core/runtime/compact.ts";
 import { checkOptions, type OptionChecks, required } from "../../core/options/check-options.ts";
 import { isScopeToken, splitScope } from "../../core/scopes/scope.ts";
 import { digestOf, makeKey, PEPPER, PREFIX } from "./key-format.ts";
@@ -82,7 +83,7 @@ export function createApiKey(options: NewApiKey): { readonly key: string; readon
     scopes: [...new Set(scopes)],
     ownerId,
     createdAt: toSeconds(Date.now()),
-    ...(expiresAt && { expiresAt: toSeconds(Number(expiresAt)) }),
+    ...compact({ expiresAt: expiresAt && toSeconds(Number(expiresAt)) }),
   };
   return { key, record };
 }

@@ -21,12 +21,12 @@ export function readJson(url: string, text: string): Claims {
 /** Verifies a signed answer. @throws EndpointError if it is not valid, or its keys are not available */
 export async function readSigned(url: string, text: string, verify: TokenVerifier): Promise<Claims> {
   const read = readJwt(text.trim());
-  const found = read.kind === "jwt" ? await verify(read.jwt) : read;
-  if (found.kind === "unavailable")
-    throw new EndpointError(url, "returned a signed answer whose keys are unavailable.", found);
-  if (found.kind === "rejected")
-    throw new EndpointError(url, `did not return an acceptable signed answer: ${found.rejection}.`);
-  const { token_introspection: answer, iss } = found.claims;
+  const verification = read.kind === "jwt" ? await verify(read.jwt) : read;
+  if (verification.kind === "unavailable")
+    throw new EndpointError(url, "returned a signed answer whose keys are unavailable.", verification);
+  if (verification.kind === "rejected")
+    throw new EndpointError(url, `did not return an acceptable signed answer: ${verification.rejection}.`);
+  const { token_introspection: answer, iss } = verification.claims;
   if (!isObject(answer)) throw new EndpointError(url, "returned a JWT without `token_introspection`.");
   return { iss, ...answer };
 }
@@ -55,7 +55,7 @@ export function findMistake(claims: Claims, rules: AnswerRules, now: number): Re
   if (issuer !== undefined && claim("iss") !== issuer) return reject("issuer");
   if (!isAccessToken(claim("token_type"), claim("token_use"), audience)) return reject("type");
   const aud = [claim("aud")].flat();
-  return audience && !audience.some((one) => aud.includes(one)) ? reject("audience") : undefined;
+  return audience && !audience.some((accepted) => aud.includes(accepted)) ? reject("audience") : undefined;
 }
 
 /**

@@ -6,6 +6,7 @@ import { orUndefined } from "../../core/errors.ts";
 import { type Algorithm, isKeyFor } from "../../core/keys/algorithm.ts";
 import { type JsonWebKey } from "../../core/keys/verification-key.ts";
 import { readClock } from "../../core/runtime/clock.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { type Pending } from "../../core/runtime/pending.ts";
 
 /** A client of the issuer, with the secret or the private key that it is registered with. */
@@ -58,7 +59,7 @@ export function createAuthentication(client: IntrospectionClient, url: string): 
   const key = importPrivateKey(privateKey);
   if (!key || !isKeyFor(key, algorithm) || (key.asymmetricKeyDetails?.modulusLength ?? Infinity) < 2048)
     return undefined;
-  const header = { alg: algorithm, ...(keyId !== undefined && { kid: keyId }) };
+  const header = { alg: algorithm, ...compact({ kid: keyId }) };
   return async (now) => {
     const iat = Math.floor(readClock(now).getTime() / 1000);
     const claims = { iss: id, sub: id, aud: audience, jti: crypto.randomUUID(), iat };

@@ -49,10 +49,10 @@ export function introspection(options: IntrospectionOptions): OpaqueTokens {
   const { url, maxConcurrentRequests } = settings;
   const { client, issuer, keys, algorithms, prefix, matches = matcherOf(prefix) } = settings;
   const cache = { maxEntries: 10_000, maxAgeSeconds: 60, negativeSeconds: 5, ...settings.cache };
-  const own = settings.audience === undefined ? undefined : [settings.audience].flat();
+  const ownAudience = settings.audience === undefined ? undefined : [settings.audience].flat();
 
   const createLookup = ({ now, audience: ofServer, clockToleranceSeconds }: OpaqueContext): Lookup => {
-    const audience = settings.verifyAudience === false ? undefined : (own ?? ofServer);
+    const audience = settings.verifyAudience === false ? undefined : (ownAudience ?? ofServer);
     const signed = { algorithms, issuer, audience: [client.id, ...(audience ?? [])], now, ...SIGNED_ANSWER };
     const verify = keys && createTokenVerifier(signed, keys);
     const rules = { ...settings, audience, clockToleranceSeconds, now, verify };
@@ -92,7 +92,7 @@ const SIGNED_ANSWER = {
 
 function matcherOf(prefix: string | readonly string[] | undefined): (token: string) => boolean {
   const prefixes = prefix === undefined ? undefined : [prefix].flat();
-  if (prefixes) return (token) => prefixes.some((one) => token.startsWith(one));
+  if (prefixes) return (token) => prefixes.some((start) => token.startsWith(start));
   // Also excludes invalid JWTs: a JWT with an extra character must not be treated as an opaque token.
   return (token) => !/^[\w-]+\.[\w-]+\./.test(token);
 }

@@ -158,7 +158,7 @@ export class Follower {
       for await (const batch of this.#stream.read()) {
         this.#apply(batch);
         first ??= batch[0]?.id;
-        firstKept ??= batch.find((one) => !hasEnded(one, keepSeconds, this.#clock.now()))?.id;
+        firstKept ??= batch.find((entry) => !hasEnded(entry, keepSeconds, this.#clock.now()))?.id;
         for (const { entry } of stored ? batch : []) if (entry) stored?.add(entry);
       }
       const missing = stored ? [...this.revoked.entries()].filter((entry) => !stored.covers(entry)) : [];

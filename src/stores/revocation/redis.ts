@@ -1,4 +1,5 @@
 /** A store of revocations that several processes share through a stream in Redis. */
+import { compact } from "../../core/runtime/compact.ts";
 import { type RedisClient } from "../redis.ts";
 import {
   anyString,
@@ -123,11 +124,11 @@ export function redisRevocation(client: RedisClient, options: RedisRevocationOpt
     status() {
       const { fault: cause, readAt } = follower;
       const isLate = cause !== undefined || !isCurrent() || follower.sinceAnswerMs() > lateMs;
+      const servingState = isLate ? "degraded" : "ok";
       return {
-        state: !isServing() ? "unavailable" : isLate ? "degraded" : "ok",
+        state: isServing() ? servingState : "unavailable",
         entries: revoked.size,
-        ...(readAt && { readAt }),
-        ...(cause !== undefined && { cause }),
+        ...compact({ readAt, cause }),
       };
     },
     close() {

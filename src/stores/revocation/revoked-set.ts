@@ -1,4 +1,5 @@
 /** A bounded set of revocations, which forgets entries whose tokens have expired. */
+import { compact } from "../../core/runtime/compact.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry } from "../../core/token/revocation.ts";
@@ -134,7 +135,7 @@ export class RevokedSet {
         for (const [id, kept] of ids) {
           if (untilOf(kept) <= this.#now() / 1000) continue;
           const times = typeof kept === "number" ? { until: kept } : kept;
-          yield { kind, id, ...times, ...(issuer !== undefined && { issuer }) };
+          yield { kind, id, ...times, ...compact({ issuer }) };
         }
   }
 }

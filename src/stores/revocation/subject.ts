@@ -1,4 +1,5 @@
 /** The subject of a security event: which tokens it revokes (RFC 9493). */
+import { compact } from "../../core/runtime/compact.ts";
 import { type RevocationTarget } from "../../core/token/revocation.ts";
 
 export const SESSION_REVOKED = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
@@ -18,7 +19,7 @@ export function readSubject(subject: unknown, time: unknown, issuer: string): Re
   if (format === "jwt_id") return isText(jti) ? { tokenId: jti, issuer } : undefined;
   if (format !== "iss_sub" || !isText(sub)) return undefined;
   const isTimed = typeof time === "number" && Number.isFinite(time);
-  return { userId: sub, issuer, ...(isTimed && { before: new Date(time * 1000) }) };
+  return { userId: sub, issuer, ...compact({ before: isTimed ? new Date(time * 1000) : undefined }) };
 }
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";

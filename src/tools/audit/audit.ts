@@ -1,7 +1,7 @@
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { type CompiledTable } from "../../core/policy/compile-rules.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import { type Pattern } from "../../core/policy/pattern.ts";
@@ -162,21 +162,22 @@ function readRoute(route: unknown, index: number): ListedRoute {
     throw new TypeError(
       `audit takes routes such as { method: "GET", pattern: "/agents/:agent_id" }; entry ${index + 1} has another shape.`,
     );
-  if (place === undefined)
-    return Object.freeze({
-      method,
-      pattern,
-      ...compact({ parameters: Array.isArray(parameters) ? parameters : undefined }),
-    });
+  return Object.freeze({
+    method,
+    pattern,
+    ...compact({
+      parameters: Array.isArray(parameters) ? (parameters as readonly string[]) : undefined,
+      unguarded: place === undefined ? undefined : readPlace(place, index),
+    }),
+  });
+}
+
+function readPlace(place: Partial<UnguardedPlace>, index: number): UnguardedPlace {
   const { message, hint } = Object(place) as { readonly message?: unknown; readonly hint?: unknown };
   if (typeof message !== "string" || typeof hint !== "string")
     throw new TypeError(
       `audit takes { message, hint } as \`unguarded\`; entry ${index + 1} has something else.`,
     );
   const isUncertain = place.isUncertain === true ? (true as const) : undefined;
-  return Object.freeze({
-    method,
-    pattern,
-    unguarded: Object.freeze({ message, hint, ...compact({ isUncertain }) }),
-  });
+  return Object.freeze({ message, hint, ...compact({ isUncertain }) });
 }

@@ -28,15 +28,15 @@ export function findCatchAlls(
 ): readonly AuditFinding[] {
   checkOptions("audit", options, OPTIONS);
   const { publicCatchAll: meant = [] } = options;
-  const found = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
-  const unknown = meant.find((key) => found.every((rule) => rule.key !== key));
+  const openRules = rules.filter(isOpenEverywhere).map(({ rule }) => rule);
+  const unknown = meant.find((key) => openRules.every((rule) => rule.key !== key));
   if (unknown !== undefined)
     throw optionError(
       ["audit", "publicCatchAll"],
       `contains ${JSON.stringify(unknown)}, which is not a public or optional rule for every path.`,
       "Write the key of such a rule, or remove it.",
     );
-  return found
+  return openRules
     .filter(({ key }) => !meant.includes(key))
     .map((rule) => ({
       kind: "public_catch_all",

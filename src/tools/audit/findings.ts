@@ -72,7 +72,10 @@ export function unmapped(
   if (touching.length > 0) {
     const rules = Object.freeze(touching.map(({ rule }) => rule));
     const twins = touching
-      .filter((one) => one.rule.method === route.method && haveCommonRoute(alternatives, alternativesOf(one)))
+      .filter(
+        (compiled) =>
+          compiled.rule.method === route.method && haveCommonRoute(alternatives, alternativesOf(compiled)),
+      )
       .map(({ rule }) => rule);
     return {
       kind: "route_partly_mapped",
@@ -109,7 +112,7 @@ export function weaker(coverage: RouteCoverage, weakness: Weakness): AuditFindin
     route,
     rule,
     rules,
-    message: `\`${renderRoute(route)}\` is decided by ${describe(rule, ", which")}; ${rules.map((one) => describe(one)).join(", ")}.`,
+    message: `\`${renderRoute(route)}\` is decided by ${describe(rule, ", which")}; ${rules.map((stronger) => describe(stronger)).join(", ")}.`,
     hint: hintFor(weakness, coverage),
   };
 }

@@ -37,7 +37,7 @@ export function findHidden(routes: Iterable<ListedRoute>): readonly AuditFinding
     const position = positions.get(route);
     const pattern = position && parseRoutePattern(route.pattern);
     return pattern
-      ? [{ ...position, route, alternatives: pattern.alternatives.map((one) => one.segments) }]
+      ? [{ ...position, route, alternatives: pattern.alternatives.map(({ segments }) => segments) }]
       : [];
   });
   return placed.flatMap((later) => {

@@ -8,7 +8,7 @@ export {
   type AuditRemark,
   type AuditReport,
 } from "./report.ts";
-export { type RoutesOptions } from "./routes/options.ts";
+export { type RoutesOptions } from "./routes/registration.ts";
 export { routesOf } from "./routes/routes-of.ts";
 export { type FastifyRoutesInstance } from "./routes/fastify.ts";
 export { type TrpcRouter, type TrpcRoutesOptions } from "./routes/trpc.ts";

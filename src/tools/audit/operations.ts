@@ -39,7 +39,10 @@ export function auditOperations(
   const astray = routes.filter(({ rule }) => !rule);
   const listed = new Set(operations.map(({ pattern }) => pattern));
   const missed = rules.filter(
-    (one) => isOperationRoute(one.rule) && !reached.has(one) && mustBeListed(one.rule.pattern, listed),
+    (compiled) =>
+      isOperationRoute(compiled.rule) &&
+      !reached.has(compiled) &&
+      mustBeListed(compiled.rule.pattern, listed),
   );
   return { routes, findings: [...findings, ...missed.map(({ rule }) => unreached(rule, astray))] };
 }
@@ -68,16 +71,17 @@ function findUnknownArguments(
   route: ListedRoute,
   { rule, requirement }: CompiledRule,
 ): readonly AuditFinding[] {
-  const known = route.parameters;
+  const { parameters } = route;
+  if (!parameters) return [];
   return [...new Set(templatesOf(requirement))]
-    .filter((name) => known && !known.includes(name))
+    .filter((name) => !parameters.includes(name))
     .map((name) => ({
       kind: "rule_argument_unknown",
       severity: "error",
       route,
       rule,
       message: `\`${rule.key}\` requires a scope with <${name}>, but the operation has no argument \`${name}\`: a caller can choose its value.`,
-      hint: suggest(name, known ?? [], `Its arguments: ${known?.join(", ") ?? ""}.`),
+      hint: suggest(name, parameters, `Its arguments: ${parameters.join(", ")}.`),
     }));
 }
 

@@ -114,10 +114,12 @@ type AnyFinding = AuditRemark & { readonly kind: string; readonly rule?: Rule | 
 
 export function createAuditReport<Finding extends AnyFinding>(
   routes: readonly AuditedRoute[],
-  found: readonly Finding[],
+  unsorted: readonly Finding[],
   noun = "route",
 ): AuditReport<Finding> {
-  const sorted = SEVERITIES.flatMap((severity) => found.filter((finding) => finding.severity === severity));
+  const sorted = SEVERITIES.flatMap((severity) =>
+    unsorted.filter((finding) => finding.severity === severity),
+  );
   const findings = Object.freeze(sorted.map((finding) => Object.freeze(finding)));
   const ok = !findings.some(({ severity }) => severity === "error");
   const summary = summarize(routes, findings, noun);
@@ -162,7 +164,7 @@ function renderFindings(findings: readonly AnyFinding[]): readonly string[] {
     ({ kind, severity }) => kind === "rule_unreached" && severity === "note",
   );
   return findings
-    .filter((finding) => !others.some((one) => one === finding))
+    .filter((finding) => !others.some((other) => other === finding))
     .map((finding) => {
       const { severity, kind, hint } = finding;
       const unused = finding === first && others.length > 0 ? [first, ...others] : [];

@@ -1,7 +1,7 @@
 /** Reads the arguments of a command, and collects every mistake in them. */
 import { parseArgs } from "node:util";
 import { suggest } from "../../core/errors.ts";
-import { type Command, type Given, type Io, type Option, readAll, UsageError } from "./command.ts";
+import { type Command, type CommandInput, type Io, type Option, readAll, UsageError } from "./command.ts";
 
 /** Options of every command. */
 export const COMMON: Readonly<Record<string, Option>> = {
@@ -15,7 +15,7 @@ const TOKEN = /eyJ[\w-]{8,}\.|bearer /i;
 export const quote = (word: string): string =>
   /^[\w./:@=*<>{} -]{1,60}$/.test(word) && !TOKEN.test(word) ? `\`${word}\`` : "an argument";
 
-export function readArguments(command: Command, args: readonly string[], io: Io): Given {
+export function readArguments(command: Command, args: readonly string[], io: Io): CommandInput {
   if (args.some((arg) => TOKEN.test(arg)))
     throw new UsageError(
       "An argument is a token, which stays in the history of the shell: write --token -, and send the token to the standard input.",
@@ -38,7 +38,7 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
     if (token.kind !== "option") continue;
     const { name, value, inlineValue } = token;
     const option = Object.hasOwn(options, name) ? options[name] : undefined;
-    const known = values.get(name) ?? [];
+    const earlierValues = values.get(name) ?? [];
     if (!option) {
       const hint = suggest(name, Object.keys(options), `See scopegate ${command.name} --help.`);
       mistakes.push(`\`${command.name}\` has no option ${quote(token.rawName)}. ${hint}`);
@@ -48,9 +48,9 @@ export function readArguments(command: Command, args: readonly string[], io: Io)
       mistakes.push(`--${name} needs a value: write --${name} ${option.value}.`);
     else if (option.value !== undefined && !inlineValue && /^-./.test(String(value)))
       mistakes.push(`--${name} needs a value. If the value begins with -, write --${name}=${option.value}.`);
-    else if (known.length > 0 && !option.isRepeatable)
+    else if (earlierValues.length > 0 && !option.isRepeatable)
       mistakes.push(`--${name} is written twice: write it once.`);
-    else values.set(name, value === "" ? known : [...known, value ?? ""]);
+    else values.set(name, value === "" ? earlierValues : [...earlierValues, value ?? ""]);
   }
   const missing = command.words.slice(words.length).filter((word) => !word.startsWith("["));
   const usage = `scopegate ${[command.name, ...command.words].join(" ")}`;

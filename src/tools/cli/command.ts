@@ -45,7 +45,7 @@ export interface Command {
   readonly options: Readonly<Record<string, Option>>;
   /** The arguments of each example, and what it does. */
   readonly examples: readonly (readonly [args: string, meaning: string])[];
-  readonly run: (given: Given) => Promise<Result>;
+  readonly run: (input: CommandInput) => Promise<Result>;
 }
 
 /** Wrong usage: every mistake with its fix. */
@@ -66,7 +66,7 @@ export function mistakesOf(error: unknown): readonly string[] | undefined {
 }
 
 /** The input of a command: its arguments, its options, and the process. */
-export interface Given {
+export interface CommandInput {
   readonly words: readonly string[];
   readonly has: (option: string) => boolean;
   readonly text: (option: string) => string | undefined;
@@ -83,30 +83,36 @@ export async function readAll<T extends readonly unknown[]>(
   readers: Readers<T>,
 ): Promise<{ readonly values: T; readonly mistakes: readonly string[] }> {
   const results = await Promise.allSettled(readers.map((read) => Promise.resolve().then(read)));
-  const mistakes = results.flatMap((one) => {
-    if (one.status === "fulfilled") return [];
-    const found = mistakesOf(one.reason);
-    if (!found) throw one.reason;
-    return found;
+  const mistakes = results.flatMap((result) => {
+    if (result.status === "fulfilled") return [];
+    const mistakes = mistakesOf(result.reason);
+    if (!mistakes) throw result.reason;
+    return mistakes;
   });
-  const values = results.map((one) => (one.status === "fulfilled" ? one.value : undefined));
+  const values = results.map((result) => (result.status === "fulfilled" ? result.value : undefined));
   return { values: values as unknown as T, mistakes };
 }
 
 /** Reads the values of `--scope`. A comma is valid in a scope, and almost always meant to separate two. */
-export function readScopes(given: Given): readonly string[] {
-  const scopes = given.texts("scope");
+export function readScopes(input: CommandInput): readonly string[] {
+  const scopes = input.texts("scope");
   if (scopes.some((scope) => scope.includes(",")))
     throw new UsageError("--scope takes one scope: repeat it, --scope orders:read --scope reports:read.");
   return scopes;
 }
 
 /** `name=value`, several times: `--arg agent_id=web`. */
-export function readPairs(given: Given, option: string): Readonly<Record<string, string>> {
-  const pairs = given.texts(option).map((pair) => [pair.slice(0, pair.indexOf("=")), pair] as const);
+export function readPairs(input: CommandInput, option: string): Readonly<Record<string, string>> {
+  const pairs = input.texts(option).map((pair) => [pair.slice(0, pair.indexOf("=")), pair] as const);
   if (pairs.some(([name, pair]) => name === "" || !pair.includes("=")))
     throw new UsageError(`--${option} takes a name and a value: write --${option} name=value.`);
   return Object.fromEntries(pairs.map(([name, pair]) => [name, pair.slice(name.length + 1)]));
+}
+
+/** A token on the command line would stay in the history of the shell. */
+export function requireStandardInput(input: CommandInput): void {
+  if (input.has("token") && input.text("token") !== "-")
+    throw new UsageError("--token takes only `-`: send the token to the standard input.");
 }
 
 const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };

@@ -60,8 +60,8 @@ const SAFELY = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /** Reads a secret that only its owner can read. If it is absent, creates it with that mode, in one step. */
 export function readSecret(path: string, create: () => string): string {
-  const found = openSecret(path);
-  if (found !== undefined) return found;
+  const existing = openSecret(path);
+  if (existing !== undefined) return existing;
   const folder = orUndefined(() => mkdtempSync(join(dirname(path), ".scopegate-")));
   if (folder === undefined) throw new UsageError(`${quote(path)} cannot be written. Does its folder exist?`);
   try {

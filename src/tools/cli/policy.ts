@@ -4,7 +4,7 @@ import { type ResourceServerOptions } from "../../core/options/options.ts";
 import { type ListedRoute } from "../../core/policy/listed-route.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { loadApplication } from "./application.ts";
-import { type Given, type Option, readAll, UsageError } from "./command.ts";
+import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";
 import { inFile, readJson } from "./files.ts";
 
 export const POLICY_OPTIONS: Readonly<Record<string, Option>> = {
@@ -46,7 +46,7 @@ export const withoutKeys = (options: ResourceServerOptions): ResourceServerOptio
 });
 
 /** Creates the server of `--config`, or takes that of `--app`. */
-export async function readPolicy(input: Given, needsKeys = false): Promise<Policy> {
+export async function readPolicy(input: CommandInput, needsKeys = false): Promise<Policy> {
   const [config, app] = [input.text("config"), input.text("app")];
   if (config === undefined && app === undefined)
     throw new UsageError(

@@ -14,7 +14,7 @@ export function readRoles(file: string): Roles {
   if (all.length === 0)
     throw new UsageError(`${quote(file)} has no role: write { "reader": ["agents:read"] }.`);
   const mistakes = all.flatMap(([name, scopes]) =>
-    findMistakes(scopes).map((one) => `${quote(file)}: role ${JSON.stringify(name)} ${one}`),
+    findMistakes(scopes).map((mistake) => `${quote(file)}: role ${JSON.stringify(name)} ${mistake}`),
   );
   if (mistakes.length > 0) throw new UsageError(...mistakes);
   return roles as Roles;
@@ -22,9 +22,9 @@ export function readRoles(file: string): Roles {
 
 function findMistakes(scopes: unknown): readonly string[] {
   if (scopes === "anonymous") return [];
-  if (!Array.isArray(scopes) || !scopes.every((one) => typeof one === "string"))
+  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string"))
     return ['must be an array of scopes, ["agents:read"], or "anonymous".'];
-  if (scopes.some((one) => one.includes(",")))
+  if (scopes.some((scope) => scope.includes(",")))
     return ['has a comma in a scope: write ["orders:read", "reports:read"].'];
   const granted = orUndefined(() => (requireGrantable("role", scopes), scopes));
   return granted ? [] : ["has a scope that grants nothing: write `resource:action` or `resource:id:action`."];

@@ -13,7 +13,8 @@ export async function run(args: readonly string[], io: Io): Promise<0 | 1 | 2> {
   const isJson = args.includes("--json");
   try {
     const { text, data, isFile, isFinding = false, warning, note } = await findResult(args, io);
-    io.write(isJson ? renderJson(data) : isFile ? text : `${clean(text)}\n`);
+    const shown = isFile ? text : `${clean(text)}\n`;
+    io.write(isJson ? renderJson(data) : shown);
     if (warning !== undefined) io.note(`${clean(warning)}\n`);
     if (note !== undefined && io.isTerminal) io.note(`${clean(note)}\n`);
     return isFinding ? 1 : 0;
@@ -31,9 +32,9 @@ async function findResult(args: readonly string[], io: Io): Promise<Result> {
   if (first === "--version") return versionOf();
   const isHelp = ["help", "--help", "-h"].includes(first);
   const name = isHelp ? rest.find((word) => !word.startsWith("-")) : first;
-  const command = commands.find((one) => one.name === name);
+  const command = commands.find((candidate) => candidate.name === name);
   if (!command && name !== undefined) {
-    const names = commands.map((one) => one.name);
+    const names = commands.map((candidate) => candidate.name);
     throw new UsageError(`Unknown command ${quote(name)}. ${suggest(name, names, "See scopegate --help.")}`);
   }
   if (!command) return { data: commands, text: renderOverview() };

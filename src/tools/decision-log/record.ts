@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
 import { type ResourceServerOptions } from "../../core/options/options.ts";
-import { type Decision, type Refused } from "../../core/policy/decision.ts";
+import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";
 import { claimAt, claimNameOf, type ClaimPath } from "../../core/token/claim-path.ts";
@@ -25,31 +25,31 @@ export interface DecisionLogOptions {
   readonly random?: () => number;
 }
 
-/** Returns the refusal that the client got, or that was only reported. */
-const refusalOf = (decision: Decision): Refused | undefined =>
-  decision.allowed ? decision.reported : decision;
-
 export type Result = "allowed" | "reported" | "refused";
-export const resultOf = (decision: Decision): Result =>
-  decision.allowed ? (refusalOf(decision) ? "reported" : "allowed") : "refused";
+
+export function resultOf(decision: Decision): Result {
+  if (!decision.allowed) return "refused";
+  return decision.reported ? "reported" : "allowed";
+}
 
 type Details = Required<Pick<DecisionLogOptions, "subject" | "hashSecret" | "include">>;
 
 export function describeDecision(id: string, [decision, request, event]: Observed, details: Details) {
   const { subject, hashSecret, include } = details;
   const { principal } = decision;
-  const refusal = refusalOf(decision);
+  const refusal = refusalIn(decision);
   const { reason, rejection, claim } = refusal ?? {};
   const { required, missing } = refusal ?? decision;
   const calls = ownProperty(request, "operations");
   const matched = ownProperty(request, "matchedPattern");
   const [hasPath, hasParameters] = [include.includes("path"), include.includes("parameters")];
-  const named = include.filter((one) => typeof one === "object").map((one) => one.claim);
+  const named = include.flatMap((detail) => (typeof detail === "object" ? [detail.claim] : []));
   const claims = named.map((name) => [claimNameOf(name), bounded(claimAt(principal?.claims ?? {}, name))]);
   const written = decision.rules.map(
     ({ requirement }) => Object.values(Object(requirement) as object) as unknown[],
   );
-  const find = (scope: string) => (written.flat(2) as string[]).find((one) => fits(one, scope));
+  const find = (scope: string) =>
+    (written.flat(2) as string[]).find((template) => isFilledIn(template, scope));
   // With their templates filled in, scopes contain path parameters. Those of `requireScopes` have no rule.
   const show = (scope: string) => (hasPath || hasParameters ? scope : (find(scope) ?? "(requireScopes)"));
   const userId = subject === "none" ? undefined : principal?.userId;
@@ -88,13 +88,13 @@ const bounded = <T>(value: T): T | undefined =>
 
 /** Escapes characters that JSON leaves as they are, but terminals and line readers act on. */
 const INVISIBLE = /[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
-const escape = (found: string): string => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`;
+const escape = (character: string): string => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 
 /** Returns whether a required scope is a scope of the table with its parameters filled in. */
-function fits(written: string, scope: string): boolean {
-  const [parts, found] = [written.split(":"), scope.split(":")];
-  const isSame = parts.every((part, index) => part === found[index] || part.startsWith("<"));
-  return isSame && parts.length === found.length;
+function isFilledIn(template: string, scope: string): boolean {
+  const [parts, scopeParts] = [template.split(":"), scope.split(":")];
+  const isSame = parts.every((part, index) => part === scopeParts[index] || part.startsWith("<"));
+  return isSame && parts.length === scopeParts.length;
 }
 
 interface Carrier extends Readonly<Record<"headers" | "req" | "raw", Carrier | undefined>> {

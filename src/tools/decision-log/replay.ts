@@ -98,13 +98,13 @@ export async function replayDecisions(
     groups.set(name, { ...group, count: group.count + 1 });
   }
   const rank = ({ after, count }: ReplayChange) => RESULTS.indexOf(after) - 1 / count;
-  const changed = [...groups.values()].sort((one, other) => rank(one) - rank(other));
+  const changed = [...groups.values()].sort((left, right) => rank(left) - rank(right));
   const { total, same, undecidable, broken, dropped } = counts;
   const text = [
     `${total} decisions: ${same} same, ${total - same - undecidable} changed, ${undecidable} undecidable`,
     ...changed.map(
-      (one) =>
-        `${one.before} -> ${one.after}: ${one.count} of ${one.route}, now by ${one.rule ?? "no rule"}, such as ${one.id}`,
+      ({ before, after, count, route, rule, id }) =>
+        `${before} -> ${after}: ${count} of ${route}, now by ${rule ?? "no rule"}, such as ${id}`,
     ),
     ...Object.entries(reasons).map(([reason, count]) => `undecidable: ${count}. ${reason}`),
     `not read: ${broken} broken lines, and ${dropped} decisions that the log had dropped`,

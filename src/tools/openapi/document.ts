@@ -22,7 +22,7 @@ export interface DocumentOptions {
 }
 
 /** Finds a nested property. Inherited properties do not count. */
-export const own = (value: unknown, ...names: readonly string[]): unknown =>
+export const readOwn = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce((at, name) => Object.getOwnPropertyDescriptor(Object(at), name)?.value as unknown, value);
 
 export const membersOf = (value: unknown): OpenApiDocument | undefined =>
@@ -33,9 +33,9 @@ export const issueAt = (path: readonly string[], message: string, hint: string):
 
 /** @throws ConfigurationError for anything but a document of OpenAPI 3.0 or 3.1 */
 export function requireDocument(document: unknown): OpenApiDocument {
-  const version = own(document, "openapi") ?? own(document, "swagger");
+  const version = readOwn(document, "openapi") ?? readOwn(document, "swagger");
   const text = typeof version === "string" ? version : "";
-  if (/^3\.[01]\.\d/.test(text) && membersOf(own(document, "paths") ?? {}))
+  if (/^3\.[01]\.\d/.test(text) && membersOf(readOwn(document, "paths") ?? {}))
     return document as OpenApiDocument;
   const hint = /^(?!3\.[01])\d/.test(text)
     ? "Convert it to OpenAPI 3.0 or 3.1 first."
@@ -62,7 +62,7 @@ export function resolve(document: OpenApiDocument, value: unknown, depth = 0): O
   const [root, ...names] = orUndefined(() => decodeURIComponent(text).split("/")) ?? [];
   if (root !== "#" || depth > 50) return undefined;
   const steps = names.map((name) => name.replaceAll("~1", "/").replaceAll("~0", "~"));
-  const target = resolve(document, own(document, ...steps), depth + 1);
+  const target = resolve(document, readOwn(document, ...steps), depth + 1);
   return target && { ...target, ...siblings };
 }
 
@@ -75,25 +75,25 @@ export function listOperations(
   report: Report,
   { basePath }: DocumentOptions = {},
 ) {
-  const paths = Object.entries(membersOf(own(document, "paths")) ?? {}).filter(
+  const paths = Object.entries(membersOf(readOwn(document, "paths")) ?? {}).filter(
     ([path]) => !path.startsWith("x-"),
   );
-  return paths.flatMap(([path, given]) => {
+  return paths.flatMap(([path, written]) => {
     // OpenAPI does not say which counts: an operation of the reference, or one next to it.
-    const isMixed = own(given, "$ref") !== undefined && Object.keys(Object(given) as object).some(isMethod);
-    const item = (isMixed ? undefined : resolve(document, given)) ?? { "*": undefined };
-    return Object.entries(item).flatMap(([name, found]) => {
+    const isMixed =
+      readOwn(written, "$ref") !== undefined && Object.keys(Object(written) as object).some(isMethod);
+    const item = (isMixed ? undefined : resolve(document, written)) ?? { "*": undefined };
+    return Object.entries(item).flatMap(([name, content]) => {
       if (!isMethod(name)) return [];
       const place = ["document", "paths", path, name] as const;
-      const value = name === name.toLowerCase() ? membersOf(found) : undefined;
+      const value = name === name.toLowerCase() ? membersOf(content) : undefined;
       const base =
-        basePath ?? basePathOf(own(value, "servers") ?? own(item, "servers") ?? own(document, "servers"));
+        basePath ??
+        basePathOf(readOwn(value, "servers") ?? readOwn(item, "servers") ?? readOwn(document, "servers"));
       const pattern = value && base !== undefined ? readPattern(base, path) : UNREADABLE;
       if (isPattern(pattern) && value) {
-        const security = own(Object.hasOwn(value, "security") ? value : document, "security");
-        // A path with the template of each parameter as its value: `/agents/<id>`.
-        const sample = `${base}${path.replaceAll("{", "<").replaceAll("}", ">")}`;
-        return [{ method: name.toUpperCase(), place, path, name, item, value, security, pattern, sample }];
+        const security = readOwn(Object.hasOwn(value, "security") ? value : document, "security");
+        return [{ method: name.toUpperCase(), place, path, name, item, value, security, pattern }];
       }
       report({ ...UNREADABLE, ...pattern, path: place });
       return [];
@@ -115,11 +115,11 @@ function basePathOf(servers: unknown): string | undefined {
   const all: readonly unknown[] = Array.isArray(servers) && servers.length > 0 ? servers : [{ url: "/" }];
   const paths = all.map((server) => {
     const defaultOf = (whole: string, name: string): string =>
-      (own(server, "variables", name, "default") as string | undefined) ?? whole;
-    const url = String(own(server, "url")).replaceAll(/\{([^{}]*)\}/g, defaultOf);
+      (readOwn(server, "variables", name, "default") as string | undefined) ?? whole;
+    const url = String(readOwn(server, "url")).replaceAll(/\{([^{}]*)\}/g, defaultOf);
     return /[{}]/.test(url) ? undefined : orUndefined(() => new URL(url, "http://localhost/").pathname);
   });
-  const [path, ...others] = new Set(paths.map((one) => one?.replace(/\/$/, "")));
+  const [path, ...others] = new Set(paths.map((path) => path?.replace(/\/$/, "")));
   return others.length > 0 ? undefined : path;
 }
 

@@ -84,7 +84,7 @@ export function checkDocument(document: object, server: ResourceServer, options:
     return Object.freeze({ ...route, rule });
   });
   const used = new Set(routes.map(({ rule }) => rule));
-  const undocumented = policy.rules.rules.filter((one) => !isDocumented(one, used));
+  const undocumented = policy.rules.rules.filter((compiled) => !isDocumented(compiled, used));
   const mapped = operations.filter((_, index) => routes[index]?.rule);
   const isPart = (compiled: CompiledRule) => mapped.some((operation) => decidesPartOf(compiled, operation));
   const partial = undocumented.filter(isPart).map(({ rule }) => rule);
@@ -104,8 +104,8 @@ export function checkDocument(document: object, server: ResourceServer, options:
 /** Returns whether a rule decides some paths of an operation, such as `/agents/web` of `/agents/{id}`. */
 function decidesPartOf(compiled: CompiledRule, { method, pattern }: Operation): boolean {
   if (![method, "*"].includes(compiled.rule.method)) return false;
-  return alternativesOf(compiled).some((own) =>
-    alternativesOf({ pattern }).some((other) => covers(other, own) && !covers(own, other)),
+  return alternativesOf(compiled).some((narrow) =>
+    alternativesOf({ pattern }).some((wide) => covers(wide, narrow) && !covers(narrow, wide)),
   );
 }
 
@@ -114,7 +114,7 @@ function isDocumented(
   { rule, pattern: { alternatives } }: CompiledRule,
   used: ReadonlySet<unknown>,
 ): boolean {
-  const segments = alternatives.flatMap((one) => one.segments);
+  const segments = alternatives.flatMap(({ segments }) => segments);
   const isExpressible = alternatives.length === 1 && segments.every(({ kind }) => kind !== "wildcard");
   return rule.method === OPERATION_METHOD || (isExpressible && used.has(rule));
 }

@@ -4,8 +4,10 @@ import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
 import { type Policy } from "../../core/policy/policy.ts";
 import { type Requirement, type ScopeMappings } from "../../core/policy/requirement.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
-import { membersOf, type OpenApiDocument, type Operation, own, resolve } from "./document.ts";
+import { samplePath } from "../shared/sample-path.ts";
+import { membersOf, type OpenApiDocument, type Operation, readOwn, resolve } from "./document.ts";
 
 /** A value of the table. */
 export type Entry = ScopeMappings[string];
@@ -22,14 +24,14 @@ export const FORM = `For a public operation, write \`security: []\`. Otherwise l
 /** In OpenAPI 3.0 only OAuth and OpenID Connect have scopes, in 3.1 every scheme. */
 export function readSchemes(document: OpenApiDocument): Schemes {
   const isNew = String(document["openapi"]).startsWith("3.1");
-  const schemes = Object.entries(membersOf(own(document, "components", "securitySchemes")) ?? {});
+  const schemes = Object.entries(membersOf(readOwn(document, "components", "securitySchemes")) ?? {});
   const types = schemes.map(([name, scheme]) => [name, typeOf(resolve(document, scheme))] as const);
   return new Map(types.flatMap(([name, type]) => (type ? [[name, type === "oauth" || isNew] as const] : [])));
 }
 
 /** Returns the type of a scheme whose credential is a bearer token. */
 export function typeOf(scheme: unknown): "oauth" | "bearer" | undefined {
-  const [type, name] = [own(scheme, "type"), own(scheme, "scheme")];
+  const [type, name] = [readOwn(scheme, "type"), readOwn(scheme, "scheme")];
   if (type === "oauth2" || type === "openIdConnect") return "oauth";
   return type === "http" && /^bearer$/i.test(String(name)) ? "bearer" : undefined;
 }
@@ -40,10 +42,10 @@ export const identityOf = (entry: Entry): string =>
 
 /** Reads what the `security` of an operation requires; `undefined` if no rule can express it. */
 export function readSecurity({ security, value }: Operation, schemes: Schemes): Entry | undefined {
-  const written = own(value, REQUIREMENT) as Requirement | undefined;
+  const written = readOwn(value, REQUIREMENT) as Requirement | undefined;
   const isKnown = written === undefined || isConfirmed(written, security, schemes);
   const said = isKnown ? (written ?? toRequirement(security, schemes)) : undefined;
-  return said !== undefined && own(value, ENFORCEMENT) === "report" ? { report: said } : said;
+  return said !== undefined && readOwn(value, ENFORCEMENT) === "report" ? { report: said } : said;
 }
 
 /** Writes the requirement into an operation. Adds the extension if `security` would be read differently. */
@@ -53,10 +55,10 @@ export function writeSecurity(value: OpenApiDocument, entry: Entry, schemes: Sch
   const requirement = isReport ? entry.report : entry;
   const security = alternativesOf(requirement, schemes).map((text) => JSON.parse(text) as unknown);
   const isSaid = JSON.stringify(toRequirement(security, schemes)) === JSON.stringify(requirement);
-  const extensions = {
-    ...(!isSaid && { [REQUIREMENT]: requirement }),
-    ...(isReport && { [ENFORCEMENT]: "report" }),
-  };
+  const extensions = compact({
+    [REQUIREMENT]: isSaid ? undefined : requirement,
+    [ENFORCEMENT]: isReport ? "report" : undefined,
+  });
   return { ...others, security, ...extensions };
 }
 
@@ -66,7 +68,8 @@ function alternativesOf(requirement: Requirement, schemes: Schemes): readonly st
   const { anyOf, filtered } = requirement as { anyOf?: readonly string[]; filtered?: string };
   const scopes = requirement === "optional" || filtered ? [] : (anyOf ?? (requirement as readonly string[]));
   const isPlain = scopes.every((scope) => !scope.includes("<"));
-  const sets = !isPlain ? [[]] : anyOf ? anyOf.map((scope) => [scope]) : [scopes];
+  const plainSets = anyOf ? anyOf.map((scope) => [scope]) : [scopes];
+  const sets = isPlain ? plainSets : [[]];
   const texts = sets.flatMap((set) =>
     [...schemes].map(([name, hasScopes]) => JSON.stringify({ [name]: hasScopes ? set : [] })),
   );
@@ -76,10 +79,10 @@ function alternativesOf(requirement: Requirement, schemes: Schemes): readonly st
 function toRequirement(security: unknown, schemes: Schemes): Requirement | undefined {
   if (!Array.isArray(security)) return undefined;
   const asked = (security as readonly unknown[]).filter(
-    (one) => Object.keys(Object(one) as object).length > 0,
+    (schemesOf) => Object.keys(Object(schemesOf) as object).length > 0,
   );
-  const lists = asked.map((one) =>
-    Object.entries(membersOf(one) ?? { "": one }).flatMap(([name, list]): readonly unknown[] =>
+  const lists = asked.map((schemesOf) =>
+    Object.entries(membersOf(schemesOf) ?? { "": schemesOf }).flatMap(([name, list]): readonly unknown[] =>
       schemes.has(name) && Array.isArray(list) ? list : [undefined],
     ),
   ) as string[][];
@@ -87,22 +90,25 @@ function toRequirement(security: unknown, schemes: Schemes): Requirement | undef
   const [set, ...others] = new Map(lists.map((list) => [identityOf(list), list])).values();
   if (!set) return "public";
   const isOpen = asked.length < security.length;
-  if (others.length === 0) return !isOpen ? set : set.length === 0 ? "optional" : undefined;
+  if (others.length === 0 && !isOpen) return set;
+  if (others.length === 0) return set.length === 0 ? "optional" : undefined;
   const isAnyOf = !isOpen && [set, ...others].every(({ length }) => length === 1);
   return isAnyOf ? { anyOf: [set, ...others].flat() } : undefined;
 }
 
 /** Returns whether `security` contains alternatives of the extension, and nothing else. */
 function isConfirmed(requirement: Requirement, security: unknown, schemes: Schemes): boolean {
-  const isRequirement = typeof requirement === "object" && own(requirement, "report") === undefined;
+  const isRequirement = typeof requirement === "object" && readOwn(requirement, "report") === undefined;
   const mistakes = findShapeMistakes({ scopeMappings: { [REQUIREMENT]: requirement } });
   if (!isRequirement || mistakes.length > 0 || !Array.isArray(security) || security.length === 0)
     return false;
   const expected = alternativesOf(requirement, schemes);
-  const said = security.map((one) => JSON.stringify(one));
+  const said = security.map((alternative) => JSON.stringify(alternative));
   // With a part of the alternatives, `security` requires more than the extension.
-  const isWhole = own(requirement, "anyOf") === undefined || expected.every((one) => said.includes(one));
-  return isWhole && said.every((one) => expected.includes(one));
+  const isWhole =
+    readOwn(requirement, "anyOf") === undefined ||
+    expected.every((alternative) => said.includes(alternative));
+  return isWhole && said.every((alternative) => expected.includes(alternative));
 }
 
 export function policyOf(server: unknown): Policy {
@@ -111,14 +117,19 @@ export function policyOf(server: unknown): Policy {
 }
 
 /** Finds the rule of an operation, as an audit does, and what it requires with the operation's parameters. */
-export function matchOf({ rules }: Policy, { method, pattern, sample: text }: Operation) {
-  const leaf = findRouteRule(rules.tree, method, pattern.alternatives[0]?.segments ?? []);
+export function matchOf({ rules }: Policy, { method, pattern }: Operation) {
+  const [alternative] = pattern.alternatives;
+  const leaf = alternative && findRouteRule(rules.tree, method, alternative.segments);
   if (!leaf) return undefined;
   const { rule, requirement } = leaf.compiled;
+  // The template of each parameter is its value: `/agents/<id>`.
+  const text = samplePath(alternative, (name) => `<${name}>`);
   const path = { text, end: text.length - (text.endsWith("/") ? 1 : 0), isPlain: false };
   const valueOf = (name: string): string => leaf.parameters.get(name)?.(path) ?? "";
-  const scopes = "scopes" in requirement ? requirement.scopes.map((one) => bindScope(one, valueOf).text) : [];
-  const { kind } = requirement;
-  const bound = kind === "allOf" ? scopes : kind === "anyOf" ? { anyOf: scopes } : rule.requirement;
+  const scopes =
+    "scopes" in requirement ? requirement.scopes.map((scope) => bindScope(scope, valueOf).text) : [];
+  let bound = rule.requirement;
+  if (requirement.kind === "allOf") bound = scopes;
+  else if (requirement.kind === "anyOf") bound = { anyOf: scopes };
   return { rule, entry: rule.enforcement === "report" ? { report: bound } : bound };
 }

@@ -7,7 +7,7 @@ import {
   issueAt,
   listOperations,
   membersOf,
-  own,
+  readOwn,
   requireDocument,
 } from "./document.ts";
 import { type Entry, identityOf, matchOf, policyOf, readSchemes, typeOf, writeSecurity } from "./security.ts";
@@ -46,7 +46,7 @@ export function toSecurity<T extends object>(
   }
   if (issues.length > 0) throw new ConfigurationError(issues);
   const paths = { ...membersOf(source["paths"]), ...Object.fromEntries(items) };
-  return { ...source, components, ...("paths" in source && { paths }) } as unknown as T;
+  return { ...source, components, ...("paths" in source ? { paths } : {}) } as unknown as T;
 }
 
 const [text, texts] = [{ type: "string" }, { type: "array", items: { type: "string" } }];
@@ -69,9 +69,10 @@ const BEARER = { type: "http", scheme: "bearer", bearerFormat: "JWT" };
 
 /** Returns the document's components, with a bearer scheme. Names with Scopegate are overwritten. */
 function componentsOf(document: object, { keys }: ResourceServer) {
-  const part = (name: string) => membersOf(own(document, "components", name)) ?? {};
-  const given = part("securitySchemes");
-  const isKnown = (url: string) => Object.values(given).some((one) => own(one, "openIdConnectUrl") === url);
+  const part = (name: string) => membersOf(readOwn(document, "components", name)) ?? {};
+  const written = part("securitySchemes");
+  const isKnown = (url: string) =>
+    Object.values(written).some((scheme) => readOwn(scheme, "openIdConnectUrl") === url);
   const urls = keys.flatMap(({ discovery }) =>
     discovery === undefined || isKnown(discovery) ? [] : [discovery],
   );
@@ -82,11 +83,15 @@ function componentsOf(document: object, { keys }: ResourceServer) {
       .replaceAll(/[^\w.-]/g, "-");
     return [name, { type: "openIdConnect", openIdConnectUrl }] as const;
   });
-  const bearer = Object.hasOwn(given, "bearer") ? "scopegate-bearer" : "bearer";
-  const hasBearer = Object.values(given).some((scheme) => typeOf(scheme) === "bearer");
+  const bearer = Object.hasOwn(written, "bearer") ? "scopegate-bearer" : "bearer";
+  const hasBearer = Object.values(written).some((scheme) => typeOf(scheme) === "bearer");
   return {
-    ...membersOf(own(document, "components")),
-    securitySchemes: { ...given, ...(!hasBearer && { [bearer]: BEARER }), ...Object.fromEntries(issuers) },
+    ...membersOf(readOwn(document, "components")),
+    securitySchemes: {
+      ...written,
+      ...(hasBearer ? {} : { [bearer]: BEARER }),
+      ...Object.fromEntries(issuers),
+    },
     responses: { ...part("responses"), ...RESPONSES },
     schemas: { ...part("schemas"), ScopegateProblem: PROBLEM },
   };
@@ -94,12 +99,13 @@ function componentsOf(document: object, { keys }: ResourceServer) {
 
 /** Returns the author's responses, and the refusals that the entry can lead to. */
 function responsesOf(value: object, entry: Entry): object {
-  const kept = Object.entries(membersOf(own(value, "responses")) ?? {}).filter(
-    ([, response]) => !REFERENCES.includes(String(own(response, "$ref"))),
+  const kept = Object.entries(membersOf(readOwn(value, "responses")) ?? {}).filter(
+    ([, response]) => !REFERENCES.includes(String(readOwn(response, "$ref"))),
   );
   const isKnown = (status: string) => kept.some(([name]) => name === status || /^4xx$/i.test(name));
   const isTokenOnly = entry === "optional" || identityOf(entry) === "[]";
-  const statuses = entry === "public" ? [] : isTokenOnly ? ["401"] : ["401", "403"];
+  const statusesWithToken = isTokenOnly ? ["401"] : ["401", "403"];
+  const statuses = entry === "public" ? [] : statusesWithToken;
   const added = statuses.map((status, index) => [status, { $ref: REFERENCES[index] }] as const);
   return Object.fromEntries([...kept, ...added.filter(([status]) => !isKnown(status))]);
 }

@@ -114,14 +114,14 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
     const report = (to: Observable, value = Number.NaN, attributes: Attributes = {}) =>
       Number.isFinite(value) && result.observe(to, value, attributes);
     const since = (time: Date | undefined): number => (Date.now() - Number(time)) / 1000;
-    for (const [own, server] of named) {
+    for (const [serverAttributes, server] of named) {
       const { cache, keys } = server.health();
-      report(entries, cache?.entries, own);
-      report(bytes, cache?.bytes, own);
+      report(entries, cache?.entries, serverAttributes);
+      report(bytes, cache?.bytes, serverAttributes);
       for (const { state, lastSuccess, staleUntil, ...source } of keys) {
-        const attributes = { ...own, ...sourceOf(source) };
-        for (const one of ["fresh", "stale", "unavailable", "not loaded"] satisfies KeyState[])
-          report(states, Number(one === state), { ...attributes, "scopegate.keys.state": one });
+        const attributes = { ...serverAttributes, ...sourceOf(source) };
+        for (const possible of ["fresh", "stale", "unavailable", "not loaded"] satisfies KeyState[])
+          report(states, Number(possible === state), { ...attributes, "scopegate.keys.state": possible });
         report(age, since(lastSuccess), attributes);
         report(left, state === "unavailable" ? 0 : -since(staleUntil), attributes);
       }
@@ -135,15 +135,15 @@ function observeServers(meter: Meter, named: ReturnType<typeof readServers>): ()
 /** The rule is a key of the table, so that no client can add values. */
 function attributesOf(decision: Decision): Attributes {
   const refused = refusalIn(decision);
-  return {
-    "scopegate.result": refused === decision ? "refused" : refused ? "reported" : "allowed",
-    ...(refused && { "scopegate.reason": refused.reason }),
-    ...(refused?.rejection && { "scopegate.rejection": refused.rejection }),
-    ...(decision.rule && { "scopegate.rule": decision.rule.key }),
-  };
+  const allowed = refused ? "reported" : "allowed";
+  const attributes: Attributes = { "scopegate.result": decision.allowed ? allowed : "refused" };
+  if (refused) attributes["scopegate.reason"] = refused.reason;
+  if (refused?.rejection) attributes["scopegate.rejection"] = refused.rejection;
+  if (decision.rule) attributes["scopegate.rule"] = decision.rule.key;
+  return attributes;
 }
 
-const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes => ({
-  "scopegate.keys.source": source,
-  ...(issuer !== undefined && { "scopegate.keys.issuer": issuer }),
-});
+const sourceOf = ({ source, issuer }: Pick<KeyEvent, "source" | "issuer">): Attributes => {
+  const named = { "scopegate.keys.source": source };
+  return issuer === undefined ? named : { ...named, "scopegate.keys.issuer": issuer };
+};

@@ -58,10 +58,12 @@ export function page(server: ResourceServer, options: PageOptions = {}): string 
     })),
     ...{ authorization, unmappedRoutes, enforcement, adminScope: scopeRules.adminScope },
     implied: [...scopeRules.implied],
-    findings: (report?.findings ?? [...findCatchAlls(table.rules, {}), ...reportOnly(table)]).map((one) => {
-      const { severity, message, hint } = one;
-      return { severity, message, hint, rule: "rule" in one ? one.rule.key : undefined };
-    }),
+    findings: (report?.findings ?? [...findCatchAlls(table.rules, {}), ...reportOnly(table)]).map(
+      (finding) => {
+        const { severity, message, hint } = finding;
+        return { severity, message, hint, rule: "rule" in finding ? finding.rule.key : undefined };
+      },
+    ),
     audit: report?.summary,
     roles: Object.entries(roles),
   });

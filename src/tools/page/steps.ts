@@ -28,9 +28,10 @@ export function stepsOf({ decision }: Explanation, unmappedStatus: 403 | 404 = 4
     ["Scopes", ...scopes, ...missing.map((scope) => `✗ ${scope} is missing`)],
     ["Answer", problem ? `${problem.status} ${problem.title}: ${problem.code}` : allowed],
   ] as const;
-  return texts.map(([name, ...lines], index) => ({
-    name,
-    state: index < end || !problem ? "passed" : index === end || index === 4 ? "failed" : "skipped",
-    lines: index > end && index < 4 ? [] : lines.length > 0 ? lines : ["none"],
-  }));
+  return texts.map(([name, ...lines], index) => {
+    if (index < end || !problem) return { name, state: "passed", lines: lines.length > 0 ? lines : ["none"] };
+    // The steps between the failed one and the answer were not taken.
+    if (index > end && index < texts.length - 1) return { name, state: "skipped", lines: [] };
+    return { name, state: "failed", lines: lines.length > 0 ? lines : ["none"] };
+  });
 }

@@ -9,14 +9,14 @@ type Ids = ReadonlyMap<string, string>;
 export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal | undefined) {
   const decideFor = (ids: Ids): Decision => {
     const matches = [{ compiled, parameter: (name: string) => ids.get(name) ?? `<${name}>` }];
-    const found = { kind: "rules", matches } as const;
-    return caller ? policy.decideKnown(found, caller) : decideAnonymous(found);
+    const match = { kind: "rules", matches } as const;
+    return caller ? policy.decideKnown(match, caller) : decideAnonymous(match);
   };
   const decision = decideFor(new Map());
   if (decision.allowed) return { state: "yes", why: describe(decision) } as const;
-  const found = idsToTry(compiled, caller?.scopes ?? []).filter((ids) => decideFor(ids).allowed);
-  if (found.length === 0) return { state: "no", why: describe(decision) } as const;
-  const named = found.map((ids) => [...ids].map((pair) => pair.join(" = ")).join(", "));
+  const allowedIds = idsToTry(compiled, caller?.scopes ?? []).filter((ids) => decideFor(ids).allowed);
+  if (allowedIds.length === 0) return { state: "no", why: describe(decision) } as const;
+  const named = allowedIds.map((ids) => [...ids].map((pair) => pair.join(" = ")).join(", "));
   return {
     state: "some",
     why: `if ${named.slice(0, 3).join(" or ")}${named.length > 3 ? " or …" : ""}`,
@@ -25,17 +25,17 @@ export function whoMay(policy: Policy, compiled: CompiledRule, caller: Principal
 
 /** Candidate ids: the parts of granted scopes where a required scope has a parameter; at most 1,000. */
 function idsToTry({ requirement }: CompiledRule, granted: readonly string[]): readonly Ids[] {
-  const known = new Map<string, string[]>();
+  const candidates = new Map<string, string[]>();
   const split = granted.map((scope) => scope.split(":"));
   for (const { parts } of "scopes" in requirement ? requirement.scopes : [])
     for (const [index, part] of parts.entries()) {
       if (typeof part === "string") continue;
       const ids = split.flatMap((scope) => (scope.length === parts.length ? (scope[index] ?? []) : []));
-      known.set(part.parameter, [...new Set([...(known.get(part.parameter) ?? []), ...ids])]);
+      candidates.set(part.parameter, [...new Set([...(candidates.get(part.parameter) ?? []), ...ids])]);
     }
   const add = (all: readonly Ids[], [name, ids]: [string, string[]]) =>
-    all.flatMap((one) => ids.map((id) => new Map([...one, [name, id]]))).slice(0, 1000);
-  return [...known].reduce<readonly Ids[]>(add, [new Map()]);
+    all.flatMap((combination) => ids.map((id) => new Map([...combination, [name, id]]))).slice(0, 1000);
+  return [...candidates].reduce<readonly Ids[]>(add, [new Map()]);
 }
 
 function describe(decision: Decision): string {

@@ -6,6 +6,7 @@ import {
   wholeNumber,
 } from "../../core/options/check-options.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
+import { pipelineOf } from "../../core/port.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
@@ -84,8 +85,12 @@ export async function accessMatrix(
   checkOptions("accessMatrix", options, OPTIONS);
   const { routes, params = {}, width = 120 } = options;
   const callers = readCallers(options);
-  requireParams("accessMatrix", params, server.routes);
-  const samples = server.routes.map((rule) => ({ key: rule.key, request: sampleOf(server, rule, params) }));
+  const { rules } = pipelineOf(server).policy.rules;
+  requireParams("accessMatrix", params, rules);
+  const samples = rules.map((compiled) => ({
+    key: compiled.rule.key,
+    request: sampleOf(server, compiled, params),
+  }));
   const unasked = routes ? [] : samples.filter(({ request }) => !request).map(({ key }) => key);
   const requests = routes
     ? routes.map((route) => ({ ...readRoute("accessMatrix", route), params }))

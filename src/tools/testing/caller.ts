@@ -6,6 +6,9 @@ import {
   optionError,
   required,
 } from "../../core/options/check-options.ts";
+import { compact } from "../../core/runtime/compact.ts";
+import { type Decision } from "../../core/policy/decision.ts";
+import { type Principal } from "../../core/token/principal.ts";
 import { type TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
 
@@ -64,6 +67,18 @@ const SCOPED_CALLER: OptionChecks<ScopedCaller> = {
   sessionId: anyString,
   claims: anyValue,
 };
+
+/** Returns the principal of a caller without a token, with the scopes of the decision. */
+export const principalOf = (
+  { principal }: Decision,
+  { userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+): Principal =>
+  Object.freeze({
+    ...principal,
+    userId,
+    ...compact({ sessionId }),
+    claims: Object.freeze({ ...claims }),
+  }) as Principal;
 
 /** @throws ConfigurationError for an invalid caller, which untyped code may pass */
 export function requireCaller(call: string, caller: TestCaller): void {

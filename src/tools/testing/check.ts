@@ -5,8 +5,9 @@ import { findOperationMistake } from "../../core/policy/operation.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
-import { requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
+import { principalOf, requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";
 
 /** A request without its credential. */
 export interface TestRequest {
@@ -44,16 +45,16 @@ export async function check(
   caller: TestCaller = "anonymous",
   params?: Readonly<Record<string, string>>,
 ): Promise<Decision> {
-  const request = { ...readRoute("check", route), ...(params && { params }) };
+  const request = { ...readRoute("check", route), ...compact({ params }) };
   requireCaller("check", caller);
   const decision = await decide(server, request, caller);
   const hasScopes = typeof caller === "object" && "scopes" in caller && caller.scopes.length > 0;
   if (refusalIn(decision)?.reason === "route_unmapped" && hasScopes) {
     // A test that these scopes are refused would pass with any scopes.
-    const known = server.routes.map(({ key }) => key);
+    const keys = server.routes.map(({ key }) => key);
     throw new Error(
       `No rule of the server covers \`${route}\`, so scopes have no effect. ` +
-        `${suggest(route, known, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
+        `${suggest(route, keys, "See `server.routes`.")} To test that it is denied, check it without scopes.`,
     );
   }
   return decision;
@@ -104,15 +105,13 @@ export async function decide(
 function decideByScopes(
   server: ResourceServer,
   { method, target, params }: TestRequest,
-  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+  caller: ScopedCaller,
 ): Decision {
-  const { decision } = server.explain({ method, path: target, params, scopes });
+  const { decision } = server.explain({ method, path: target, params, scopes: caller.scopes });
   if (!decision.principal || method === OPERATION_METHOD) return decision;
   // A public route has no principal, because the server reads no credential there.
   if (decision.rule?.requirement === "public") return server.explain({ method, path: target }).decision;
-  const session = sessionId !== undefined && { sessionId };
-  const principal = { ...decision.principal, userId, ...session, claims: Object.freeze({ ...claims }) };
-  return server.authorize(Object.freeze(principal), method, target);
+  return server.authorize(principalOf(decision, caller), method, target);
 }
 
 /** A test that expects a refusal would wrongly pass if the server rejects every token of the issuer. */

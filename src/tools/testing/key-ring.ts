@@ -34,9 +34,9 @@ export class KeyRing {
 
   /** @throws ConfigurationError for an unknown key */
   find(kid: string): TestKey {
-    const found = this.#keys.find((key) => key.kid === kid);
-    if (found) return found;
-    const kids = this.#keys.flatMap((key) => key.kid ?? []).join(", ");
+    const key = this.#keys.find((candidate) => candidate.kid === kid);
+    if (key) return key;
+    const kids = this.#keys.flatMap((candidate) => candidate.kid ?? []).join(", ");
     const hint = `It has ${kids === "" ? "keys without a `kid`" : kids}. To send another \`kid\`, write it in \`header\`.`;
     throw optionError(["kid"], "is not a key of this issuer.", hint);
   }

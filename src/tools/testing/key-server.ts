@@ -47,13 +47,14 @@ export async function openKeyServer(issuer: {
       requests.jwks += 1;
       return issuer.jwks;
     }
-    if (!METADATA.some((known) => known === path)) return undefined;
+    if (!METADATA.some((metadataPath) => metadataPath === path)) return undefined;
     requests.metadata += 1;
     return { issuer: issuer.issuer, jwks_uri: url + JWKS };
   };
   const server = createServer((request, response) => {
     const body = answer(request.url);
-    response.statusCode = isDown ? 503 : body ? 200 : 404;
+    const status = body ? 200 : 404;
+    response.statusCode = isDown ? 503 : status;
     response.setHeader("content-type", "application/json");
     // An idle connection would keep the process of the client alive.
     response.setHeader("connection", "close");

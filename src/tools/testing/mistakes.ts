@@ -7,9 +7,9 @@ export const splitScopes = (scopes: string): readonly string[] =>
   scopes.split(" ").filter((scope) => scope !== "");
 
 /** @throws ConfigurationError for a scope that grants nothing on any route */
-export function requireGrantable(call: string, given: unknown): void {
+export function requireGrantable(call: string, value: unknown): void {
   const path = [call, "scopes"];
-  const scopes: unknown = typeof given === "string" ? splitScopes(given) : given;
+  const scopes: unknown = typeof value === "string" ? splitScopes(value) : value;
   if (!Array.isArray(scopes))
     throw optionError(path, "must be an array.", 'Write `["agents:read"]`.', "scope_invalid");
   for (const scope of scopes as readonly unknown[]) {

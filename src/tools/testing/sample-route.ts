@@ -1,10 +1,10 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
-import { partsOf, type Pattern, type PatternSegment } from "../../core/policy/pattern.ts";
-import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { type Rule } from "../../core/policy/rule.ts";
+import { templatesOf } from "../../core/policy/requirement.ts";
+import { type CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
+import { samplePath, type SampleValue } from "../shared/sample-path.ts";
 import { type TestRequest } from "./check.ts";
 
 /** The values of route parameters. The default of each is its name. */
@@ -17,18 +17,21 @@ const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"];
 const VARIANTS = [0, 1, 2, 3];
 
 /** Finds a request that the rule decides. */
-export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParams): TestRequest | undefined {
+export function sampleOf(
+  server: ResourceServer,
+  { rule, pattern, requirement }: CompiledRule,
+  params: SampleParams,
+): TestRequest | undefined {
   if (rule.method === OPERATION_METHOD) {
-    const own = Object.fromEntries(templatesOf(rule).map((name) => [name, params[name] ?? name]));
-    return { method: rule.method, target: rule.pattern, params: own };
+    const names = templatesOf(requirement);
+    const callArguments = Object.fromEntries(names.map((name) => [name, params[name] ?? name]));
+    return { method: rule.method, target: rule.pattern, params: callArguments };
   }
   const methods = rule.method === "*" ? METHODS : [rule.method];
-  const alternatives = patternsOf([rule]).flatMap((pattern) => pattern.alternatives);
   for (const method of methods) {
     for (const variant of VARIANTS) {
-      for (const { segments, hasSlash } of alternatives) {
-        const path = segments.map((segment) => fill(segment, params, variant)).join("/");
-        const target = `/${path}${hasSlash ? "/" : ""}`;
+      for (const alternative of pattern.alternatives) {
+        const target = samplePath(alternative, valuesFor(params, variant));
         if (server.explain({ method, path: target }).decision.rule === rule) return { method, target };
       }
     }
@@ -37,36 +40,28 @@ export function sampleOf(server: ResourceServer, rule: Rule, params: SampleParam
 }
 
 /** @throws ConfigurationError for a parameter that no rule has */
-export function requireParams(call: string, params: SampleParams, rules: Iterable<Rule>): void {
-  const templates = [...rules].filter(({ method }) => method === OPERATION_METHOD).flatMap(templatesOf);
-  const own = patternsOf(rules).flatMap(({ parameters }) => (parameters === "any" ? [] : [...parameters]));
-  const known = [...new Set([...own, ...templates])];
+export function requireParams(call: string, params: SampleParams, rules: readonly CompiledRule[]): void {
+  const ruleParams = new Set(
+    rules.flatMap(({ rule, pattern, requirement }) => {
+      if (rule.method === OPERATION_METHOD) return templatesOf(requirement);
+      return pattern.parameters === "any" ? [] : [...pattern.parameters];
+    }),
+  );
+  const names = [...ruleParams];
   for (const [name, value] of Object.entries(params)) {
     const path = [call, "params", name];
-    const hint = suggest(name, known, `The parameters are ${known.join(", ")}.`);
-    if (!known.includes(name)) throw optionError(path, "is not a parameter of any rule.", hint);
+    const hint = suggest(name, names, `The parameters are ${names.join(", ")}.`);
+    if (!ruleParams.has(name)) throw optionError(path, "is not a parameter of any rule.", hint);
     if (value === "") throw optionError(path, "is empty.", "Write a value that can be part of a path.");
   }
 }
 
-/** Returns the arguments of an operation that its scopes name. */
-const templatesOf = ({ requirement }: Rule): readonly string[] =>
-  Array.from(JSON.stringify(requirement).matchAll(/<([^<>"]+)>/g), ([, name = ""]) => name);
-
-const patternsOf = (rules: Iterable<Rule>): readonly Pattern[] =>
-  [...rules]
-    .filter(({ method }) => method !== OPERATION_METHOD)
-    .map(({ pattern }) => parsePattern(pattern))
-    .filter(isPattern);
-
-function fill(segment: PatternSegment, params: SampleParams, variant: number): string {
-  if (segment.kind === "wildcard") {
-    const given = params[segment.name]?.split("/").map(encodeURIComponent);
-    return (given ?? Array.from({ length: variant + 1 }, () => segment.name)).join("/");
-  }
-  const valueOf = (name: string): string =>
-    encodeURIComponent(params[name] ?? (variant === 0 ? name : `${name}-${variant}`));
-  return partsOf(segment)
-    .map((part) => (typeof part === "string" ? part : valueOf(part.name)))
-    .join("");
-}
+const valuesFor =
+  (params: SampleParams, variant: number): SampleValue =>
+  (name, kind) => {
+    const value = params[name];
+    if (kind === "parameter")
+      return encodeURIComponent(value ?? (variant === 0 ? name : `${name}-${variant}`));
+    if (value !== undefined) return value.split("/").map(encodeURIComponent).join("/");
+    return Array.from({ length: variant + 1 }, () => name).join("/");
+  };

@@ -1,6 +1,7 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { SignJWT } from "jose/jwt/sign";
 import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { FLAWS } from "./flaws.ts";
 import { type KeyRing } from "./key-ring.ts";
 import { type TestKey } from "./test-key.ts";
@@ -15,7 +16,7 @@ export async function signToken(
 ): Promise<string> {
   const key = kid === undefined ? ring.newest : ring.find(kid);
   const flaw = rejectedAs ? FLAWS[rejectedAs] : {};
-  const named = key.kid !== undefined && { kid: key.kid };
+  const named = compact({ kid: key.kid });
   const protectedHeader = { ...header, ...named, ...flaw.header, ...changes };
   // An unsecured JWT (RFC 7519 section 6).
   if (flaw.signature === "none") return `${encode(protectedHeader)}.${encode(claims)}.`;
@@ -31,7 +32,7 @@ const encode = (part: object): string => Buffer.from(JSON.stringify(part)).toStr
 
 /** An RSA key can sign with RS* and PS*, whatever the algorithm of the issuer is. */
 function requireAlgorithm({ publicKey }: TestKey, alg: string): void {
-  const algorithm = ALGORITHMS.find((known) => known === alg);
+  const algorithm = ALGORITHMS.find((candidate) => candidate === alg);
   if (algorithm && (isSymmetric(algorithm) ? publicKey.type === "secret" : isKeyFor(publicKey, algorithm)))
     return;
   const hint = 'Omit `alg`, or write `rejectedAs: "algorithm"` for an unsigned token.';

@@ -12,13 +12,14 @@ import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorit
 import { type KeySource } from "../../core/keys/key-source.ts";
 import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { type IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, type TestKeyServer } from "./key-server.ts";
 import { splitScopes } from "./mistakes.ts";
 import { type SigningKey, type TestKey } from "./test-key.ts";
 import { signToken } from "./sign-token.ts";
-import { CLAIM_OPTIONS, type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
+import { type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
 import { requireTokenOptions, type TestTokenOptions } from "./token-options.ts";
 
 /** The options of a test issuer. */
@@ -126,19 +127,18 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
   checkOptions("createTestIssuer", options, OPTIONS);
   const { algorithm = "ES256", audience = "scopegate-tests", tokenType = "JWT" } = options;
   const { claims = {}, now = Date.now } = options;
-  const claimOptions: ClaimOptions = Object.fromEntries(
-    CLAIM_OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
-  );
+  const { scopesClaim, userIdClaim, sessionIdClaim } = options;
+  const claimOptions: ClaimOptions = compact({ scopesClaim, userIdClaim, sessionIdClaim });
   const ring = new KeyRing(algorithm, options.kid, options.signingKey);
-  const header = { alg: algorithm, ...(tokenType !== null && { typ: tokenType }) };
+  const header = { alg: algorithm, ...compact({ typ: tokenType ?? undefined }) };
   let { issuer = "https://issuer.test" } = options;
   const shared = () => ({ issuer, audience, keys: { jwks: ring.jwks }, ...claimOptions });
 
   const claimNames = { ...TOKEN_DEFAULTS, ...claimOptions };
-  const token = async (given: TestTokenOptions = {}): Promise<string> => {
-    requireTokenOptions("token", given);
+  const token = async (tokenOptions: TestTokenOptions = {}): Promise<string> => {
+    requireTokenOptions("token", tokenOptions);
     const profile = { ...claimNames, issuer, audience, claims, now };
-    return signToken(given, claimsOf(given, profile), ring, header);
+    return signToken(tokenOptions, claimsOf(tokenOptions, profile), ring, header);
   };
 
   const testIssuer: TestIssuer = {
@@ -154,7 +154,7 @@ export function createTestIssuer(options: TestIssuerOptions = {}): TestIssuer {
       return ring.jwks;
     },
     get resourceServerOptions() {
-      return { ...NO_CONFLICT, ...shared(), algorithm, ...(options.now && { now }) };
+      return { ...NO_CONFLICT, ...shared(), algorithm, ...compact({ now: options.now }) };
     },
     get trustedIssuer() {
       return { ...shared(), algorithms: [algorithm] };

@@ -8,6 +8,7 @@ import {
   randomBytes,
 } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
+import { compact } from "../../core/runtime/compact.ts";
 import { type Algorithm, hashBytes, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
 import { type JsonWebKey } from "../../core/keys/verification-key.ts";
 
@@ -29,9 +30,13 @@ export interface TestKey {
 export type SigningKey = KeyObject | string;
 
 /** Creates a test key from a signing key, or from a new one. */
-export function createTestKey(algorithm: Algorithm, kid: string | undefined, given?: SigningKey): TestKey {
-  const material = isSymmetric(algorithm) ? secretOf(algorithm, given) : pairOf(algorithm, given);
-  const named = kid !== undefined && { kid };
+export function createTestKey(
+  algorithm: Algorithm,
+  kid: string | undefined,
+  signingKey?: SigningKey,
+): TestKey {
+  const material = isSymmetric(algorithm) ? secretOf(algorithm, signingKey) : pairOf(algorithm, signingKey);
+  const named = compact({ kid });
   const jwk = material.publicKey.export({ format: "jwk" }) as JsonWebKey;
   const publicJwk = Object.freeze({ ...jwk, alg: algorithm, use: "sig", ...named });
   return Object.freeze({ ...named, ...material, publicJwk });
@@ -39,16 +44,20 @@ export function createTestKey(algorithm: Algorithm, kid: string | undefined, giv
 
 type Material = Pick<TestKey, "verificationKey" | "publicKey" | "privateKey">;
 
-function secretOf(algorithm: Algorithm, given: SigningKey = randomBytes(64).toString("base64url")): Material {
+function secretOf(
+  algorithm: Algorithm,
+  signingKey: SigningKey = randomBytes(64).toString("base64url"),
+): Material {
   const bytes = hashBytes(algorithm);
-  if (typeof given !== "string" || given.length < bytes)
+  if (typeof signingKey !== "string" || signingKey.length < bytes)
     throw unusable(`is not a secret for ${algorithm}.`, `Write a string of ${bytes} bytes or more.`);
-  const secret = createSecretKey(given, "utf8");
-  return { verificationKey: given, publicKey: secret, privateKey: secret };
+  const secret = createSecretKey(signingKey, "utf8");
+  return { verificationKey: signingKey, publicKey: secret, privateKey: secret };
 }
 
-function pairOf(algorithm: Algorithm, given: SigningKey = generatePrivateKey(algorithm)): Material {
-  const privateKey = typeof given === "string" ? orUndefined(() => createPrivateKey(given)) : given;
+function pairOf(algorithm: Algorithm, signingKey: SigningKey = generatePrivateKey(algorithm)): Material {
+  const privateKey =
+    typeof signingKey === "string" ? orUndefined(() => createPrivateKey(signingKey)) : signingKey;
   const publicKey = privateKey?.type === "private" ? createPublicKey(privateKey) : undefined;
   if (!privateKey || !publicKey || !isKeyFor(publicKey, algorithm)) {
     throw unusable(

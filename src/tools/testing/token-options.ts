@@ -96,7 +96,7 @@ export function claimsOf(options: TestTokenOptions, profile: TokenProfile): Reco
     ["exp", expiresIn === null ? null : now + expiresIn],
   ];
   for (const [path, value] of named) if (value !== undefined && value !== null) write(claims, path, value);
-  return { ...claims, ...(rejectedAs && FLAWS[rejectedAs].claims?.(now)), ...options.claims };
+  return { ...claims, ...(rejectedAs ? FLAWS[rejectedAs].claims?.(now) : {}), ...options.claims };
 }
 
 /** Writes a claim at its path, and keeps the other claims in the same objects. */

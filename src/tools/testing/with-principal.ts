@@ -6,7 +6,7 @@ import { type Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
-import { requireCaller, type ScopedCaller } from "./caller.ts";
+import { principalOf, requireCaller, type ScopedCaller } from "./caller.ts";
 
 let knownServer: ResourceServer | undefined;
 
@@ -64,16 +64,11 @@ export function withPrincipal<Target extends object>(target: Target, caller: Par
 
 function verdictFor(
   server: ResourceServer,
-  { scopes, userId = "user-1", sessionId, claims = {} }: ScopedCaller,
+  caller: ScopedCaller,
 ): Verdict & { readonly principal: Principal } {
   const request = { method: "GET", target: "/" };
-  const { decision } = server.explain({ method: "GET", path: "/", scopes });
-  const principal = Object.freeze({
-    ...decision.principal,
-    userId,
-    ...(sessionId !== undefined && { sessionId }),
-    claims: Object.freeze({ ...claims }),
-  }) as Principal;
+  const { decision } = server.explain({ method: "GET", path: "/", scopes: caller.scopes });
+  const principal = principalOf(decision, caller);
   // Without a credential, the decision needs no promise.
   const verdict = pipelineOf(server).decide(request, true) as Verdict;
   return { ...verdict, principal, decision: () => Object.freeze({ ...verdict.decision(), principal }) };

@@ -12,11 +12,10 @@ import {
 } from "scopegate/api-keys";
 import { inMemoryRevocation } from "scopegate/revocation";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
+import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
 import { ConfigurationError } from "../../../src/core/errors.ts";
 
-const PREFIX = "acme_pat_";
 const PEPPER = "a pepper of enough characters";
-const GIVEN: NewApiKey = { prefix: PREFIX, name: "ci", scopes: ["agents:read"], ownerId: "u1" };
 /** The time of the servers: later than any key is made here. */
 const START = Math.floor(Date.now() / 1000) + 3600;
 
@@ -63,15 +62,9 @@ function forgeryOf(record: ApiKeyRecord): string {
 
 /** CRC-32 in base 62. */
 function checksumOf(content: string): string {
-  const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-  let crc = 0xffffffff;
-  for (const byte of Buffer.from(content)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  let rest = (crc ^ 0xffffffff) >>> 0;
+  let rest = crcOf(content);
   let text = "";
-  for (; text.length < 6; rest = Math.floor(rest / 62)) text = (digits[rest % 62] ?? "") + text;
+  for (; text.length < 6; rest = Math.floor(rest / 62)) text = (BASE62[rest % 62] ?? "") + text;
   return text;
 }
 

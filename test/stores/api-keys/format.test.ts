@@ -4,21 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { apiKeys, createApiKey, type NewApiKey } from "scopegate/api-keys";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
+import { BASE62, crcOf, GIVEN, PREFIX } from "./support.ts";
 import { ConfigurationError } from "../../../src/core/errors.ts";
-
-const PREFIX = "acme_pat_";
-const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const GIVEN: NewApiKey = { prefix: PREFIX, name: "ci", scopes: ["agents:read"], ownerId: "u1" };
-
-/** CRC-32 (ISO 3309), bit by bit. */
-function crcOf(text: string): number {
-  let crc = 0xffffffff;
-  for (const byte of Buffer.from(text)) {
-    crc ^= byte;
-    for (let bit = 0; bit < 8; bit += 1) crc = crc & 1 ? (crc >>> 1) ^ 0xedb88320 : crc >>> 1;
-  }
-  return (crc ^ 0xffffffff) >>> 0;
-}
 
 const valueOf = (digits: string): number =>
   Array.from(digits).reduce((value, digit) => value * 62 + BASE62.indexOf(digit), 0);

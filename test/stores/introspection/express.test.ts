@@ -1,4 +1,4 @@
-/** The responses of an application, and where a token must not appear. */
+/** Where a token must not appear. */
 import express from "express";
 import { createServer as createHttpServer } from "node:http";
 import { inspect } from "node:util";
@@ -21,33 +21,6 @@ async function startApplication() {
   onTestFinished(close);
   return { ...asking, logged, get: (token?: string) => ask(port, { path: "/agents", token }) };
 }
-
-it("returns 200, 401, 403 and 503 with their headers", async () => {
-  const { endpoint, get } = await startApplication();
-  expect(await get("one")).toMatchObject({ status: 200, body: { user: "u1" } });
-
-  endpoint.answer(behave.json(active({ scope: "teams:read" })));
-  const forbidden = await get("two");
-  expect(forbidden).toMatchObject({ status: 403, body: { missing_scopes: ["agents:read"] } });
-  expect(forbidden.headers["www-authenticate"]).toContain('error="insufficient_scope"');
-
-  endpoint.answer(behave.json({ active: false }));
-  const rejected = await get("three");
-  expect(rejected).toMatchObject({
-    status: 401,
-    body: { code: "token_rejected", detail: "The access token is not accepted." },
-  });
-  expect(rejected.headers["www-authenticate"]).toContain('error="invalid_token"');
-
-  endpoint.answer(behave.status(503, { "retry-after": "9" }));
-  const unavailable = await get("four");
-  expect(unavailable).toMatchObject({ status: 503, body: { code: "keys_unavailable" } });
-  expect(unavailable.headers["retry-after"]).toBe("9");
-  expect(unavailable.headers).not.toHaveProperty("www-authenticate");
-
-  const missing = await get();
-  expect([missing.status, missing.headers["www-authenticate"]]).toEqual([401, "Bearer"]);
-});
 
 it("keeps the token and the secret out of decisions, warnings and responses", async () => {
   // Time passes only when a test says so: on a busy machine, a request may take longer than the limit.

@@ -32,8 +32,12 @@ function connect(url: string): Redis {
 
 /** Stands for one process: a server with its own client and entries. */
 function createProcess(url: string, prefix: string, options: RedisRevocationOptions = {}) {
-  const events: RevocationEvent[] = [];
   const client = connect(url);
+  return { client, ...createProcessOf(client, prefix, options) };
+}
+
+function createProcessOf(client: RedisClient, prefix: string, options: RedisRevocationOptions = {}) {
+  const events: RevocationEvent[] = [];
   const store = redisRevocation(client, {
     prefix,
     pollMs: 10,
@@ -43,8 +47,20 @@ function createProcess(url: string, prefix: string, options: RedisRevocationOpti
   stores.push(store);
   const server = createServer({ revocation: store, now: Date.now });
   const types = () => events.map(({ type }) => type);
-  return { client, store, server, events, types, verdict: (token: string) => verdictOf(server, token) };
+  return { store, server, events, types, verdict: (token: string) => verdictOf(server, token) };
 }
+
+type RedisClient = Parameters<typeof redisRevocation>[0];
+
+/** A client whose commands a test replaces. */
+const clientOf = (call: (command: string, ...values: string[]) => Promise<unknown>): RedisClient => ({
+  call,
+});
+
+const refuseWrite = () => Promise.reject(new Error("READONLY You can't write against a read only replica."));
+
+const inSeconds = (seconds: number): number => Math.floor(Date.now() / 1000) + seconds;
+const tokenEntry = (id: string, until = inSeconds(1000)) => JSON.stringify({ kind: "token", id, until });
 
 const newPrefix = () => `scopegate-test:${randomUUID()}:`;
 const newToken = (claims: object = {}) => {
@@ -73,16 +89,14 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     const prefix = newPrefix();
     const client = createClient({ url });
     await client.connect();
-    const store = redisRevocation(client, { prefix, pollMs: 10 });
-    stores.push(store);
-    const server = createServer({ revocation: store, now: Date.now });
+    const { store, server, verdict } = createProcessOf(client, prefix);
     await server.ready();
     const other = createProcess(url, prefix);
     await server.revoke({ userId: "u1" });
     await vi.waitFor(async () => expect(await other.verdict(await newToken())).toBe("revoked"), soon);
     await other.server.revoke({ sessionId: "s2" });
     const token = await newToken({ sub: "u2", session_id: "s2" });
-    await vi.waitFor(async () => expect(await verdictOf(server, token)).toBe("revoked"), soon);
+    await vi.waitFor(async () => expect(await verdict(token)).toBe("revoked"), soon);
     store.close();
     await client.close();
   });
@@ -105,10 +119,9 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
   it("reads more entries than one command returns", async () => {
     const prefix = newPrefix();
     const client = connect(url);
-    const until = Math.floor(Date.now() / 1000) + 1000;
     const pipeline = client.pipeline();
     for (let index = 0; index < 25_001; index += 1)
-      pipeline.xadd(`${prefix}entries`, "*", "e", JSON.stringify({ kind: "token", id: `t${index}`, until }));
+      pipeline.xadd(`${prefix}entries`, "*", "e", tokenEntry(`t${index}`));
     await pipeline.exec();
     const { server, store, verdict } = createProcess(url, prefix);
     await server.ready();
@@ -137,10 +150,9 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     const one = createProcess(url, prefix);
     await one.server.ready();
     await one.server.revoke({ tokenId: "t1" });
-    const until = Math.floor(Date.now() / 1000) + 1000;
     await vi.waitFor(async () => expect(await one.client.xlen(`${prefix}entries`)).toBe(1), soon);
     const replaced = one.client.multi().del(`${prefix}entries`);
-    replaced.xadd(`${prefix}entries`, "*", "e", JSON.stringify({ kind: "token", id: "t2", until }));
+    replaced.xadd(`${prefix}entries`, "*", "e", tokenEntry("t2"));
     await replaced.exec();
     await vi.waitFor(() => expect(one.types()).toContain("restored"), soon);
     expect(await one.verdict(await newToken({ jti: "t2" }))).toBe("revoked");
@@ -151,26 +163,20 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     const prefix = newPrefix();
     const client = connect(url);
     let isFailing = true;
-    const failing = {
-      call: (command: string, ...values: string[]) => {
-        // The second batch of a read begins behind an entry.
-        if (!isFailing || !values[1]?.startsWith("(")) return client.call(command, ...values);
-        isFailing = false;
-        return Promise.reject(new Error("read ECONNRESET"));
-      },
-    };
-    const types: string[] = [];
-    const store = redisRevocation(failing, { prefix, pollMs: 10, onEvent: ({ type }) => types.push(type) });
-    stores.push(store);
-    const server = createServer({ revocation: store, now: Date.now });
+    const failing = clientOf((command, ...values) => {
+      // The second batch of a read begins behind an entry.
+      if (!isFailing || !values[1]?.startsWith("(")) return client.call(command, ...values);
+      isFailing = false;
+      return Promise.reject(new Error("read ECONNRESET"));
+    });
+    const { server, types } = createProcessOf(failing, prefix);
     await server.ready();
     await server.revoke({ tokenId: "t1" });
-    const until = Math.floor(Date.now() / 1000) + 1000;
     const replaced = client.multi().del(`${prefix}entries`);
     for (let index = 0; index < 10_001; index += 1)
-      replaced.xadd(`${prefix}entries`, "*", "e", JSON.stringify({ kind: "token", id: `o${index}`, until }));
+      replaced.xadd(`${prefix}entries`, "*", "e", tokenEntry(`o${index}`));
     await replaced.exec();
-    await vi.waitFor(() => expect(types).toContain("restored"), soon);
+    await vi.waitFor(() => expect(types()).toContain("restored"), soon);
     expect(isFailing).toBe(false);
     await client.del(`${prefix}entries`);
   });
@@ -180,12 +186,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     const client = connect(url);
     const old = Date.now() - 3 * 3_600_000;
     for (let index = 0; index < 300; index += 1)
-      await client.xadd(
-        `${prefix}entries`,
-        `${old + index}-0`,
-        "e",
-        JSON.stringify({ kind: "token", id: "x", until: 1 }),
-      );
+      await client.xadd(`${prefix}entries`, `${old + index}-0`, "e", tokenEntry("x", 1));
     const { server } = createProcess(url, prefix, { keepSeconds: 3600 });
     await server.ready();
     await server.revoke({ tokenId: "t1" });
@@ -196,15 +197,10 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
   it("keeps entries that have not ended, whatever `keepSeconds` and the clock of a process are", async () => {
     const prefix = newPrefix();
     const client = connect(url);
-    const until = Math.floor(Date.now() / 1000) + 20 * 86_400;
+    const until = inSeconds(20 * 86_400);
     const old = Date.now() - 2 * 86_400_000;
     for (let index = 0; index < 250; index += 1)
-      await client.xadd(
-        `${prefix}entries`,
-        `${old + index}-0`,
-        "e",
-        JSON.stringify({ kind: "token", id: `t${index}`, until }),
-      );
+      await client.xadd(`${prefix}entries`, `${old + index}-0`, "e", tokenEntry(`t${index}`, until));
     const day = createProcess(url, prefix, { keepSeconds: 86_400 });
     const ahead = createProcess(url, prefix, { now: () => Date.now() + 40 * 86_400_000 });
     for (const { server } of [day, ahead]) {
@@ -219,20 +215,10 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
   it("follows a store that takes no entries", async () => {
     const prefix = newPrefix();
     const client = connect(url);
-    const readOnly = {
-      call: (command: string, ...values: string[]) =>
-        ["XADD", "XTRIM", "SET", "DEL"].includes(command)
-          ? Promise.reject(new Error("READONLY You can't write against a read only replica."))
-          : client.call(command, ...values),
-    };
-    const store = redisRevocation(readOnly, {
-      prefix,
-      pollMs: 10,
-      staleSeconds: 0.4,
-      onEvent: () => undefined,
-    });
-    stores.push(store);
-    const server = createServer({ revocation: store, now: Date.now });
+    const readOnly = clientOf((command, ...values) =>
+      ["XADD", "XTRIM", "SET", "DEL"].includes(command) ? refuseWrite() : client.call(command, ...values),
+    );
+    const { store, server, verdict } = createProcessOf(readOnly, prefix, { staleSeconds: 0.4 });
     await server.ready();
     await expect(server.revoke({ tokenId: "t9" })).rejects.toThrow("did not confirm");
     const other = createProcess(url, prefix);
@@ -242,18 +228,18 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
       () => expect(Number(store.status().readAt)).toBeGreaterThan(Number(readAt) + 1_000),
       soon,
     );
-    expect(await verdictOf(server, await newToken({ jti: "t2" }))).toBe("accepted");
+    expect(await verdict(await newToken({ jti: "t2" }))).toBe("accepted");
     await other.server.revoke({ tokenId: "t1" });
-    await vi.waitFor(async () => expect(await verdictOf(server, await newToken())).toBe("revoked"), soon);
+    await vi.waitFor(async () => expect(await verdict(await newToken())).toBe("revoked"), soon);
   });
 
   it("restores entries with a client that returns buffers", async () => {
     const prefix = newPrefix();
     const client = connect(url);
-    const buffers = { call: (command: string, ...values: string[]) => client.callBuffer(command, ...values) };
-    const store = redisRevocation(buffers, { prefix, pollMs: 10, onEvent: () => undefined });
-    stores.push(store);
-    const server = createServer({ revocation: store, now: Date.now });
+    const { server } = createProcessOf(
+      clientOf((command, ...values) => client.callBuffer(command, ...values)),
+      prefix,
+    );
     await server.ready();
     await server.revoke({ tokenId: "t1" });
     await client.del(`${prefix}entries`);
@@ -263,7 +249,6 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
   it("skips and reports entries that it cannot read", async () => {
     const prefix = newPrefix();
     const client = connect(url);
-    const until = Math.floor(Date.now() / 1000) + 1000;
     const bad = [
       "{",
       "null",
@@ -272,7 +257,7 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
       '{"kind":"user","id":"u1"}',
     ];
     for (const entry of bad) await client.xadd(`${prefix}entries`, "*", "e", entry);
-    await client.xadd(`${prefix}entries`, "*", "e", JSON.stringify({ kind: "token", id: "t1", until }));
+    await client.xadd(`${prefix}entries`, "*", "e", tokenEntry("t1"));
     const { server, verdict, events } = createProcess(url, prefix);
     await server.ready();
     expect(await verdict(await newToken())).toBe("revoked");
@@ -293,18 +278,13 @@ describe.skipIf(!REDIS_URL)("redisRevocation", () => {
     const prefix = newPrefix();
     const client = connect(url);
     let isRefusing = true;
-    const readOnly = {
-      call: (command: string, ...values: string[]) =>
-        isRefusing && command === "XADD"
-          ? Promise.reject(new Error("READONLY You can't write against a read only replica."))
-          : client.call(command, ...values),
-    };
-    const store = redisRevocation(readOnly, { prefix, pollMs: 10, onEvent: () => undefined });
-    stores.push(store);
-    const server = createServer({ revocation: store, now: Date.now });
+    const readOnly = clientOf((command, ...values) =>
+      isRefusing && command === "XADD" ? refuseWrite() : client.call(command, ...values),
+    );
+    const { server, verdict } = createProcessOf(readOnly, prefix);
     await server.ready();
     await expect(server.revoke({ tokenId: "t1" })).rejects.toThrow("did not confirm");
-    expect(await verdictOf(server, await newToken())).toBe("revoked");
+    expect(await verdict(await newToken())).toBe("revoked");
     expect(await client.xlen(`${prefix}entries`)).toBe(0);
     isRefusing = false;
     await vi.waitFor(async () => expect(await client.xlen(`${prefix}entries`)).toBe(1), soon);

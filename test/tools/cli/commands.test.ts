@@ -29,35 +29,23 @@ describe("scopegate", () => {
       expect(code).toBe(0);
       expect(out).toContain("Examples:\n  scopegate");
       for (const option of Object.keys(options)) expect(out).toContain(`--${option}`);
-      expect((await scopegate(["help", name])).out).toBe(out);
+      expect((await scopegate(`help ${name}`)).out).toBe(out);
     }
   });
 
   it("prints its version, and everything as JSON", async () => {
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
-    expect((await scopegate(["--version"])).out).toBe(`${version}\n`);
-    expect(JSON.parse((await scopegate(["--json", "--version"])).out)).toEqual({ version });
-    const { out, code } = await scopegate(["explain", "--json", "get", "/agents", "--config", agents]);
+    expect((await scopegate("--version")).out).toBe(`${version}\n`);
+    expect(JSON.parse((await scopegate("--json --version")).out)).toEqual({ version });
+    const { out, code } = await scopegate(`explain --json get /agents --config ${agents}`);
     expect(code).toBe(2);
     expect(JSON.parse(out)).toMatchObject({ mistakes: [expect.stringContaining("case-sensitive")] });
   });
 
   it("rejects wrong usage with every mistake and its fix", async () => {
-    const { code, notes } = await scopegate([
-      "token",
-      "--scop",
-      "a:b",
-      "--expires",
-      "5y",
-      "--claim",
-      "x",
-      "--jwks=1",
-      "--aud",
-      "--sub",
-      "a",
-      "--sub",
-      "b",
-    ]);
+    const { code, notes } = await scopegate(
+      "token --scop a:b --expires 5y --claim x --jwks=1 --aud --sub a --sub b",
+    );
     expect(code).toBe(2);
     for (const mistake of [
       "`token` has no option `--scop`. Did you mean `scope`?",
@@ -67,20 +55,18 @@ describe("scopegate", () => {
       "--aud needs a value. If the value begins with -, write --aud=NAME.",
     ])
       expect(notes).toContain(mistake);
-    expect((await scopegate(["routs"])).notes).toContain("Unknown command `routs`. Did you mean `routes`?");
-    const twice = await scopegate(["routes", "--config", "a.json", "--config", "b.json", "extra"]);
+    expect((await scopegate("routs")).notes).toContain("Unknown command `routs`. Did you mean `routes`?");
+    const twice = await scopegate("routes --config a.json --config b.json extra");
     expect(twice.notes).toContain("--config is written twice: write it once.");
     expect(twice.notes).toContain("`extra` is one argument too many: write scopegate routes");
-    expect((await scopegate(["lint"])).notes).toBe(
-      "scopegate: FILE is missing: write scopegate lint FILE.\n",
-    );
-    expect((await scopegate(["routes", "--config="])).notes).toContain(
+    expect((await scopegate("lint")).notes).toBe("scopegate: FILE is missing: write scopegate lint FILE.\n");
+    expect((await scopegate("routes --config=")).notes).toContain(
       "--config needs a value: write --config FILE.",
     );
   });
 
   it("reports files that are absent, no JSON, or ambiguous", async () => {
-    const notesOf = async (path: string) => (await scopegate(["routes", "--config", path])).notes;
+    const notesOf = async (path: string) => (await scopegate(`routes --config ${path}`)).notes;
     expect(await notesOf("no.json")).toContain("`no.json` cannot be read.");
     expect(await notesOf(fileOf("{,}"))).toContain("is not valid JSON");
     expect(await notesOf(fileOf("[]"))).toContain("must contain a JSON object");
@@ -100,7 +86,7 @@ describe("scopegate", () => {
     expect(json.out).not.toMatch(CONTROL);
     expect(JSON.parse(json.out)).toMatchObject({ path });
     const app = fileOf(`throw new Error("\u001b]0;title\u0007")`, "app.mjs");
-    expect((await scopegate(["routes", "--app", app])).notes).not.toMatch(CONTROL);
+    expect((await scopegate(`routes --app ${app}`)).notes).not.toMatch(CONTROL);
   });
 });
 
@@ -122,9 +108,9 @@ describe("scopegate token", () => {
     const principal = await server.authenticate(piped.out.trim());
     expect(principal).toMatchObject({ userId: "u1", scopes: ["agents:web:read"], audience: [] });
     expect(principal.expiresAt).toBeGreaterThan(Date.now() / 1000 + 3500);
-    const pem = await scopegate(["token", "--public-key", "--key", key]);
+    const pem = await scopegate(`token --public-key --key ${key}`);
     expect(JSON.parse(list)).toEqual([pem.out.trim()]);
-    const jwks = await scopegate(["token", "--jwks", "--key", key]);
+    const jwks = await scopegate(`token --jwks --key ${key}`);
     expect(jwks.out).not.toMatch(/"d"|"p"/);
     const jwksServer = createResourceServer({ keys: { jwksFile: fileOf(jwks.out) }, verifyAudience: false });
     expect((await jwksServer.authenticate(piped.out.trim())).userId).toBe("u1");
@@ -161,36 +147,33 @@ describe("scopegate token", () => {
 
   it("creates its key with mode 0600, once", async () => {
     const key = keyFile();
-    const tokens = await Promise.all([1, 2, 3].map(() => scopegate(["token", "--key", key])));
+    const tokens = await Promise.all([1, 2, 3].map(() => scopegate(`token --key ${key}`)));
     expect(tokens.map(({ code }) => code)).toEqual([0, 0, 0]);
     expect(statSync(key).mode & 0o777).toBe(0o600);
     const pem = readFileSync(key, "utf8");
-    await scopegate(["token", "--key", key]);
+    await scopegate(`token --key ${key}`);
     expect(readFileSync(key, "utf8")).toBe(pem);
   });
 
-  it("refuses production, other modes, links, folders and files without a key", async () => {
+  it("refuses production, other modes, links and folders", async () => {
     const key = keyFile();
-    const production = await scopegate(["token", "--key", key], { env: { NODE_ENV: "production" } });
+    const production = await scopegate(`token --key ${key}`, { env: { NODE_ENV: "production" } });
     expect(production.code).toBe(2);
     expect(existsSync(key)).toBe(false);
-    await scopegate(["token", "--key", key]);
+    await scopegate(`token --key ${key}`);
     const link = keyFile();
     symlinkSync(key, link);
-    expect((await scopegate(["token", "--key", link])).notes).toContain("is a symbolic link");
+    expect((await scopegate(`token --key ${link}`)).notes).toContain("is a symbolic link");
     const dangling = keyFile();
     symlinkSync(join(folder, "absent.pem"), dangling);
-    expect((await scopegate(["token", "--key", dangling])).code).toBe(2);
+    expect((await scopegate(`token --key ${dangling}`)).code).toBe(2);
     expect(existsSync(join(folder, "absent.pem"))).toBe(false);
     chmodSync(key, 0o640);
-    expect((await scopegate(["token", "--key", key])).notes).toContain("run chmod 600");
-    expect((await scopegate(["token", "--key", folder])).code).toBe(2);
+    expect((await scopegate(`token --key ${key}`)).notes).toContain("run chmod 600");
+    expect((await scopegate(`token --key ${folder}`)).code).toBe(2);
     expect((await scopegate(["token", "--key", join(folder, "no/key.pem")])).notes).toContain(
       "cannot be written",
     );
-    const other = keyFile();
-    writeFileSync(other, "not a key", { mode: 0o600 });
-    expect((await scopegate(["token", "--key", other])).notes).toContain("is not a private key");
   });
 });
 
@@ -304,35 +287,24 @@ describe("scopegate explain", () => {
   });
 
   it.each([
-    [{ aud: "another" }, "refused: token_rejected (audience)", "expected aud: agents-prod"],
-    [{ aud: "another" }, "refused: token_rejected (audience)", 'found      aud: "another"'],
-    [{ aud: undefined }, "refused: token_rejected (audience)", "found      aud: none"],
-    [{ exp: 1 }, "refused: token_rejected (expired)", "found      exp: 1 (1970-01-01T00:00:01.000Z), iat: "],
-    [{ exp: 1 }, "refused: token_rejected (expired)", "claims     aud exp"],
+    [{ aud: "another" }, "audience", ["expected aud: agents-prod", 'found      aud: "another"']],
+    [{ aud: undefined }, "audience", ["found      aud: none"]],
     [
       { exp: 1 },
-      "refused: token_rejected (expired)",
-      `because    now: ${new Date().toISOString().slice(0, 11)}`,
+      "expired",
+      [
+        "found      exp: 1 (1970-01-01T00:00:01.000Z), iat: ",
+        "claims     aud exp",
+        `because    now: ${new Date().toISOString().slice(0, 11)}`,
+        "Z, tolerance: 0 s\n",
+      ],
     ],
-    [{ exp: 1 }, "refused: token_rejected (expired)", "Z, tolerance: 0 s\n"],
-    [
-      { cnf: { jkt: "canary-value" } },
-      "refused: token_rejected (claims)",
-      "because    the claim cnf binds the token to a key of its client",
-    ],
-    [
-      { scopes: undefined },
-      "refused: token_rejected (claims)",
-      "because    the claim scopes is missing or has a wrong value",
-    ],
-    [
-      { sub: 5.5 },
-      "refused: token_rejected (claims)",
-      "because    the claim sub is missing or has a wrong value",
-    ],
+    [{ cnf: { jkt: "canary-value" } }, "claims", ["the claim cnf binds the token to a key of its client"]],
+    [{ scopes: undefined }, "claims", ["because    the claim scopes is missing or has a wrong value"]],
+    [{ sub: 5.5 }, "claims", ["because    the claim sub is missing or has a wrong value"]],
   ])(
     "shows why a token with %j is rejected, and no unrelated value of it",
-    async (claims, decision, because) => {
+    async (claims, rejection, lines) => {
       const input = await issuer.token({
         scopes: ["agents:read"],
         aud: "agents-prod",
@@ -342,8 +314,7 @@ describe("scopegate explain", () => {
       const args = ["explain", "GET", "/agents", "--config", fileOf(keyed), "--token", "-"];
       const { code, out, notes } = await scopegate(args, { input: `Bearer ${input}\n` });
       expect(code).toBe(1);
-      expect(out).toContain(decision);
-      expect(out).toContain(because);
+      for (const line of [`refused: token_rejected (${rejection})`, ...lines]) expect(out).toContain(line);
       expect(out + notes).not.toContain("canary-value");
       expect(out + notes).not.toContain(input.slice(0, 20));
     },
@@ -467,9 +438,9 @@ describe("scopegate audit", () => {
     expect(await notesOf(circle)).toContain("Caused by: Error: round");
     const inUse = `throw Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });`;
     expect(await notesOf(inUse)).toContain("listen EADDRINUSE. Set PORT=0");
-    expect((await scopegate(["audit"])).notes).toContain("write --app ./app.js");
+    expect((await scopegate("audit")).notes).toContain("write --app ./app.js");
     expect((await scopegate(["audit", "--app", appOf("server.ts")])).notes).toContain("needs the routes");
-    expect((await scopegate(["audit", "--app", "absent.ts"])).notes).toContain("node --import tsx");
+    expect((await scopegate("audit --app absent.ts")).notes).toContain("node --import tsx");
   });
 
   it("accepts an array of routes that a module exports", async () => {
@@ -483,7 +454,7 @@ describe("scopegate audit", () => {
       `export { app, server } from ${express}; export const routes = Promise.resolve([{ method: "GET", pattern: "/own" }]);`,
       "both.mjs",
     );
-    const { code, out } = await scopegate(["audit", "--app", app]);
+    const { code, out } = await scopegate(`audit --app ${app}`);
     expect(code).toBe(1);
     expect(out).toContain("`DELETE /agents/:agent_id` has no rule");
     expect(out).toContain("`GET /own` has no rule");
@@ -493,7 +464,7 @@ describe("scopegate audit", () => {
 describe("scopegate routes", () => {
   it("lists the effective table with sources and the fate of other routes", async () => {
     const config = fileOf({ scope_mappings: { "GET /agents": [], "GET /x": "public" } });
-    const { out } = await scopegate(["routes", "--config", config]);
+    const { out } = await scopegate(`routes --config ${config}`);
     expect(out).toMatch(/^GET \/agents +a valid token +override$/m);
     expect(out).toMatch(/^GET \/x +nothing +custom$/m);
     expect(out).toMatch(/^every other route +refused/m);
@@ -531,7 +502,10 @@ describe("scopegate matrix", () => {
 
   it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
     const snapshot = join(folder, "access.md");
-    expect((await scopegate([...args, "--check", snapshot])).code).toBe(2);
+    expect(await scopegate([...args, "--check", snapshot])).toMatchObject({
+      code: 2,
+      notes: expect.stringContaining("add --write to create it") as string,
+    });
     expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
     expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
     writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
@@ -553,6 +527,8 @@ describe("scopegate matrix", () => {
     const snapshot = fileOf("", "access.md");
     expect((await scopegate([...args, "--check", snapshot, "--write"])).code).toBe(0);
     const table = readFileSync(snapshot, "utf8");
+    const notes = fileOf("# Notes\n\n| route | meaning |\n| ----- | ------- |\n", "notes.md");
+    expect((await scopegate([...args, "--check", notes])).notes).toContain("contains no access table");
     const others = [`# Access\n\n${table}`, `${table}\nSee also the audit.\n`, `${table}\n${table}`];
     for (const text of [...others, `${table}\n| team | lead |\n| ---- | ---- |\n`, "| a |\n"]) {
       writeFileSync(snapshot, text);
@@ -573,7 +549,7 @@ describe("scopegate matrix", () => {
     const hidden = fileOf({ "GET /a/:id": ["a:read"], "GET /a/me": [] });
     const shown = await scopegate(["matrix", "--roles", roles, "--config", hidden, "--param", "id=me"]);
     expect(shown.out).toMatch(/^\| GET \/a\/:id +\| every role \| no path found/m);
-    expect((await scopegate(["matrix"])).notes).toContain("matrix needs roles");
+    expect((await scopegate("matrix")).notes).toContain("matrix needs roles");
     for (const wrong of [{ x: "agents:read" }, { x: [1] }])
       expect((await scopegate(["matrix", "--roles", fileOf(wrong)])).notes).toContain("an array of scopes");
     expect((await scopegate([...args, "--write"])).notes).toContain("--write needs --check");
@@ -589,7 +565,7 @@ describe("scopegate lint", () => {
       ...keyed,
       scope_mappings: { "get /x": [], "GET /y": ["a b"], "GET /z/:id": ["a:<x>:b"] },
     });
-    const { code, out } = await scopegate(["lint", wrong]);
+    const { code, out } = await scopegate(`lint ${wrong}`);
     expect(code).toBe(1);
     expect(out.match(/^error scope_mappings/gm)).toHaveLength(3);
     expect(out).toContain("methods are case-sensitive");
@@ -655,7 +631,7 @@ describe("scopegate lint", () => {
       code: 0,
       out: expect.stringContaining("warning keys.jwks_file") as string,
     });
-    expect((await scopegate(["lint", "absent.json"])).code).toBe(2);
+    expect((await scopegate("lint absent.json")).code).toBe(2);
   });
 });
 
@@ -687,8 +663,7 @@ describe("scopegate replay", () => {
       same: 1,
       changed: [{ before: "allowed", after: "refused" }],
     });
-    expect((await scopegate(["replay", fileOf(""), "--table", fileOf({})])).code).toBe(2);
-    expect((await scopegate(["replay", file])).notes).toContain("replay needs a table");
+    expect((await scopegate(`replay ${file}`)).notes).toContain("replay needs a table");
   });
 });
 
@@ -716,7 +691,7 @@ describe("scopegate openapi", () => {
     expect(written.code).toBe(0);
     const secured = fileOf(written.out, "secured.json");
     expect(await scopegate(["openapi", "check", secured, "--config", table])).toMatchObject({ code: 0 });
-    const imported = await scopegate(["openapi", "import", secured]);
+    const imported = await scopegate(`openapi import ${secured}`);
     expect(JSON.parse(imported.out)).toEqual(JSON.parse(readFileSync(table, "utf8")));
   });
 
@@ -728,9 +703,7 @@ describe("scopegate openapi", () => {
     expect((await scopegate(["openapi", "write", yaml, "--config", table])).out).toMatch(/^openapi: /);
     const based = await scopegate(["openapi", "check", yaml, "--config", table, "--base-path", "/v1"]);
     expect(based.out).toContain("GET /v1/agents");
-    expect((await scopegate(["openapi", "wrte", yaml])).notes).toContain(
-      "openapi takes write, check or import",
-    );
+    expect((await scopegate(`openapi wrte ${yaml}`)).notes).toContain("openapi takes write, check or import");
     const strict = ["openapi", "import", yaml, "--missing-security", "error"];
     expect(await scopegate(strict)).toMatchObject({
       code: 2,
@@ -755,7 +728,7 @@ describe("scopegate openapi", () => {
       },
     };
     const file = fileOf(JSON.stringify(document), "unclear.json");
-    const imported = await scopegate(["openapi", "import", file]);
+    const imported = await scopegate(`openapi import ${file}`);
     expect(imported.code).toBe(0);
     expect(JSON.parse(imported.out)).toEqual({
       default_scope_mappings: {},
@@ -764,11 +737,6 @@ describe("scopegate openapi", () => {
     expect(imported.notes).toContain("Check the rules of 3 operations");
     expect(imported.notes).toContain("  GET /a has no `security`. Its rule is []: any valid token.\n");
     expect(imported.notes).toMatch(/^ {2}GET \/c\?d .* It has no rule\.$/m);
-    const table = fileOf(imported.out, "imported.json");
-    const checked = await scopegate(["openapi", "check", file, "--config", table]);
-    // What no rule can express, and what has no rule, are errors of both commands.
-    expect(checked.out).not.toContain("security_missing");
-
     const opened = await scopegate(["openapi", "import", file, "--missing-security", "public"]);
     expect(JSON.parse(opened.out)).toHaveProperty(["scope_mappings", "GET /a"], "public");
   });
@@ -786,7 +754,7 @@ describe("scopegate page", () => {
     expect((await scopegate(["page", "--config", agents, "--roles", fileOf({})])).notes).toContain(
       "has no role",
     );
-    expect((await scopegate(["page", "--config", agents])).code).toBe(0);
+    expect((await scopegate(`page --config ${agents}`)).code).toBe(0);
   });
 });
 
@@ -858,7 +826,7 @@ export const server = createResourceServer({ serviceId: "agents-prod", verificat
   });
 
   it("needs a server with the option `revocation`", async () => {
-    const without = await scopegate(["revoke", "--user", "u1"]);
+    const without = await scopegate("revoke --user u1");
     expect([without.code, without.notes]).toEqual([2, expect.stringContaining("--app ./server.js")]);
     const memory = await scopegate(["revoke", "--app", appOf("server.ts"), "--user", "u1"]);
     expect([memory.code, memory.notes]).toEqual([2, expect.stringContaining("inMemoryRevocation()")]);

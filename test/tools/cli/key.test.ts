@@ -134,7 +134,7 @@ describe("scopegate key list", () => {
     Object.assign(first ?? {}, { lastUsedAt: 1_700_000_000 });
     writeFileSync(store, JSON.stringify(records));
     await scopegate(["key", "revoke", String(third?.["id"]), "--store", store]);
-    const { out, code } = await scopegate(["key", "list", "--store", store], { isTerminal: true });
+    const { out, code } = await scopegate(`key list --store ${store}`, { isTerminal: true });
     expect(code).toBe(0);
     const lines = out.trimEnd().split("\n");
     expect(lines[0]).toMatch(/^id +state +name +owner +scopes +created +expires +last used$/);
@@ -161,7 +161,7 @@ describe("scopegate key list", () => {
     const text = readFileSync(store, "utf8");
     const hash = /"hash": "([^"]+)"/.exec(text)?.[1] ?? "none";
     writeFileSync(store, text.slice(0, -4));
-    const broken = await scopegate(["key", "list", "--store", store]);
+    const broken = await scopegate(`key list --store ${store}`);
     expect(broken).toMatchObject({ code: 2, out: "" });
     expect(broken.notes).toContain("must be { keys: [...] }");
     expect(broken.notes).not.toContain(hash);

@@ -17,9 +17,10 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-export async function scopegate(args: readonly string[], setting: Setting = {}): Promise<Ran> {
+/** Runs the command line with arguments, or with a line of arguments that contain no spaces. */
+export async function scopegate(line: readonly string[] | string, setting: Setting = {}): Promise<Ran> {
   let [out, notes] = ["", ""];
-  const code = await run(args, {
+  const code = await run(typeof line === "string" ? line.split(" ") : line, {
     write: (text) => (out += text),
     note: (text) => (notes += text),
     isTerminal: setting.isTerminal ?? false,

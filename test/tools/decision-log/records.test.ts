@@ -422,13 +422,6 @@ describe("the options", () => {
     expect(() => decisionLog(() => undefined, options as never)).toThrow("decisionLog");
   });
 
-  it("suggests the name of a misspelled option", () => {
-    const options = { sampel: { allowed: 0 } } as object;
-    expect(() => decisionLog(() => undefined, options)).toThrow(
-      "decisionLog.sampel: received unknown option `sampel`. Did you mean `sample`?",
-    );
-  });
-
   it("rejects a missing sink", () => {
     expect(() => decisionLog(undefined as never)).toThrow(
       new TypeError("decisionLog takes a stream, or a function that receives a line."),

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ConfigurationIssue, createResourceServer, type ScopeMappings } from "scopegate";
+import { type ConfigurationIssue, type ScopeMappings } from "scopegate";
 import { checkDocument, fromDocument, parseDocument, renderDocument, toSecurity } from "scopegate/openapi";
 import { PROPERTY, tableIssues } from "../../support/policy.ts";
 import { documentOf, RESPONSES, schemaErrorsOf, serverOf, skeletonOf } from "./support/documents.ts";
@@ -193,25 +193,5 @@ describe("fromDocument", () => {
     const get = { responses: RESPONSES, security: [] };
     const paths = { "/v1/x": { get }, "/x": { get, servers: [{ url: "/v1" }] } };
     expect(() => fromDocument(documentOf([], { paths }))).toThrow("repeats `GET /v1/x`");
-  });
-
-  it("fills a server whose documentation is the only place where scopes are written", async () => {
-    const document = documentOf(
-      { "GET /x": { security: [{ bearer: ["x:read"] }] } },
-      {
-        components: { securitySchemes: { bearer: { type: "http", scheme: "bearer" } } },
-      },
-    );
-    const scopeMappings = fromDocument(document);
-    const server = createResourceServer({
-      scopeMappings,
-      verifyAudience: false,
-      algorithm: "HS256",
-      verificationKeys: ["a".repeat(32)],
-    });
-    expect(server.explain({ method: "GET", path: "/x", scopes: ["x:read"] }).decision.allowed).toBe(true);
-    expect(server.explain({ method: "GET", path: "/x", scopes: [] }).decision.allowed).toBe(false);
-    expect(checkDocument(document, server).ok).toBe(true);
-    await server.close();
   });
 });

@@ -218,12 +218,6 @@ describe("check, with a mistake in its arguments,", () => {
       "Write a path: `GET /agents/1`.",
     ],
     ["a scope that grants nothing", "GET /agents", scoped("agents::read"), "is a scope that grants nothing"],
-    [
-      "a template as a scope",
-      "GET /agents/web",
-      scoped("agents:<agent_id>:read"),
-      "Write an id instead of the parameter",
-    ],
     ["an unknown option", "GET /agents", { scope: ["agents:read"] }, "Did you mean `scopes`?"],
     ["a caller without scopes", "GET /agents", { userId: "user-7" }, "check.scopes: must be an array."],
     ["a promise as a token", "GET /agents", { token: Promise.resolve(token) }, "Await a promise"],

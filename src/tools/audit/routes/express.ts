@@ -14,7 +14,6 @@ import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
-import { type RoutesOptions } from "./options.ts";
 import {
   describeUnguarded,
   findPlace,
@@ -22,6 +21,7 @@ import {
   listInOrder,
   type Paths,
   pathsOf,
+  type RoutesOptions,
 } from "./registration.ts";
 
 const MOUNTED: OptionCheck = {

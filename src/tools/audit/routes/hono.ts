@@ -4,8 +4,14 @@ import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
-import { type RoutesOptions } from "./options.ts";
-import { describeUnguarded, findPlace, listInOrder, type Paths, pathsOf } from "./registration.ts";
+import {
+  describeUnguarded,
+  findPlace,
+  listInOrder,
+  type Paths,
+  pathsOf,
+  type RoutesOptions,
+} from "./registration.ts";
 
 interface HonoApplication {
   readonly routes: readonly HonoRoute[];

@@ -3,8 +3,13 @@ import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
 import { type ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
-import { type RoutesOptions } from "./options.ts";
-import { describeUnguarded, listInOrder, type Registration, type UnguardedRoute } from "./registration.ts";
+import {
+  describeUnguarded,
+  listInOrder,
+  type Registration,
+  type UnguardedRoute,
+  type RoutesOptions,
+} from "./registration.ts";
 
 interface KoaApplication {
   /** The middleware that was passed to `app.use`, in order. */

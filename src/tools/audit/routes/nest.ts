@@ -8,8 +8,7 @@ import { identityOf } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { addRemark } from "../remarks.ts";
 import { listExpress } from "./express.ts";
-import { type RoutesOptions } from "./options.ts";
-import { listInOrder, listRoutes, type Registration } from "./registration.ts";
+import { listInOrder, listRoutes, type Registration, type RoutesOptions } from "./registration.ts";
 
 interface NestAdapter {
   getType(): string;

@@ -7,6 +7,14 @@ import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";
 
+/** How the routes of an application are listed. */
+export interface RoutesOptions {
+  /** Koa: the path that was passed to koa-mount, such as `/api`. Default: none. */
+  readonly prefix?: string;
+  /** Express: the applications that are mounted in this one, which Express hides. Default: none. */
+  readonly mounted?: readonly object[];
+}
+
 /** A registered route: one pattern, and the methods that reach its handler. */
 export interface Registration {
   readonly methods: readonly string[];
@@ -57,21 +65,33 @@ const keyOf = (method: string, { pattern, unguarded }: Omit<ListedRoute, "method
   `${unguarded ? "unguarded " : ""}${method} ${pattern.replace(/(?<=.)\/$/, "")}`;
 
 const PLACES = {
-  before: ["is registered before protect", "Move app.use(protect(server)) in front of it."],
-  outside: ["is outside the paths of protect", "Write app.use(protect(server)) in front of all routes."],
-  plugin: ["is outside the plugin of protect", "Register protect on the instance that holds every route."],
-  router: ["is in a router that contains protect", "Write app.use(protect(server)) in front of the router."],
-  unknown: [
-    "has no protect that routesOf can find",
-    "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
-  ],
+  before: {
+    place: "is registered before protect",
+    hint: "Move app.use(protect(server)) in front of it.",
+  },
+  outside: {
+    place: "is outside the paths of protect",
+    hint: "Write app.use(protect(server)) in front of all routes.",
+  },
+  plugin: {
+    place: "is outside the plugin of protect",
+    hint: "Register protect on the instance that holds every route.",
+  },
+  router: {
+    place: "is in a router that contains protect",
+    hint: "Write app.use(protect(server)) in front of the router.",
+  },
+  unknown: {
+    place: "has no protect that routesOf can find",
+    hint: "Write app.use(protect(server)) in front of all routes. If it is already there, another package has wrapped it.",
+  },
 } as const;
 
 /** Where an unguarded route is; `unknown` if the application has no guard. */
 export type UnguardedRoute = keyof typeof PLACES;
 
 export function describeUnguarded(route: UnguardedRoute, handlers: readonly unknown[]): UnguardedPlace {
-  const [place, hint] = PLACES[route];
+  const { place, hint } = PLACES[route];
   // Another package may hide the guard, so the audit only warns.
   if (route === "unknown") return Object.freeze({ message: `${place}.`, hint, isUncertain: true });
   const consequence = handlers.some(isScopeCheck)

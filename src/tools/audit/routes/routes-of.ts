@@ -6,7 +6,7 @@ import { type FastifyRoutesInstance, isFastify, listFastify } from "./fastify.ts
 import { isHono, listHono } from "./hono.ts";
 import { areRouters, isKoa, listKoa } from "./koa.ts";
 import { isNest, listNest } from "./nest.ts";
-import { type RoutesOptions } from "./options.ts";
+import { type RoutesOptions } from "./registration.ts";
 import { isTrpc, listTrpc, type TrpcRouter, type TrpcRoutesOptions } from "./trpc.ts";
 
 type Routes = Iterable<ListedRoute> | Promise<readonly ListedRoute[]>;

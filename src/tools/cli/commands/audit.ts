@@ -23,19 +23,19 @@ export const audit: Command = {
       "Against the table of a configuration. Warnings fail as well, for a pipeline.",
     ],
   ],
-  async run(given) {
-    const [{ server, routes }] = await given.all(() => {
-      if (!given.has("app")) throw new UsageError(ROUTES_MISSING);
-      return readPolicy(given);
+  async run(input) {
+    const [{ server, routes }] = await input.all(() => {
+      if (!input.has("app")) throw new UsageError(ROUTES_MISSING);
+      return readPolicy(input);
     });
     if (!routes) throw new UsageError(ROUTES_MISSING);
-    const publicCatchAll = given.texts("public-catch-all");
-    const known = server.routes.map(({ key }) => key);
-    const unknown = publicCatchAll.filter((key) => !known.includes(key));
+    const publicCatchAll = input.texts("public-catch-all");
+    const keys = server.routes.map(({ key }) => key);
+    const unknown = publicCatchAll.filter((key) => !keys.includes(key));
     if (unknown.length > 0)
       throw new UsageError("--public-catch-all takes the key of a rule: see scopegate routes.");
     const { ok, summary, findings, text } = auditRoutes(server, routes, { publicCatchAll });
-    const isStrict = given.has("warnings") && findings.some(({ severity }) => severity === "warning");
+    const isStrict = input.has("warnings") && findings.some(({ severity }) => severity === "warning");
     return { isFinding: !ok || isStrict, data: { ok: ok && !isStrict, summary, findings }, text };
   },
 };

@@ -1,17 +1,18 @@
 import { type Rejection } from "../../../core/errors.ts";
 import { type Decision, type Refused } from "../../../core/policy/decision.ts";
-import { explainDecision } from "../../../core/policy/explain.ts";
+import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { describeExpected } from "../../../core/refusal-log.ts";
 import { OPERATION_METHOD } from "../../../core/request.ts";
 import { type ResourceServer } from "../../../core/server.ts";
+import { compact } from "../../../core/runtime/compact.ts";
 import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
 import { readRoute } from "../../testing/check.ts";
 import { requireGrantable } from "../../testing/mistakes.ts";
 import { authorizationOf } from "../../../core/token/credential.ts";
 import { issuersOf } from "../../../core/token/issuers.ts";
 import { readJsonSegment } from "../../../core/token/jwt-parts.ts";
-import { type Command, readPairs, readScopes, UsageError } from "../command.ts";
+import { type Command, readPairs, readScopes, requireStandardInput, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const explain: Command = {
@@ -49,47 +50,40 @@ export const explain: Command = {
       "An operation of an MCP server.",
     ],
   ],
-  async run(given) {
-    const isToken = given.has("token");
-    const route = given.text("route");
-    const [request, scopes, params, { server }] = await given.all(
-      () => readRoute("explain", given.words.slice(0, 2).join(" ")),
+  async run(input) {
+    const isToken = input.has("token");
+    const route = input.text("route");
+    const [request, scopes, params, { server }] = await input.all(
+      () => readRoute("explain", input.words.slice(0, 2).join(" ")),
       () => {
-        const values = readScopes(given);
+        const values = readScopes(input);
         requireGrantable("explain", values);
         return values;
       },
-      () => readPairs(given, "arg"),
-      () => readPolicy(given, isToken),
+      () => readPairs(input, "arg"),
+      () => readPolicy(input, isToken),
       () => {
-        // A token on the command line stays in the history of the shell.
-        if (isToken && given.text("token") !== "-")
-          throw new UsageError("--token takes only `-`: send the token to the standard input.");
-        if (isToken && given.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
+        if (isToken && input.has("scope")) throw new UsageError("--token cannot be combined with --scope.");
+        requireStandardInput(input);
       },
       () => {
         if (route === undefined) return;
-        if (given.words[0] === OPERATION_METHOD) throw new UsageError("--route cannot be combined with MCP.");
+        if (input.words[0] === OPERATION_METHOD) throw new UsageError("--route cannot be combined with MCP.");
         if (!isPattern(parsePattern(route)))
           throw new UsageError("--route takes the pattern of a route: write --route '/agents/:id'.");
       },
     );
     const { method, target } = request;
-    const query = {
-      method,
-      path: target,
-      params,
-      matchedPattern: route,
-      ...(given.has("scope") && { scopes }),
-    };
-    const input = isToken ? (await given.io.read()).trim().replace(/^bearer +/i, "") : "";
-    const authorization = authorizationOf(input);
+    const hasScopes = input.has("scope");
+    const query = { method, path: target, params, matchedPattern: route, ...(hasScopes ? { scopes } : {}) };
+    const tokenText = isToken ? (await input.io.read()).trim().replace(/^bearer +/i, "") : "";
+    const authorization = authorizationOf(tokenText);
     const decision = isToken
       ? await server.check({ method, target, params, matchedPattern: route, authorization })
       : server.explain(query).decision;
-    const answer = describeAnswer(server, decision, input);
-    const claims = isToken ? Object.keys(segmentOf(input, 1)).sort() : undefined;
-    const row = (name: string, value: string) => `  ${name.padEnd(10)} ${value.slice(0, 500)}`;
+    const answer = describeAnswer(server, decision, tokenText);
+    const claims = isToken ? Object.keys(segmentOf(tokenText, 1)).sort() : undefined;
+    const row = (name: string, value: string) => explanationRow(name, value.slice(0, 500));
     const text = [
       explainDecision(query, decision).text,
       ...(answer ? [row("answer", `${answer.status} ${answer.detail}`)] : []),
@@ -97,15 +91,13 @@ export const explain: Command = {
       ...(answer?.found ? [row("found", answer.found)] : []),
       ...(claims ? [row("claims", claims.join(" ") || "-")] : []),
     ].join("\n");
+    const isAmbiguous = !decision.allowed && decision.reason === "request_ambiguous";
     const isPathOnly = route === undefined && method !== OPERATION_METHOD;
     return {
       isFinding: !decision.allowed,
       data: { ...query, ...toData(decision), ...answer, claims },
-      text:
-        isPathOnly && !decision.allowed && decision.reason === "request_ambiguous"
-          ? `${text}\n${row("route", PATH_ONLY)}`
-          : text,
-      ...(isPathOnly && { note: `Without --route: ${PATH_ONLY}` }),
+      text: isPathOnly && isAmbiguous ? `${text}\n${row("route", PATH_ONLY)}` : text,
+      ...compact({ note: isPathOnly ? `Without --route: ${PATH_ONLY}` : undefined }),
     };
   },
 };
@@ -132,25 +124,26 @@ const describeClaim = (claim: string): string =>
     ? "the claim cnf binds the token to a key of its client (DPoP or mutual TLS), which is not supported"
     : `the claim ${claim} is missing or has a wrong value`;
 
-/** The values that a rejection is about: the segment and the names. Other values may be personal. */
-const REJECTED: Partial<Record<Rejection, readonly [segment: 0 | 1, ...names: string[]]>> = {
-  algorithm: [0, "alg"],
-  key: [0, "kid", "alg"],
-  signature: [0, "kid", "alg"],
-  type: [0, "typ"],
-  issuer: [1, "iss"],
-  audience: [1, "aud"],
-  expired: [1, "exp", "iat"],
-  not_yet_valid: [1, "nbf", "iat"],
+/** The names of the values that a rejection is about. Other values may be personal. */
+const REJECTED: Partial<Record<Rejection, { readonly header?: string; readonly claims?: string }>> = {
+  algorithm: { header: "alg" },
+  key: { header: "kid alg" },
+  signature: { header: "kid alg" },
+  type: { header: "typ" },
+  issuer: { claims: "iss" },
+  audience: { claims: "aud" },
+  expired: { claims: "exp iat" },
+  not_yet_valid: { claims: "nbf iat" },
 };
 
 /** Returns what a rejected JWT has in place of the expected value. Nothing of it is verified. */
 function describeFound({ rejection, claimed }: Refused, token: string): string | undefined {
-  const [segment, ...names] = (claimed && rejection && REJECTED[rejection]) ?? [];
-  if (segment === undefined) return undefined;
-  const values = segmentOf(token, segment);
-  const found = names.map((name) => `${name}: ${describeValue(name, values[name])}`);
-  return printable(withoutTokens(found.join(", ")));
+  const { header, claims } = (claimed && rejection && REJECTED[rejection]) ?? {};
+  const names = header ?? claims;
+  if (names === undefined) return undefined;
+  const values = segmentOf(token, header === undefined ? 1 : 0);
+  const shown = names.split(" ").map((name) => `${name}: ${describeValue(name, values[name])}`);
+  return printable(withoutTokens(shown.join(", ")));
 }
 
 function describeValue(name: string, value: unknown): string {

@@ -5,7 +5,15 @@ import {
   type ListedApiKey,
   type NewApiKey,
 } from "../../../stores/api-keys/index.ts";
-import { type Command, type Given, readScopes, readSeconds, type Result, UsageError } from "../command.ts";
+import { compact } from "../../../core/runtime/compact.ts";
+import {
+  type Command,
+  type CommandInput,
+  readScopes,
+  readSeconds,
+  type Result,
+  UsageError,
+} from "../command.ts";
 import { renderColumns } from "../../shared/table.ts";
 import { requirePrivate } from "../files.ts";
 
@@ -37,11 +45,11 @@ export const key: Command = {
     ["list --store keys.json", "Every key with its owner, scopes, times and state."],
     ["revoke 4fGhT0aZ19qL --store keys.json", "Exit code 1 if there is no such key."],
   ],
-  async run(given) {
-    const [action = "", id] = given.words;
-    const [file, made] = await given.all(
-      () => readStore(given),
-      () => (action === "create" ? readKey(given) : undefined),
+  async run(input) {
+    const [action = "", id] = input.words;
+    const [file, made] = await input.all(
+      () => readStore(input),
+      () => (action === "create" ? readKey(input) : undefined),
       () => {
         if (!["create", "list", "revoke"].includes(action) || (action === "revoke") !== (id !== undefined))
           throw new UsageError("key takes create, or list, or revoke and the id of a key.");
@@ -51,40 +59,42 @@ export const key: Command = {
     try {
       if (made) return await create(store, file, made);
       if (id === undefined) return list(await store.list(), Date.now() / 1000);
-      const found = await store.revoke(id, given.text("reason"));
-      const text = found
+      const isRevoked = await store.revoke(id, input.text("reason"));
+      const text = isRevoked
         ? "Revoked."
         : "The store has no key with this id: scopegate key list shows all ids.";
-      return { isFinding: !found, data: { revoked: found }, text };
+      return { isFinding: !isRevoked, data: { revoked: isRevoked }, text };
     } catch (error) {
       throw new UsageError((error as Error).message);
     }
   },
 };
 
-function readStore(given: Given): string {
-  const file = given.text("store");
+function readStore(input: CommandInput): string {
+  const file = input.text("store");
   if (file === undefined) throw new UsageError("key needs a file: write --store keys.json.");
   requirePrivate(file);
   return file;
 }
 
-function readKey(given: Given): NewApiKey {
-  const [name = "", owner = "", expires, prefix = "key_", variable] = [
-    ...["name", "owner", "expires", "prefix", "pepper-env"].map(given.text),
-  ];
-  const absent = ["name", "owner", "scope"].filter((option) => !given.has(option));
+function readKey(input: CommandInput): NewApiKey {
+  const { text } = input;
+  const prefix = text("prefix") ?? "key_";
+  const [expires, variable] = [text("expires"), text("pepper-env")];
+  const absent = ["name", "owner", "scope"].filter((option) => !input.has(option));
   if (absent.length > 0) throw new UsageError(...absent.map((option) => `key create needs --${option}.`));
-  const pepper = variable === undefined ? undefined : given.io.env[variable];
+  const pepper = variable === undefined ? undefined : input.io.env[variable];
   if (variable !== undefined && pepper === undefined)
     throw new UsageError("--pepper-env takes the name of an environment variable, and this one is not set.");
-  const [scopes, seconds] = [readScopes(given), expires === undefined ? undefined : readSeconds(expires)];
+  const scopes = readScopes(input);
+  const seconds = expires === undefined ? undefined : readSeconds(expires);
   return {
-    ...{ prefix, name, ownerId: owner, scopes },
-    ...(pepper !== undefined && { pepper }),
-    ...(seconds !== undefined && { expiresAt: new Date(Date.now() + seconds * 1000) }),
+    ...{ prefix, name: text("name") ?? "", ownerId: text("owner") ?? "", scopes },
+    ...compact({ pepper, expiresAt: seconds === undefined ? undefined : secondsFromNow(seconds) }),
   };
 }
+
+const secondsFromNow = (seconds: number): Date => new Date(Date.now() + seconds * 1000);
 
 async function create(store: ApiKeyStore, file: string, options: NewApiKey): Promise<Result> {
   const { key: text, record } = createApiKey(options);
@@ -102,15 +112,17 @@ Clients send it as: Authorization: Bearer KEY. To revoke it: scopegate key revok
 function list(keys: readonly ListedApiKey[], now: number): Result {
   const day = (seconds?: number) =>
     seconds === undefined ? "never" : new Date(seconds * 1000).toISOString().slice(0, 10);
-  const stateOf = ({ revokedAt, expiresAt = Infinity }: ListedApiKey) =>
-    revokedAt === undefined ? (expiresAt > now ? "active" : "expired") : "revoked";
-  const rows = keys.map((one) => [
-    ...[one.id, stateOf(one), one.name, one.ownerId, one.scopes.join(" ")],
-    ...[one.createdAt, one.expiresAt, one.lastUsedAt].map(day),
+  const stateOf = ({ revokedAt, expiresAt = Infinity }: ListedApiKey) => {
+    if (revokedAt !== undefined) return "revoked";
+    return expiresAt > now ? "active" : "expired";
+  };
+  const rows = keys.map((listed) => [
+    ...[listed.id, stateOf(listed), listed.name, listed.ownerId, listed.scopes.join(" ")],
+    ...[listed.createdAt, listed.expiresAt, listed.lastUsedAt].map(day),
   ]);
   const head = ["id", "state", "name", "owner", "scopes", "created", "expires", "last used"];
   return {
-    data: { keys: keys.map((one) => ({ state: stateOf(one), ...one })) },
+    data: { keys: keys.map((listed) => ({ state: stateOf(listed), ...listed })) },
     text: renderColumns([head, ...rows]),
   };
 }

@@ -16,11 +16,14 @@ export const lint: Command = {
   words: ["FILE"],
   options: { warnings: { text: "treat warnings as findings" } },
   examples: [["scopegate.json", "A configuration, or a file with scope mappings alone: it needs no keys."]],
-  async run(given) {
-    const [{ issues, warnings }] = await given.all(() => check(given.words[0] ?? ""));
+  async run(input) {
+    const [{ issues, warnings }] = await input.all(() => check(input.words[0] ?? ""));
     const errors = issues.map((issue) => new ConfigurationError([issue]).message);
-    const lines = [...errors.map((one) => `error ${one}`), ...warnings.map((one) => `warning ${one}`)];
-    const isFinding = errors.length > 0 || (given.has("warnings") && warnings.length > 0);
+    const lines = [
+      ...errors.map((error) => `error ${error}`),
+      ...warnings.map((warning) => `warning ${warning}`),
+    ];
+    const isFinding = errors.length > 0 || (input.has("warnings") && warnings.length > 0);
     const text = lines.length > 0 ? lines.join("\n") : "The configuration has no mistakes.";
     return { isFinding, data: { issues, warnings }, text };
   },
@@ -36,7 +39,7 @@ function check(file: string): Checked {
   try {
     const options = readOptions(file);
     const hasKeys = options.keys ?? options.verificationKeys ?? options.issuers;
-    warnings.push(...WARNINGS.filter(([isFound]) => isFound(options)).map(([, text]) => text));
+    warnings.push(...WARNINGS.filter(({ applies }) => applies(options)).map(({ text }) => text));
     // The options for tokens may be elsewhere if the file has the scope mappings alone.
     if (Object.keys(options).some((name) => name !== "scopeMappings"))
       for (const issuer of options.issuers ?? [{}]) warnings.push(...warningsFor(options, issuer));
@@ -56,43 +59,49 @@ function check(file: string): Checked {
   }
 }
 
-type Warning = readonly [isFound: (options: ResourceServerOptions) => boolean, text: string];
+interface Warning {
+  readonly applies: (options: ResourceServerOptions) => boolean;
+  readonly text: string;
+}
 
 /** Valid options that are rarely right. */
 const WARNINGS: readonly Warning[] = [
-  [({ authorization }) => authorization === false, "authorization is false: no scope is checked. Remove it."],
-  [
-    ({ unmappedRoutes }) => unmappedRoutes === "authenticated",
-    "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
-  ],
+  {
+    applies: ({ authorization }) => authorization === false,
+    text: "authorization is false: no scope is checked. Remove it.",
+  },
+  {
+    applies: ({ unmappedRoutes }) => unmappedRoutes === "authenticated",
+    text: "unmapped_routes accepts any valid token on routes without a rule. Remove it.",
+  },
 ];
 const TOKEN_WARNINGS: readonly Warning[] = [
-  [
-    ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
+  {
+    applies: ({ maxTokenAgeSeconds, requiredClaims = [] }) =>
       maxTokenAgeSeconds === undefined &&
       !compileRequiredClaims(requiredClaims).some(({ name }) => name === "exp"),
-    'a token without `exp` never expires. Write "required_claims": ["exp"].',
-  ],
-  [
-    ({ verifyAudience }) => verifyAudience === false,
-    "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
-  ],
-  [
+    text: 'a token without `exp` never expires. Write "required_claims": ["exp"].',
+  },
+  {
+    applies: ({ verifyAudience }) => verifyAudience === false,
+    text: "verify_audience is false: tokens for other services are accepted. Set service_id instead.",
+  },
+  {
     // The same keys often sign the tokens of other tenants, as those of `common` in Microsoft Entra do.
-    ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
-    'the issuer of a token is not checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
-  ],
-  [
-    ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
-    "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
-  ],
-  [
-    ({ clockToleranceSeconds = 0 }) => clockToleranceSeconds > 300,
-    "clock_tolerance_seconds accepts tokens long after they expire. Write 60 or less.",
-  ],
+    applies: ({ keys, issuer }) => keys !== undefined && "jwksUri" in keys && issuer === undefined,
+    text: 'the issuer of a token is not checked: with `jwks_uri` alone, tokens of every issuer that shares these keys are accepted. Write "issuer".',
+  },
+  {
+    applies: ({ algorithm, algorithms = [] }) => [algorithm ?? [], algorithms].flat().some(isSymmetric),
+    text: "with HS*, every service that checks a token can sign one too. Use RS256 or ES256.",
+  },
+  {
+    applies: ({ clockToleranceSeconds = 0 }) => clockToleranceSeconds > 300,
+    text: "clock_tolerance_seconds accepts tokens long after they expire. Write 60 or less.",
+  },
 ];
 
 const warningsFor = (options: ResourceServerOptions, issuer: Partial<TrustedIssuer>): readonly string[] =>
-  TOKEN_WARNINGS.filter(([isFound]) => isFound({ ...options, ...issuer })).map(
-    ([, text]) => `${issuer.issuer === undefined ? "" : `${issuer.issuer}: `}${text}`,
+  TOKEN_WARNINGS.filter(({ applies }) => applies({ ...options, ...issuer })).map(
+    ({ text }) => `${issuer.issuer === undefined ? "" : `${issuer.issuer}: `}${text}`,
   );

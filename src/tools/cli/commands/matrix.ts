@@ -31,13 +31,13 @@ export const matrix: Command = {
     ["--roles roles.json --config scopegate.json --check access.md --write", "Write the snapshot."],
     ["--roles roles.json --config scopegate.json --check access.md", "What has changed since the snapshot."],
   ],
-  async run(given) {
-    const file = given.text("check");
-    const isWritten = given.has("write");
-    const [{ server }, callers, params, before] = await given.all(
-      () => readPolicy(given),
-      () => readCallers(given.text("roles")),
-      () => readPairs(given, "param"),
+  async run(input) {
+    const file = input.text("check");
+    const isWritten = input.has("write");
+    const [{ server }, callers, params, before] = await input.all(
+      () => readPolicy(input),
+      () => readCallers(input.text("roles")),
+      () => readPairs(input, "param"),
       () => {
         if (isWritten && file === undefined) throw new UsageError("--write needs --check FILE.");
         return file === undefined ? undefined : readSnapshot(file, isWritten);
@@ -59,7 +59,7 @@ export const matrix: Command = {
     const changes = [
       ...[...before].filter((row) => !after.has(row)).map((row) => `- ${row}`),
       ...[...after].filter((row) => !before.has(row)).map((row) => `+ ${row}`),
-    ].sort((one, other) => (one.slice(2) < other.slice(2) ? -1 : 1));
+    ].sort((left, right) => (left.slice(2) < right.slice(2) ? -1 : 1));
     if (changes.length === 0)
       return { data: { rows, changes }, text: "The access matrix is as in the snapshot." };
     const note = "If the changes are intended, write a new snapshot with --write.";

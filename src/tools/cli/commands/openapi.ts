@@ -39,11 +39,11 @@ export const openapi: Command = {
       "A configuration with one rule for each operation. Lists those that are unclear on stderr.",
     ],
   ],
-  async run(given) {
-    const [action = "", file = ""] = given.words;
-    const [policy, text] = await given.all(
+  async run(input) {
+    const [action = "", file = ""] = input.words;
+    const [policy, text] = await input.all(
       // An import makes a table, so it needs none.
-      () => (action === "write" || action === "check" ? readPolicy(given) : undefined),
+      () => (action === "write" || action === "check" ? readPolicy(input) : undefined),
       () => readText(file),
       () => {
         if (!ACTIONS.includes(action))
@@ -51,8 +51,8 @@ export const openapi: Command = {
       },
     );
     const options: DocumentOptions = compact({
-      basePath: given.text("base-path"),
-      missingSecurity: given.text("missing-security") as DocumentOptions["missingSecurity"],
+      basePath: input.text("base-path"),
+      missingSecurity: input.text("missing-security") as DocumentOptions["missingSecurity"],
     });
     const document = parseDocument(text);
     if (!policy) return importTable(document, options);

@@ -1,3 +1,4 @@
+import { compact } from "../../../core/runtime/compact.ts";
 import { page as renderPage } from "../../page/index.ts";
 import { type Command } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
@@ -15,20 +16,16 @@ export const page: Command = {
   examples: [
     ["--app ./app.js --roles roles.json > policy.html", "With the audit of the application, and the roles."],
   ],
-  async run(given) {
-    const [title, file] = [given.text("title"), given.text("roles")];
-    const [{ server, routes }, roles] = await given.all(
-      () => readPolicy(given),
+  async run(input) {
+    const [title, file] = [input.text("title"), input.text("roles")];
+    const [{ server, routes }, roles] = await input.all(
+      () => readPolicy(input),
       () => (file === undefined ? {} : readRoles(file)),
     );
     const named = Object.fromEntries(
       Object.entries(roles).flatMap(([name, scopes]) => (scopes === "anonymous" ? [] : [[name, scopes]])),
     ) as Readonly<Record<string, readonly string[]>>;
-    const html = renderPage(server, {
-      roles: named,
-      ...(routes && { routes }),
-      ...(title !== undefined && { title }),
-    });
+    const html = renderPage(server, { roles: named, ...compact({ routes, title }) });
     return { data: { html }, text: html, isFile: true };
   },
 };

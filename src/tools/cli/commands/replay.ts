@@ -14,9 +14,9 @@ export const replay: Command = {
     partial: { text: "accept decisions that cannot be made again, if at least one can" },
   },
   examples: [["decisions.ndjson --table new.json", "The lines that decisionLog has written."]],
-  async run(given) {
-    const [table, file = ""] = [given.text("table"), ...given.words];
-    const [server, lines] = await given.all(
+  async run(input) {
+    const [table, file = ""] = [input.text("table"), ...input.words];
+    const [server, lines] = await input.all(
       () => {
         if (table === undefined) throw new UsageError("replay needs a table: write --table new.json.");
         return readConfiguration(table, (options) => createResourceServer(withoutKeys(options)));
@@ -27,7 +27,7 @@ export const replay: Command = {
     if (data.total === 0 && data.dropped === 0)
       throw new UsageError(`${quote(file)} contains no decision: pass the lines that decisionLog wrote.`);
     // A pipeline must not pass because nothing could be compared.
-    const isCompared = given.has("partial") ? data.undecidable < data.total : data.undecidable === 0;
+    const isCompared = input.has("partial") ? data.undecidable < data.total : data.undecidable === 0;
     const isFinding = data.changed.length > 0 || data.broken > 0 || data.total === 0 || !isCompared;
     return { isFinding, data, text };
   },

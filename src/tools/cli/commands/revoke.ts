@@ -1,6 +1,7 @@
 import { TokenRejectedError } from "../../../core/errors.ts";
+import { compact } from "../../../core/runtime/compact.ts";
 import { type RevocationTarget } from "../../../core/token/revocation.ts";
-import { type Command, type Given, UsageError } from "../command.ts";
+import { type Command, type CommandInput, requireStandardInput, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 const TARGETS = {
@@ -30,15 +31,15 @@ export const revoke: Command = {
     ['--app ./server.js --user u1 --reason "The account was closed."', "Every token of a user."],
     ["--app ./server.js --token - < token.txt", "One token. It must not be on the command line."],
   ],
-  async run(given) {
-    const [{ server }, target, options] = await given.all(
+  async run(input) {
+    const [{ server }, target, options] = await input.all(
       () => {
-        if (!given.has("app"))
+        if (!input.has("app"))
           throw new UsageError("revoke needs the store of your server: write --app ./server.js.");
-        return readPolicy(given);
+        return readPolicy(input);
       },
-      () => readTarget(given),
-      () => readOptions(given),
+      () => readTarget(input),
+      () => compact({ until: readTime(input, "until"), reason: input.text("reason") }),
     );
     try {
       await server.ready();
@@ -57,36 +58,23 @@ export const revoke: Command = {
   },
 };
 
-async function readTarget(given: Given): Promise<RevocationTarget> {
-  const named = Object.entries(TARGETS).filter(([option]) => given.has(option));
-  const [issuer, before] = [given.text("issuer"), readTime(given, "before")];
-  const count = named.length + Number(given.has("token"));
+async function readTarget(input: CommandInput): Promise<RevocationTarget> {
+  const named = Object.entries(TARGETS).filter(([option]) => input.has(option));
+  const [issuer, before] = [input.text("issuer"), readTime(input, "before")];
+  const count = named.length + Number(input.has("token"));
   if (count > 1 || (count === 0 && issuer === undefined))
     throw new UsageError(
       "revoke takes one of --token -, --token-id, --session and --user, or --issuer alone.",
     );
-  if (given.has("token")) {
-    // A token on the command line stays in the history of the shell.
-    if (given.text("token") !== "-")
-      throw new UsageError("--token takes only `-`: send the token to the standard input.");
-    return { token: (await given.io.read()).trim() };
-  }
+  requireStandardInput(input);
+  if (input.has("token")) return { token: (await input.io.read()).trim() };
   const [option, name] = named[0] ?? [];
-  const target = {
-    ...(option !== undefined && name !== undefined && { [name]: given.text(option) }),
-    ...(issuer !== undefined && { issuer }),
-    ...(before && { before }),
-  };
-  return target as RevocationTarget;
+  const subject = option === undefined || name === undefined ? {} : { [name]: input.text(option) };
+  return { ...subject, ...compact({ issuer, before }) } as RevocationTarget;
 }
 
-function readOptions(given: Given) {
-  const [until, reason] = [readTime(given, "until"), given.text("reason")];
-  return { ...(until && { until }), ...(reason !== undefined && { reason }) };
-}
-
-function readTime(given: Given, option: "before" | "until"): Date | undefined {
-  const text = given.text(option);
+function readTime(input: CommandInput, option: "before" | "until"): Date | undefined {
+  const text = input.text(option);
   if (text === undefined) return undefined;
   const time = new Date(text);
   // Other formats mean different times on different machines.

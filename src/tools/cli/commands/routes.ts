@@ -13,8 +13,8 @@ export const routes: Command = {
     ["--config scopegate.json", "The rules of the file and of its base table."],
     ["--app ./app.js --json", "The table of the server that the module exports, as JSON."],
   ],
-  async run(given) {
-    const [{ server }] = await given.all(() => readPolicy(given));
+  async run(input) {
+    const [{ server }] = await input.all(() => readPolicy(input));
     const rows = server.routes.map(({ key, requirement, source, enforcement }) => [
       key,
       describeRequirement(requirement),

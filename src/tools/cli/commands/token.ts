@@ -1,6 +1,14 @@
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { orUndefined } from "../../../core/errors.ts";
-import { type Command, type Given, readPairs, readScopes, readSeconds, UsageError } from "../command.ts";
+import { compact } from "../../../core/runtime/compact.ts";
+import {
+  type Command,
+  type CommandInput,
+  readPairs,
+  readScopes,
+  readSeconds,
+  UsageError,
+} from "../command.ts";
 import { inFile, readSecret } from "../files.ts";
 import { POLICY_OPTIONS, readConfiguration } from "../policy.ts";
 
@@ -37,22 +45,22 @@ export const token: Command = {
       'The public key, for "keys": { "jwks_file": "development.jwks.json" }.',
     ],
   ],
-  async run(given) {
-    if (/^\s*prod/i.test(given.io.env["NODE_ENV"] ?? ""))
+  async run(input) {
+    if (/^\s*prod/i.test(input.io.env["NODE_ENV"] ?? ""))
       throw new UsageError(
         "token signs with a development key: unset NODE_ENV, or get a token from your issuer.",
       );
-    const [options, expiresIn, claims, scopes] = await given.all(
-      () => readProfile(given),
-      () => readSeconds(given.text("expires") ?? "1h"),
-      () => readPairs(given, "claim"),
-      () => readScopes(given),
+    const [options, expiresIn, claims, scopes] = await input.all(
+      () => readProfile(input),
+      () => readSeconds(input.text("expires") ?? "1h"),
+      () => readPairs(input, "claim"),
+      () => readScopes(input),
     );
     const { createTestIssuer } = await import("../../testing/index.ts");
-    const file = given.text("key") ?? KEY_FILE;
+    const file = input.text("key") ?? KEY_FILE;
     const create = () => {
       // Also for `$(scopegate token)`, which shows no other note.
-      given.io.note(`scopegate: created ${file}. It is for development only: do not commit it.\n`);
+      input.io.note(`scopegate: created ${file}. It is for development only: do not commit it.\n`);
       return createTestIssuer({ algorithm: options.algorithm })
         .key.privateKey.export({ format: "pem", type: "pkcs8" })
         .toString();
@@ -60,14 +68,14 @@ export const token: Command = {
     const signingKey = readSecret(file, create);
     const issuer = inFile(file, () => createTestIssuer({ ...options, kid: "development", signingKey }));
     const { verificationKey } = issuer.key;
-    if (given.has("public-key"))
+    if (input.has("public-key"))
       return { data: { verification_key: verificationKey }, text: verificationKey.trim() };
-    if (given.has("jwks")) return { data: issuer.jwks, text: JSON.stringify(issuer.jwks, undefined, 2) };
+    if (input.has("jwks")) return { data: issuer.jwks, text: JSON.stringify(issuer.jwks, undefined, 2) };
     const text = await issuer.token({
       scopes,
-      userId: given.text("sub") ?? "user-1",
-      audience: given.text("aud") ?? options.audience ?? null,
-      issuer: given.text("iss") ?? options.issuer ?? null,
+      userId: input.text("sub") ?? "user-1",
+      audience: input.text("aud") ?? options.audience ?? null,
+      issuer: input.text("iss") ?? options.issuer ?? null,
       expiresIn,
       claims: Object.fromEntries(Object.entries(claims).map(([name, value]) => [name, readValue(value)])),
     });
@@ -78,21 +86,16 @@ export const token: Command = {
 };
 
 /** Returns what the configuration says about tokens, so that its server accepts the new one. */
-function readProfile(given: Given) {
-  const path = given.text("config");
-  const options = path === undefined ? {} : readConfiguration(path, (given) => given);
+function readProfile(input: CommandInput) {
+  const path = input.text("config");
+  const options = path === undefined ? {} : readConfiguration(path, (parsed) => parsed);
   const { algorithms, algorithm = algorithms?.[0] ?? "RS256", serviceId, audience = serviceId } = options;
   if (isSymmetric(algorithm))
     throw new UsageError(
       `token makes no secrets for ${algorithm}: set an asymmetric algorithm, such as RS256.`,
     );
   const { issuer, scopesClaim, userIdClaim } = options;
-  const named = { issuer, audience, scopesClaim, userIdClaim };
-  const known = Object.entries(named).filter(([, value]) => value !== undefined);
-  return {
-    algorithm,
-    ...(Object.fromEntries(known) as Partial<{ [K in keyof typeof named]: NonNullable<(typeof named)[K]> }>),
-  };
+  return compact({ algorithm, issuer, audience, scopesClaim, userIdClaim });
 }
 
 function readValue(text: string): unknown {

@@ -23,5 +23,5 @@ export function readCaller(text: string, claim: string): { scopes?: readonly str
 function decodePayload(token: string): string {
   const payload = /^[\w-]+\.([\w-]+)\.[\w-]*$/.exec(token)?.[1] ?? "";
   const bytes = atob(payload.replaceAll("-", "+").replaceAll("_", "/"));
-  return new TextDecoder().decode(Uint8Array.from(bytes, (one) => one.charCodeAt(0)));
+  return new TextDecoder().decode(Uint8Array.from(bytes, (byte) => byte.charCodeAt(0)));
 }

@@ -6,6 +6,6 @@ export const find = (id: string) => document.getElementById(id) as HTMLInputElem
 export function make(tag: string, name: string, ...children: readonly (Node | string)[]): HTMLElement {
   const element = document.createElement(tag);
   if (name !== "") element.className = name;
-  element.append(...children.map((one) => (typeof one === "string" ? escapeHidden(one) : one)));
+  element.append(...children.map((child) => (typeof child === "string" ? escapeHidden(child) : child)));
   return element;
 }

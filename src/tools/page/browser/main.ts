@@ -1,4 +1,5 @@
 /** The script of the policy page. It decides with the code of the server, and sends nothing. */
+import { compact } from "../../../core/runtime/compact.ts";
 import { escapeHidden } from "../../escape.ts";
 import { type PageData, readPolicy } from "../page-data.ts";
 import { stepsOf } from "../steps.ts";
@@ -13,7 +14,7 @@ const readEntered = () => readCaller(find("caller").value, find("claim").value);
 function explain(): void {
   const { scopes } = readEntered();
   const query = { method: find("method").value, path: find("path").value };
-  const explanation = policy.explain({ ...query, ...(scopes && { scopes }) });
+  const explanation = policy.explain({ ...query, ...compact({ scopes }) });
   const unmappedStatus = data.unmappedRoutes === "not_found" ? 404 : 403;
   const steps = stepsOf(explanation, unmappedStatus).map(({ name, state, lines }) => {
     const texts = lines.map((line) => make("code", "", line));
@@ -38,9 +39,10 @@ function showCaller(): void {
   explain();
 }
 
-const required = policy.rules.rules.flatMap(({ requirement: one }) =>
-  "scopes" in one ? one.scopes : "scope" in one ? [one.scope] : [],
-);
+const required = policy.rules.rules.flatMap(({ requirement }) => {
+  if ("scopes" in requirement) return requirement.scopes;
+  return "scope" in requirement ? [requirement.scope] : [];
+});
 // A template stands for every id.
 const named = required.map(({ parts }) =>
   parts.map((part) => (typeof part === "string" ? part : "*")).join(":"),

@@ -2,6 +2,7 @@
 import { describeRequirement } from "../../../core/policy/explain.ts";
 import { type Policy } from "../../../core/policy/policy.ts";
 import { type Principal } from "../../../core/token/principal.ts";
+import { samplePath } from "../../shared/sample-path.ts";
 import { type PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
 import { find, make } from "./dom.ts";
@@ -19,8 +20,9 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const findings = data.findings.filter(({ rule }) => rule === key);
     const notes = findings.map(({ severity, message }) => make("p", severity, `${severity}: ${message}`));
     const button = make("button", "", make("b", "", method), make("code", "", pattern));
+    const [alternative] = compiled.pattern.alternatives;
     // The names of parameters are their values.
-    const path = pattern.replaceAll(/[{}"]|[:*](?=[\p{ID_Start}_$"])/gu, "");
+    const path = alternative ? samplePath(alternative, (name) => name) : pattern;
     button.addEventListener("click", () => ask(method === "*" ? "GET" : method, path));
     const answer = (caller: Principal | undefined, name: string) => {
       const { state, why } = whoMay(policy, compiled, caller);
@@ -44,9 +46,9 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
     const words = find("filter").value.toLowerCase().split(/\s+/);
     const show = find("show").value;
     const count = { "": 0, yes: 0, some: 0, no: 0 };
-    for (const { row, state, isWarned, words: own } of rows) {
+    for (const { row, state, isWarned, words: rowWords } of rows) {
       const isShown = show === "warned" ? isWarned : show === "" || show.includes(state);
-      row.hidden = !isShown || !words.every((word) => own.includes(word));
+      row.hidden = !isShown || !words.every((word) => rowWords.includes(word));
       count[state as keyof typeof count] += 1;
       if (!row.hidden) count[""] += 1;
     }
@@ -55,10 +57,10 @@ export function createTable(policy: Policy, data: PageData, ask: (method: string
   };
   const showCaller = (scopes: readonly string[] | undefined): void => {
     const caller = scopes && policy.callerWith(scopes);
-    for (const one of rows) {
-      const { state, cell } = one.answer(caller, "Caller");
-      one.row.children[3]?.replaceWith(cell);
-      one.state = state;
+    for (const listed of rows) {
+      const { state, cell } = listed.answer(caller, "Caller");
+      listed.row.children[3]?.replaceWith(cell);
+      listed.state = state;
     }
     search();
   };
