@@ -1,6 +1,6 @@
 /** The JSON-RPC messages in a body, the operations that they call, and the headers that repeat them. */
 import { isUtf8 } from "node:buffer";
-import { type ReadHeader } from "../shared/body.ts";
+import { type ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { isHousekeeping, isNamed, type Operation } from "../../core/policy/operation.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
