@@ -10,8 +10,8 @@ import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
-import { type RouteHandler } from "../../src/adapters/shared/handler.ts";
 import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, koaListener } from "./frameworks.ts";
+import { type RouteHandler } from "../../src/tools/page/handler.ts";
 import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };

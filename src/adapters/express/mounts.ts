@@ -40,9 +40,9 @@ export function watchLayers(layer: object): void {
     const call: unknown = Reflect.get(prototype, name);
     if (typeof call !== "function") continue;
     // Where it cannot be replaced, all mounts stay unknown.
-    Reflect.set(prototype, name, function (this: ExpressLayer, ...given: readonly unknown[]): unknown {
-      recordLayer(this, given[position] as ExpressRequest);
-      return Reflect.apply(call, this, given) as unknown;
+    Reflect.set(prototype, name, function (this: ExpressLayer, ...parameters: readonly unknown[]): unknown {
+      recordLayer(this, parameters[position] as ExpressRequest);
+      return Reflect.apply(call, this, parameters) as unknown;
     });
   }
 }
@@ -55,12 +55,16 @@ function recordLayer(layer: ExpressLayer, request: ExpressRequest): void {
 }
 
 /**
- * Returns the patterns of a route from the root of the application on. `own` are those below the mounts that
- * the request has passed. What is above the guard, or has no readable pattern, is left as it was requested.
+ * Returns the patterns of a route from the root of the application on. `routePatterns` are those below the
+ * mounts that the request has passed. What is above the guard, or has no readable pattern, is left as it was
+ * requested.
  */
-export function withMounts(request: ExpressRequest, own: readonly string[]): readonly RoutePattern[] {
+export function withMounts(
+  request: ExpressRequest,
+  routePatterns: readonly string[],
+): readonly RoutePattern[] {
   let mount = readProperty(request, "baseUrl") ?? "";
-  let patterns = own.map((pattern) => (pattern === "/" ? "" : pattern));
+  let patterns = routePatterns.map((pattern) => (pattern === "/" ? "" : pattern));
   const passed = (notesOf(request) as Notes | undefined)?.[PASSED] ?? [];
   for (const { layer, baseUrl } of passed.toReversed()) {
     // Skip layers that the request has left. Of those with this prefix, the last one is around the route.
@@ -85,8 +89,8 @@ const alternativesOf = new WeakMap<ExpressLayer, readonly Alternative[]>();
 
 /** Returns the alternatives of the path of a layer; none if they cannot be read. */
 function readAlternatives(layer: ExpressLayer): readonly Alternative[] {
-  const known = alternativesOf.get(layer);
-  if (known) return known;
+  const remembered = alternativesOf.get(layer);
+  if (remembered) return remembered;
   // An optional group before a route would leave a double slash, so each alternative is rendered.
   const alternatives = (mountsOf(layer) ?? []).flatMap((source) =>
     (parseRoutePattern(source || "/")?.alternatives ?? []).map((alternative) => ({
@@ -106,18 +110,17 @@ function readMount(
   layer: ExpressLayer,
   mount: string,
 ): { readonly start: number; readonly sources: readonly string[] } | undefined {
-  const fitting = readAlternatives(layer).flatMap(({ source, segments }) => {
+  const matching = readAlternatives(layer).flatMap(({ source, segments }) => {
     const start = startOfLast(segments.length, mount);
     const path = readPath(mount.slice(start) || "/");
     return path && compareWithRoute(path, segments) ? [{ source, segments, start }] : [];
   });
-  const [first] = fitting;
-  const isCertain = fitting.every(
+  const [first] = matching;
+  const isCertain = matching.every(
     ({ segments, start }) => start === first?.start && segments.every(({ kind }) => kind !== "wildcard"),
   );
-  return first && isCertain
-    ? { start: first.start, sources: fitting.map(({ source }) => source) }
-    : undefined;
+  if (!first || !isCertain) return undefined;
+  return { start: first.start, sources: matching.map(({ source }) => source) };
 }
 
 /** Returns where the last `count` segments of a path begin; 0 if it does not have more. */

@@ -11,31 +11,31 @@ import { type ExpressRoute, toPatterns } from "./router.ts";
 
 /** Returns the patterns of a route for this request, with the mounts that the request has passed. */
 export function patternsAt(request: ExpressRequest, route: ExpressRoute): readonly RoutePattern[] {
-  const own = readRoute(route);
-  const matched = own.length === 1 ? own : firstFitting(own, readProperty(request, "url"));
+  const paths = readRoute(route);
+  const matched = paths.length === 1 ? paths : firstMatching(paths, readProperty(request, "url"));
   const patterns = matched.map(({ pattern }) => pattern);
   return readProperty(request, "baseUrl") ? withMounts(request, patterns) : patterns;
 }
 
 /** One of the paths that a route is written with. */
-interface OwnPath {
+interface RoutePath {
   readonly pattern: string;
   /** None for an unreadable path. */
   readonly alternatives: readonly ComparableRoute[];
 }
 
-const ownPathsOf = new WeakMap<ExpressRoute, readonly OwnPath[]>();
+const pathsOf = new WeakMap<ExpressRoute, readonly RoutePath[]>();
 
-function readRoute(route: ExpressRoute): readonly OwnPath[] {
-  const known = ownPathsOf.get(route);
-  if (known) return known;
-  const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((path): OwnPath => {
+function readRoute(route: ExpressRoute): readonly RoutePath[] {
+  const remembered = pathsOf.get(route);
+  if (remembered) return remembered;
+  const paths = (toPatterns(route.path) ?? [EXPRESSION]).map((path): RoutePath => {
     const pattern = path || "/";
     const parsed = parsePattern(pattern);
     const alternatives = isPattern(parsed) ? parsed.alternatives : [];
     return { pattern, alternatives: alternatives.map(({ segments }) => comparableRoute(segments)) };
   });
-  ownPathsOf.set(route, paths);
+  pathsOf.set(route, paths);
   return paths;
 }
 
@@ -43,16 +43,16 @@ function readRoute(route: ExpressRoute): readonly OwnPath[] {
  * Returns the paths that some router matches, up to the first one that every router matches, because Express
  * uses the first match. Unreadable paths may match too. If no path matches, all are returned.
  */
-function firstFitting(paths: readonly OwnPath[], url: string): readonly OwnPath[] {
+function firstMatching(paths: readonly RoutePath[], url: string): readonly RoutePath[] {
   const path = readPath(url);
   const compared = path && new ComparablePath(path);
-  const matched: OwnPath[] = [];
-  let isFitting = false;
-  for (const own of paths) {
-    const fits = own.alternatives.flatMap((one) => compared?.compareWith(one) ?? []);
-    if (fits.length > 0) isFitting = true;
-    if (fits.length > 0 || own.alternatives.length === 0) matched.push(own);
-    if (fits.includes("exact")) break;
+  const matched: RoutePath[] = [];
+  let isMatched = false;
+  for (const routePath of paths) {
+    const results = routePath.alternatives.flatMap((route) => compared?.compareWith(route) ?? []);
+    if (results.length > 0) isMatched = true;
+    if (results.length > 0 || routePath.alternatives.length === 0) matched.push(routePath);
+    if (results.includes("exact")) break;
   }
-  return isFitting ? matched : paths;
+  return isMatched ? matched : paths;
 }

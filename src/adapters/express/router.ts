@@ -91,10 +91,11 @@ function* visitRouter(
   if (!router || above.includes(router)) return;
   for (const layer of router.stack) {
     const { handle, route } = layer;
-    const own = route ? mounts : joinAll(mounts, mountsOf(layer));
+    const layerMounts = route ? mounts : joinAll(mounts, mountsOf(layer));
     const isHiddenApplication = layer.name === "mounted_app";
-    yield { app, layer, handle, route, mounts: own, isHiddenApplication };
-    if (!route) yield* visitRouter(isApplication(handle) ? handle : app, handle, own, [...above, router]);
+    yield { app, layer, handle, route, mounts: layerMounts, isHiddenApplication };
+    if (!route)
+      yield* visitRouter(isApplication(handle) ? handle : app, handle, layerMounts, [...above, router]);
   }
 }
 
@@ -113,7 +114,7 @@ function routerOf(value: unknown): ExpressRouter | undefined {
   const holder = value as { readonly router?: unknown; readonly _router?: unknown } | undefined;
   // Express 4 stores its router under another name, and throws for the name of Express 5.
   const candidates = [value, holder?._router, orUndefined(() => holder?.router)];
-  return candidates.find((one): one is ExpressRouter => hasStack(one));
+  return candidates.find((candidate): candidate is ExpressRouter => hasStack(candidate));
 }
 
 /** Returns the patterns of a path as it was written; `undefined` for regular expressions. */
@@ -141,7 +142,7 @@ export function mountsOf({ rawPath, slash, regexp, keys = [] }: ExpressLayer): r
 /** What Express 4 compiles a parameter of a whole segment to; until 4.19 with a slash in front. */
 const PARAMETER = /(?:\\\/\(\?:|\(\?:\\\/)\(\[\^\\?\/\]\+\?\)\)/g;
 
-/** An expression that Express 4 compiled from static text and parameters; `:` is a parameter. */
+/** A regular expression that Express 4 compiled from static text and parameters; `:` is a parameter. */
 const COMPILED =
   /^\^?((?:\\\/(?::(?:(?:[~%!&',;=@-]|\\[.-])(?:[\w~%!&',;=@-]|\\[.-])*)?|(?:[\w~%!&',;=@-]|\\[.-])+))*)\\\/\?\(\?=\\\/\|\$\)$/;
 

@@ -3,14 +3,14 @@ import { type AccessRequest } from "../../core/request.ts";
 import { type ResourceServer } from "../../core/server.ts";
 import { type Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
-import { findPrincipal, guardRequest } from "../shared/guard.ts";
+import { findPrincipal, guardRequest, type PendingRefusal } from "../shared/guard.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { withRole } from "../shared/roles.ts";
 import { rememberGuarded } from "./guarded-instances.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
-import { createMiddlewareGuard } from "./middleware.ts";
+import type { createMiddlewareGuard, WithMiddleware } from "./middleware.ts";
 import { endWith, type FastifyReply, send } from "./reply.ts";
 import { type FastifyRequest, readRequest } from "./request.ts";
 
@@ -27,6 +27,9 @@ export interface FastifyInstance {
   /** Adds a hook that runs before a body is read. */
   addHook(name: "onRequest", hook: FastifyHook): unknown;
 }
+
+/** @fastify/express and @fastify/middie add `use` to an instance. */
+const hasMiddleware = (instance: object): instance is WithMiddleware => "use" in instance;
 
 /** A plugin for `app.register`. */
 export type FastifyPlugin = (instance: FastifyInstance, options: object, done: Done) => void;
@@ -53,12 +56,25 @@ export type FastifyPlugin = (instance: FastifyInstance, options: object, done: D
 export function protect(server: ResourceServer, options: NoOptions = {}): FastifyPlugin {
   assertResourceServer(server);
   assertNoOptions(options);
-  const middleware = createMiddlewareGuard(server);
+  let middlewareGuard: ReturnType<typeof createMiddlewareGuard> | undefined;
+  /** Only instances with middleware load this file, because it loads the adapter of Express. */
+  const loadMiddlewareGuard = async () => {
+    const { createMiddlewareGuard } = await import("./middleware.ts");
+    return (middlewareGuard ??= createMiddlewareGuard(server));
+  };
+  const check = (request: FastifyRequest): PendingRefusal => {
+    const { raw, server: instance } = request;
+    const usesMiddleware = hasMiddleware(instance);
+    if (usesMiddleware) {
+      // The instance may have received `use` after this plugin.
+      if (!middlewareGuard) return loadMiddlewareGuard().then(() => check(request));
+      middlewareGuard.watch(raw, instance);
+    }
+    return guardRequest(server, raw, readRequest(request), usesMiddleware);
+  };
   const hook: FastifyHook = (request, reply, done) => {
-    const { raw } = request;
-    const isUpgrade = rememberUpgrade(raw, server);
-    const hasRouters = middleware.watch(raw, request.server);
-    checkFirst(() => guardRequest(server, raw, readRequest(request), hasRouters), {
+    const isUpgrade = rememberUpgrade(request.raw, server);
+    checkFirst(() => check(request), {
       refuse: (refusal) => {
         // If this hook runs before that of @fastify/websocket, nothing else closes the connection.
         if (isUpgrade) endWith(reply);
@@ -70,9 +86,20 @@ export function protect(server: ResourceServer, options: NoOptions = {}): Fastif
   const plugin: FastifyPlugin = (instance, others, done) => {
     if (!("addHook" in instance)) throw misplaced("fastify", instance, others, done);
     rememberGuarded(instance);
-    middleware.attach(instance);
-    instance.addHook("onRequest", hook);
-    done();
+    const addGuard = () => {
+      instance.addHook("onRequest", hook);
+      done();
+    };
+    if (!hasMiddleware(instance)) {
+      addGuard();
+      return;
+    }
+    loadMiddlewareGuard()
+      .then((guard) => {
+        guard.attach(instance);
+        addGuard();
+      })
+      .catch(done);
   };
   return fastifyPlugin(plugin, { name: "scopegate", fastify: ">=4.10" });
 }

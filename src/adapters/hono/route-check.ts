@@ -46,12 +46,12 @@ export function unwrap(handler: unknown): Handler {
   return inner ? unwrap(inner) : (handler as Handler);
 }
 
-function behindCheck(handler: Handler, { method: own, path }: HonoRoute): Handler {
+function behindCheck(handler: Handler, { method: routeMethod, path }: HonoRoute): Handler {
   const written = [toPattern(path)];
   const find = (context: HonoContext) => {
     const { method } = context.req.raw;
     // If the method has changed since the route was matched, the route does not match the request.
-    const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(own) ? written : undefined;
+    const patterns = ["ALL", method === "HEAD" ? "GET" : method].includes(routeMethod) ? written : undefined;
     return { method, target: readTarget(context), patterns };
   };
   return (context, next) =>
@@ -69,7 +69,7 @@ function matchedOf(req: object): readonly (readonly [Matched, ...unknown[]])[] {
   const prototype = Object.getPrototypeOf(req) as object;
   const read = (key: symbol) => (Reflect.get(req, key) as readonly unknown[] | undefined)?.[0];
   const symbols = Object.getOwnPropertySymbols;
-  const key = keys.get(prototype) ?? symbols(prototype).find((one) => Array.isArray(read(one)));
+  const key = keys.get(prototype) ?? symbols(prototype).find((symbol) => Array.isArray(read(symbol)));
   if (!key) throw new TypeError("protect cannot check the routes of this Hono: install Hono 4.8 or later.");
   keys.set(prototype, key);
   return read(key) as ReturnType<typeof matchedOf>;

@@ -19,22 +19,17 @@ export function watchRouters(context: KoaContext): void {
   watched.add(holder);
   // koa-router before 7.2 assigns `matched` only.
   for (const name of ["matched", "router"] as const) {
-    const own: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
+    const assigned: unknown = Object.hasOwn(context, name) ? context[name] : undefined;
     Reflect.deleteProperty(context, name);
     if (!isWatched) watchProperty(holder, name, checkMatched);
-    Reflect.set(context, name, own);
+    Reflect.set(context, name, assigned);
   }
 }
 
 function checkMatched({ matched = [] }: KoaContext): void {
-  for (const one of matched) {
-    // @koa/router 13.0.0 adds the layers of a second router as an array.
-    if (isList(one)) one.forEach(putCheck);
-    else putCheck(one);
-  }
+  // @koa/router 13.0.0 adds the layers of a second router as an array.
+  for (const layer of matched.flat()) putCheck(layer);
 }
-
-const isList = (one: KoaLayer | readonly KoaLayer[]): one is readonly KoaLayer[] => Array.isArray(one);
 
 const checks = new WeakSet<object>();
 const checkedLayers = new WeakSet<KoaLayer>();
@@ -67,8 +62,8 @@ function runningRoute(context: KoaContext, layer: KoaLayer): RunningRoute {
   const { target, prefix } =
     routerPath === undefined ? readTarget(context) : { target: routerPath, prefix: "" };
   // If the method has changed since the route was matched, the route does not match the request.
-  const own = patternOf(layer);
-  const pattern = prefix === "" ? own : { mount: prefix, pattern: own, isAsWritten: true };
+  const written = patternOf(layer);
+  const pattern = prefix === "" ? written : { mount: prefix, pattern: written, isAsWritten: true };
   const patterns = layer.methods.includes(method) ? [pattern] : undefined;
   return { method, target, patterns };
 }

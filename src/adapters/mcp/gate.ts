@@ -1,5 +1,5 @@
 /** Checks a request after `protect`: its session, its body and its operations. */
-import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "../shared/body.ts";
+import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "./body.ts";
 import { guardOperations, type PendingRefusal, verdictOf } from "../shared/guard.ts";
 import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
 import { type Verdict } from "../../core/pipeline.ts";

@@ -3,13 +3,16 @@ import { type FetchHandler } from "../fetch/index.ts";
 import { assertResourceServer, type Framework, recognize } from "../shared/misuse.ts";
 import { withRole } from "../shared/roles.ts";
 import { type ResourceServer } from "../../core/server.ts";
-import { createGate, type McpOptions } from "./gate.ts";
-import { createExpressGate, createFastifyGate, createKoaGate } from "./hosts/node.ts";
-import { createFetchGate, createHonoGate, type McpAccess } from "./hosts/web.ts";
+import { createGate, type Gate, type McpOptions } from "./gate.ts";
+import type { createHostGate as createExpressGate } from "./hosts/express.ts";
+import type { createHostGate as createFastifyGate } from "./hosts/fastify.ts";
+import { createHostGate as createFetchGate, type McpAccess } from "./hosts/fetch.ts";
+import type { createHostGate as createHonoGate } from "./hosts/hono.ts";
+import type { createHostGate as createKoaGate } from "./hosts/koa.ts";
 
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
 export { type McpOptions } from "./gate.ts";
-export { type McpAccess } from "./hosts/web.ts";
+export { type McpAccess } from "./hosts/fetch.ts";
 export { type McpServer, operationsOf } from "./operations-of.ts";
 
 /** The guard of an MCP server: middleware, a plugin or a function, depending on the host that calls it. */
@@ -18,6 +21,24 @@ export type McpGate = ReturnType<typeof createExpressGate> &
   ReturnType<typeof createHonoGate> &
   ReturnType<typeof createFetchGate> &
   ReturnType<typeof createFastifyGate>;
+
+/** A function of the host's own form, such as a middleware. */
+type HostGate = (...parameters: never) => unknown;
+
+interface HostModule {
+  readonly createHostGate: (server: ResourceServer, gate: Gate) => HostGate;
+}
+
+/** Each module loads the adapter of its framework. It is loaded when the framework first calls the guard. */
+const HOSTS: ReadonlyMap<Framework | undefined, () => Promise<HostModule>> = new Map<
+  Framework,
+  () => Promise<HostModule>
+>([
+  ["express", () => import("./hosts/express.ts")],
+  ["koa", () => import("./hosts/koa.ts")],
+  ["fastify", () => import("./hosts/fastify.ts")],
+  ["hono", () => import("./hosts/hono.ts")],
+]);
 
 /**
  * Protects an MCP server (Streamable HTTP): `app.use(protectMcp(server))` in Express, Koa and Hono, and
@@ -45,21 +66,33 @@ export type McpGate = ReturnType<typeof createExpressGate> &
 export function protectMcp(server: ResourceServer, options: McpOptions = {}): McpGate {
   assertResourceServer(server, "protectMcp");
   const gate = createGate(server, options);
-  const [express, koa] = [createExpressGate(server, gate), createKoaGate(server, gate)];
-  const [hono, fetch] = [createHonoGate(server, gate), createFetchGate(server, gate)];
-  const fastify = createFastifyGate(server, gate);
-  const gates: Partial<Record<Framework, object>> = { express, koa, hono, fetch, fastify };
-  const enter = (...given: readonly unknown[]): unknown => {
-    const host = recognize(given);
-    const isPlaced = host === "fetch" || given.slice(1).some((one) => typeof one === "function");
-    const gate = host && isPlaced ? gates[host] : undefined;
-    if (!gate) throw new TypeError(MISPLACED);
-    return Reflect.apply(gate as () => unknown, undefined, given);
+  const hostGates = new Map<Framework | undefined, HostGate>([["fetch", createFetchGate(server, gate)]]);
+  const enter = (...parameters: readonly unknown[]): unknown => {
+    const framework = recognize(parameters);
+    const isPlaced =
+      framework === "fetch" || parameters.slice(1).some((parameter) => typeof parameter === "function");
+    if (!isPlaced) throw new TypeError(MISPLACED);
+    const hostGate = hostGates.get(framework);
+    if (hostGate) return callHost(hostGate, parameters);
+    const load = HOSTS.get(framework);
+    if (!load) throw new TypeError(MISPLACED);
+    const entered = load().then(({ createHostGate }) => {
+      const loaded = createHostGate(server, gate);
+      hostGates.set(framework, loaded);
+      return callHost(loaded, parameters);
+    });
+    if (framework === "koa" || framework === "hono") return entered;
+    // Express and Fastify do not wait for a promise: without this call, a failure would send no response.
+    const [, , done] = parameters;
+    return entered.catch(done as (error: unknown) => unknown);
   };
   // Without this mark, Fastify encapsulates the plugin, which would then guard only its own routes.
   Object.defineProperty(enter, Symbol.for("skip-override"), { value: true });
   return withRole("guard", enter as McpGate);
 }
+
+const callHost = (hostGate: HostGate, parameters: readonly unknown[]): unknown =>
+  Reflect.apply(hostGate as (...parameters: readonly unknown[]) => unknown, undefined, parameters);
 
 const MISPLACED =
   "protectMcp was called in the wrong place: write app.use(protectMcp(server)) in Express, Koa and Hono, app.register(protectMcp(server)) in Fastify, and withMcp(server, handler) for the Fetch standard.";

@@ -1,5 +1,6 @@
 /** Requests that are not messages of the protocol, and the fixed answer to each. */
 import { type Answer } from "../../core/response/refusal.ts";
+import { compact } from "../../core/runtime/compact.ts";
 
 export interface Invalid extends Answer {
   readonly kind: "invalid";
@@ -14,7 +15,7 @@ const invalid = (status: number, code: number, message: string, isUnread = false
     headers: Object.freeze({
       "Content-Type": "application/json",
       "Cache-Control": "no-store",
-      ...(isUnread && { Connection: "close" }),
+      ...compact({ Connection: isUnread ? "close" : undefined }),
     }),
     body: Object.freeze({ jsonrpc: "2.0", id: null, error: Object.freeze({ code, message }) }),
   });

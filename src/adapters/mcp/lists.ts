@@ -36,9 +36,11 @@ type Message = Readonly<{ result?: Json }>;
 export function filterLists(text: string, isCallable: (operation: string) => boolean): string {
   const filter = (message: Message): Message => {
     const result = { ...message.result };
-    for (const one of LISTS)
-      if (Array.isArray(result[one.property]))
-        result[one.property] = entriesOf(result, one).filter((entry) => isCallable(operationOf(entry, one)));
+    for (const list of LISTS)
+      if (Array.isArray(result[list.property]))
+        result[list.property] = entriesOf(result, list).filter((entry) =>
+          isCallable(operationOf(entry, list)),
+        );
     return message.result ? { ...message, result } : message;
   };
   const edit = (json: string): string => {

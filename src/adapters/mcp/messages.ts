@@ -1,6 +1,6 @@
 /** The JSON-RPC messages in a body, the operations that they call, and the headers that repeat them. */
 import { isUtf8 } from "node:buffer";
-import { type ReadHeader } from "../shared/body.ts";
+import { type ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { isHousekeeping, isNamed, type Operation } from "../../core/policy/operation.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
@@ -50,45 +50,54 @@ export function readMessages(body: object, bytes?: Buffer): Messages | Invalid {
 }
 
 function readMessage(entry: unknown): Message | Invalid {
-  if (!isObject(entry) || own(entry, "jsonrpc") !== "2.0") return INVALID.message;
+  if (!isObject(entry) || ownProperty(entry, "jsonrpc") !== "2.0") return INVALID.message;
   const { method } = entry;
   const isAnswer = Object.hasOwn(entry, "result") || Object.hasOwn(entry, "error");
   if (!Object.hasOwn(entry, "method")) return isAnswer ? { calls: [] } : INVALID.message;
   if (isAnswer || typeof method !== "string" || !/^\S+$/.test(method)) return INVALID.message;
-  const params = own(entry, "params") ?? {};
+  const params = ownProperty(entry, "params") ?? {};
   if (!isObject(params)) return INVALID.message;
-  const named = isNamed(method);
-  const name = named ? readName(method, params) : own(params, "taskId");
-  if (named) {
+  if (isNamed(method)) {
+    const name = readName(method, params);
     if (!isName(name)) return INVALID.name;
-    const given = own(params, "arguments");
-    return { method, name, calls: [{ text: `${method} ${name}`, parameters: isObject(given) ? given : {} }] };
+    const parameters = ownProperty(params, "arguments");
+    return {
+      method,
+      name,
+      calls: [{ text: `${method} ${name}`, parameters: isObject(parameters) ? parameters : {} }],
+    };
   }
-  const shown = { method, ...(isName(name) && { name }) };
-  if (isHousekeeping(method)) return { ...shown, calls: [] };
-  const subscribed = method === "subscriptions/listen" ? readSubscriptions(params) : [];
-  return subscribed ? { ...shown, calls: [{ text: method, parameters: {} }, ...subscribed] } : INVALID.name;
+  const name = ownProperty(params, "taskId");
+  const named = isName(name) ? { method, name } : { method };
+  if (isHousekeeping(method)) return { ...named, calls: [] };
+  const subscriptions = method === "subscriptions/listen" ? readSubscriptions(params) : [];
+  if (!subscriptions) return INVALID.name;
+  return { ...named, calls: [{ text: method, parameters: {} }, ...subscriptions] };
 }
 
 /** A subscription to a resource needs the rule that `resources/subscribe` needs for it. */
 function readSubscriptions(params: Json): readonly Operation[] | undefined {
-  const notifications = own(params, "notifications") ?? {};
-  const uris = isObject(notifications) ? (own(notifications, "resourceSubscriptions") ?? []) : undefined;
+  const notifications = ownProperty(params, "notifications") ?? {};
+  const uris = isObject(notifications)
+    ? (ownProperty(notifications, "resourceSubscriptions") ?? [])
+    : undefined;
   if (!Array.isArray(uris) || uris.length > MAX_BATCH || !uris.every(isName)) return undefined;
   return uris.map((uri) => ({ text: `resources/subscribe ${uri}`, parameters: {} }));
 }
 
 function readName(method: string, params: Json): unknown {
-  if (method !== "completion/complete") return own(params, method.startsWith("resources/") ? "uri" : "name");
-  const ref = own(params, "ref");
+  if (method !== "completion/complete")
+    return ownProperty(params, method.startsWith("resources/") ? "uri" : "name");
+  const ref = ownProperty(params, "ref");
   if (!isObject(ref)) return undefined;
   // Servers choose the property by the type.
-  const type = own(ref, "type");
-  return type === "ref/prompt" ? own(ref, "name") : type === "ref/resource" ? own(ref, "uri") : undefined;
+  const type = ownProperty(ref, "type");
+  if (type === "ref/prompt") return ownProperty(ref, "name");
+  return type === "ref/resource" ? ownProperty(ref, "uri") : undefined;
 }
 
 function withId(invalid: Invalid, entry: unknown): Invalid {
-  const id = isObject(entry) ? own(entry, "id") : undefined;
+  const id = isObject(entry) ? ownProperty(entry, "id") : undefined;
   const isId = typeof id === "string" || typeof id === "number";
   return isId ? { ...invalid, body: { ...invalid.body, id } } : invalid;
 }
@@ -99,7 +108,8 @@ const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Reads own properties only: a polluted prototype must not name an operation. */
-const own = (object: Json, name: string): unknown => (Object.hasOwn(object, name) ? object[name] : undefined);
+const ownProperty = (object: Json, name: string): unknown =>
+  Object.hasOwn(object, name) ? object[name] : undefined;
 
 /**
  * Returns whether the headers agree with the body: a proxy in front may have used them for its decision.

@@ -28,13 +28,14 @@ export interface McpServer {
  * ```
  */
 export async function operationsOf(mcpServer: McpServer): Promise<readonly ListedRoute[]> {
-  const found = new Map<string, readonly string[] | undefined>();
+  const operations = new Map<string, readonly string[] | undefined>();
   await withClient(mcpServer, async (ask, capabilities) => {
-    const add = (...texts: readonly string[]) => texts.forEach((text) => found.set(text, undefined));
+    const add = (...texts: readonly string[]) => texts.forEach((text) => operations.set(text, undefined));
     for (const list of LISTS) {
       if (!capabilities[list.method.replace(/\/.*/, "")]) continue;
       add(list.method);
-      for (const entry of await readList(ask, list)) found.set(operationOf(entry, list), argumentsOf(entry));
+      for (const entry of await readList(ask, list))
+        operations.set(operationOf(entry, list), argumentsOf(entry));
     }
     const { resources, logging, completions } = capabilities;
     if ((resources as Json | undefined)?.["subscribe"])
@@ -42,14 +43,14 @@ export async function operationsOf(mcpServer: McpServer): Promise<readonly Liste
     if (logging) add("logging/setLevel");
     if (completions) add("completion/complete *");
   });
-  return [...found].map(([pattern, parameters]) =>
+  return [...operations].map(([pattern, parameters]) =>
     compact({ method: OPERATION_METHOD, pattern, parameters }),
   );
 }
 
 /** Returns the names of the arguments of a tool or prompt, if it describes them and takes no others. */
 function argumentsOf({ inputSchema, arguments: list }: Json): readonly string[] | undefined {
-  if (Array.isArray(list)) return list.map((one: Json) => String(one["name"]));
+  if (Array.isArray(list)) return list.map((argument: Json) => String(argument["name"]));
   const { properties, additionalProperties } = Object(inputSchema) as Json;
   if (typeof properties !== "object" || properties === null || additionalProperties) return undefined;
   return Object.keys(properties);
@@ -58,9 +59,9 @@ function argumentsOf({ inputSchema, arguments: list }: Json): readonly string[] 
 /** Reads the entries of the pages of a list from `cursor` on. */
 async function readList(ask: Ask, list: List, cursor?: unknown): Promise<readonly Json[]> {
   const page = await ask(list.method, cursor === undefined ? {} : { cursor });
-  const own = entriesOf(page, list);
+  const entries = entriesOf(page, list);
   const { nextCursor } = page;
-  return nextCursor === undefined ? own : [...own, ...(await readList(ask, list, nextCursor))];
+  return nextCursor === undefined ? entries : [...entries, ...(await readList(ask, list, nextCursor))];
 }
 
 /** Sends a request, and returns its result. */

@@ -29,19 +29,23 @@ export class Sessions {
   start(id: string, caller: Principal | undefined): void {
     if (this.#callers.has(id)) return;
     const key = callerKey(caller);
-    const own = this.#sessions.get(key);
-    const full = own && own.size >= shareOf(caller) ? own : this.#callers;
-    const [oldest] = full === own || full.size >= MAX_SESSIONS ? full.keys() : [];
-    if (oldest !== undefined) this.end(oldest);
+    const sessionsOfCaller = this.#sessions.get(key);
+    if (sessionsOfCaller && sessionsOfCaller.size >= shareOf(caller)) this.#endOldest(sessionsOfCaller);
+    else if (this.#callers.size >= MAX_SESSIONS) this.#endOldest(this.#callers);
     this.#add(id, key);
   }
 
   end(id: string): void {
     const key = this.#callers.get(id) ?? "";
-    const own = this.#sessions.get(key);
+    const sessionsOfCaller = this.#sessions.get(key);
     this.#callers.delete(id);
-    own?.delete(id);
-    if (own?.size === 0) this.#sessions.delete(key);
+    sessionsOfCaller?.delete(id);
+    if (sessionsOfCaller?.size === 0) this.#sessions.delete(key);
+  }
+
+  #endOldest(sessions: Pick<ReadonlySet<string>, "keys">): void {
+    const [oldest] = sessions.keys();
+    if (oldest !== undefined) this.end(oldest);
   }
 
   #add(id: string, key: string): void {

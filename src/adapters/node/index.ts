@@ -52,11 +52,12 @@ type Params = AccessRequest["params"];
 export function protect(server: ResourceServer): NodeGuard {
   assertResourceServer(server);
   const warnOfAnswer = createWarning(ANSWERED);
-  return async (...given: readonly [...Parameters<NodeGuard>, ...unknown[]]) => {
-    const [request, response, third] = given;
-    if (given.length < 2 || typeof response.setHeader !== "function") throw misplaced("node", ...given);
+  return async (...parameters: readonly [...Parameters<NodeGuard>, ...unknown[]]) => {
+    const [request, response, third] = parameters;
+    if (parameters.length < 2 || typeof response.setHeader !== "function")
+      throw misplaced("node", ...parameters);
     try {
-      if (typeof third === "function") throw misplaced("node", ...given);
+      if (typeof third === "function") throw misplaced("node", ...parameters);
       const refusal = await guardNodeRequest(server, request);
       if (refusal && response.headersSent) warnOfAnswer();
       if (refusal) send(response, refusal);

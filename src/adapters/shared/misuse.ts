@@ -22,12 +22,12 @@ export type Framework = keyof typeof FRAMEWORKS;
 /** Fails at boot: a framework that receives `protect` itself would call it, and continue without a guard. */
 export function assertResourceServer(server: unknown, caller = "protect"): asserts server is ResourceServer {
   if (typeof server === "object" && server !== null && hasPipeline(server)) return;
-  const found = recognize([server]);
-  const line = found ? FRAMEWORKS[found].line.replace("protect(", `${caller}(`) : "";
-  const isKnown = found && (caller === "protect" || line.includes(`${caller}(`));
-  const uncalled = isKnown
-    ? ` ${FRAMEWORKS[found].name} calls ${caller} itself: write ${line}, with the parentheses.`
-    : "";
+  const framework = recognize([server]);
+  const line = framework ? FRAMEWORKS[framework].line.replace("protect(", `${caller}(`) : "";
+  const uncalled =
+    framework && (caller === "protect" || line.includes(`${caller}(`))
+      ? ` ${FRAMEWORKS[framework].name} calls ${caller} itself: write ${line}, with the parentheses.`
+      : "";
   throw new TypeError(
     `${caller} takes the resource server itself, not a copy of it: write ${caller}(createResourceServer({ ... })).${uncalled}`,
   );
@@ -40,40 +40,47 @@ export type NoOptions = Readonly<Record<string, never>>;
 export const assertNoOptions = (options: NoOptions): void => checkOptions("protect", options, {});
 
 /** Returns the error for a guard that another framework calls, or that is called in the wrong place. */
-export function misplaced(adapter: Framework, ...given: readonly unknown[]): TypeError {
-  const found = recognize(given);
-  const { name, line } = found ? FRAMEWORKS[found] : { name: "another framework", line: "" };
-  const entry = found ? `, "scopegate/${found}", and write ${line}` : "";
-  const fix =
-    found === adapter
-      ? ` in the wrong place: write ${line}.`
-      : found || adapter !== "fetch"
-        ? `: import it from the adapter of that framework${entry}.`
-        : " without a Request of the Fetch standard: pass it first, as in guard(event.request).";
-  return new TypeError(`protect of "scopegate/${adapter}" was called by ${name}${fix}`);
+export function misplaced(adapter: Framework, ...parameters: readonly unknown[]): TypeError {
+  const caller = recognize(parameters);
+  return new TypeError(
+    `protect of "scopegate/${adapter}" was called by ${caller ? FRAMEWORKS[caller].name : "another framework"}${fixOf(adapter, caller)}`,
+  );
+}
+
+function fixOf(adapter: Framework, caller: Framework | undefined): string {
+  if (caller === adapter) return ` in the wrong place: write ${FRAMEWORKS[caller].line}.`;
+  if (caller)
+    return `: import it from the adapter of that framework, "scopegate/${caller}", and write ${FRAMEWORKS[caller].line}.`;
+  if (adapter === "fetch")
+    return " without a Request of the Fetch standard: pass it first, as in guard(event.request).";
+  return ": import it from the adapter of that framework.";
 }
 
 /** Fails for an object of another framework: without a verdict, it would seem to have no caller. */
-export function assertRequestOf(adapter: Framework, given: unknown, raw: unknown): asserts raw is object {
-  const found = recognize([given]);
+export function assertRequestOf(adapter: Framework, subject: unknown, raw: unknown): asserts raw is object {
+  const framework = recognize([subject]);
   // NestJS passes on the requests of Express and Fastify.
-  const isOwn =
-    found === adapter ||
-    (isNodes(found) && (isNodes(adapter) || adapter === "nest")) ||
-    (adapter === "nest" && found === "fastify");
-  if (isOwn && Object(raw) === raw) return;
-  const { name, subject } = FRAMEWORKS[adapter];
+  const isOfAdapter =
+    framework === adapter ||
+    (isNodes(framework) && (isNodes(adapter) || adapter === "nest")) ||
+    (adapter === "nest" && framework === "fastify");
+  if (isOfAdapter && Object(raw) === raw) return;
+  const expected = FRAMEWORKS[adapter];
   // The guard of Hono keeps the caller with the context: "scopegate/fetch" would find none for its request.
-  const isInContext = adapter === "hono" && found === "fetch";
-  const fix =
-    found && found !== adapter && found !== "trpc" && !isInContext
-      ? `It received the ${FRAMEWORKS[found].subject} of ${FRAMEWORKS[found].name}: import it from "scopegate/${found}" and write principalOf(${FRAMEWORKS[found].subject}).`
-      : `Write principalOf(${subject}) in a handler.`;
-  throw new TypeError(`principalOf of "scopegate/${adapter}" takes the ${subject} of ${name}. ${fix}`);
+  const isInContext = adapter === "hono" && framework === "fetch";
+  let fix = `Write principalOf(${expected.subject}) in a handler.`;
+  if (framework && framework !== adapter && framework !== "trpc" && !isInContext) {
+    const received = FRAMEWORKS[framework];
+    fix = `It received the ${received.subject} of ${received.name}: import it from "scopegate/${framework}" and write principalOf(${received.subject}).`;
+  }
+  throw new TypeError(
+    `principalOf of "scopegate/${adapter}" takes the ${expected.subject} of ${expected.name}. ${fix}`,
+  );
 }
 
 /** Express's request is Node's. */
-const isNodes = (found: Framework | undefined): boolean => found === "express" || found === "node";
+const isNodes = (framework: Framework | undefined): boolean =>
+  framework === "express" || framework === "node";
 
 /** Returns the framework that passes these objects to a middleware or plugin. */
 export function recognize([first, , third]: readonly unknown[]): Framework | undefined {

@@ -1,6 +1,6 @@
 import { audit } from "../audit/audit.ts";
 import { findCatchAlls } from "../audit/catch-all.ts";
-import { createHandler, type RouteHandler } from "../../adapters/shared/handler.ts";
+import { createHandler, type RouteHandler } from "./handler.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";

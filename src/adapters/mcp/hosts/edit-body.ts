@@ -8,17 +8,17 @@ export function editBody(response: ServerResponse, filter: (body: string) => str
   const keep = (chunk: unknown, encoding: unknown, ...others: readonly unknown[]) => {
     if (typeof chunk === "string" || chunk instanceof Uint8Array)
       chunks.push(Buffer.from(chunk as string, encoding as BufferEncoding));
-    return [chunk, encoding, ...others].find((one): one is () => void => typeof one === "function");
+    return [chunk, encoding, ...others].find((value): value is () => void => typeof value === "function");
   };
   onHeaders(response, function () {
     this.removeHeader("content-length");
   });
-  response.write = (...given: [unknown?, unknown?]): boolean => {
-    keep(...given)?.();
+  response.write = (...parameters: [unknown?, unknown?]): boolean => {
+    keep(...parameters)?.();
     return true;
   };
-  response.end = (...given: [unknown?, unknown?]): ServerResponse => {
-    const done = keep(...given);
+  response.end = (...parameters: [unknown?, unknown?]): ServerResponse => {
+    const done = keep(...parameters);
     // A second call must not send the body again.
     Object.assign(response, { write, end });
     return response.end(filter(Buffer.concat(chunks).toString()), done);

@@ -1,0 +1,28 @@
+import { type ServerResponse } from "node:http";
+import { type Answer } from "../../../core/response/refusal.ts";
+import { type ResourceServer } from "../../../core/server.ts";
+import { protect } from "../../express/index.ts";
+import { type ExpressRequest, readMethod } from "../../express/request.ts";
+import { checkFirst } from "../../shared/check-first.ts";
+import { send } from "../../shared/node-response.ts";
+import { type Gate, type Passed } from "../gate.ts";
+import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
+
+/** Express's request; `_body` keeps the parsers of body-parser 1 from reading again. */
+type ExpressMessage = NodeMessage & ExpressRequest & { body?: unknown; _body?: boolean };
+
+/** Creates a middleware of Express: the body is `req.body`, and the caller `req.auth`. */
+export function createHostGate(server: ResourceServer, gate: Gate) {
+  const guard = protect(server);
+  return (request: ExpressMessage, response: ServerResponse, next: (fault?: unknown) => void): void => {
+    const use = ({ body }: Passed) => body && Object.assign(request, { body, _body: true });
+    const check = async () => {
+      const outcome = await gate(exchangeOf(request, readMethod(request), request.body));
+      return passOn(outcome, { raw: request, response, use });
+    };
+    const refuse = (answer: Answer) => send(response, answer);
+    guard(request, response, (error) =>
+      error === undefined ? checkFirst(check, { refuse, next }) : next(error),
+    );
+  };
+}

@@ -1,0 +1,47 @@
+import { type ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import { type ResourceServer } from "../../../core/server.ts";
+import { type FastifyInstance, protect } from "../../fastify/index.ts";
+import { type FastifyReply, send } from "../../fastify/reply.ts";
+import { checkFirst } from "../../shared/check-first.ts";
+import { type Gate, type Passed } from "../gate.ts";
+import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
+
+type Done = (fault?: Error | null, body?: Readable) => void;
+type Hook = (
+  request: { readonly raw: NodeMessage; readonly method: string },
+  reply: FastifyReply & { readonly raw: ServerResponse },
+  body: Readable,
+  done: Done,
+) => void;
+type Instance = FastifyInstance & { addHook(name: "preParsing", hook: Hook): unknown };
+
+/** Creates a plugin of Fastify: the body is `request.body`, and the caller `request.raw.auth`. */
+export function createHostGate(server: ResourceServer, gate: Gate) {
+  const plugin = protect(server);
+  const hook: Hook = ({ raw, method }, reply, payload, done) => {
+    let body = payload;
+    const use = ({ bytes }: Passed): void => {
+      // Fastify's own parser reads the body that was checked, and compares its length with `Content-Length`.
+      if (bytes) body = Object.assign(Readable.from([bytes]), { receivedEncodedLength: bytes.length });
+    };
+    const check = async () => {
+      const outcome = await gate(exchangeOf(raw, method, undefined));
+      return passOn(outcome, { raw, response: reply.raw, use });
+    };
+    checkFirst(check, {
+      refuse: (answer) => send(reply, answer),
+      next: (error) => done(error ?? null, body),
+    });
+  };
+  // A promise as well: Fastify does not wait for the callback of a function that declares no third parameter,
+  // such as the function that calls this one.
+  return (instance: Instance, options: object, done: (fault?: Error) => void): Promise<void> =>
+    new Promise((resolve) => {
+      plugin(instance, options, (fault) => {
+        instance.addHook("preParsing", hook);
+        done(fault);
+        resolve();
+      });
+    });
+}

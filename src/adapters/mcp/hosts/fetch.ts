@@ -1,0 +1,32 @@
+import { type ResourceServer } from "../../../core/server.ts";
+import { GrantedAccess, isAccess } from "../../fetch/access.ts";
+import { type Access, protect } from "../../fetch/index.ts";
+import { toResponse } from "../../shared/web-request.ts";
+import { type AuthInfo } from "../caller.ts";
+import { type Gate, isPassed } from "../gate.ts";
+import { exchangeOf, finish } from "./web-exchange.ts";
+
+/** An allowed request. Pass `{ authInfo, parsedBody }` to the handler of the official SDK. */
+export interface McpAccess extends Access {
+  /** The caller, in the form of the official SDK; absent if no token was read. */
+  readonly authInfo?: AuthInfo;
+  /** The parsed body; `request.body` is already read. `undefined` for a request without a body. */
+  readonly parsedBody: object | undefined;
+  /** Pass the response of the handler through it: it remembers who started a session, and filters lists. */
+  readonly respond: (response: Response) => Promise<Response>;
+}
+
+/** Creates a guard for requests of the Fetch standard. */
+export function createHostGate(server: ResourceServer, gate: Gate) {
+  const guard = protect(server);
+  return async (request: Request): Promise<McpAccess | Response> => {
+    const access = await guard(request);
+    if (!isAccess(access)) return access;
+    const outcome = await gate(exchangeOf(request, request));
+    if (!isPassed(outcome)) return toResponse(outcome);
+    const { verdict, authInfo, body: parsedBody } = outcome;
+    const respond = (response: Response) => finish(response, outcome);
+    const mcpAccess = Object.assign(new GrantedAccess(verdict), { parsedBody, respond });
+    return authInfo === undefined ? mcpAccess : Object.assign(mcpAccess, { authInfo });
+  };
+}

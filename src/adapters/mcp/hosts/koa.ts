@@ -1,0 +1,19 @@
+import { type ServerResponse } from "node:http";
+import { type ResourceServer } from "../../../core/server.ts";
+import { proceed } from "../../koa/context.ts";
+import { type KoaContext, protect } from "../../koa/index.ts";
+import { type Gate, type Passed } from "../gate.ts";
+import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
+
+/** Creates a middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */
+export function createHostGate(server: ResourceServer, gate: Gate) {
+  const guard = protect(server);
+  return (context: KoaContext & { res: ServerResponse }, next: () => Promise<unknown>): Promise<void> =>
+    guard(context, async () => {
+      const { req: raw, res: response } = context as typeof context & { readonly req: NodeMessage };
+      const request = context.request as { body?: unknown };
+      const outcome = await gate(exchangeOf(raw, context.method.toUpperCase(), request.body));
+      const use = ({ body }: Passed) => body && Object.assign(request, { body });
+      await proceed(context, passOn(outcome, { raw, response, use }), next);
+    });
+}
