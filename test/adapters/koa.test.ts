@@ -67,8 +67,10 @@ describe.each(KOA_VERSIONS)("protect in %s", (_, Koa) => {
     ["below a mount that is written with a trailing slash", "/api/", true],
   ])("reads the whole path %s", async (_place, prefix, isBelow) => {
     const guard = protect(serverFor({ "GET /api/things/:id": ["things:<id>:read"] }));
-    const passing = new Koa().use((_context, next) => next());
-    const app = new Koa().use(mount(prefix, isBelow ? new Koa().use(guard).use(run) : passing));
+    const inner = new Koa();
+    if (isBelow) inner.use(guard).use(run);
+    else inner.use((_context, next) => next());
+    const app = new Koa().use(mount(prefix, inner));
     app.use(guard).use(answering("/api/things/:id").routes());
     expect(await statusOf(app, "/api/things/7", ["things:7:read"])).toBe(200);
     expect(await statusOf(app, "/api/things/8", ["things:7:read"])).toBe(403);

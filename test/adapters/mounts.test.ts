@@ -201,6 +201,16 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
   });
 });
 
+it("protect requires the rule of each alternative of a mount with an optional group at the root", async () => {
+  const get = await start(
+    express5()
+      .use(protect(serverFor({ "GET /me/reports": [], "GET /:team/reports": ["reports:read"] })))
+      .use("/{:team}", express5.Router().get("/reports", handler)),
+  );
+  expect(await get("/me/reports")).toBe(403);
+  expect(await get("/me/reports", "reports:read")).toBe(200);
+});
+
 it("protect answers 500 at a route whose handler cannot be replaced, and does not run it", async () => {
   const app = express5()
     .use(protect(serverFor({ "GET /agents/me": [] })))

@@ -148,6 +148,7 @@ describe("the headers of a request", () => {
     expect(isJson(withHeaders({ "content-type": type }))).toBe(true);
     expect(isJson(withHeaders({ "content-type": type, "content-encoding": "Identity" }))).toBe(true);
     expect(isJson(withHeaders({ "content-type": type, "content-encoding": "gzip" }))).toBe(false);
+    expect(isJson(withHeaders({}))).toBe(false);
   });
 
   it("join several values with one name", () => {
