@@ -1,4 +1,4 @@
-import { type Benchmark } from "./benchmark.ts";
+import type { Benchmark } from "./benchmark.ts";
 import { footprint } from "./footprint.ts";
 import { hostile } from "./hostile.ts";
 import { mcp } from "./mcp.ts";

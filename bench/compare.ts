@@ -2,7 +2,7 @@
  * Compares the CPU time per call of several contestants. Every round measures each of them, so that other programs on the
  * machine slow all of them alike. All threads of the process count, including WebCrypto and the garbage collector.
  */
-import { type Row } from "./benchmark.ts";
+import type { Row } from "./benchmark.ts";
 
 export interface Contestant {
   readonly name: string;

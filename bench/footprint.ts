@@ -2,7 +2,7 @@
 import { build } from "esbuild";
 import { execFileSync } from "node:child_process";
 import { gzipSync } from "node:zlib";
-import { type Benchmark, type Row } from "./benchmark.ts";
+import type { Benchmark, Row } from "./benchmark.ts";
 import { ROOT } from "./built.ts";
 import { medianOf, quantile } from "./compare.ts";
 

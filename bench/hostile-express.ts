@@ -5,7 +5,7 @@
 import express from "express";
 import { createServerWith } from "./hostile-requests.ts";
 import type * as adapter from "scopegate/express";
-import { type Contestant } from "./compare.ts";
+import type { Contestant } from "./compare.ts";
 
 const { protect } = (await import(new URL("../dist/express.js", import.meta.url).href)) as typeof adapter;
 

@@ -1,10 +1,10 @@
 /** Requests that try to make the guard slow: very long credentials and paths, in unusual forms. */
 import { createHmac, randomBytes } from "node:crypto";
-import {
-  type AccessRequest,
-  type ResourceServer,
-  type ResourceServerOptions,
-  type ScopeMappings,
+import type {
+  AccessRequest,
+  ResourceServer,
+  ResourceServerOptions,
+  ScopeMappings,
 } from "scopegate";
 import { agentScopeMappings, createResourceServer } from "./built.ts";
 

@@ -2,7 +2,7 @@
  * Requests without a token, of 1 to 8 kB, that aim at one part of the look-up each: the names of a batch, the readings of a
  * path, rules with text beside a parameter, and everything else in a request that a client chooses.
  */
-import { type AccessRequest, type ResourceServer, type ScopeMappings } from "scopegate";
+import type { AccessRequest, ResourceServer, ScopeMappings } from "scopegate";
 import { createServerWith, realistic } from "./hostile-requests.ts";
 
 /** One kind of request, for a length in bytes. */

@@ -2,7 +2,7 @@
  * The CPU time that a hostile request costs in `server.check`. The request is a string in memory: reading it from a socket
  * is not measured. Paths of growing lengths show whether the time is linear.
  */
-import { type AccessRequest, type ResourceServer } from "scopegate";
+import type { AccessRequest, ResourceServer } from "scopegate";
 import { type Benchmark, type BenchmarkResult, type Budget, createBudget, type Row } from "./benchmark.ts";
 import { awaited, compare, medianOf, type Rounds, toRows } from "./compare.ts";
 import { expressContestants } from "./hostile-express.ts";

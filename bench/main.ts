@@ -9,7 +9,7 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from "./benchmark.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { describeMachine } from "./machine.ts";
 import type { Order } from "./one.ts";

@@ -1,5 +1,5 @@
 /** Runs one benchmark for `main.ts`. */
-import { type BenchmarkOptions } from "./benchmark.ts";
+import type { BenchmarkOptions } from "./benchmark.ts";
 import { BENCHMARKS } from "./benchmarks.ts";
 import { readInput, sendResult } from "./own-process.ts";
 

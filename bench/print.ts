@@ -1,5 +1,5 @@
 /** Renders tables and budgets for the terminal. */
-import { type Budget, type Row } from "./benchmark.ts";
+import type { Budget, Row } from "./benchmark.ts";
 
 /** A value above this multiple of its budget is a regression. A smaller excess can come from a busy machine. */
 export const TOLERANCE = 1.5;

@@ -2,7 +2,7 @@
  * The cost of a whole request with a cached token, without the kernel: requests arrive over streams in
  * memory.
  */
-import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from "./benchmark.ts";
 import { compareInProcess, type InProcessPlan } from "./servers/in-process.ts";
 import { createLoads, MANY_TOKENS, ONE_TOKEN } from "./servers/loads.ts";
 import { compileServers, FRAMEWORKS } from "./servers/server-process.ts";

@@ -2,12 +2,12 @@
  * What authentication adds to a server on loopback: the same route and handler, each in its own process, without
  * authentication, with scopegate and with other libraries.
  */
-import { type Benchmark, type BenchmarkOptions, type BenchmarkResult } from "./benchmark.ts";
+import type { Benchmark, BenchmarkOptions, BenchmarkResult } from "./benchmark.ts";
 import { verifyAnswers } from "./servers/drive.ts";
 import { createLoads, type Load } from "./servers/loads.ts";
 import { measure, type Measurement, type Plan } from "./servers/measure.ts";
 import { judge, toServerRows } from "./servers/results.ts";
-import { type Issuer } from "./servers/serve.ts";
+import type { Issuer } from "./servers/serve.ts";
 import { compileServers, type Framework, FRAMEWORKS, startServers } from "./servers/server-process.ts";
 import { AUDIENCE, createSigner, ISSUER } from "./tokens.ts";
 

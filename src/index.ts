@@ -1,38 +1,40 @@
 // The server
 export { createResourceServer, type ResourceServer } from "./core/server.ts";
-export { type ResourceServerOptions } from "./core/options/options.ts";
+export type { ResourceServerOptions } from "./core/options/options.ts";
 export { parseConfiguration } from "./core/options/configuration.ts";
-export { type Health } from "./core/health.ts";
+export type { Health } from "./core/health.ts";
 
 // Options that a program builds or annotates
-export { type TrustedIssuer } from "./core/options/trusted-issuer.ts";
-export { type GrantsFor } from "./core/token/grants.ts";
-export { type RefusalBodyFunction } from "./core/response/refusal-body.ts";
+export type { TrustedIssuer } from "./core/options/trusted-issuer.ts";
+export type { GrantsFor } from "./core/token/grants.ts";
+export type { RefusalBodyFunction } from "./core/response/refusal-body.ts";
+export type { ScopeSource } from "./core/token/scope-sources.ts";
+export type { TokenSource } from "./core/token/credential.ts";
 
 // Keys
-export { type Algorithm } from "./core/keys/algorithm.ts";
-export { type KeySource } from "./core/keys/key-source.ts";
-export { type JsonWebKeySet, type VerificationKeyInput } from "./core/keys/verification-key.ts";
-export { type KeyFetch } from "./core/keys/fetch-json.ts";
-export { type KeyEvent, type KeySourceStatus } from "./core/keys/key-event.ts";
+export type { Algorithm } from "./core/keys/algorithm.ts";
+export type { KeySource } from "./core/keys/key-source.ts";
+export type { JsonWebKeySet, VerificationKeyInput } from "./core/keys/verification-key.ts";
+export type { KeyFetch } from "./core/keys/fetch-json.ts";
+export type { KeyEvent, KeySourceStatus } from "./core/keys/key-event.ts";
 
 // The table
-export { type Requirement, type ScopeMappings } from "./core/policy/requirement.ts";
+export type { Requirement, ScopeMappings } from "./core/policy/requirement.ts";
 export { agentScopeMappings } from "./core/policy/agent-scope-mappings.ts";
-export { type RouteTable, type Rule } from "./core/policy/rule.ts";
+export type { RouteTable, Rule } from "./core/policy/rule.ts";
 
 // Requests, decisions and refusals
-export { type AccessRequest, type ObservedRequest } from "./core/request.ts";
-export { type Principal } from "./core/token/principal.ts";
-export { type Allowed, type Decision, type RefusalReason, type Refused } from "./core/policy/decision.ts";
-export { type Explanation } from "./core/policy/explain.ts";
-export { type Refusal } from "./core/response/refusal.ts";
-export { type Problem } from "./core/response/problem.ts";
+export type { AccessRequest, ObservedRequest } from "./core/request.ts";
+export type { Principal } from "./core/token/principal.ts";
+export type { Allowed, Decision, RefusalReason, Refused } from "./core/policy/decision.ts";
+export type { Explanation } from "./core/policy/explain.ts";
+export type { Refusal } from "./core/response/refusal.ts";
+export type { Problem } from "./core/response/problem.ts";
 
 // Observation
-export { type DecisionEvent } from "./core/options/options.ts";
-export { type DecisionMessage } from "./core/observer.ts";
-export { type CacheEvent } from "./core/token/token-cache.ts";
+export type { DecisionEvent } from "./core/options/options.ts";
+export type { DecisionMessage } from "./core/observer.ts";
+export type { CacheEvent } from "./core/token/token-cache.ts";
 
 // Errors
 export {
@@ -48,4 +50,4 @@ export { hasScopes } from "./core/scopes/has-scopes.ts";
 export { owned, type Ownership } from "./core/token/owned.ts";
 
 // Connections that outlive a request
-export { untilExpiry } from "./core/until-expiry.ts";
+export { type AccessEnd, untilExpiry } from "./core/until-expiry.ts";

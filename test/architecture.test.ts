@@ -182,7 +182,7 @@ const imports = [...sources].flatMap(([file, source]) =>
 );
 
 /** Comments included (docs/decisions/0026-lines-that-a-service-loads.md). */
-const LOADED_LINES = 11_550;
+const LOADED_LINES = 11_300;
 
 /** A type that is only named inside of another one is not exported, unless programs need to write it. */
 const FRONT_DOOR_NAMES = 45;
@@ -196,7 +196,7 @@ const LOADED_BY_ENTRY: Readonly<Record<string, number>> = {
   "adapters/fastify/index.ts": 1_900,
   "adapters/fetch/index.ts": 1_550,
   "adapters/mcp/index.ts": 2_850,
-  "tools/otel/index.ts": 1_360,
+  "tools/otel/index.ts": 1_400,
 };
 
 /** Packages that only the applications of an adapter install. */

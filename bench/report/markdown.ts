@@ -1,7 +1,7 @@
 /** Renders the tables of the report, with a column for each Node version. */
 import { formatNumber, withUnit } from "../print.ts";
-import { type Machine } from "../machine.ts";
-import { type Series, type StoredResult } from "./results.ts";
+import type { Machine } from "../machine.ts";
+import type { Series, StoredResult } from "./results.ts";
 
 type Cells = readonly (string | undefined)[];
 

@@ -1,7 +1,7 @@
 /** Draws the figures of the report as SVG. */
 import * as Plot from "@observablehq/plot";
 import { parseHTML } from "linkedom";
-import { type StoredResult, type StoredRow } from "./results.ts";
+import type { StoredResult, StoredRow } from "./results.ts";
 
 const OURS = "#1f6feb";
 const OTHERS = "#8b949e";

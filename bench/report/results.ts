@@ -1,8 +1,8 @@
 /** Reads the results in `bench/results`, by benchmark and Node version. */
 import { readdirSync, readFileSync } from "node:fs";
-import { type BenchmarkResult, type Row } from "../benchmark.ts";
-import { type Machine } from "../machine.ts";
-import { type ServerRow } from "../servers/results.ts";
+import type { BenchmarkResult, Row } from "../benchmark.ts";
+import type { Machine } from "../machine.ts";
+import type { ServerRow } from "../servers/results.ts";
 
 export type StoredRow = Row & Partial<Omit<ServerRow, keyof Row>>;
 

@@ -1,8 +1,8 @@
 /** Sends requests to a server over loopback and verifies the status of each answer. */
 import autocannon from "autocannon";
-import { type Load } from "./loads.ts";
+import type { Load } from "./loads.ts";
 import { ANSWER, TARGET } from "./route.ts";
-import { type ServerProcess } from "./server-process.ts";
+import type { ServerProcess } from "./server-process.ts";
 
 /** Each connection sends its next request after the answer to the last one. */
 export interface Drive {

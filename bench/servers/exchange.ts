@@ -1,5 +1,5 @@
 /** Sends requests to a server of the same process, over streams in memory instead of sockets. */
-import { type Server } from "node:http";
+import type { Server } from "node:http";
 import { duplexPair } from "node:stream";
 import { anyOf } from "./any-of.ts";
 import { ANSWER, TARGET } from "./route.ts";

@@ -1,6 +1,6 @@
 import jwt, { type FastifyJWTOptions } from "@fastify/jwt";
 import fastify, { type FastifyInstance } from "fastify";
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/fastify";
 import { createFloor } from "./floor.ts";

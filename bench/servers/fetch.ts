@@ -1,5 +1,5 @@
 import { getRequestListener } from "@hono/node-server";
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { withScopes } from "scopegate/fetch";
 import { createFloor } from "./floor.ts";

@@ -3,7 +3,7 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { jwk } from "hono/jwk";
 import { jwt } from "hono/jwt";
 import { createPublicKey } from "node:crypto";
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/hono";
 import { createFloor } from "./floor.ts";

@@ -2,8 +2,8 @@
 import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { fastest, findMeasured, interleave, ratioOf, toRows } from "../compare.ts";
 import { verifyAnswers } from "./drive.ts";
-import { type Load } from "./loads.ts";
-import { type Issuer } from "./serve.ts";
+import type { Load } from "./loads.ts";
+import type { Issuer } from "./serve.ts";
 import { type Framework, startServers } from "./server-process.ts";
 
 export interface InProcessPlan {

@@ -2,7 +2,7 @@ import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import jwt from "koa-jwt";
 import { createPublicKey } from "node:crypto";
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/koa";
 import { createFloor } from "./floor.ts";

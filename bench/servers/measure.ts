@@ -1,7 +1,7 @@
 /** Measures servers over loopback in interleaved rounds, so that other programs on the machine slow all of them alike. */
 import { type Drive, drive } from "./drive.ts";
 import { type Load, MANY_TOKENS } from "./loads.ts";
-import { type ServerProcess } from "./server-process.ts";
+import type { ServerProcess } from "./server-process.ts";
 
 export interface Plan {
   readonly rounds: number;

@@ -1,6 +1,6 @@
 import "reflect-metadata";
 import { createPublicKey } from "node:crypto";
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { Controller, Get, Module, Param, UnauthorizedException } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
 import { AuthGuard, PassportModule, PassportStrategy } from "@nestjs/passport";

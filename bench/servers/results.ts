@@ -2,7 +2,7 @@
 import { type Budget, createBudget, type Row } from "../benchmark.ts";
 import { medianOf, quantile } from "../compare.ts";
 import { GARBAGE, MANY_TOKENS, ONE_TOKEN } from "./loads.ts";
-import { type Measurement } from "./measure.ts";
+import type { Measurement } from "./measure.ts";
 import { type Framework, FRAMEWORKS } from "./server-process.ts";
 
 /** The value is what authentication adds. For a server without authentication it is the whole CPU time. */

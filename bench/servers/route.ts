@@ -1,4 +1,4 @@
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 
 /** The route that every server has, and its response. */
 export const PATTERN = "/agents/:agent_id";

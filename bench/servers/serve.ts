@@ -2,7 +2,7 @@
  * The program of one server. It receives orders from the measuring process, and replies with its CPU time.
  */
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { createExchange, type Exchange } from "./exchange.ts";
 
 /** How every server verifies tokens. The public key is a PEM string. */

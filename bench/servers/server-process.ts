@@ -3,7 +3,7 @@ import { build } from "esbuild";
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { type Issuer, type Order } from "./serve.ts";
+import type { Issuer, Order } from "./serve.ts";
 
 export const FRAMEWORKS = ["express", "koa", "fastify", "hono", "fetch", "nest"] as const;
 export type Framework = (typeof FRAMEWORKS)[number];

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
-import { type ListedRoute } from "scopegate/audit";
+import type { AddressInfo } from "node:net";
+import type { ListedRoute } from "scopegate/audit";
 import { problem } from "./problem.ts";
 
 /** The service in one framework, not yet listening. */

@@ -1,4 +1,4 @@
-import { type Decision, type ObservedRequest } from "scopegate";
+import type { Decision, ObservedRequest } from "scopegate";
 
 /**
  * Renders a decision as one line: the request, the result, the rule and the user. It never contains the

@@ -5,7 +5,7 @@
  */
 import { randomUUID } from "node:crypto";
 import { parseArgs } from "node:util";
-import { type Decision } from "scopegate";
+import type { Decision } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { loadConfiguration, shippedConfiguration } from "./configuration.ts";
 import { renderDecision } from "./decision-log.ts";

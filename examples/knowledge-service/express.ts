@@ -1,9 +1,9 @@
 import express, { type ErrorRequestHandler, type RequestHandler } from "express";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { principalOf, protect } from "scopegate/express";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
-import { type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
   const app = express();

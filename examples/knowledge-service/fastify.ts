@@ -1,9 +1,9 @@
 import fastify, { type FastifyReply } from "fastify";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { principalOf, protect } from "scopegate/fastify";
 import { type Application, faultBody, statusOf } from "./application.ts";
-import { type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
   const app = fastify({ forceCloseConnections: "idle" });

@@ -1,10 +1,10 @@
 /** The service as a handler of the Fetch standard, on Node.js. Bun and Deno serve the same handler themselves. */
 import { getRequestListener } from "@hono/node-server";
 import { match } from "path-to-regexp";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { withScopes } from "scopegate/fetch";
 import { type Application, faultBody, fromListener } from "./application.ts";
-import { type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
   const routes = operations.map((operation) => ({

@@ -2,11 +2,11 @@ import { getRequestListener } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { principalOf, protect } from "scopegate/hono";
 import { type Application, faultBody, fromListener, statusOf } from "./application.ts";
-import { type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 export function createApplication(server: ResourceServer, operations: readonly Operation[]): Application {
   const app = new Hono();

@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import {
   type ArgumentsHost,
   Controller,
@@ -11,13 +11,13 @@ import {
   Res,
 } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { type Request, type Response } from "express";
-import { type ResourceServer } from "scopegate";
+import type { Request, Response } from "express";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { protect } from "scopegate/express";
 import { principalOf, ScopegateModule } from "scopegate/nest";
 import { type Application, faultBody, statusOf } from "./application.ts";
-import { type Operation } from "./operations.ts";
+import type { Operation } from "./operations.ts";
 
 /** Decorators are functions, so an array of operations can become a controller with a handler for each. */
 function createController(operations: readonly Operation[]): new () => object {

@@ -1,6 +1,6 @@
 import { createResourceServer, type ResourceServer, type ResourceServerOptions } from "scopegate";
 import { audit, type AuditReport } from "scopegate/audit";
-import { type Application } from "./application.ts";
+import type { Application } from "./application.ts";
 import { loadKnowledge } from "./knowledge.ts";
 import { createOperations } from "./operations.ts";
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import * as z from "zod";
-import { type Ownership } from "scopegate";
+import type { Ownership } from "scopegate";
 import { isProblem, problem, type Problem } from "./problem.ts";
 
 export interface Session {

@@ -1,5 +1,5 @@
 /** Where revocations are kept: in this process, or in a Redis that several processes share. */
-import { type RevocationStore } from "scopegate/revocation";
+import type { RevocationStore } from "scopegate/revocation";
 import { inMemoryRevocation, redisRevocation } from "scopegate/revocation";
 
 export interface Store {

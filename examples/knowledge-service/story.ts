@@ -1,4 +1,4 @@
-import { type Role } from "./development-issuer.ts";
+import type { Role } from "./development-issuer.ts";
 
 /** One request of the story, and its expected result. */
 export interface Scene {

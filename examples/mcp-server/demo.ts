@@ -10,7 +10,7 @@ import {
   type JSONRPCRequest,
   StreamableHTTPClientTransport,
 } from "@modelcontextprotocol/client";
-import { type McpServer } from "@modelcontextprotocol/server";
+import type { McpServer } from "@modelcontextprotocol/server";
 import { CLIENTS, openAuthorizationServer } from "./authorization-server.ts";
 import { type HostName, HOSTS } from "./hosts.ts";
 import { startService } from "./service.ts";

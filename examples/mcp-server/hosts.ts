@@ -1,12 +1,12 @@
 /** The same MCP server behind `protectMcp` in each host. */
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { toNodeHandler } from "@modelcontextprotocol/node";
-import { type McpHttpHandler } from "@modelcontextprotocol/server";
+import type { McpHttpHandler } from "@modelcontextprotocol/server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import * as onExpress from "scopegate/express";
 import * as onFastify from "scopegate/fastify";

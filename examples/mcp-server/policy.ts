@@ -1,4 +1,4 @@
-import { type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import type { ResourceServerOptions, ScopeMappings } from "scopegate";
 
 /** The scopes of each operation. An operation without a rule is denied. */
 const policy: ScopeMappings = {

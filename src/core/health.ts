@@ -1,7 +1,7 @@
 /** Whether a server can decide requests, for readiness probes. */
-import { type KeySourceStatus } from "./keys/key-event.ts";
+import type { KeySourceStatus } from "./keys/key-event.ts";
 import { compact } from "./runtime/compact.ts";
-import { type RevocationStatus } from "./token/revocation.ts";
+import type { RevocationStatus } from "./token/revocation.ts";
 
 /** The state of a server at one moment. For operators only: `keys` has URLs and errors of the issuer. */
 export interface Health {

@@ -1,7 +1,7 @@
 /** Reports decisions to `onDecision`, to a channel, and to the log for development. */
-import { type DecisionEvent } from "./options/options.ts";
-import { type ResolvedOptions } from "./options/resolve.ts";
-import { type Decision } from "./policy/decision.ts";
+import type { DecisionEvent } from "./options/options.ts";
+import type { ResolvedOptions } from "./options/resolve.ts";
+import type { Decision } from "./policy/decision.ts";
 import { createRefusalLog, type RefusalLog } from "./refusal-log.ts";
 import { type AccessRequest, type ObservedRequest, withoutCredentials } from "./request.ts";
 import { DECISION_CHANNEL, publish } from "./runtime/channels.ts";

@@ -1,17 +1,17 @@
 /** The pipeline: request -> rules -> credential -> verified token -> principal -> decision. */
-import { type Observer } from "./observer.ts";
-import { type ResolvedOptions } from "./options/resolve.ts";
+import type { Observer } from "./observer.ts";
+import type { ResolvedOptions } from "./options/resolve.ts";
 import { allow, type Decision, refuse, rulesOf } from "./policy/decision.ts";
 import { decideAnonymous, Policy } from "./policy/policy.ts";
-import { type Governing, type RoutePattern, type Table } from "./policy/table.ts";
+import type { Governing, RoutePattern, Table } from "./policy/table.ts";
 import { areSatisfied } from "./policy/satisfaction.ts";
-import { type AccessRequest } from "./request.ts";
+import type { AccessRequest } from "./request.ts";
 import { isPending, type Pending } from "./runtime/pending.ts";
-import { type Identifier } from "./token/authenticate.ts";
+import type { Identifier } from "./token/authenticate.ts";
 import { readClaimed } from "./token/claimed.ts";
 import { isMalformed, readCredential, type Token, type Unusable, WRONG_SYNTAX } from "./token/credential.ts";
-import { type Identified } from "./token/identified.ts";
-import { type Principal } from "./token/principal.ts";
+import type { Identified } from "./token/identified.ts";
+import type { Principal } from "./token/principal.ts";
 
 /** Whether a request is allowed, and the data with which the route that runs can be checked later. */
 export interface Verdict {

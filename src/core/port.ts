@@ -2,7 +2,7 @@
  * How adapters, stores and tools find the pipeline of a resource server. They may come from another copy of
  * the package, and this file imports types only, so that they load none of the core's decisions.
  */
-import { type Pipeline } from "./pipeline.ts";
+import type { Pipeline } from "./pipeline.ts";
 
 const PIPELINE = Symbol.for("scopegate.pipeline");
 

@@ -1,11 +1,11 @@
 /** One line on stderr for each refusal, enforced or reported, with `NODE_DEBUG=scopegate`. Shows no token. */
 import { debuglog } from "node:util";
 import { orUndefined } from "./errors.ts";
-import { type KeyResolver } from "./keys/verification-key.ts";
+import type { KeyResolver } from "./keys/verification-key.ts";
 import { type Decision, refusalIn, type Refused } from "./policy/decision.ts";
-import { type AccessRequest } from "./request.ts";
+import type { AccessRequest } from "./request.ts";
 import { printable, withoutTokens } from "./runtime/printable.ts";
-import { type TokenRules } from "./token/verifier.ts";
+import type { TokenRules } from "./token/verifier.ts";
 
 type Log = ((message: string, ...values: readonly unknown[]) => void) & { readonly enabled: boolean };
 

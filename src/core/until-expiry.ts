@@ -1,9 +1,9 @@
 /** Ends long-lived connections when their token ends. */
 import { callback, checkOptions, type OptionChecks, required } from "./options/check-options.ts";
-import { type ResourceServer } from "./server.ts";
+import type { ResourceServer } from "./server.ts";
 import { notify } from "./runtime/notify.ts";
-import { type EndReason, type Revalidation } from "./token/revalidate.ts";
-import { type Principal } from "./token/principal.ts";
+import type { EndReason, Revalidation } from "./token/revalidate.ts";
+import type { Principal } from "./token/principal.ts";
 
 /** Why a connection must end, and how to report it to the client. */
 export interface AccessEnd {

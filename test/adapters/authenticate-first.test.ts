@@ -4,7 +4,7 @@ import { createServer as createHttp, IncomingMessage } from "node:http";
 import { setImmediate as turn } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
-import { type Principal, type ResourceServerOptions } from "scopegate";
+import type { Principal, ResourceServerOptions } from "scopegate";
 import { authenticateFirst, type AuthenticateFirstOptions } from "scopegate/node";
 import { serveHttp } from "../support/frameworks.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";

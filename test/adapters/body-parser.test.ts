@@ -1,5 +1,5 @@
 /** A body parser in front of `protect` reads what callers send whom nobody knows: each guard tells so once. */
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { bodyParser } from "@koa/bodyparser";
 import type express5 from "express";
 import { describe, expect, it, vi } from "vitest";

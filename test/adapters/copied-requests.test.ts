@@ -1,5 +1,5 @@
 /** Requests that a middleware has copied are checked at their routes from the first request on. */
-import { type Request } from "express";
+import type { Request } from "express";
 import { describe, expect, it } from "vitest";
 import { principalOf, protect } from "scopegate/express";
 import { askWith, EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";

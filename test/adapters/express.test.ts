@@ -1,5 +1,5 @@
 /** `protect` of scopegate/express, on real servers. */
-import { type ErrorRequestHandler, type Express } from "express";
+import type { ErrorRequestHandler, Express } from "express";
 import express5 from "express";
 import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";

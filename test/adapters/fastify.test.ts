@@ -4,7 +4,7 @@ import express from "express";
 import fastify, { type FastifyInstance } from "fastify";
 import fastify4 from "fastify4";
 import { describe, expect, it, vi } from "vitest";
-import { type AccessRequest, type ScopeMappings } from "scopegate";
+import type { AccessRequest, ScopeMappings } from "scopegate";
 import { protect } from "scopegate/fastify";
 import { toPattern, toWrittenPattern } from "../../src/adapters/fastify/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";

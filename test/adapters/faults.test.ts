@@ -1,7 +1,7 @@
 /** Faults around the guard do not bypass it. */
 import { once } from "node:events";
 import Router from "@koa/router";
-import { type ErrorRequestHandler, type RequestHandler } from "express";
+import type { ErrorRequestHandler, RequestHandler } from "express";
 import Koa from "koa";
 import { describe, expect, it } from "vitest";
 import * as forExpress from "scopegate/express";

@@ -1,6 +1,6 @@
 import { runInNewContext } from "node:vm";
 import { afterEach, describe, expect, it } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import { type Access, principalOf, protect, requireScopes, withScopes } from "scopegate/fetch";
 import { createServer, issuer } from "../support/resource-servers.ts";
 

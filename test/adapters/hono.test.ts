@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
 import { askWith, serve, serverFor } from "../support/frameworks.ts";
 import { listenerOf } from "../support/hosts.ts";
-import { type Answer, type Asked } from "../support/http.ts";
+import type { Answer, Asked } from "../support/http.ts";
 
 type Application = Pick<Hono, "fetch">;
 

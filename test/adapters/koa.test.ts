@@ -3,7 +3,7 @@ import Router, { type RouterMiddleware, type RouterOptions } from "@koa/router";
 import type Koa3 from "koa";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/koa";
 import { KOA_VERSIONS, koaListener, serve, serverFor, statusWith } from "../support/frameworks.ts";
 

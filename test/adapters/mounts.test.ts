@@ -1,8 +1,8 @@
 /** Routes behind the mounts of Express: the whole pattern of a route counts, with every mount above it. */
-import { type Express, type RequestHandler } from "express";
+import type { Express, RequestHandler } from "express";
 import express5 from "express";
 import { describe, expect, it, vi } from "vitest";
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { protect } from "scopegate/express";
 import { EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";
 

@@ -1,5 +1,5 @@
 import "reflect-metadata";
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import express from "express";
 import {
   type ArgumentsHost,
@@ -19,7 +19,7 @@ import {
 import { Test } from "@nestjs/testing";
 import { of } from "rxjs";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
-import { type Principal, type ResourceServerOptions } from "scopegate";
+import type { Principal, ResourceServerOptions } from "scopegate";
 import { audit, routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import {

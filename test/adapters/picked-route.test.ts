@@ -4,7 +4,7 @@ import express5, { type RequestHandler } from "express";
 import type Koa3 from "koa";
 import mount from "koa-mount";
 import { describe, expect, it } from "vitest";
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forKoa from "scopegate/koa";
 import {

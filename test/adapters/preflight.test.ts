@@ -1,5 +1,5 @@
 /** CORS preflights that reach `protect`: every browser is locked out, so the process is warned once. */
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import express from "express";
 import { Hono } from "hono";
 import Koa from "koa";

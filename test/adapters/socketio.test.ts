@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer as createHttp, type Server as HttpServer } from "node:http";
-import { type Socket as NetSocket } from "node:net";
+import type { Socket as NetSocket } from "node:net";
 import express from "express";
 import { Server, type ServerOptions, type Socket } from "socket.io";
 import {

@@ -4,7 +4,7 @@ import middie8 from "@fastify/middie8";
 import express from "express";
 import fastify5 from "fastify";
 import fastify4 from "fastify4";
-import { type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { describe, expect, it } from "vitest";
 import { protect } from "scopegate/express";
 import * as forFastify from "scopegate/fastify";

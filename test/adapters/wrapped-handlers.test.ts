@@ -1,6 +1,6 @@
 /** Packages that wrap handlers: the check at the route is put in front of each handler once. */
 import { Agent } from "node:http";
-import { type Request, type RequestHandler, type Response } from "express";
+import type { Request, RequestHandler, Response } from "express";
 import { describe, expect, it, vi } from "vitest";
 import { principalOf, protect } from "scopegate/express";
 import { askWith, EXPRESS_VERSIONS, serve, serverFor, statusWith } from "../support/frameworks.ts";

@@ -1,5 +1,5 @@
 /** The guard of one framework in another framework, and `protect` that was not called: every request fails. */
-import { type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { initTRPC } from "@trpc/server";
 import { createExpressMiddleware } from "@trpc/server/adapters/express";
 import express from "express";

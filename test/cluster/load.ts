@@ -1,5 +1,5 @@
 /** Clients that send requests to all processes in turn, and compare each answer with what was revoked. */
-import { type Member } from "./members.ts";
+import type { Member } from "./members.ts";
 
 /** A token, and when `revoke` returned for it, by `performance.now()`. */
 export interface Tracked {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Decision } from "scopegate";
+import type { Decision } from "scopegate";
 import { askWith, statusWith } from "../support/frameworks.ts";
 import { type Asked, ask } from "../support/http.ts";
 import { applications, type Running } from "./applications.ts";

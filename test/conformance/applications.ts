@@ -3,7 +3,7 @@
  * asks it which handlers ran.
  */
 import { createServer, type ServerResponse } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import koaCors from "@koa/cors";
 import Router from "@koa/router";
 import fastifyCors from "@fastify/cors";
@@ -14,7 +14,7 @@ import type fastify5 from "fastify";
 import type Koa3 from "koa";
 import mount from "koa-mount";
 import { RouterModule } from "@nestjs/core";
-import { type Principal, type ResourceServer } from "scopegate";
+import type { Principal, ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forKoa from "scopegate/koa";

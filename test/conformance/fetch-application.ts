@@ -2,10 +2,10 @@
 import { createServer } from "node:http";
 import { getRequestListener } from "@hono/node-server";
 import { match as matchPattern } from "path-to-regexp";
-import { type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { metadata, requireScopes, withScopes } from "scopegate/fetch";
 import { listen } from "../support/http.ts";
-import { type Application, type Route } from "./applications.ts";
+import type { Application, Route } from "./applications.ts";
 
 export const fetchApplication: Application = {
   name: "Fetch",

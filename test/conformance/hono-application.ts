@@ -5,7 +5,7 @@ import { cors as honoCors } from "hono/cors";
 import { metadata, principalOf, protect, requireScopes } from "scopegate/hono";
 import { listenerOf } from "../support/hosts.ts";
 import { listen } from "../support/http.ts";
-import { type Application, type Route } from "./applications.ts";
+import type { Application, Route } from "./applications.ts";
 
 export const honoApplication: Application = {
   name: "Hono",

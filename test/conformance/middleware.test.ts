@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { IncomingMessage } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Decision } from "scopegate";
+import type { Decision } from "scopegate";
 import { askWith, statusWith } from "../support/frameworks.ts";
 import { applications, type Middleware, type Running } from "./applications.ts";
 import { routes, start } from "./service.ts";

@@ -4,7 +4,7 @@ import cors from "cors";
 import { match as matchPattern } from "path-to-regexp";
 import { metadata, principalOf, protect, requireScopes } from "scopegate/node";
 import { listen } from "../support/http.ts";
-import { type Application } from "./applications.ts";
+import type { Application } from "./applications.ts";
 import { serves } from "./fetch-application.ts";
 
 export const nodeApplication: Application = {

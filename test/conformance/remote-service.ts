@@ -10,7 +10,7 @@ import {
 import { type Answer, ask, type Asked } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { type OpenIdProvider, RESOURCE } from "../support/openid-provider.ts";
-import { type Application } from "./applications.ts";
+import type { Application } from "./applications.ts";
 import { mounted, policy, routes } from "./service.ts";
 
 /** In milliseconds. All of them together are shorter than a token of the provider lives. */

@@ -7,7 +7,7 @@ import {
   type ScopeMappings,
 } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
-import { type Application, type Route, type Running, type Setup } from "./applications.ts";
+import type { Application, Route, Running, Setup } from "./applications.ts";
 
 export const issuer = createIssuer();
 

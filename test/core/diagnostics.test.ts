@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { createServer as createHttpServer } from "node:http";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import { protect } from "scopegate/node";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL } from "../../src/core/runtime/channels.ts";
 import { messagesOf } from "../support/channel.ts";

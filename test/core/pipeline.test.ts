@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import { type AccessRequest, type ResourceServerOptions } from "scopegate";
-import { type Pipeline, type Verdict } from "../../src/core/pipeline.ts";
+import type { AccessRequest, ResourceServerOptions } from "scopegate";
+import type { Pipeline, Verdict } from "../../src/core/pipeline.ts";
 import { pipelineOf } from "../../src/core/port.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 

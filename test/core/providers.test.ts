@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { verdictOf } from "../support/resource-servers.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { type Refused } from "scopegate";
+import type { Refused } from "scopegate";
 import { refuse } from "../../src/core/policy/decision.ts";
 import { createRefusalLog } from "../../src/core/refusal-log.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { createServer as createHttp, get, type IncomingMessage } from "node:http";
 import { WebSocket, WebSocketServer } from "ws";
 import { type Principal, type ResourceServerOptions, untilExpiry } from "scopegate";
-import { type AccessEnd } from "../../src/core/until-expiry.ts";
+import type { AccessEnd } from "../../src/core/until-expiry.ts";
 import { principalOf, protect, protectUpgrade } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";

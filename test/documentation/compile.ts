@@ -11,11 +11,11 @@ const ENTRIES = Object.values(tsup.entry).map((file) => join(ROOT, file));
 /** The options of the libraries that the pages of migration compare with. */
 const PEERS = join(FOLDER, "peers.ts");
 const PEERS_CODE = `
-import { type Params } from "express-jwt";
-import { type AuthOptions } from "express-oauth2-jwt-bearer";
-import { type Options } from "koa-jwt";
-import { type FastifyJWTOptions } from "@fastify/jwt";
-import { type StrategyOptions } from "passport-jwt";
+import type { Params } from "express-jwt";
+import type { AuthOptions } from "express-oauth2-jwt-bearer";
+import type { Options } from "koa-jwt";
+import type { FastifyJWTOptions } from "@fastify/jwt";
+import type { StrategyOptions } from "passport-jwt";
 export type Peers = {
   "docs/migrate/express-jwt.md": Params;
   "docs/migrate/express-oauth2-jwt-bearer.md": AuthOptions;

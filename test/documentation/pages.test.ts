@@ -6,7 +6,7 @@ import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import * as scopegate from "scopegate";
 import * as auditTool from "scopegate/audit";
-import { type RefusalReason, type Refused, type Rejection } from "scopegate";
+import type { RefusalReason, Refused, Rejection } from "scopegate";
 import { pictures } from "../../docs/pictures/pictures.ts";
 import { OPTION_NAMES } from "../../src/core/options/shape.ts";
 import { createIssuer } from "../support/issuer.ts";

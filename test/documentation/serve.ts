@@ -14,7 +14,7 @@ import { format } from "node:util";
 import { getRequestListener } from "@hono/node-server";
 import { vi } from "vitest";
 import { listen } from "../support/http.ts";
-import { type Request } from "./shell.ts";
+import type { Request } from "./shell.ts";
 
 type Listen = (this: Server, where: number | ListenOptions, ...rest: unknown[]) => Server;
 

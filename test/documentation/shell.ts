@@ -1,7 +1,7 @@
 /** Parses the shell blocks of a page: the requests that they send, and the answers that the page shows. */
 import { commands } from "../../src/tools/cli/commands/index.ts";
-import { type Asked } from "../support/http.ts";
-import { type Block } from "./markdown.ts";
+import type { Asked } from "../support/http.ts";
+import type { Block } from "./markdown.ts";
 
 /** `# 401`, `# 200 {"agent":"web"}`, or `# 500 -> 400` for an old and a new program. */
 export interface Expected {

@@ -1,7 +1,7 @@
 /** Programs of the examples in their own processes, as a user runs them. */
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
-import { type Readable } from "node:stream";
+import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { CHILD_LIMIT } from "../support/child-limit.ts";
 

@@ -1,4 +1,4 @@
-import { type Reporter, type TestModule, type Vitest } from "vitest/node";
+import type { Reporter, TestModule, Vitest } from "vitest/node";
 
 /**
  * Reports test files that fail to load. Otherwise a mutant that breaks the import would count as survived.

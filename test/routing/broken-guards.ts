@@ -1,6 +1,6 @@
 /** Express guards with one defect each. The harness must report every defect. */
 import type { Request } from "express";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { type Guard, NO_GUARD } from "./configuration.ts";
 
 interface Read {

@@ -2,14 +2,14 @@ import type { DynamicModule } from "@nestjs/common";
 import type { RequestHandler } from "express";
 import type { MiddlewareHandler } from "hono";
 import type { Middleware } from "koa";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNest from "scopegate/nest";
-import { type Recorder } from "./recorder.ts";
-import { type Target } from "./targets.ts";
+import type { Recorder } from "./recorder.ts";
+import type { Target } from "./targets.ts";
 
 /** `protect` of each framework, or a replacement for it. */
 export interface Guard {

@@ -2,7 +2,7 @@
  * The table of the guard, and a handwritten policy for each handler. The policy is the reference: it uses the
  * parameters that the handler receives, and shares no code with the library.
  */
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 
 /**
  * `"everyone"`: no token is needed. `"nobody"`: the handler must never run. An array: all of these scopes are

@@ -1,4 +1,4 @@
-import { type Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
 import { CANONICAL, SPELLINGS } from "./spellings.ts";
 import { METHOD_SWEEP, STANDARD_TARGETS, type Target } from "./targets.ts";
 

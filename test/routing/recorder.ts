@@ -1,4 +1,4 @@
-import { type Ran } from "./oracle.ts";
+import type { Ran } from "./oracle.ts";
 
 /** The header that identifies the request a handler ran for. */
 export const PROBE_HEADER = "x-probe";

@@ -2,7 +2,7 @@
  * Kinds of requests that a router serves and that the guard refuses despite sufficient scopes, because
  * routers disagree about the path. The documentation describes every kind listed here.
  */
-import { type Summary } from "./harness.ts";
+import type { Summary } from "./harness.ts";
 
 interface RefusedSpelling {
   readonly frameworks: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { brokenGuards, faulty, refusing } from "./broken-guards.ts";
-import { type Configuration } from "./configuration.ts";
+import type { Configuration } from "./configuration.ts";
 import { runConfiguration } from "./harness.ts";
 import { TABLE } from "./policy.ts";
 import { DOCUMENTED, refusedSpellings } from "./refused-spellings.ts";

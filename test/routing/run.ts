@@ -12,7 +12,7 @@ import { koaOrderConfigurations } from "./configurations/koa-order.ts";
 import { runConfiguration, type Summary } from "./harness.ts";
 import { nestConfigurations } from "./configurations/nest.ts";
 import { TABLE } from "./policy.ts";
-import { type Scale } from "./probes.ts";
+import type { Scale } from "./probes.ts";
 import { createRoutingServer } from "./tokens.ts";
 
 export const configurations: readonly Configuration[] = [

@@ -9,7 +9,7 @@ import { WebSocket } from "ws";
 import { link, pack, unpack } from "../package/packed.ts";
 import { ask } from "../support/http.ts";
 import { createIssuer } from "../support/issuer.ts";
-import { type Running, type Setup } from "./programs/nest.ts";
+import type { Running, Setup } from "./programs/nest.ts";
 import { bundle } from "./runtimes.ts";
 
 const HERE = fileURLToPath(new URL(".", import.meta.url));

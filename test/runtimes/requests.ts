@@ -1,5 +1,5 @@
 /** Requests for every reason to refuse one, and the status of the response. */
-import { type RefusalReason, type Rejection } from "scopegate";
+import type { RefusalReason, Rejection } from "scopegate";
 import { createTestIssuer, testRejections, type TestTokenOptions } from "scopegate/testing";
 
 const common = { audience: "agents-prod", issuer: "https://issuer.example" };

@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pack, unpack } from "../package/packed.ts";
 import { type Answer, ask, listen } from "../support/http.ts";
-import { type Settings } from "./programs/settings.ts";
+import type { Settings } from "./programs/settings.ts";
 import { type Case, createCases, issuer, sharing } from "./requests.ts";
 import { bundle, runtimes, type Started } from "./runtimes.ts";
 

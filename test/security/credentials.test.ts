@@ -1,6 +1,6 @@
 /** Credentials that differ from those of `test/core/token/credential.test.ts`: mostly, they are too large. */
 import { describe, expect, it, vi } from "vitest";
-import { type AccessRequest } from "scopegate";
+import type { AccessRequest } from "scopegate";
 import { readCredential } from "../../src/core/token/credential.ts";
 import { createServer, issuer } from "../support/resource-servers.ts";
 

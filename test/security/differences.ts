@@ -1,5 +1,5 @@
 /** The tokens about which verifiers disagree, and why. All five agree about every other token. */
-import { type Peer } from "./peers.ts";
+import type { Peer } from "./peers.ts";
 
 export interface Difference {
   readonly why: string;

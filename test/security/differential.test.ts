@@ -1,6 +1,6 @@
 import { createPublicKey, createSecretKey } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { type Algorithm } from "scopegate";
+import type { Algorithm } from "scopegate";
 import { DIFFERENCES, type Verdict } from "./differences.ts";
 import { isAcceptedBy, PEERS, type Peer } from "./peers.ts";
 import { TOKEN_CASES, type TokenCase, verdictOf } from "./tokens.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import type { ResourceServer, ResourceServerOptions } from "scopegate";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 

@@ -11,7 +11,7 @@ import { collectReadings, findPathRule } from "../../src/core/policy/find-rules.
 import { ComparablePath, comparableRoute } from "../../src/core/policy/route-comparison.ts";
 import { mixedFor } from "../../src/core/policy/rule-tree.ts";
 import { compareParts, Spelled, spellingOfMixed } from "../../src/core/policy/segment.ts";
-import { type Path } from "../../src/core/request.ts";
+import type { Path } from "../../src/core/request.ts";
 import { kinds, kindsTable, sourceOf, textOf } from "../support/patterns.ts";
 import { compiledOf, getTable, pathOf, segmentsIn, tableIssues, tableOf } from "../support/policy.ts";
 

@@ -1,10 +1,10 @@
 /** Other JWT verifiers, all with the same key, algorithm, audience and time. */
-import { type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { createVerifier } from "fast-jwt";
 import { verify as verifyWithHono } from "hono/jwt";
 import { jwtVerify } from "jose";
 import { verify as verifyWithJsonwebtoken } from "jsonwebtoken";
-import { type Algorithm } from "scopegate";
+import type { Algorithm } from "scopegate";
 import { NOW } from "./tokens/forge.ts";
 
 export interface Judged {

@@ -2,7 +2,7 @@
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type Router from "@koa/router";
-import { type RouterMiddleware } from "@koa/router";
+import type { RouterMiddleware } from "@koa/router";
 import { H3 } from "h3";
 import { Hono } from "hono";
 import { cache } from "hono/cache";
@@ -12,7 +12,7 @@ import express from "express";
 import Koa, { type Middleware } from "koa";
 import { Server } from "socket.io";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFetch from "scopegate/fetch";
 import * as forHono from "scopegate/hono";

@@ -2,7 +2,7 @@
  * Runs more attacks than the tests and prints how many were tried and how many succeeded. Exits with 1 if any
  * succeeded. `--full` sends every spelling of every target.
  */
-import { type Summary } from "../routing/harness.ts";
+import type { Summary } from "../routing/harness.ts";
 import { DOCUMENTED, refusedSpellings } from "../routing/refused-spellings.ts";
 import { runRouting } from "../routing/run.ts";
 import { printTable, type Row } from "../support/table.ts";

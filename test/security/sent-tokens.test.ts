@@ -1,7 +1,7 @@
 /** A token or an API key that a client sends in the wrong place must not reach a hook, a channel or a log. */
 import { inspect } from "node:util";
 import { describe, expect, it, vi } from "vitest";
-import { type AccessRequest, type ResourceServerOptions } from "scopegate";
+import type { AccessRequest, ResourceServerOptions } from "scopegate";
 import { decisionLog } from "scopegate/decision-log";
 import { createApiKey } from "scopegate/api-keys";
 import { createRefusalLog } from "../../src/core/refusal-log.ts";

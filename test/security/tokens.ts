@@ -6,7 +6,7 @@ import { NOW, pemOf, type TokenCase } from "./tokens/forge.ts";
 import { FORM_CASES } from "./tokens/form.ts";
 import { KEY_CASES } from "./tokens/keys.ts";
 
-export { type TokenCase } from "./tokens/forge.ts";
+export type { TokenCase } from "./tokens/forge.ts";
 
 export const TOKEN_CASES: Readonly<Record<string, readonly TokenCase[]>> = {
   algorithms: ALGORITHM_CASES,

@@ -1,9 +1,9 @@
 /** A repeated cycle of events at the issuer: two rotations, a short outage and a long outage. */
 import { setTimeout as wait } from "node:timers/promises";
-import { type OpenIdProvider } from "../support/openid-provider.ts";
-import { type IssuerHistory } from "./expected.ts";
+import type { OpenIdProvider } from "../support/openid-provider.ts";
+import type { IssuerHistory } from "./expected.ts";
 import { BOUND_MS, NOTICE_MS, REFRESH_MS, SLACK_MS, TIMES } from "./times.ts";
-import { type Mix } from "./tokens.ts";
+import type { Mix } from "./tokens.ts";
 
 /** Keys become older than `maxAgeMs` during this outage, but services must still use them. */
 const SHORT_OUTAGE_MS = BOUND_MS - REFRESH_MS - SLACK_MS;

@@ -2,7 +2,7 @@ import { Agent } from "node:http";
 import { setTimeout as wait } from "node:timers/promises";
 import { ask } from "../support/http.ts";
 import { PATH, type Service } from "./services.ts";
-import { type Mix, type Shot } from "./tokens.ts";
+import type { Mix, Shot } from "./tokens.ts";
 
 /** The number of connections to each service. Each sends one request at a time. */
 const CONNECTIONS = 16;

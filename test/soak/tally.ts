@@ -1,7 +1,7 @@
 /** Counts the responses and their violations. */
 import { printTable, type Row } from "../support/table.ts";
 import { expectedOf, type IssuerHistory } from "./expected.ts";
-import { type Answered } from "./load.ts";
+import type { Answered } from "./load.ts";
 import { KINDS } from "./tokens.ts";
 
 interface Count {

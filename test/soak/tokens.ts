@@ -1,8 +1,8 @@
 /** The tokens to send: valid tokens of the provider, and tokens that must be rejected. */
 import { decodeJwt } from "jose";
 import { createIssuer } from "../support/issuer.ts";
-import { type OpenIdProvider } from "../support/openid-provider.ts";
-import { type Claim } from "./expected.ts";
+import type { OpenIdProvider } from "../support/openid-provider.ts";
+import type { Claim } from "./expected.ts";
 
 export const KINDS = [
   "valid",

@@ -1,5 +1,5 @@
 /** Good and bad behaviours of a server that serves JSON documents. */
-import { type IncomingMessage, type OutgoingHttpHeaders, type ServerResponse } from "node:http";
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 

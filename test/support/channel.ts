@@ -1,7 +1,7 @@
 /** What a channel of `node:diagnostics_channel` publishes while a test runs. */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { onTestFinished } from "vitest";
-import { type CacheEvent, type DecisionMessage, type KeyEvent } from "scopegate";
+import type { CacheEvent, DecisionMessage, KeyEvent } from "scopegate";
 
 interface Messages {
   readonly "scopegate:decision": DecisionMessage;

@@ -1,12 +1,12 @@
 /** An HTTP server whose tests set a good or bad behaviour for each path. */
 import { EventEmitter, once } from "node:events";
 import { createServer } from "node:http";
-import { type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { type Behaviour, status } from "./behaviours.ts";
 import { listen } from "./http.ts";
 
 export * as behave from "./behaviours.ts";
-export { type Behaviour } from "./behaviours.ts";
+export type { Behaviour } from "./behaviours.ts";
 
 /** Paths are compared with the raw request target, including the query. */
 export interface FaultServer {

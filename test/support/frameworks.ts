@@ -1,6 +1,6 @@
 /** Both supported versions of each framework, and applications that are served until the end of a test. */
 import { createServer, type RequestListener, type Server } from "node:http";
-import { type AddressInfo, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import express5 from "express";
 import express4 from "express4";
 import fastify5 from "fastify";
@@ -8,7 +8,7 @@ import fastify4 from "fastify4";
 import Koa3 from "koa";
 import Koa2 from "koa2";
 import { onTestFinished } from "vitest";
-import { type ResourceServer, type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import type { ResourceServer, ResourceServerOptions, ScopeMappings } from "scopegate";
 import { type FastifyApplication, listenFastify } from "./hosts.ts";
 import { type Answer, ask, type Asked, listen } from "./http.ts";
 import { createServer as createResourceServer, issuer } from "./resource-servers.ts";

@@ -2,8 +2,8 @@
 import Router from "@koa/router";
 import { Hono } from "hono";
 import Koa from "koa";
-import { type RequestListener } from "node:http";
-import { type ResourceServer } from "scopegate";
+import type { RequestListener } from "node:http";
+import type { ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forFetch from "scopegate/fetch";
@@ -11,7 +11,7 @@ import * as forHono from "scopegate/hono";
 import * as forKoa from "scopegate/koa";
 import * as forNode from "scopegate/node";
 import { EXPRESS_VERSIONS, FASTIFY_VERSIONS, koaListener } from "./frameworks.ts";
-import { type RouteHandler } from "../../src/tools/page/handler.ts";
+import type { RouteHandler } from "../../src/tools/page/handler.ts";
 import { closeAll, listenerOf, start, startFastify } from "./hosts.ts";
 
 export { closeAll, start };

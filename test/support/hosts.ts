@@ -1,7 +1,7 @@
 /** Starts applications of every host on ports of their own. */
 import { getRequestListener } from "@hono/node-server";
 import { createServer, type RequestListener } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { listen } from "./http.ts";
 
 export interface FastifyApplication {

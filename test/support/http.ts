@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { type Agent, type IncomingMessage, request as httpRequest, type Server } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 
 export interface Answer {
   readonly status: number;

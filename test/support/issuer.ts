@@ -1,7 +1,7 @@
 /** Issuers with the defaults that most tests need: RS256, a key without `kid`, and tokens without dates. */
-import { type KeyObject } from "node:crypto";
-import { type Algorithm } from "scopegate";
-import { type JsonWebKey } from "../../src/core/keys/verification-key.ts";
+import type { KeyObject } from "node:crypto";
+import type { Algorithm } from "scopegate";
+import type { JsonWebKey } from "../../src/core/keys/verification-key.ts";
 import { createTestIssuer } from "scopegate/testing";
 
 export type IssuerAlgorithm = Exclude<Algorithm, `HS${string}`>;

@@ -1,6 +1,6 @@
 /** Applications of NestJS from a list of routes, on both platforms. Decorators are called as functions. */
 import "reflect-metadata";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import {
   All,
   Controller,

@@ -1,13 +1,13 @@
 /** Tables and callers for the tests of the policy. */
 import { ConfigurationError, type ConfigurationIssue, type Report } from "../../src/core/errors.ts";
 import { type CompiledTable, compileRules } from "../../src/core/policy/compile-rules.ts";
-import { type Pattern } from "../../src/core/policy/pattern.ts";
+import type { Pattern } from "../../src/core/policy/pattern.ts";
 import { isPattern, parsePattern } from "../../src/core/policy/parse-pattern.ts";
-import { type Requirement, type ScopeMappings } from "../../src/core/policy/requirement.ts";
-import { type CompiledRule, type RuleMatch } from "../../src/core/policy/rule.ts";
+import type { Requirement, ScopeMappings } from "../../src/core/policy/requirement.ts";
+import type { CompiledRule, RuleMatch } from "../../src/core/policy/rule.ts";
 import { type Governing, Table } from "../../src/core/policy/table.ts";
 import { readPath, type Path } from "../../src/core/request.ts";
-import { type ScopeRules } from "../../src/core/scopes/scope.ts";
+import type { ScopeRules } from "../../src/core/scopes/scope.ts";
 import { resolveScopeRules } from "../../src/core/scopes/scope-rules.ts";
 import { createPrincipal, type Principal } from "../../src/core/token/principal.ts";
 

@@ -1,7 +1,7 @@
 /** Resource servers with remote keys, a clock that tests control, and a record of key events. */
 import { EventEmitter, once } from "node:events";
 import { onTestFinished } from "vitest";
-import { type KeyEvent, type KeySource, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import type { KeyEvent, KeySource, ResourceServer, ResourceServerOptions } from "scopegate";
 import { createServer, NOW, verdictOf } from "./resource-servers.ts";
 
 export const [TIMEOUT, COOLDOWN, MAX_AGE, STALE] = [5_000, 30_000, 600_000, 3_600_000] as const;

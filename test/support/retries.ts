@@ -1,5 +1,5 @@
 import { appendFileSync } from "node:fs";
-import { type Reporter, type TestCase } from "vitest/node";
+import type { Reporter, TestCase } from "vitest/node";
 
 /**
  * Appends the name of each repeated test to a file. In CI, a test that fails is repeated, so that a busy machine

@@ -1,4 +1,4 @@
-import { type KeyResolver } from "../../src/core/keys/verification-key.ts";
+import type { KeyResolver } from "../../src/core/keys/verification-key.ts";
 import { findFormMistake, readJwt } from "../../src/core/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules, type Verification } from "../../src/core/token/verifier.ts";
 

@@ -1,6 +1,6 @@
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
 import {
@@ -18,7 +18,7 @@ import { createScopeCheck } from "../shared/scope-check.ts";
 import { type ExpressMiddleware, readMethod, readTarget } from "./request.ts";
 import { watchRoutes } from "./route-check.ts";
 
-export { type ExpressMiddleware, type ExpressRequest, type ExpressResponse } from "./request.ts";
+export type { ExpressMiddleware, ExpressRequest, ExpressResponse } from "./request.ts";
 
 /**
  * Protects everything after it: write `app.use(protect(server))` before the routes, or use it in a mounted

@@ -3,15 +3,15 @@
  * method of its prototype. `watchLayers` wraps that method, to record the layers that a guarded request
  * reaches.
  */
-import { type RoutePattern } from "../../core/policy/table.ts";
+import type { RoutePattern } from "../../core/policy/table.ts";
 import { compareWithRoute, parseRoutePattern } from "../../core/policy/route-comparison.ts";
-import { type PatternSegment } from "../../core/policy/pattern.ts";
+import type { PatternSegment } from "../../core/policy/pattern.ts";
 import { renderPattern } from "../../core/policy/render-pattern.ts";
 import { readPath } from "../../core/request.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { notesOf } from "../shared/guard.ts";
 import { readProperty } from "../shared/node-request.ts";
-import { type ExpressRequest } from "./request.ts";
+import type { ExpressRequest } from "./request.ts";
 import { type ExpressLayer, mountsOf } from "./router.ts";
 
 /** A layer with a path that a request has reached, and the prefix that was removed when it was called. */

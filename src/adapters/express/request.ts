@@ -1,7 +1,7 @@
 /** How Express passes a request to middleware. */
 import { originForm, pathOf } from "../../core/request.ts";
 import { type NodeRequest, readProperty } from "../shared/node-request.ts";
-import { type NodeResponse } from "../shared/node-response.ts";
+import type { NodeResponse } from "../shared/node-response.ts";
 
 /**
  * The part of Express's request (4 and 5) that is read. `params` is left out: middleware that declares its

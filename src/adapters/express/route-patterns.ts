@@ -2,11 +2,11 @@
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
 import { EXPRESSION } from "../../core/policy/render-pattern.ts";
 import { ComparablePath, type ComparableRoute, comparableRoute } from "../../core/policy/route-comparison.ts";
-import { type RoutePattern } from "../../core/policy/table.ts";
+import type { RoutePattern } from "../../core/policy/table.ts";
 import { readPath } from "../../core/request.ts";
 import { readProperty } from "../shared/node-request.ts";
 import { withMounts } from "./mounts.ts";
-import { type ExpressRequest } from "./request.ts";
+import type { ExpressRequest } from "./request.ts";
 import { type ExpressRoute, toPatterns } from "./router.ts";
 
 /** Returns the patterns of a route for this request, with the mounts that the request has passed. */

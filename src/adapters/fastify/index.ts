@@ -1,7 +1,7 @@
 import fastifyPlugin from "fastify-plugin";
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { checkFirst } from "../shared/check-first.ts";
 import { findPrincipal, guardRequest, type PendingRefusal } from "../shared/guard.ts";
 import { rememberUpgrade } from "../shared/framework-upgrades.ts";
@@ -14,8 +14,8 @@ import type { createMiddlewareGuard, WithMiddleware } from "./middleware.ts";
 import { endWith, type FastifyReply, send } from "./reply.ts";
 import { type FastifyRequest, readRequest } from "./request.ts";
 
-export { type FastifyReply } from "./reply.ts";
-export { type FastifyRequest } from "./request.ts";
+export type { FastifyReply } from "./reply.ts";
+export type { FastifyRequest } from "./request.ts";
 
 type Done = (error?: Error) => void;
 

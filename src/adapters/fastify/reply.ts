@@ -1,6 +1,6 @@
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import { type Answer } from "../../core/response/refusal.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
 /** The part of Fastify's reply that a refusal is written to. */

@@ -1,4 +1,4 @@
-import { type AccessRequest } from "../../core/request.ts";
+import type { AccessRequest } from "../../core/request.ts";
 import { type NodeRequest, toAccessRequest } from "../shared/node-request.ts";
 import { patternOf } from "./pattern.ts";
 

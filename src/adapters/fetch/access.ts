@@ -1,6 +1,6 @@
-import { type Verdict } from "../../core/pipeline.ts";
-import { type Allowed, type Decision } from "../../core/policy/decision.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Verdict } from "../../core/pipeline.ts";
+import type { Allowed, Decision } from "../../core/policy/decision.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** An allowed request. */
 export interface Access {

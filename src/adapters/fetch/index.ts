@@ -1,8 +1,8 @@
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Verdict } from "../../core/pipeline.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Verdict } from "../../core/pipeline.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { decideRequest, findPrincipal, refusalOf } from "../shared/guard.ts";
 import { createMetadata } from "../shared/metadata.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";

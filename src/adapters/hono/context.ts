@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import { type Answer } from "../../core/response/refusal.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
 import { targetOf, type WebRequest } from "../shared/web-request.ts";

@@ -1,6 +1,6 @@
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, shareVerdicts } from "../shared/guard.ts";
 import { assertNoOptions, assertResourceServer, misplaced, type NoOptions } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
@@ -10,7 +10,7 @@ import { readWebRequest, targetOf } from "../shared/web-request.ts";
 import { type HonoContext, type HonoMiddleware, type Next, proceed, readTarget } from "./context.ts";
 import { checkRoutes } from "./route-check.ts";
 
-export { type HonoContext, type HonoMiddleware } from "./context.ts";
+export type { HonoContext, HonoMiddleware } from "./context.ts";
 
 /**
  * Protects everything that is registered after it: write `app.use(protect(server))` in front of the routes.

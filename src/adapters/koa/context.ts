@@ -2,10 +2,10 @@
 import { orUndefined } from "../../core/errors.ts";
 import { originForm, pathOf } from "../../core/request.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import { type Answer } from "../../core/response/refusal.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
-import { type NodeServerRequest } from "../shared/node-request.ts";
+import type { NodeServerRequest } from "../shared/node-request.ts";
 
 /** The part of Koa's context (2 and 3) that is read and written. */
 export interface KoaContext {

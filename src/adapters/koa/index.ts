@@ -1,5 +1,5 @@
-import { type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, guardRequest, notesOf } from "../shared/guard.ts";
 import {
   assertNoOptions,
@@ -15,7 +15,7 @@ import { createScopeCheck } from "../shared/scope-check.ts";
 import { type KoaContext, type KoaMiddleware, proceed, readTarget } from "./context.ts";
 import { watchRouters } from "./route-check.ts";
 
-export { type KoaContext, type KoaLayer, type KoaMiddleware, type KoaRouter } from "./context.ts";
+export type { KoaContext, KoaLayer, KoaMiddleware, KoaRouter } from "./context.ts";
 
 /**
  * Protects everything after it: write `app.use(protect(server))` in front of body parsers and routers. It

@@ -1,5 +1,5 @@
 /** Reads the body of a request of Node.js or the Fetch standard, with limits on size and time. */
-import { type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { orUndefined } from "../../core/errors.ts";
 
 /** A header field of the request; several with one name are joined by `", "`. */

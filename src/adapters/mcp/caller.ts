@@ -1,8 +1,8 @@
 /** The caller of an operation, in the form that the official SDK passes to handlers. */
 import { pipelineOf } from "../../core/port.ts";
 import { type AccessRequest, OPERATION_METHOD } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** `AuthInfo` of the official SDK, of both versions. */
 export interface AuthInfo {

@@ -2,11 +2,11 @@
 import { type BodyLimits, hasBody, isJson, type ReadBody, type ReadHeader } from "./body.ts";
 import { guardOperations, type PendingRefusal, verdictOf } from "../shared/guard.ts";
 import { checkOptions, flag, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
-import { type Verdict } from "../../core/pipeline.ts";
+import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Answer } from "../../core/response/refusal.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Answer } from "../../core/response/refusal.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { type AuthInfo, CallerInfo, isCallable } from "./caller.ts";
 import { INVALID, type Invalid } from "./invalid.ts";
 import { filterLists, LISTS } from "./lists.ts";

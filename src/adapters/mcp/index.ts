@@ -1,8 +1,8 @@
 import { isAccess } from "../fetch/access.ts";
-import { type FetchHandler } from "../fetch/index.ts";
+import type { FetchHandler } from "../fetch/index.ts";
 import { assertResourceServer, type Framework, recognize } from "../shared/misuse.ts";
 import { withRole } from "../shared/roles.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { createGate, type Gate, type McpOptions } from "./gate.ts";
 import type { createHostGate as createExpressGate } from "./hosts/express.ts";
 import type { createHostGate as createFastifyGate } from "./hosts/fastify.ts";
@@ -11,8 +11,8 @@ import type { createHostGate as createHonoGate } from "./hosts/hono.ts";
 import type { createHostGate as createKoaGate } from "./hosts/koa.ts";
 
 export { type AuthInfo, type HandlerExtra, mayCall, principalOf } from "./caller.ts";
-export { type McpOptions } from "./gate.ts";
-export { type McpAccess } from "./hosts/fetch.ts";
+export type { McpOptions } from "./gate.ts";
+export type { McpAccess } from "./hosts/fetch.ts";
 export { type McpServer, operationsOf } from "./operations-of.ts";
 
 /** The guard of an MCP server: middleware, a plugin or a function, depending on the host that calls it. */

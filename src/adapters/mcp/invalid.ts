@@ -1,5 +1,5 @@
 /** Requests that are not messages of the protocol, and the fixed answer to each. */
-import { type Answer } from "../../core/response/refusal.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { compact } from "../../core/runtime/compact.ts";
 
 export interface Invalid extends Answer {

@@ -1,11 +1,11 @@
 /** The JSON-RPC messages in a body, the operations that they call, and the headers that repeat them. */
 import { isUtf8 } from "node:buffer";
-import { type ReadHeader } from "./body.ts";
+import type { ReadHeader } from "./body.ts";
 import { orUndefined } from "../../core/errors.ts";
 import { isHousekeeping, isNamed, type Operation } from "../../core/policy/operation.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { INVALID, type Invalid } from "./invalid.ts";
-import { type Json } from "./lists.ts";
+import type { Json } from "./lists.ts";
 
 /** One message: a response of the client has no method. `name` is what the header `Mcp-Name` must say. */
 export interface Message {

@@ -1,4 +1,4 @@
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { entriesOf, type Json, type List, LISTS, operationOf } from "./lists.ts";

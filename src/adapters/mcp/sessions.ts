@@ -1,6 +1,6 @@
 /** Which caller started each session of the Streamable HTTP transport. */
 import { callerKey } from "../../core/token/caller-key.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** The header of a session, in requests and responses. */
 export const SESSION_FIELD = "mcp-session-id";

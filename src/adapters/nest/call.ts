@@ -1,13 +1,13 @@
 /** How the guard of NestJS reads, decides and refuses the call of a handler. */
 import { type ExecutionContext, HttpException } from "@nestjs/common";
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
 import { type ExpressRequest, type ExpressResponse, readMethod, readTarget } from "../express/request.ts";
 import { withMounts } from "../express/mounts.ts";
 import { patternsAt } from "../express/route-patterns.ts";
-import { type ExpressRoute } from "../express/router.ts";
+import type { ExpressRoute } from "../express/router.ts";
 import { type FastifyReply, send as sendReply } from "../fastify/reply.ts";
 import { type FastifyRequest, readRequest } from "../fastify/request.ts";
 import {

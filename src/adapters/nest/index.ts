@@ -1,8 +1,8 @@
 import * as nest from "@nestjs/common";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { findPrincipal, notesOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";

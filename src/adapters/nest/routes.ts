@@ -3,7 +3,7 @@ import { type INestApplication, RequestMethod } from "@nestjs/common";
 import { pipelineOf } from "../../core/port.ts";
 import { createRouteCoverage } from "../../core/policy/route-coverage.ts";
 import { parseRoutePattern, writeOut } from "../../core/policy/route-comparison.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { toWrittenPattern } from "../fastify/pattern.ts";
 import { notedRoutes } from "./noted-routes.ts";
 

@@ -1,5 +1,5 @@
-import { type ResourceServer } from "../../core/server.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { guardRequest } from "../shared/guard.ts";
 import { type NodeServerRequest, toAccessRequest } from "../shared/node-request.ts";
 

@@ -1,12 +1,12 @@
-import { type Principal } from "../../core/token/principal.ts";
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { Principal } from "../../core/token/principal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { FAULT } from "../../core/response/raw-response.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { findPrincipal } from "../shared/guard.ts";
 import { assertResourceServer, misplaced } from "../shared/misuse.ts";
 import { createMetadata } from "../shared/metadata.ts";
-import { type NodeServerRequest } from "../shared/node-request.ts";
+import type { NodeServerRequest } from "../shared/node-request.ts";
 import { type NodeResponse, send } from "../shared/node-response.ts";
 import { createScopeCheck } from "../shared/scope-check.ts";
 import { guardNodeRequest } from "./guard-request.ts";
@@ -18,7 +18,7 @@ export {
   type MessageSocket,
 } from "./authenticate-first.ts";
 export { guardUpgrades, protectUpgrade, type UpgradeGuard, type UpgradingServer } from "./upgrade.ts";
-export { type UpgradeSocket } from "./upgrade-socket.ts";
+export type { UpgradeSocket } from "./upgrade-socket.ts";
 export { type NodeResponse, type NodeServerRequest };
 
 /** Returns whether a request is allowed; if not, it has been answered. */

@@ -1,5 +1,5 @@
 /** The connection of an upgrade: how a refusal is written to it, and how it is closed. */
-import { type Duplex } from "node:stream";
+import type { Duplex } from "node:stream";
 import { type RawResponse, renderResponse } from "../../core/response/raw-response.ts";
 
 /** A socket of `node:net` or `node:tls`, as a server passes it to listeners of `upgrade`. */

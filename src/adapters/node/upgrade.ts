@@ -1,9 +1,9 @@
-import { type EventEmitter } from "node:events";
-import { type ResourceServer } from "../../core/server.ts";
+import type { EventEmitter } from "node:events";
+import type { ResourceServer } from "../../core/server.ts";
 import { FAULT, toRawResponse } from "../../core/response/raw-response.ts";
 import { isDecidedByFramework } from "../shared/framework-upgrades.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
-import { type NodeServerRequest } from "../shared/node-request.ts";
+import type { NodeServerRequest } from "../shared/node-request.ts";
 import { guardNodeRequest } from "./guard-request.ts";
 import { close, type UpgradeSocket } from "./upgrade-socket.ts";
 import { warn } from "./warn.ts";

@@ -1,13 +1,13 @@
 /** The part that every adapter uses: it stores the verdict on a request for the routes and handlers. */
-import { type Refused } from "../../core/policy/decision.ts";
-import { type PendingVerdict, type Pipeline, type Verdict } from "../../core/pipeline.ts";
+import type { Refused } from "../../core/policy/decision.ts";
+import type { PendingVerdict, Pipeline, Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { type RoutePattern } from "../../core/policy/table.ts";
-import { type AccessRequest } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { RoutePattern } from "../../core/policy/table.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending, type Pending } from "../../core/runtime/pending.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { assertRequestOf, type Framework, warnOfPreflight } from "./misuse.ts";
 import { readProperty } from "./node-request.ts";
 

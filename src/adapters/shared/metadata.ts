@@ -1,7 +1,7 @@
 /** Recognizes requests for the metadata of a resource server; adapters send the response. */
 import { originForm } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Answer } from "../../core/response/refusal.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { renderMetadata } from "../../core/response/resource-metadata.ts";
 import { assertResourceServer } from "./misuse.ts";
 

@@ -2,9 +2,9 @@
 import { checkOptions } from "../../core/options/check-options.ts";
 import { createWarning } from "../../core/runtime/warn-once.ts";
 import { hasPipeline } from "../../core/port.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type AccessRequest } from "../../core/request.ts";
-import { type NodeRequest } from "./node-request.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { NodeRequest } from "./node-request.ts";
 
 const FRAMEWORKS = {
   express: { name: "Express", line: "app.use(protect(server))", subject: "request" },

@@ -1,6 +1,6 @@
 /** Reads Node's own request, which every framework wraps. */
-import { type IncomingMessage } from "node:http";
-import { type AccessRequest } from "../../core/request.ts";
+import type { IncomingMessage } from "node:http";
+import type { AccessRequest } from "../../core/request.ts";
 
 /** The part of Node's own request that is read. */
 export type NodeRequest = Pick<IncomingMessage, "headers"> & Partial<Pick<IncomingMessage, "rawHeaders">>;

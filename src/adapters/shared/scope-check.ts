@@ -1,6 +1,6 @@
 import { compileScopeList } from "../../core/scopes/required-scope.ts";
-import { type AccessRequest } from "../../core/request.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { lastGuardOf } from "./guard.ts";
 
 /** Creates the check for the scopes that one route adds. `fix` is for an application without the guard. */

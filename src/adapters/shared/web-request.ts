@@ -1,6 +1,6 @@
 /** Reads requests of the Fetch standard, and converts refusals to responses. */
-import { type AccessRequest } from "../../core/request.ts";
-import { type Answer } from "../../core/response/refusal.ts";
+import type { AccessRequest } from "../../core/request.ts";
+import type { Answer } from "../../core/response/refusal.ts";
 import { renderBody } from "../../core/response/rendered-body.ts";
 
 /** The part of a Fetch-standard `Request` that is read. */

@@ -1,4 +1,4 @@
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 /** The callers of sockets, each in its namespace. */
 const principals = new WeakMap<object, Principal>();

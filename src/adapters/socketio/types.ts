@@ -1,7 +1,7 @@
 /** The types of Socket.IO 4 that are used, declared by structure. */
-import { type NodeServerRequest } from "../shared/node-request.ts";
-import { type NodeResponse } from "../shared/node-response.ts";
-import { type UpgradeSocket } from "../node/upgrade-socket.ts";
+import type { NodeServerRequest } from "../shared/node-request.ts";
+import type { NodeResponse } from "../shared/node-response.ts";
+import type { UpgradeSocket } from "../node/upgrade-socket.ts";
 
 /** The part of a Socket.IO server (4.6 or later) that is used. */
 export interface SocketIoServer {

@@ -1,10 +1,10 @@
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { CHALLENGE_FIELD } from "../../core/response/challenge.ts";
-import { type Refusal } from "../../core/response/refusal.ts";
+import type { Refusal } from "../../core/response/refusal.ts";
 import { isPending } from "../../core/runtime/pending.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { guardOperations, verdictOf } from "../shared/guard.ts";
 import { assertResourceServer } from "../shared/misuse.ts";
 import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "./procedure-path.ts";

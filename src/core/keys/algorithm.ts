@@ -1,4 +1,4 @@
-import { type KeyObject } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 
 const RSA = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const;
 const CURVES: Partial<Record<string, string>> = {

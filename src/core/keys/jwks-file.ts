@@ -4,10 +4,10 @@ import { orUndefined, type Report } from "../errors.ts";
 import { readClock } from "../runtime/clock.ts";
 import { importJwk } from "./import-key.ts";
 import { importLoadedJwks, type LoadedJwks, MAX_BYTES, parseJwks, requireJwks } from "./jwks.ts";
-import { type KeySourceContext } from "./key-event.ts";
-import { type RemoteTiming } from "./key-age.ts";
+import type { KeySourceContext } from "./key-event.ts";
+import type { RemoteTiming } from "./key-age.ts";
 import { LoadedKeys } from "./loaded-keys.ts";
-import { type JsonWebKeySet, type KeyMistake, type KeyResolver } from "./verification-key.ts";
+import type { JsonWebKeySet, KeyMistake, KeyResolver } from "./verification-key.ts";
 
 /** The path of a file that contains a JWK Set of at most 512 KiB. The file is read again when it changes. */
 export interface JwksFileSource {

@@ -1,5 +1,5 @@
 import { type ConfigurationIssue, orUndefined, type Report } from "../errors.ts";
-import { type Algorithm } from "./algorithm.ts";
+import type { Algorithm } from "./algorithm.ts";
 import { importJwk, invalidKey } from "./import-key.ts";
 import {
   findRepeatedSecret,

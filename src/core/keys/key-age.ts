@@ -1,5 +1,5 @@
 import { orUndefined } from "../errors.ts";
-import { type KeyState } from "./key-event.ts";
+import type { KeyState } from "./key-event.ts";
 
 /** When a remote set is fetched and how long it is used, in milliseconds. */
 export interface RemoteTiming {

@@ -1,4 +1,4 @@
-import { type Algorithm } from "./algorithm.ts";
+import type { Algorithm } from "./algorithm.ts";
 
 /**
  * Whether the keys of a source can be used. `fresh`: they are. `stale`: the last good keys are used because

@@ -1,9 +1,9 @@
-import { type Report } from "../errors.ts";
-import { type Algorithm } from "./algorithm.ts";
+import type { Report } from "../errors.ts";
+import type { Algorithm } from "./algorithm.ts";
 import { importKey } from "./import-key.ts";
 import { createJwksFileResolver, type JwksFileSource } from "./jwks-file.ts";
 import { requireJwks } from "./jwks.ts";
-import { type KeySourceContext } from "./key-event.ts";
+import type { KeySourceContext } from "./key-event.ts";
 import { createRemoteResolver, type DiscoverySource, type JwksUriSource } from "./remote-source.ts";
 import {
   findRepeatedSecret,

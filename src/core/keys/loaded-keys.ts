@@ -1,13 +1,13 @@
 import { orUndefined } from "../errors.ts";
 import { compact } from "../runtime/compact.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type LoadedJwks } from "./jwks.ts";
+import type { LoadedJwks } from "./jwks.ts";
 import { KeyAge, type RemoteTiming } from "./key-age.ts";
-import {
-  type KeyEvent,
-  type KeyLoadReason,
-  type KeySourceContext,
-  type KeySourceStatus,
+import type {
+  KeyEvent,
+  KeyLoadReason,
+  KeySourceContext,
+  KeySourceStatus,
 } from "./key-event.ts";
 import {
   importMaterial,

@@ -1,16 +1,16 @@
 import { readClock } from "../runtime/clock.ts";
 import { compact } from "../runtime/compact.ts";
-import { type ConfigurationIssue, type Report } from "../errors.ts";
+import type { ConfigurationIssue, Report } from "../errors.ts";
 import { isSymmetric } from "./algorithm.ts";
 import { discoverJwksUri, metadataUrlOf } from "./discovery.ts";
 import { fetchJson, FetchError, type KeyFetch } from "./fetch-json.ts";
 import { defaultFetch } from "./http-request.ts";
 import { importLoadedJwks, importPublished, isJwks } from "./jwks.ts";
-import { type KeySourceContext } from "./key-event.ts";
-import { type RemoteTiming } from "./key-age.ts";
+import type { KeySourceContext } from "./key-event.ts";
+import type { RemoteTiming } from "./key-age.ts";
 import { LoadedKeys } from "./loaded-keys.ts";
 import { displayUrl, isSecureUrl } from "./secure-url.ts";
-import { type KeyResolver } from "./verification-key.ts";
+import type { KeyResolver } from "./verification-key.ts";
 
 /** How a remote set is fetched and how long it is used. */
 export interface RemoteOptions extends Partial<RemoteTiming> {

@@ -1,8 +1,8 @@
-import { type KeyObject, type webcrypto } from "node:crypto";
-import { type ConfigurationIssue } from "../errors.ts";
+import type { KeyObject, webcrypto } from "node:crypto";
+import type { ConfigurationIssue } from "../errors.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
 import { type Algorithm, isSymmetric } from "./algorithm.ts";
-import { type KeySourceStatus } from "./key-event.ts";
+import type { KeySourceStatus } from "./key-event.ts";
 
 /** The properties of a JWK (RFC 7517 section 4) that this library reads. Compatible with jose and Node.js. */
 export interface JsonWebKey {

@@ -1,8 +1,8 @@
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../errors.ts";
 import { agentScopeMappings } from "../policy/agent-scope-mappings.ts";
 import { KEY_SOURCE_NAMES } from "./key-source-shape.ts";
-import { type Path } from "./mistakes.ts";
-import { type ResourceServerOptions } from "./options.ts";
+import type { Path } from "./mistakes.ts";
+import type { ResourceServerOptions } from "./options.ts";
 import { findShapeMistakes, UNKNOWN_HINT } from "./schema.ts";
 import { JSON_OPTION_NAMES, RESOURCE_NAMES, TOKEN_CACHE_NAMES, TRUSTED_ISSUER_NAMES } from "./shape.ts";
 

@@ -2,7 +2,7 @@
 import { types } from "node:util";
 import * as z from "zod/mini";
 import { isJwks } from "../keys/jwks.ts";
-import { type KeySource } from "../keys/key-source.ts";
+import type { KeySource } from "../keys/key-source.ts";
 import { callback, milliseconds, secureUrl, text } from "./values.ts";
 
 const KEY = "Write a PEM, a JWK, a KeyObject or a CryptoKey, or the secret with an HS* algorithm.";

@@ -1,6 +1,6 @@
-import { type ConfigurationIssue, type Report } from "../errors.ts";
-import { type ResourceServerOptions } from "./options.ts";
-import { type ShapeMistake } from "./schema.ts";
+import type { ConfigurationIssue, Report } from "../errors.ts";
+import type { ResourceServerOptions } from "./options.ts";
+import type { ShapeMistake } from "./schema.ts";
 
 export type Path = ConfigurationIssue["path"];
 export type OptionName = keyof ResourceServerOptions;

@@ -1,18 +1,18 @@
-import { type Algorithm } from "../keys/algorithm.ts";
-import { type KeyEvent } from "../keys/key-event.ts";
-import { type KeySource } from "../keys/key-source.ts";
-import { type VerificationKeyInput } from "../keys/verification-key.ts";
-import { type Decision } from "../policy/decision.ts";
-import { type ScopeMappings } from "../policy/requirement.ts";
-import { type Enforcement } from "../policy/rule.ts";
-import { type Principal } from "../token/principal.ts";
-import { type ObservedRequest } from "../request.ts";
-import { type TokenSource } from "../token/credential.ts";
-import { type GrantsFor } from "../token/grants.ts";
-import { type OpaqueTokens } from "../token/opaque-tokens.ts";
-import { type RevocationStore } from "../token/revocation.ts";
-import { type TokenCacheRules } from "../token/token-cache.ts";
-import { type RefusalBodyFunction } from "../response/refusal-body.ts";
+import type { Algorithm } from "../keys/algorithm.ts";
+import type { KeyEvent } from "../keys/key-event.ts";
+import type { KeySource } from "../keys/key-source.ts";
+import type { VerificationKeyInput } from "../keys/verification-key.ts";
+import type { Decision } from "../policy/decision.ts";
+import type { ScopeMappings } from "../policy/requirement.ts";
+import type { Enforcement } from "../policy/rule.ts";
+import type { Principal } from "../token/principal.ts";
+import type { ObservedRequest } from "../request.ts";
+import type { TokenSource } from "../token/credential.ts";
+import type { GrantsFor } from "../token/grants.ts";
+import type { OpaqueTokens } from "../token/opaque-tokens.ts";
+import type { RevocationStore } from "../token/revocation.ts";
+import type { TokenCacheRules } from "../token/token-cache.ts";
+import type { RefusalBodyFunction } from "../response/refusal-body.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "./trusted-issuer.ts";
 
 /** When a decision was made, how long it took, and for which request of the framework. */

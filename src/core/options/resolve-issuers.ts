@@ -1,18 +1,18 @@
 /** The way of the options of one issuer: what cannot be combined is reported, the rest is compiled. */
-import { type ConfigurationIssue, type Report } from "../errors.ts";
+import type { ConfigurationIssue, Report } from "../errors.ts";
 import { type Algorithm, isSymmetric } from "../keys/algorithm.ts";
-import { type KeyEvent, type KeySourceContext } from "../keys/key-event.ts";
+import type { KeyEvent, KeySourceContext } from "../keys/key-event.ts";
 import { createKeyResolver, type KeySource } from "../keys/key-source.ts";
-import { type KeyResolver } from "../keys/verification-key.ts";
+import type { KeyResolver } from "../keys/verification-key.ts";
 import { KEYS_CHANNEL, publish } from "../runtime/channels.ts";
 import { notify } from "../runtime/notify.ts";
 import { findScopeMistake } from "../scopes/scope-rules.ts";
-import { type IssuerConfiguration } from "../token/issuers.ts";
+import type { IssuerConfiguration } from "../token/issuers.ts";
 import { isSpaceDelimited, type ScopeSource } from "../token/scope-sources.ts";
 import { KEY_SOURCE_HINT, KEY_SOURCES } from "./key-source-shape.ts";
-import { type Mistakes, type OptionName, type Path } from "./mistakes.ts";
+import type { Mistakes, OptionName, Path } from "./mistakes.ts";
 import { DEFAULTS, type ResourceServerOptions } from "./options.ts";
-import { type TrustedIssuer } from "./trusted-issuer.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 /** The configured issuers, and whether the `iss` of a token selects one of them. */
 export interface ResolvedIssuers {

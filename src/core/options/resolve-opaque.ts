@@ -1,9 +1,9 @@
 /** What tokens that are not JWTs must satisfy, and which options their kinds cannot satisfy. */
-import { type Report } from "../errors.ts";
-import { type OpaqueRequirements } from "../token/opaque-tokens.ts";
+import type { Report } from "../errors.ts";
+import type { OpaqueRequirements } from "../token/opaque-tokens.ts";
 import { compileRequiredClaims, type TokenRequirements } from "../token/required-claims.ts";
-import { type ResourceServerOptions } from "./options.ts";
-import { type TrustedIssuer } from "./trusted-issuer.ts";
+import type { ResourceServerOptions } from "./options.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 
 const SET_IN_ISSUERS =
   "Set it in the entries of `issuers` instead of the server: it then holds for their tokens, and API keys have no issuer.";

@@ -1,10 +1,10 @@
 /** The identity of the server for OAuth clients (RFC 9728). */
-import { type Report } from "../errors.ts";
+import type { Report } from "../errors.ts";
 import { scopesOf } from "../policy/requirement.ts";
 import { OPERATION_METHOD } from "../request.ts";
-import { type CompiledRule } from "../policy/rule.ts";
+import type { CompiledRule } from "../policy/rule.ts";
 import { metadataUrlOf, type Resource } from "../response/resource-metadata.ts";
-import { type ResourceServerOptions } from "./options.ts";
+import type { ResourceServerOptions } from "./options.ts";
 
 export function resolveResource(
   options: ResourceServerOptions,

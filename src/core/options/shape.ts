@@ -2,8 +2,8 @@
 import * as z from "zod/mini";
 import { isSecureUrl } from "../keys/secure-url.ts";
 import { keys, verificationKeys } from "./key-source-shape.ts";
-import { type ResourceServerOptions } from "./options.ts";
-import { type TrustedIssuer } from "./trusted-issuer.ts";
+import type { ResourceServerOptions } from "./options.ts";
+import type { TrustedIssuer } from "./trusted-issuer.ts";
 import * as values from "./values.ts";
 
 // An empty `anyOf` is never satisfied. Without scopes, there is nothing to report.

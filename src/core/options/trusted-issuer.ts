@@ -1,8 +1,8 @@
-import { type Algorithm } from "../keys/algorithm.ts";
-import { type KeySource } from "../keys/key-source.ts";
-import { type ClaimPath } from "../token/claim-path.ts";
-import { type RequiredClaims } from "../token/required-claims.ts";
-import { type ScopeSource } from "../token/scope-sources.ts";
+import type { Algorithm } from "../keys/algorithm.ts";
+import type { KeySource } from "../keys/key-source.ts";
+import type { ClaimPath } from "../token/claim-path.ts";
+import type { RequiredClaims } from "../token/required-claims.ts";
+import type { ScopeSource } from "../token/scope-sources.ts";
 
 /**
  * One of several issuers, with its own keys and algorithms, which never verify a token of another issuer. An

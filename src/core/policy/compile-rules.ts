@@ -1,4 +1,4 @@
-import { type ConfigurationIssue, type Report } from "../errors.ts";
+import type { ConfigurationIssue, Report } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { OperationRules } from "./operation.ts";
 import { identityOf, type Alternative } from "./pattern.ts";

@@ -1,10 +1,10 @@
-import { type Rejection } from "../errors.ts";
-import { type RequiredScope } from "../scopes/required-scope.ts";
-import { type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
-import { type ClaimedToken } from "../token/claimed.ts";
+import type { Rejection } from "../errors.ts";
+import type { RequiredScope } from "../scopes/required-scope.ts";
+import type { Satisfaction, ScopeRules } from "../scopes/scope.ts";
+import type { ClaimedToken } from "../token/claimed.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
-import { type Principal } from "../token/principal.ts";
-import { type Enforcement, type Rule, type RuleMatch } from "./rule.ts";
+import type { Principal } from "../token/principal.ts";
+import type { Enforcement, Rule, RuleMatch } from "./rule.ts";
 import { describeSatisfaction, type RequirementResult } from "./satisfaction.ts";
 
 /** Why a request was refused; stable, one status each. */

@@ -1,6 +1,6 @@
 import { type AccessRequest, requireString } from "../request.ts";
 import { type Decision, refusalIn } from "./decision.ts";
-import { type Requirement } from "./requirement.ts";
+import type { Requirement } from "./requirement.ts";
 
 /** What to explain: a request, and the scopes of a hypothetical caller. */
 export interface ExplainQuery extends Pick<AccessRequest, "method" | "matchedPattern" | "params"> {

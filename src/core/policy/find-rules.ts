@@ -1,7 +1,7 @@
 /** Three look-ups in the tree: the rule of a path, the rules of all its readings, the rule of a route. */
-import { type Path } from "../request.ts";
+import type { Path } from "../request.ts";
 import { coversMixed } from "./overlap.ts";
-import { type PatternSegment } from "./pattern.ts";
+import type { PatternSegment } from "./pattern.ts";
 import {
   endsAsWritten,
   type Leaf,

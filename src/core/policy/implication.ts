@@ -1,9 +1,9 @@
 /** Whether one rule implies another: every caller who satisfies the first also satisfies the second. */
 import { bindScope } from "../scopes/required-scope.ts";
 import { GrantedScopes, type ScopeRules } from "../scopes/scope.ts";
-import { type PatternSegment } from "./pattern.ts";
-import { type CompiledRequirement } from "./requirement.ts";
-import { type CompiledRule } from "./rule.ts";
+import type { PatternSegment } from "./pattern.ts";
+import type { CompiledRequirement } from "./requirement.ts";
+import type { CompiledRule } from "./rule.ts";
 import { isSatisfied } from "./satisfaction.ts";
 import { decodeSegment } from "./segment.ts";
 

@@ -1,5 +1,5 @@
 /** Finds the mixed segments of one place in the table that a segment of a path may match. */
-import { type Spelled, type SpelledParts } from "./segment.ts";
+import type { Spelled, SpelledParts } from "./segment.ts";
 
 /**
  * An index of mixed segments by the text that they begin with, or else end with. Comparing a segment of a

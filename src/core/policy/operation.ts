@@ -2,7 +2,7 @@
 import { orUndefined, suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { templatesOf } from "./requirement.ts";
-import { type CompiledRule, type RuleMatch } from "./rule.ts";
+import type { CompiledRule, RuleMatch } from "./rule.ts";
 
 /** One operation that a request calls. */
 export interface Operation {

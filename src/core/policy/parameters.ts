@@ -1,7 +1,7 @@
 /** Where in a path the parameters of a pattern are. */
 import { hasTrailingSlash, segmentAt, segmentsOf } from "../request.ts";
-import { type PatternSegment } from "./pattern.ts";
-import { type ParameterReader } from "./rule.ts";
+import type { PatternSegment } from "./pattern.ts";
+import type { ParameterReader } from "./rule.ts";
 import { decodeSegment, type SegmentPart, spellingOfMixed } from "./segment.ts";
 
 /** Returns a reader for each parameter. Segments after a wildcard are counted from the end of the path. */

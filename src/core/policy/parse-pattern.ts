@@ -3,7 +3,7 @@ import { parse, pathToRegexp, type Token } from "path-to-regexp";
 import { orUndefined } from "../errors.ts";
 import { readPath, segmentsOf } from "../request.ts";
 import { type Alternative, partsOf, type Pattern, type PatternSegment } from "./pattern.ts";
-import { type SegmentPart } from "./segment.ts";
+import type { SegmentPart } from "./segment.ts";
 import { findSpelling, translateParameters } from "./pattern-dialects.ts";
 
 /** The mistake in a pattern, and the fix. */

@@ -1,12 +1,12 @@
 /** Decides without keys and tokens: the rules of a request, and whether a known caller satisfies them. */
 import { type AccessRequest, ownProperty, requireString } from "../request.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
 import { createPrincipal, type Principal } from "../token/principal.ts";
-import { type CompiledTable } from "./compile-rules.ts";
+import type { CompiledTable } from "./compile-rules.ts";
 import { allow, decideByRules, type Decision, refuse, type Refused, report, rulesOf } from "./decision.ts";
 import { explainDecision, type Explanation, type ExplainQuery, requireQuery } from "./explain.ts";
 import { isOperation } from "./operation.ts";
-import { type RuleMatch } from "./rule.ts";
+import type { RuleMatch } from "./rule.ts";
 import { type Governing, Table } from "./table.ts";
 
 /** All options that a decision for a known caller depends on. */

@@ -1,6 +1,6 @@
 /** Renders patterns in path-to-regexp's syntax. */
 import { type Alternative, partsOf, type PatternSegment } from "./pattern.ts";
-import { type SegmentPart } from "./segment.ts";
+import type { SegmentPart } from "./segment.ts";
 
 /** Escapes a string, so that the pattern matches only this string. */
 export const literalPattern = (text: string): string => text.replaceAll(/[{}()[\]+?!:*\\]/g, "\\$&");

@@ -1,5 +1,5 @@
 /** Rules, or a server, whose scopes are not enforced. This must not stay so by mistake. */
-import { type CompiledTable } from "./compile-rules.ts";
+import type { CompiledTable } from "./compile-rules.ts";
 import { renderRules, type Rule } from "./rule.ts";
 
 /** Shown as a warning at startup, by an audit and by the policy page. */

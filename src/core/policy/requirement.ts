@@ -1,4 +1,4 @@
-import { type Report } from "../errors.ts";
+import type { Report } from "../errors.ts";
 import { compileScope, type RequiredScope } from "../scopes/required-scope.ts";
 import { splitScope } from "../scopes/scope.ts";
 

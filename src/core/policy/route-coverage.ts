@@ -1,7 +1,7 @@
 /** Which rules of a table decide the requests of one route of an application. */
-import { type CompiledTable } from "./compile-rules.ts";
+import type { CompiledTable } from "./compile-rules.ts";
 import { findRouteRule } from "./find-rules.ts";
-import { type ListedRoute } from "./listed-route.ts";
+import type { ListedRoute } from "./listed-route.ts";
 import { identityOf, type Pattern, type PatternSegment } from "./pattern.ts";
 import { appliesTo, type CompiledRule } from "./rule.ts";
 import { commonPatterns } from "./overlap.ts";

@@ -2,7 +2,7 @@ import { METHODS } from "node:http";
 import { suggest } from "../errors.ts";
 import { OPERATION_METHOD } from "../request.ts";
 import { canonicalOf, findOperationMistake, hasArguments, isNamed, methodOf } from "./operation.ts";
-import { type Pattern } from "./pattern.ts";
+import type { Pattern } from "./pattern.ts";
 import { isPattern, parsePattern, type PatternMistake } from "./parse-pattern.ts";
 
 /** A parsed route key: the method (`*` for every method) and the pattern. */

@@ -1,8 +1,8 @@
 import { compileScopeList, type RequiredScope } from "../scopes/required-scope.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
-import { type AccessRequest } from "../request.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
+import type { AccessRequest } from "../request.ts";
 import { allow, decideByScopes, type Decision, refuse, report } from "./decision.ts";
-import { type Enforcement } from "./rule.ts";
+import type { Enforcement } from "./rule.ts";
 
 /** The arrays of scopes that `requireScopes` was called with, each compiled once. */
 const compiledLists = new WeakMap<readonly string[], readonly RequiredScope[]>();

@@ -3,17 +3,17 @@
  * most specific by its path and by its method, or requires at least what the others require. Otherwise no
  * order is right: each of them fails open for one of the two rules (docs/decisions/0027-order-of-rules.md).
  */
-import { type ConfigurationIssue, type Report } from "../errors.ts";
-import { type CompiledTable } from "./compile-rules.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
+import type { ConfigurationIssue, Report } from "../errors.ts";
+import type { CompiledTable } from "./compile-rules.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
 import { findRouteRule } from "./find-rules.ts";
 import { implies, type ImplicationRules } from "./implication.ts";
 import { commonPatterns, covers } from "./overlap.ts";
-import { type PatternSegment } from "./pattern.ts";
+import type { PatternSegment } from "./pattern.ts";
 import { renderPattern } from "./render-pattern.ts";
 import { describeRequirement } from "./explain.ts";
 import { type CompiledRule, optionPath } from "./rule.ts";
-import { type Leaf, type RuleTree } from "./rule-tree.ts";
+import type { Leaf, RuleTree } from "./rule-tree.ts";
 import { leavesInOrder, overlappingLeaves } from "./walk-tree.ts";
 
 type Segments = readonly PatternSegment[];

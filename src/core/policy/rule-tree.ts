@@ -3,7 +3,7 @@ import { hasTrailingSlash, type Path } from "../request.ts";
 import { parameterReaders } from "./parameters.ts";
 import { type Alternative, identityOf, type PatternSegment, segmentIdentity } from "./pattern.ts";
 import { templatesOf } from "./requirement.ts";
-import { type CompiledRule, type ParameterReader, type RuleMatch } from "./rule.ts";
+import type { CompiledRule, ParameterReader, RuleMatch } from "./rule.ts";
 import { MixedEdges } from "./mixed-edges.ts";
 import { loosen, type SegmentPart, type Spelled, type SpelledParts, spellParts } from "./segment.ts";
 

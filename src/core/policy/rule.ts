@@ -1,6 +1,6 @@
-import { type Path } from "../request.ts";
-import { type Pattern } from "./pattern.ts";
-import { type CompiledRequirement, type Requirement } from "./requirement.ts";
+import type { Path } from "../request.ts";
+import type { Pattern } from "./pattern.ts";
+import type { CompiledRequirement, Requirement } from "./requirement.ts";
 
 /** The option that a rule comes from. An `override` is a custom rule that replaced a default rule. */
 export type RuleSource = "default" | "custom" | "override";

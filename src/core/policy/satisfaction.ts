@@ -1,10 +1,10 @@
 /** Decides whether granted scopes satisfy a requirement, and which of them do. */
 import { bindScope, isCovered, type RequiredScope } from "../scopes/required-scope.ts";
-import { type GrantedScopes, type Satisfaction, type ScopeRules } from "../scopes/scope.ts";
+import type { GrantedScopes, Satisfaction, ScopeRules } from "../scopes/scope.ts";
 import { grantedScopesOf } from "../scopes/scope-sets.ts";
-import { type Principal } from "../token/principal.ts";
-import { type CompiledRequirement } from "./requirement.ts";
-import { type RuleMatch } from "./rule.ts";
+import type { Principal } from "../token/principal.ts";
+import type { CompiledRequirement } from "./requirement.ts";
+import type { RuleMatch } from "./rule.ts";
 
 /** Returns whether the scopes of a principal satisfy every rule. */
 export function areSatisfied(

@@ -2,7 +2,7 @@
 import { hasTrailingSlash, type Path, readPath } from "../request.ts";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { type Batch, readBatch } from "./batch.ts";
-import { type CompiledTable } from "./compile-rules.ts";
+import type { CompiledTable } from "./compile-rules.ts";
 import { collectReadings, findPathRule, findRouteRules, MAX_RULES } from "./find-rules.ts";
 import { findOperationMistake, isNamed, methodOf, type Operation, type OperationRules } from "./operation.ts";
 import { identityOf } from "./pattern.ts";
@@ -12,7 +12,7 @@ import {
   comparableRoute,
   parseRoutePattern,
 } from "./route-comparison.ts";
-import { type CompiledRule } from "./rule.ts";
+import type { CompiledRule } from "./rule.ts";
 import { type Leaf, type LeafMatch, matchOf, matchesOf, type RuleTree } from "./rule-tree.ts";
 
 /** The rules that a request must satisfy together, or why the table refuses it before a token is read. */

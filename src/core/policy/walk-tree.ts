@@ -1,7 +1,7 @@
 /** Visits all rules of a tree in the order in which they decide, or those that a pattern may overlap. */
-import { type PatternSegment } from "./pattern.ts";
+import type { PatternSegment } from "./pattern.ts";
 import { coversMixed } from "./overlap.ts";
-import { type Leaf, type TreeNode } from "./rule-tree.ts";
+import type { Leaf, TreeNode } from "./rule-tree.ts";
 import { loosen } from "./segment.ts";
 
 /** Visits the rules by their paths, the first that decides first. Rules of one path come in any order. */

@@ -1,4 +1,4 @@
-import { type Refused } from "../policy/decision.ts";
+import type { Refused } from "../policy/decision.ts";
 
 /** The body of a refusal (RFC 9457). Its wording is fixed: no input of the client, no error message. */
 export interface Problem {

@@ -1,5 +1,5 @@
 /** A refusal as the bytes of an HTTP/1.1 response, for an upgrade, which has no response object. */
-import { type Refusal } from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
 import { renderBody } from "./rendered-body.ts";
 
 export interface RawResponse {

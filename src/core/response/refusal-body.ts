@@ -1,7 +1,7 @@
 /** The body that the option `refusalBody` creates for a refusal. */
-import { type Refused } from "../policy/decision.ts";
+import type { Refused } from "../policy/decision.ts";
 import { ignoreRejection } from "../runtime/pending.ts";
-import { type Problem } from "./problem.ts";
+import type { Problem } from "./problem.ts";
 
 /** What `refusalBody` returns. */
 export interface RefusalBody {

@@ -1,4 +1,4 @@
-import { type Refused } from "../policy/decision.ts";
+import type { Refused } from "../policy/decision.ts";
 import { type Challenge, CHALLENGE_FIELD, renderChallenge } from "./challenge.ts";
 import { createProblem, describeRefusal, type Problem } from "./problem.ts";
 import { createBody, type RefusalBodyFunction } from "./refusal-body.ts";

@@ -1,5 +1,5 @@
 /** The metadata of a resource server for OAuth clients (RFC 9728). */
-import { type Answer } from "./refusal.ts";
+import type { Answer } from "./refusal.ts";
 
 /** The identity of a resource server, with all defaults. */
 export interface Resource {

@@ -1,4 +1,4 @@
-import { type Report } from "../errors.ts";
+import type { Report } from "../errors.ts";
 import { isScopeToken, splitScope, type ScopeRules } from "./scope.ts";
 
 /** Computes the transitive closure of the scope hierarchy, and reports invalid scopes and cycles. */

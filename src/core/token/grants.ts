@@ -1,11 +1,11 @@
 /** Adds the scopes of a role store to a principal. */
 import { readClock } from "../runtime/clock.ts";
 import { compact } from "../runtime/compact.ts";
-import { type Pending } from "../runtime/pending.ts";
+import type { Pending } from "../runtime/pending.ts";
 import { type LookupResult, Remembered } from "../runtime/remembered.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
-import { type Identified } from "./identified.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
+import type { Identified } from "./identified.ts";
 import { type Principal, withScopes } from "./principal.ts";
 import { unavailable } from "./rejected.ts";
 

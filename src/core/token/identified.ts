@@ -1,6 +1,6 @@
-import { type Principal } from "./principal.ts";
-import { type RejectedToken, type UncheckedToken } from "./rejected.ts";
-import { type Acceptance } from "./token-cache.ts";
+import type { Principal } from "./principal.ts";
+import type { RejectedToken, UncheckedToken } from "./rejected.ts";
+import type { Acceptance } from "./token-cache.ts";
 
 /** The principal of a token, or why there is none. */
 export type Identified =

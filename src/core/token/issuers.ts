@@ -1,10 +1,10 @@
 import { KeysUnavailableError } from "../errors.ts";
-import { type KeySourceStatus } from "../keys/key-event.ts";
-import { type KeyResolver } from "../keys/verification-key.ts";
-import { type ScopeRules } from "../scopes/scope.ts";
+import type { KeySourceStatus } from "../keys/key-event.ts";
+import type { KeyResolver } from "../keys/verification-key.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
 import { claimAt } from "./claim-path.ts";
 import { type JwtParts, readJsonSegment } from "./jwt-parts.ts";
-import { type PrincipalRules } from "./principal.ts";
+import type { PrincipalRules } from "./principal.ts";
 import { type RejectedToken, rejectToken } from "./rejected.ts";
 import { createTokenVerifier, type TokenRules, type TokenVerifier } from "./verifier.ts";
 

@@ -1,5 +1,5 @@
 import { isAdmin } from "../scopes/scope-sets.ts";
-import { type Principal } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 
 /** Whose data a caller may see: that of every owner, of one owner, or of none. */
 export type Ownership =

@@ -1,6 +1,6 @@
-import { type ScopeRules } from "../scopes/scope.ts";
-import { type SharedPart, type Weight } from "../runtime/bounded-map.ts";
-import { type Writable } from "../runtime/compact.ts";
+import type { ScopeRules } from "../scopes/scope.ts";
+import type { SharedPart, Weight } from "../runtime/bounded-map.ts";
+import type { Writable } from "../runtime/compact.ts";
 import { estimateBytes } from "../runtime/estimate-bytes.ts";
 import { scopeSetOf, setBytesOf } from "../scopes/scope-sets.ts";
 import { claimAt, claimNameOf, type ClaimPath, isOptionalString } from "./claim-path.ts";

@@ -1,6 +1,6 @@
 /** Why a token does not become a principal. */
-import { type Rejection } from "../errors.ts";
-import { type Writable } from "../runtime/compact.ts";
+import type { Rejection } from "../errors.ts";
+import type { Writable } from "../runtime/compact.ts";
 
 /** The token is not accepted. */
 export interface RejectedToken {

@@ -1,9 +1,9 @@
 /** Whether a caller that was verified earlier may stay connected. */
 import { readClock } from "../runtime/clock.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type IssuerConfiguration } from "./issuers.ts";
+import type { IssuerConfiguration } from "./issuers.ts";
 import { type OpaqueRules, requirementsOf } from "./opaque-tokens.ts";
-import { type Principal } from "./principal.ts";
+import type { Principal } from "./principal.ts";
 import { checkRevocation, type RevocationRules, revocationChecksOf } from "./revocation-check.ts";
 import { endOf, type TokenRules } from "./verifier.ts";
 

@@ -1,10 +1,10 @@
 /** Checks whether an identified principal is revoked. */
-import { type Pending } from "../runtime/pending.ts";
+import type { Pending } from "../runtime/pending.ts";
 import { withinLimit } from "../runtime/time-limit.ts";
-import { type Identified } from "./identified.ts";
-import { type Principal } from "./principal.ts";
+import type { Identified } from "./identified.ts";
+import type { Principal } from "./principal.ts";
 import { unavailable } from "./rejected.ts";
-import { type RevocationStore } from "./revocation.ts";
+import type { RevocationStore } from "./revocation.ts";
 
 /** One check; it answers `true` if the principal is revoked. */
 export type RevocationCheck = (principal: Principal) => Pending<boolean>;

@@ -1,8 +1,8 @@
 /** What can be revoked, and the interface of revocation stores. */
 import { hash } from "node:crypto";
 import { compact } from "../runtime/compact.ts";
-import { type Pending } from "../runtime/pending.ts";
-import { type Principal } from "./principal.ts";
+import type { Pending } from "../runtime/pending.ts";
+import type { Principal } from "./principal.ts";
 
 /** One revocation. Times are in seconds since the epoch, as in the claims of tokens. */
 export interface RevokedEntry {

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { BoundedMap } from "../runtime/bounded-map.ts";
 import { CACHE_CHANNEL, publish } from "../runtime/channels.ts";
 import { compact } from "../runtime/compact.ts";
-import { type KeyResolver, type VerificationKey } from "../keys/verification-key.ts";
+import type { KeyResolver, VerificationKey } from "../keys/verification-key.ts";
 import { type Principal, principalWeight } from "./principal.ts";
 
 /** The limits of the token cache. */

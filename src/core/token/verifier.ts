@@ -10,14 +10,14 @@ import { readClock } from "../runtime/clock.ts";
 import { orUndefined } from "../errors.ts";
 import { compact } from "../runtime/compact.ts";
 import { isOnlyReading } from "../runtime/json.ts";
-import { type Algorithm } from "../keys/algorithm.ts";
+import type { Algorithm } from "../keys/algorithm.ts";
 import {
   type KeyMaterial,
   type KeyResolver,
   materialOf,
   type VerificationKey,
 } from "../keys/verification-key.ts";
-import { type JwtParts } from "./jwt-parts.ts";
+import type { JwtParts } from "./jwt-parts.ts";
 import { type RejectedToken, rejectToken, type UncheckedToken, unavailable } from "./rejected.ts";
 import { compileRequiredClaims, findUnmetClaim, type RequiredClaims } from "./required-claims.ts";
 

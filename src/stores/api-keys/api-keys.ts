@@ -1,6 +1,6 @@
 /** API keys as an entry of the option `opaqueTokens`. */
 import { timingSafeEqual } from "node:crypto";
-import { type Rejection } from "../../core/errors.ts";
+import type { Rejection } from "../../core/errors.ts";
 import {
   callback,
   checkOptions,
@@ -11,10 +11,10 @@ import {
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { notify } from "../../core/runtime/notify.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { type LookupResult, Remembered } from "../../core/runtime/remembered.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
-import { type OpaqueTokens, type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import type { OpaqueTokens, OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf, idOf, PEPPER, PREFIX } from "./key-format.ts";
 import { type ApiKeyRecord, requireRecord, toSeconds } from "./record.ts";
 

@@ -1,7 +1,7 @@
 /** The form of a key, `<prefix><id><secret><checksum>`, and the hash that a store has instead of the key. */
 import { createHmac, hash, randomInt } from "node:crypto";
 import { crc32 } from "node:zlib";
-import { type OptionCheck } from "../../core/options/check-options.ts";
+import type { OptionCheck } from "../../core/options/check-options.ts";
 
 /** A double click selects a word of these characters, and bearer tokens allow them (RFC 6750 section 2.1). */
 const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

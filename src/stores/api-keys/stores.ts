@@ -2,7 +2,7 @@
 import { orUndefined } from "../../core/errors.ts";
 import { anyString, checkOptions } from "../../core/options/check-options.ts";
 import { commandsOf, type RedisClient } from "../redis.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { type ApiKeyRecord, toSeconds } from "./record.ts";
 
 /** A record without its hash, which may be shown to users. */

@@ -3,8 +3,8 @@ import { orUndefined } from "../../core/errors.ts";
 import { isOnlyReading } from "../../core/runtime/json.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
 import { readJwt } from "../../core/token/jwt-parts.ts";
-import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
-import { type TokenVerifier } from "../../core/token/verifier.ts";
+import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import type { TokenVerifier } from "../../core/token/verifier.ts";
 import { EndpointError } from "./endpoint.ts";
 
 /** The properties of an answer. */

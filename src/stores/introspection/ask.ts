@@ -2,10 +2,10 @@
 import { displayUrl } from "../../core/keys/secure-url.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
-import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
-import { type TokenVerifier } from "../../core/token/verifier.ts";
+import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import type { TokenVerifier } from "../../core/token/verifier.ts";
 import { type AnswerRules, type Claims, findMistake, readJson, readSigned } from "./answer.ts";
-import { type Authentication } from "./client.ts";
+import type { Authentication } from "./client.ts";
 import { type IntrospectionFetch, post } from "./endpoint.ts";
 
 /** How to ask, and what the answer must be. */

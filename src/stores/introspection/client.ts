@@ -4,10 +4,10 @@ import { types } from "node:util";
 import { SignJWT } from "jose/jwt/sign";
 import { orUndefined } from "../../core/errors.ts";
 import { type Algorithm, isKeyFor } from "../../core/keys/algorithm.ts";
-import { type JsonWebKey } from "../../core/keys/verification-key.ts";
+import type { JsonWebKey } from "../../core/keys/verification-key.ts";
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 
 /** A client of the issuer, with the secret or the private key that it is registered with. */
 export type IntrospectionClient =

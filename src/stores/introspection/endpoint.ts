@@ -1,7 +1,7 @@
 /** Sends requests to the introspection endpoint (RFC 7662 section 2). */
 import { discardBody, errorCodeOf, FetchError, readResponseText } from "../../core/keys/fetch-json.ts";
 import { displayUrl } from "../../core/keys/secure-url.ts";
-import { type HttpInit } from "../../core/keys/http-request.ts";
+import type { HttpInit } from "../../core/keys/http-request.ts";
 
 /** The part of `fetch` that introspection uses. */
 export type IntrospectionFetch = (

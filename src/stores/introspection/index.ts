@@ -1,7 +1,7 @@
 /** The entry point `scopegate/introspection`: opaque tokens that their issuer looks up (RFC 7662). */
 import { defaultFetch } from "../../core/keys/http-request.ts";
 import { hasTokenSyntax } from "../../core/token/credential.ts";
-import { type OpaqueContext, type OpaqueTokens } from "../../core/token/opaque-tokens.ts";
+import type { OpaqueContext, OpaqueTokens } from "../../core/token/opaque-tokens.ts";
 import { createTokenVerifier } from "../../core/token/verifier.ts";
 import { ask, SIGNED } from "./ask.ts";
 import { Lookup } from "./lookup.ts";
@@ -12,9 +12,9 @@ export {
   type OpaqueTokens,
   type OpaqueVerification,
 } from "../../core/token/opaque-tokens.ts";
-export { type IntrospectionClient } from "./client.ts";
-export { type IntrospectionFetch } from "./endpoint.ts";
-export { type IntrospectionCache, type IntrospectionOptions } from "./options.ts";
+export type { IntrospectionClient } from "./client.ts";
+export type { IntrospectionFetch } from "./endpoint.ts";
+export type { IntrospectionCache, IntrospectionOptions } from "./options.ts";
 
 /**
  * Verifies opaque tokens at the introspection endpoint of their issuer: an entry of the option `opaqueTokens`

@@ -2,9 +2,9 @@
 import { readClock } from "../../core/runtime/clock.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { estimateBytes } from "../../core/runtime/estimate-bytes.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { isCurrent, type LookupResult, type Period, Remembered } from "../../core/runtime/remembered.ts";
-import { type OpaqueVerification } from "../../core/token/opaque-tokens.ts";
+import type { OpaqueVerification } from "../../core/token/opaque-tokens.ts";
 import { digestOf } from "../../core/token/token-cache.ts";
 import { endOf } from "../../core/token/verifier.ts";
 import { EndpointError } from "./endpoint.ts";

@@ -1,15 +1,15 @@
 /** The options of `introspection`, and how they are checked. */
 import * as z from "zod/mini";
 import { ConfigurationError, type ConfigurationIssue, type Report, suggest } from "../../core/errors.ts";
-import { type Algorithm } from "../../core/keys/algorithm.ts";
-import { type KeySource } from "../../core/keys/key-source.ts";
+import type { Algorithm } from "../../core/keys/algorithm.ts";
+import type { KeySource } from "../../core/keys/key-source.ts";
 import { keys } from "../../core/options/key-source-shape.ts";
 import { keyEventsOf, resolveAlgorithms, resolveKeySource } from "../../core/options/resolve-issuers.ts";
 import { exactOptional } from "../../core/options/shape.ts";
 import * as values from "../../core/options/values.ts";
-import { type ClaimPath } from "../../core/token/claim-path.ts";
+import type { ClaimPath } from "../../core/token/claim-path.ts";
 import { createAuthentication, type IntrospectionClient } from "./client.ts";
-import { type IntrospectionFetch } from "./endpoint.ts";
+import type { IntrospectionFetch } from "./endpoint.ts";
 
 /** How long answers are remembered. Tokens are remembered by their SHA-256 only. */
 export interface IntrospectionCache {

@@ -1,8 +1,8 @@
 /** Follows the stream of revocations with a cursor, and restores entries that the store has lost. */
 import { withinLimit } from "../../core/runtime/time-limit.ts";
-import { type RevokedEntry } from "../../core/token/revocation.ts";
-import { type RevocationEvent } from "./events.ts";
-import { type RevocationLimits } from "./in-memory.ts";
+import type { RevokedEntry } from "../../core/token/revocation.ts";
+import type { RevocationEvent } from "./events.ts";
+import type { RevocationLimits } from "./in-memory.ts";
 import { RedisClock } from "./redis-clock.ts";
 import { RevokedSet } from "./revoked-set.ts";
 import { hasEnded, type RevocationStream, type StreamEntry, WriteError } from "./stream.ts";

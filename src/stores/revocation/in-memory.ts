@@ -1,6 +1,6 @@
 /** A store of revocations for one process. */
 import { checkOptions, clock, type OptionChecks, wholeNumber } from "../../core/options/check-options.ts";
-import { type RevocationStore } from "../../core/token/revocation.ts";
+import type { RevocationStore } from "../../core/token/revocation.ts";
 import { RevokedSet } from "./revoked-set.ts";
 
 /** The limits of a set of revocations. */

@@ -6,7 +6,7 @@ export {
   type RevocationTarget,
   type RevokedEntry,
 } from "../../core/token/revocation.ts";
-export { type RevocationEvent } from "./events.ts";
+export type { RevocationEvent } from "./events.ts";
 export { inMemoryRevocation, type RevocationLimits } from "./in-memory.ts";
 export { redisRevocation, type RedisRevocationOptions } from "./redis.ts";
 export {

@@ -1,6 +1,6 @@
 /** Reads the clock of Redis, and compares it with the clock of this process. */
-import { type RevocationEvent } from "./events.ts";
-import { type RevocationStream } from "./stream.ts";
+import type { RevocationEvent } from "./events.ts";
+import type { RevocationStream } from "./stream.ts";
 
 /** How often the clock of Redis is read, and the smallest difference that is reported. */
 const READ_EVERY_MS = 60_000;

@@ -1,6 +1,6 @@
 /** A store of revocations that several processes share through a stream in Redis. */
 import { compact } from "../../core/runtime/compact.ts";
-import { type RedisClient } from "../redis.ts";
+import type { RedisClient } from "../redis.ts";
 import {
   anyString,
   callback,
@@ -9,7 +9,7 @@ import {
   type OptionCheck,
   type OptionChecks,
 } from "../../core/options/check-options.ts";
-import { type RevocationStore } from "../../core/token/revocation.ts";
+import type { RevocationStore } from "../../core/token/revocation.ts";
 import { createReport, type RevocationEvent } from "./events.ts";
 import { Follower } from "./follower.ts";
 import { LIMITS, type RevocationLimits, withDefaultLimits } from "./in-memory.ts";

@@ -1,7 +1,7 @@
 /** A bounded set of revocations, which forgets entries whose tokens have expired. */
 import { compact } from "../../core/runtime/compact.ts";
 import { claimAt } from "../../core/token/claim-path.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { fingerprintOf, type RevokedEntry } from "../../core/token/revocation.ts";
 
 /** When an entry ends, in seconds. `before`, for users and issuers only: the latest `iat` that it revokes. */

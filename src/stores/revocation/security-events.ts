@@ -1,7 +1,7 @@
 /** Receives the security events of an issuer (RFC 8417, RFC 8935), and revokes tokens. */
 import { KeysUnavailableError, type Rejection, TokenRejectedError } from "../../core/errors.ts";
-import { type Algorithm } from "../../core/keys/algorithm.ts";
-import { type KeySource } from "../../core/keys/key-source.ts";
+import type { Algorithm } from "../../core/keys/algorithm.ts";
+import type { KeySource } from "../../core/keys/key-source.ts";
 import {
   anyString,
   anyValue,

@@ -1,7 +1,7 @@
 /** The Redis stream of all revocations: one entry each, in the order in which they were written. */
 import { orUndefined } from "../../core/errors.ts";
 import { commandsOf, type RedisClient, type SendCommand } from "../redis.ts";
-import { type RevokedEntry } from "../../core/token/revocation.ts";
+import type { RevokedEntry } from "../../core/token/revocation.ts";
 
 /** An entry of the stream; `entry` is `undefined` if it cannot be read. */
 export interface StreamEntry {

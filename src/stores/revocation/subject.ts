@@ -1,6 +1,6 @@
 /** The subject of a security event: which tokens it revokes (RFC 9493). */
 import { compact } from "../../core/runtime/compact.ts";
-import { type RevocationTarget } from "../../core/token/revocation.ts";
+import type { RevocationTarget } from "../../core/token/revocation.ts";
 
 export const SESSION_REVOKED = "https://schemas.openid.net/secevent/caep/event-type/session-revoked";
 export const VERIFICATION = "https://schemas.openid.net/secevent/ssf/event-type/verification";

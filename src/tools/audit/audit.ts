@@ -1,15 +1,15 @@
 import { compact } from "../../core/runtime/compact.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { type CompiledTable } from "../../core/policy/compile-rules.ts";
-import { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
+import type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
 import { covers } from "../../core/policy/overlap.ts";
 import { isPattern, parsePattern } from "../../core/policy/parse-pattern.ts";
-import { type Pattern } from "../../core/policy/pattern.ts";
-import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import type { Pattern } from "../../core/policy/pattern.ts";
+import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import { reportOnly } from "../../core/policy/report-only.ts";
 import { createRouteCoverage, isReachedBy, type RouteCoverage } from "../../core/policy/route-coverage.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { type AuditOptions, findCatchAlls } from "./catch-all.ts";
 import {

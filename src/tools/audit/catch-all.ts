@@ -1,8 +1,8 @@
 /** Public rules for every path: they make routes that are missing from the table public. */
 import { alternativesOf } from "../../core/policy/route-coverage.ts";
 import { checkOptions, type OptionChecks, optionError } from "../../core/options/check-options.ts";
-import { type CompiledRule } from "../../core/policy/rule.ts";
-import { type AuditFinding } from "./report.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
+import type { AuditFinding } from "./report.ts";
 import { strengthOf } from "./weakness.ts";
 
 /** The options of an audit. */

@@ -1,13 +1,13 @@
 /** The findings of an audit: what was found, and the line to write. */
 import { suggest } from "../../core/errors.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
-import { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
-import { type UnmappedRoutes } from "../../core/policy/policy.ts";
+import type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
+import type { UnmappedRoutes } from "../../core/policy/policy.ts";
 import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../core/policy/route-coverage.ts";
 import { renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
-import { type Weakness } from "./weakness.ts";
+import type { Weakness } from "./weakness.ts";
 
 /** An empty array was created before the routes were registered, or from another application. */
 export const ROUTES_MISSING: AuditFinding = {

@@ -2,7 +2,7 @@
 import { covers } from "../../core/policy/overlap.ts";
 import { identityOf, type PatternSegment } from "../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../core/policy/route-comparison.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { type AuditFinding, renderRoute } from "./report.ts";
 
 /** Where a route is in the list of an application whose framework runs the first match. */

@@ -1,6 +1,6 @@
-export { type ListedRoute, type UnguardedPlace } from "../../core/policy/listed-route.ts";
+export type { ListedRoute, UnguardedPlace } from "../../core/policy/listed-route.ts";
 export { audit } from "./audit.ts";
-export { type AuditOptions } from "./catch-all.ts";
+export type { AuditOptions } from "./catch-all.ts";
 export {
   type AuditedRoute,
   AuditError,
@@ -8,7 +8,7 @@ export {
   type AuditRemark,
   type AuditReport,
 } from "./report.ts";
-export { type RoutesOptions } from "./routes/registration.ts";
+export type { RoutesOptions } from "./routes/registration.ts";
 export { routesOf } from "./routes/routes-of.ts";
-export { type FastifyRoutesInstance } from "./routes/fastify.ts";
-export { type TrpcRouter, type TrpcRoutesOptions } from "./routes/trpc.ts";
+export type { FastifyRoutesInstance } from "./routes/fastify.ts";
+export type { TrpcRouter, TrpcRoutesOptions } from "./routes/trpc.ts";

@@ -1,13 +1,13 @@
 /** The operations of an MCP server against the rules of the table. */
-import { type CompiledTable } from "../../core/policy/compile-rules.ts";
+import type { CompiledTable } from "../../core/policy/compile-rules.ts";
 import { suggest } from "../../core/errors.ts";
 import { findOperationMistake, methodOf } from "../../core/policy/operation.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
-import { type UnmappedRoutes } from "../../core/policy/policy.ts";
-import { type CompiledRule } from "../../core/policy/rule.ts";
+import type { UnmappedRoutes } from "../../core/policy/policy.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { unreached, unreadable } from "./findings.ts";
 import { type AuditedRoute, type AuditFinding, renderRoute } from "./report.ts";
 

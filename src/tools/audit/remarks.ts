@@ -1,6 +1,6 @@
 /** Findings that only the code that lists the routes of an application can make. */
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
-import { type AuditFinding } from "./report.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import type { AuditFinding } from "./report.ts";
 
 const remarks = new WeakMap<ListedRoute, AuditFinding>();
 

@@ -1,7 +1,7 @@
 import { brand } from "../../core/errors.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
-import { type ReportOnlyFinding } from "../../core/policy/report-only.ts";
-import { type Rule } from "../../core/policy/rule.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ReportOnlyFinding } from "../../core/policy/report-only.ts";
+import type { Rule } from "../../core/policy/rule.ts";
 
 /** A route of the application with the rule that decides it. */
 export interface AuditedRoute extends ListedRoute {

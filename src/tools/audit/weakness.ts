@@ -1,5 +1,5 @@
 /** Routes whose rule requires less than one close to it, which is probably not what the author meant. */
-import { type CompiledRule } from "../../core/policy/rule.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import { alternativesOf, haveCommonRoute, type RouteCoverage } from "../../core/policy/route-coverage.ts";
 
 /** Why a route counts as weak: its rule compared with the stronger ones. */

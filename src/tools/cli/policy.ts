@@ -1,7 +1,7 @@
 /** The server, the routes and the options that a command works on. */
 import { parseConfiguration } from "../../core/options/configuration.ts";
-import { type ResourceServerOptions } from "../../core/options/options.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ResourceServerOptions } from "../../core/options/options.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
 import { loadApplication } from "./application.ts";
 import { type CommandInput, type Option, readAll, UsageError } from "./command.ts";

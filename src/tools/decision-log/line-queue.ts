@@ -1,5 +1,5 @@
 /** A bounded queue in front of a sink that may be slow, hang, throw or be destroyed. */
-import { type Writable } from "node:stream";
+import type { Writable } from "node:stream";
 import { isPending } from "../../core/runtime/pending.ts";
 import { withinLimit } from "../../core/runtime/time-limit.ts";
 

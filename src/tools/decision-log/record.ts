@@ -1,7 +1,7 @@
 /** Renders one decision as a line of JSON. */
 import { createHmac } from "node:crypto";
 import { orUndefined } from "../../core/errors.ts";
-import { type ResourceServerOptions } from "../../core/options/options.ts";
+import type { ResourceServerOptions } from "../../core/options/options.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { ownProperty } from "../../core/request.ts";
 import { withoutTokens } from "../../core/runtime/printable.ts";

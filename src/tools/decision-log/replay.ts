@@ -1,7 +1,7 @@
 /** Decides the records of a decision log again, by another table. */
 import { orUndefined } from "../../core/errors.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { printable } from "../../core/runtime/printable.ts";
 import { type describeDecision, type Result, resultOf } from "./record.ts";
 

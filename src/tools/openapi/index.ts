@@ -1,4 +1,4 @@
-export { type DocumentOptions, type OpenApiDocument } from "./document.ts";
+export type { DocumentOptions, OpenApiDocument } from "./document.ts";
 export {
   checkDocument,
   type DocumentFinding,

@@ -5,12 +5,12 @@ import { ConfigurationError, type ConfigurationIssue, type Report } from "../../
 import { callback, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { describeRequirement } from "../../core/policy/explain.ts";
-import { type ScopeMappings } from "../../core/policy/requirement.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ScopeMappings } from "../../core/policy/requirement.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { alternativesOf, createRouteCoverage } from "../../core/policy/route-coverage.ts";
 import { type CompiledRule, renderRules, type Rule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import {
   DOCUMENT_OPTIONS,
   type DocumentOptions,

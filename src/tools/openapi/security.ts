@@ -2,8 +2,8 @@
 import { findShapeMistakes } from "../../core/options/schema.ts";
 import { hasPipeline, pipelineOf } from "../../core/port.ts";
 import { findRouteRule } from "../../core/policy/find-rules.ts";
-import { type Policy } from "../../core/policy/policy.ts";
-import { type Requirement, type ScopeMappings } from "../../core/policy/requirement.ts";
+import type { Policy } from "../../core/policy/policy.ts";
+import type { Requirement, ScopeMappings } from "../../core/policy/requirement.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { bindScope } from "../../core/scopes/required-scope.ts";
 import { samplePath } from "../shared/sample-path.ts";

@@ -1,6 +1,6 @@
 import { ConfigurationError, type ConfigurationIssue } from "../../core/errors.ts";
 import { checkOptions } from "../../core/options/check-options.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import {
   DOCUMENT_OPTIONS,
   type DocumentOptions,

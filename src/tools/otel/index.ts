@@ -3,13 +3,13 @@ import { type Attributes, type Meter, type MeterProvider, metrics, trace } from 
 import { type BatchObservableResult, createNoopMeter, type Observable } from "@opentelemetry/api";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
-import { type KeyEvent, type KeyState } from "../../core/keys/key-event.ts";
-import { type DecisionMessage } from "../../core/observer.ts";
+import type { KeyEvent, KeyState } from "../../core/keys/key-event.ts";
+import type { DecisionMessage } from "../../core/observer.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { hasPipeline } from "../../core/port.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { CACHE_CHANNEL, DECISION_CHANNEL, KEYS_CHANNEL, listen } from "../../core/runtime/channels.ts";
-import { type CacheEvent } from "../../core/token/token-cache.ts";
+import type { CacheEvent } from "../../core/token/token-cache.ts";
 
 /** The options of `startTelemetry`. */
 export interface TelemetryOptions {

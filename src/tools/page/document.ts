@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import script from "virtual:policy-page";
 import { escapeHidden, escapeUnits } from "../escape.ts";
 import { MARKUP } from "./markup.ts";
-import { type PageData } from "./page-data.ts";
+import type { PageData } from "./page-data.ts";
 import { STYLE } from "./style.ts";
 
 const [SCRIPT, LOOK] = [script, STYLE].map((text) => createHash("sha256").update(text).digest("base64"));

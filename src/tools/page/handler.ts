@@ -1,14 +1,14 @@
 /** One route handler for every host. It recognizes the host by the arguments of the call. */
-import { type Verdict } from "../../core/pipeline.ts";
-import { type ResourceServer } from "../../core/server.ts";
-import { type Answer } from "../../core/response/refusal.ts";
-import { type Pending } from "../../core/runtime/pending.ts";
+import type { Verdict } from "../../core/pipeline.ts";
+import type { ResourceServer } from "../../core/server.ts";
+import type { Answer } from "../../core/response/refusal.ts";
+import type { Pending } from "../../core/runtime/pending.ts";
 import { type FastifyReply, send as sendReply } from "../../adapters/fastify/reply.ts";
 import { verdictOf } from "../../adapters/shared/guard.ts";
 import { type HonoContext, proceed as answerHono } from "../../adapters/hono/context.ts";
 import { type KoaContext, proceed as answerKoa } from "../../adapters/koa/context.ts";
 import { recognize } from "../../adapters/shared/misuse.ts";
-import { type NodeRequest } from "../../adapters/shared/node-request.ts";
+import type { NodeRequest } from "../../adapters/shared/node-request.ts";
 import { type NodeResponse, send } from "../../adapters/shared/node-response.ts";
 import { toResponse, type WebRequest } from "../../adapters/shared/web-request.ts";
 

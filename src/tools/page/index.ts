@@ -4,9 +4,9 @@ import { createHandler, type RouteHandler } from "./handler.ts";
 import { assertResourceServer } from "../../adapters/shared/misuse.ts";
 import { anyString, anyValue, checkOptions, type OptionChecks } from "../../core/options/check-options.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { type ListedRoute } from "../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../core/policy/listed-route.ts";
 import { reportOnly } from "../../core/policy/report-only.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { HEADERS, renderDocument } from "./document.ts";
 
 /** The handler of a route, for Express and Node.js, Koa, Fastify, Hono and the Fetch standard. */

@@ -1,9 +1,9 @@
 /** The data that the page embeds, and how its script creates the policy from it. */
-import { type AuditRemark } from "../audit/report.ts";
+import type { AuditRemark } from "../audit/report.ts";
 import { compileRules } from "../../core/policy/compile-rules.ts";
 import { Policy, type PolicyRules } from "../../core/policy/policy.ts";
-import { type ScopeMappings } from "../../core/policy/requirement.ts";
-import { type Rule } from "../../core/policy/rule.ts";
+import type { ScopeMappings } from "../../core/policy/requirement.ts";
+import type { Rule } from "../../core/policy/rule.ts";
 
 /** Only the policy of a server, without keys, issuers and claims. */
 export interface PageData extends Pick<PolicyRules, "authorization" | "unmappedRoutes" | "enforcement"> {

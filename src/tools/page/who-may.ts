@@ -1,8 +1,8 @@
 /** Whether a caller may use a rule: always, never, or for the ids that its scopes name. */
-import { type Decision } from "../../core/policy/decision.ts";
+import type { Decision } from "../../core/policy/decision.ts";
 import { decideAnonymous, type Policy } from "../../core/policy/policy.ts";
-import { type CompiledRule } from "../../core/policy/rule.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
+import type { Principal } from "../../core/token/principal.ts";
 
 type Ids = ReadonlyMap<string, string>;
 

@@ -7,7 +7,7 @@ import {
 } from "../../core/options/check-options.ts";
 import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { pipelineOf } from "../../core/port.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { renderColumns } from "../shared/table.ts";
 import { requireCaller, type TestCaller } from "./caller.ts";
 import { decide, readRoute } from "./check.ts";

@@ -7,9 +7,9 @@ import {
   required,
 } from "../../core/options/check-options.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { type Decision } from "../../core/policy/decision.ts";
-import { type Principal } from "../../core/token/principal.ts";
-import { type TestTokenOptions } from "./token-options.ts";
+import type { Decision } from "../../core/policy/decision.ts";
+import type { Principal } from "../../core/token/principal.ts";
+import type { TestTokenOptions } from "./token-options.ts";
 import { requireGrantable } from "./mistakes.ts";
 
 /** A caller with scopes but without a token: only the scope table decides. */

@@ -4,7 +4,7 @@ import { type Decision, refusalIn } from "../../core/policy/decision.ts";
 import { findOperationMistake } from "../../core/policy/operation.ts";
 import { findMethodMistake } from "../../core/policy/route-key.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { issuersOf } from "../../core/token/issuers.ts";
 import { principalOf, requireCaller, type ScopedCaller, type TestCaller } from "./caller.ts";

@@ -1,4 +1,4 @@
-import { type Rejection } from "../../core/errors.ts";
+import type { Rejection } from "../../core/errors.ts";
 
 /** A rejection that a token can cause. `revoked` is not one: it depends on the server's `isRevoked`. */
 export type TestRejection = Exclude<Rejection, "revoked">;

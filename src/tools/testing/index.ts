@@ -5,17 +5,17 @@ export {
   type AccessMatrix,
   type AccessMatrixOptions,
 } from "./access-matrix.ts";
-export { type IssuedCaller, type ScopedCaller, type TestCaller, type TokenCaller } from "./caller.ts";
+export type { IssuedCaller, ScopedCaller, TestCaller, TokenCaller } from "./caller.ts";
 export { check } from "./check.ts";
 export { type TestRejection, testRejections } from "./flaws.ts";
-export { type TestKeyServer } from "./key-server.ts";
-export { type SampleParams } from "./sample-route.ts";
+export type { TestKeyServer } from "./key-server.ts";
+export type { SampleParams } from "./sample-route.ts";
 export {
   createTestIssuer,
   type TestIssuer,
   type TestIssuerOptions,
   type TestTrustOptions,
 } from "./test-issuer.ts";
-export { type SigningKey, type TestKey } from "./test-key.ts";
-export { type TestTokenOptions } from "./token-options.ts";
+export type { SigningKey, TestKey } from "./test-key.ts";
+export type { TestTokenOptions } from "./token-options.ts";
 export { withPrincipal } from "./with-principal.ts";

@@ -1,6 +1,6 @@
 import { optionError } from "../../core/options/check-options.ts";
-import { type Algorithm } from "../../core/keys/algorithm.ts";
-import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
+import type { Algorithm } from "../../core/keys/algorithm.ts";
+import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { createTestKey, type SigningKey, type TestKey } from "./test-key.ts";
 
 /** The keys of a test issuer. The newest key signs; withdrawn keys are not in the JWK Set. */

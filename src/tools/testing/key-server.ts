@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import { type KeySource } from "../../core/keys/key-source.ts";
-import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
+import type { KeySource } from "../../core/keys/key-source.ts";
+import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 
 /** A server on loopback that publishes the keys of a test issuer. It does not keep the process alive. */
 export interface TestKeyServer {

@@ -1,11 +1,11 @@
 import { optionError } from "../../core/options/check-options.ts";
 import { suggest } from "../../core/errors.ts";
 import { templatesOf } from "../../core/policy/requirement.ts";
-import { type CompiledRule } from "../../core/policy/rule.ts";
+import type { CompiledRule } from "../../core/policy/rule.ts";
 import { OPERATION_METHOD } from "../../core/request.ts";
-import { type ResourceServer } from "../../core/server.ts";
+import type { ResourceServer } from "../../core/server.ts";
 import { samplePath, type SampleValue } from "../shared/sample-path.ts";
-import { type TestRequest } from "./check.ts";
+import type { TestRequest } from "./check.ts";
 
 /** The values of route parameters. The default of each is its name. */
 export type SampleParams = Readonly<Record<string, string>>;

@@ -3,9 +3,9 @@ import { SignJWT } from "jose/jwt/sign";
 import { type Algorithm, ALGORITHMS, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { FLAWS } from "./flaws.ts";
-import { type KeyRing } from "./key-ring.ts";
-import { type TestKey } from "./test-key.ts";
-import { type TestTokenOptions } from "./token-options.ts";
+import type { KeyRing } from "./key-ring.ts";
+import type { TestKey } from "./test-key.ts";
+import type { TestTokenOptions } from "./token-options.ts";
 
 /** Signs the claims, with the flaw of `rejectedAs`. `changes` override the header. */
 export async function signToken(

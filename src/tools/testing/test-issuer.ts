@@ -9,15 +9,15 @@ import {
   optionError,
 } from "../../core/options/check-options.ts";
 import { type Algorithm, ALGORITHMS, isSymmetric } from "../../core/keys/algorithm.ts";
-import { type KeySource } from "../../core/keys/key-source.ts";
-import { type JsonWebKeySet } from "../../core/keys/verification-key.ts";
+import type { KeySource } from "../../core/keys/key-source.ts";
+import type { JsonWebKeySet } from "../../core/keys/verification-key.ts";
 import { TOKEN_DEFAULTS, type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
 import { compact } from "../../core/runtime/compact.ts";
-import { type IssuedCaller } from "./caller.ts";
+import type { IssuedCaller } from "./caller.ts";
 import { KeyRing } from "./key-ring.ts";
 import { openKeyServer, type TestKeyServer } from "./key-server.ts";
 import { splitScopes } from "./mistakes.ts";
-import { type SigningKey, type TestKey } from "./test-key.ts";
+import type { SigningKey, TestKey } from "./test-key.ts";
 import { signToken } from "./sign-token.ts";
 import { type ClaimOptions, claimsOf, isGood } from "./token-options.ts";
 import { requireTokenOptions, type TestTokenOptions } from "./token-options.ts";

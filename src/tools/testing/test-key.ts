@@ -10,7 +10,7 @@ import {
 import { orUndefined } from "../../core/errors.ts";
 import { compact } from "../../core/runtime/compact.ts";
 import { type Algorithm, hashBytes, isSymmetric, isKeyFor } from "../../core/keys/algorithm.ts";
-import { type JsonWebKey } from "../../core/keys/verification-key.ts";
+import type { JsonWebKey } from "../../core/keys/verification-key.ts";
 
 /** A key of a test issuer. With HS*, every property contains the secret. */
 export interface TestKey {

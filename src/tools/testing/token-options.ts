@@ -1,6 +1,6 @@
 import { anyValue, checkOptions, oneOf, type OptionChecks } from "../../core/options/check-options.ts";
-import { type TrustedIssuer } from "../../core/options/trusted-issuer.ts";
-import { type ClaimPath } from "../../core/token/claim-path.ts";
+import type { TrustedIssuer } from "../../core/options/trusted-issuer.ts";
+import type { ClaimPath } from "../../core/token/claim-path.ts";
 import { FLAWS, type TestRejection, testRejections } from "./flaws.ts";
 import { requireGrantable } from "./mistakes.ts";
 

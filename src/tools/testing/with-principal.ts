@@ -2,10 +2,10 @@ import { optionError } from "../../core/options/check-options.ts";
 import { assumeVerdict } from "../../adapters/shared/guard.ts";
 import { rememberPrincipal } from "../../adapters/socketio/principals.ts";
 import { CallerInfo } from "../../adapters/mcp/caller.ts";
-import { type Verdict } from "../../core/pipeline.ts";
+import type { Verdict } from "../../core/pipeline.ts";
 import { pipelineOf } from "../../core/port.ts";
 import { createResourceServer, type ResourceServer } from "../../core/server.ts";
-import { type Principal } from "../../core/token/principal.ts";
+import type { Principal } from "../../core/token/principal.ts";
 import { principalOf, requireCaller, type ScopedCaller } from "./caller.ts";
 
 let knownServer: ResourceServer | undefined;

@@ -8,7 +8,7 @@ import { post, server, URL_OF } from "./support/memory.ts";
 import { ALLOWED, FORBIDDEN } from "./support/corpus/hostile.ts";
 import { CORPUS } from "./support/corpus/index.ts";
 import { INITIALIZE } from "./support/corpus/sessions.ts";
-import { type Raw } from "./support/send.ts";
+import type { Raw } from "./support/send.ts";
 import { issuer, RESOURCE, tokenOf, type User } from "./support/tools.ts";
 
 /** What a handler gets; a refusal fails the test. */

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { protectMcp } from "scopegate/mcp";
 import { IncomingMessage } from "node:http";
 import { Socket } from "node:net";
-import { exchangeOf } from "../../../src/adapters/mcp/hosts/node.ts";
+import { exchangeOf } from "../../../src/adapters/mcp/hosts/node-exchange.ts";
 import { agree, parseMessages, readMessages } from "../../../src/adapters/mcp/messages.ts";
-import { isJson, readBody, type Sink } from "../../../src/adapters/shared/body.ts";
+import { isJson, readBody, type Sink } from "../../../src/adapters/mcp/body.ts";
 import { ALLOWED, call } from "./support/corpus/hostile.ts";
 import { createMcpResourceServer } from "./support/tools.ts";
 
@@ -165,15 +165,16 @@ describe("the headers of a request", () => {
 });
 
 describe("protectMcp", () => {
-  it("passes the fault of a middleware in front on", () => {
-    const faults: unknown[] = [];
+  it("passes the fault of a middleware in front on", async () => {
     const request = Object.defineProperty(new IncomingMessage(new Socket()), "method", {
       get: () => {
         throw new Error("broken");
       },
     });
     const gate = protectMcp(createMcpResourceServer());
-    gate(request as never, { setHeader: () => undefined } as never, (fault?: unknown) => faults.push(fault));
-    expect(faults).toEqual([new Error("broken")]);
+    const passed = new Promise((next) =>
+      gate(request as never, { setHeader: () => undefined } as never, next),
+    );
+    expect(await passed).toEqual(new Error("broken"));
   });
 });

@@ -4,7 +4,7 @@ import Koa from "koa";
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { connect, createServer as createServer2 } from "node:http2";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createResourceServer } from "scopegate";
 import { protect } from "scopegate/express";

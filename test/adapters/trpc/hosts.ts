@@ -9,12 +9,12 @@ import { getRequestListener } from "@hono/node-server";
 import express from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import * as forExpress from "scopegate/express";
 import * as forFastify from "scopegate/fastify";
 import * as forHono from "scopegate/hono";
 import * as forNode from "scopegate/node";
-import { type TrpcContext, type TrpcContextOptions } from "scopegate/trpc";
+import type { TrpcContext, TrpcContextOptions } from "scopegate/trpc";
 import { listen } from "../../support/http.ts";
 
 const t = initTRPC.context<Partial<TrpcContext>>().create();

@@ -1,6 +1,6 @@
 /** A key, algorithm or audience of one issuer is never accepted for tokens of another. */
 import { describe, expect, it } from "vitest";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
 import {

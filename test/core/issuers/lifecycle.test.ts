@@ -1,7 +1,7 @@
 /** `ready()` and `close()` apply to every issuer. */
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError, type ResourceServer } from "scopegate";
-import { type KeyResolver } from "../../../src/core/keys/verification-key.ts";
+import type { KeyResolver } from "../../../src/core/keys/verification-key.ts";
 import { resolveOptions } from "../../../src/core/options/resolve.ts";
 import { createIssuers } from "../../../src/core/token/issuers.ts";
 import { behave } from "../../support/fault-server.ts";

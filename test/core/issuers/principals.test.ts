@@ -1,11 +1,11 @@
 /** Principals, scopes and hooks work the same for every issuer and name the issuer. */
 import { describe, expect, it } from "vitest";
-import {
-  type Decision,
-  type DecisionEvent,
-  type ObservedRequest,
-  type Principal,
-  type ResourceServerOptions,
+import type {
+  Decision,
+  DecisionEvent,
+  ObservedRequest,
+  Principal,
+  ResourceServerOptions,
 } from "scopegate";
 import { createServer, verdictOf } from "../../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, PARTNER, type Signer, signedBy } from "./signers.ts";

@@ -1,10 +1,10 @@
 /** Servers with some issuers whose keys are fetched from a fault server, and some with local keys. */
 import { afterAll, afterEach, beforeAll } from "vitest";
-import {
-  type KeyEvent,
-  type ResourceServer,
-  type ResourceServerOptions,
-  type TrustedIssuer,
+import type {
+  KeyEvent,
+  ResourceServer,
+  ResourceServerOptions,
+  TrustedIssuer,
 } from "scopegate";
 import { type Behaviour, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { createServer } from "../../support/resource-servers.ts";

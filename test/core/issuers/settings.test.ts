@@ -1,6 +1,6 @@
 /** The settings of an issuer apply to its own tokens only. The options of the server are its defaults. */
 import { describe, expect, it } from "vitest";
-import { type ResourceServer, type ResourceServerOptions, type TrustedIssuer } from "scopegate";
+import type { ResourceServer, ResourceServerOptions, TrustedIssuer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW, verdictOf } from "../../support/resource-servers.ts";
 import { BACKEND, CONTROL, ENTRIES, type Signer, signedBy } from "./signers.ts";

@@ -1,6 +1,6 @@
 /** Four issuers of one server, and tokens that claim to be from them. */
 import { createSecretKey, type KeyObject } from "node:crypto";
-import { type Algorithm, type JsonWebKeySet, type TrustedIssuer } from "scopegate";
+import type { Algorithm, JsonWebKeySet, TrustedIssuer } from "scopegate";
 import { forge } from "../../security/tokens/forge.ts";
 import { createIssuer } from "../../support/issuer.ts";
 

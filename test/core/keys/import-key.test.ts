@@ -1,8 +1,8 @@
 import { createPublicKey, createSecretKey, type KeyObject, randomBytes, webcrypto } from "node:crypto";
 import { SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { type Algorithm, type VerificationKeyInput } from "scopegate";
-import { type JsonWebKey } from "../../../src/core/keys/verification-key.ts";
+import type { Algorithm, VerificationKeyInput } from "scopegate";
+import type { JsonWebKey } from "../../../src/core/keys/verification-key.ts";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { CERTIFICATE, TOKEN_OF_CERTIFICATE } from "../../support/certificate.ts";
 import { createIssuer, type IssuerAlgorithm } from "../../support/issuer.ts";

@@ -4,7 +4,7 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { type KeyEvent, type ResourceServerOptions } from "scopegate";
+import type { KeyEvent, ResourceServerOptions } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { createIssuer } from "../../support/issuer.ts";
 import { STALE } from "../../support/remote-keys.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type JsonWebKeySet } from "scopegate";
+import type { JsonWebKeySet } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer, issuesOf, verdictOf } from "../../support/resource-servers.ts";
 

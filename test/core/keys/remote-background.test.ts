@@ -1,6 +1,6 @@
 /** The background refresh of remote keys, its time limits, and close(). */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type KeyFetch } from "scopegate";
+import type { KeyFetch } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import {
   COOLDOWN,

@@ -1,6 +1,6 @@
 /** Invalid responses of an issuer: tokens are not judged by them, and no connection stays open. */
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { type KeyEvent, type KeyFetch } from "scopegate";
+import type { KeyEvent, KeyFetch } from "scopegate";
 import { type Behaviour, behave, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { COOLDOWN, createRemote, MAX_AGE, setOf, TIMEOUT } from "../../support/remote-keys.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type JsonWebKeySet, type KeyFetch } from "scopegate";
+import type { JsonWebKeySet, KeyFetch } from "scopegate";
 import { importLoadedJwks, importPublished } from "../../../src/core/keys/jwks.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createRemote, MAX_AGE, setOf } from "../../support/remote-keys.ts";

@@ -1,6 +1,6 @@
 /** Remote keys with a broken clock, with hooks that call the server, and after close(). */
 import { expect, it, onTestFinished, vi } from "vitest";
-import { type KeyFetch, type ResourceServer } from "scopegate";
+import type { KeyFetch, ResourceServer } from "scopegate";
 import { createIssuer } from "../../support/issuer.ts";
 import { createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";
 import { NOW } from "../../support/resource-servers.ts";

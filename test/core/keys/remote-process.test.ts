@@ -1,7 +1,7 @@
 /** Fetching keys neither ends a process nor keeps it alive. */
 import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { type IncomingMessage } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Requirement, type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import type { Requirement, ScopeMappings } from "../../../src/core/policy/requirement.ts";
 import { changeable, keyOf, matchOf, rulesOf, tableIssues, tableOf } from "../../support/policy.ts";
 
 const sourcesOf = (customs: ScopeMappings, defaults: ScopeMappings) =>

@@ -7,11 +7,11 @@ import {
   refuse,
   type RefusalReason,
 } from "../../../src/core/policy/decision.ts";
-import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import type { Requirement } from "../../../src/core/policy/requirement.ts";
 import { compileScopeList } from "../../../src/core/scopes/required-scope.ts";
 import { isScopeToken } from "../../../src/core/scopes/scope.ts";
 import { createPrincipal } from "../../../src/core/token/principal.ts";
-import { type Rule } from "../../../src/core/policy/rule.ts";
+import type { Rule } from "../../../src/core/policy/rule.ts";
 import {
   callerWith,
   changeable,

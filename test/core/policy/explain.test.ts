@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { decideByRules, type Decision, refuse } from "../../../src/core/policy/decision.ts";
 import { explainDecision } from "../../../src/core/policy/explain.ts";
-import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import type { Requirement } from "../../../src/core/policy/requirement.ts";
 import { callerWith, matchesOf, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
 
 /** The text as pairs of the name and the value of each line. */

@@ -6,7 +6,7 @@ import {
   compareWithRoute,
   parseRoutePattern,
 } from "../../../src/core/policy/route-comparison.ts";
-import { type Path } from "../../../src/core/request.ts";
+import type { Path } from "../../../src/core/request.ts";
 import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
 import { pathOf, PROPERTY, segmentsIn } from "../../support/policy.ts";
 import { isMatch, isMatchOrEmpty, LOOSEST, STRICT } from "../../support/reference.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { ConfigurationError } from "../../../src/core/errors.ts";
 import { allow, refuse } from "../../../src/core/policy/decision.ts";
-import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import type { Requirement } from "../../../src/core/policy/requirement.ts";
 import { decideRouteScopes } from "../../../src/core/policy/route-scopes.ts";
 import { callerWith, changeable, matchOf, SCOPE_RULES, tableOf } from "../../support/policy.ts";
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Requirement } from "../../../src/core/policy/requirement.ts";
+import type { Requirement } from "../../../src/core/policy/requirement.ts";
 import { type Kinds, kinds, samplePaths, sourceOf, textOf } from "../../support/patterns.ts";
 import {
   governingOf,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Rejection } from "../../../src/core/errors.ts";
+import type { Rejection } from "../../../src/core/errors.ts";
 import { refuse, type RefusalReason } from "../../../src/core/policy/decision.ts";
 import { createProblem, describeRefusal } from "../../../src/core/response/problem.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { type Refusal, type RefusalBodyFunction } from "scopegate";
+import type { Refusal, RefusalBodyFunction } from "scopegate";
 import { audit } from "scopegate/audit";
 import { refuse, type Refused } from "../../../src/core/policy/decision.ts";
 import { renderResponse, toRawResponse } from "../../../src/core/response/raw-response.ts";

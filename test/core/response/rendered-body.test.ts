@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type Problem } from "../../../src/core/response/problem.ts";
+import type { Problem } from "../../../src/core/response/problem.ts";
 import { renderBody } from "../../../src/core/response/rendered-body.ts";
 
 const PROBLEM: Problem = {

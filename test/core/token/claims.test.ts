@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 type Claims = Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type AccessRequest } from "../../../src/core/request.ts";
+import type { AccessRequest } from "../../../src/core/request.ts";
 import { isMalformed, readCredential, type TokenSource } from "../../../src/core/token/credential.ts";
 import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it, type Mock, vi } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
-import { type OpaqueTokens, type OpaqueVerification } from "scopegate/introspection";
+import type { ResourceServerOptions } from "scopegate";
+import type { OpaqueTokens, OpaqueVerification } from "scopegate/introspection";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 type Verify = OpaqueTokens["verify"];

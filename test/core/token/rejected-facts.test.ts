@@ -1,6 +1,6 @@
 /** What a decision says for logs about a credential that was refused. */
 import { describe, expect, it } from "vitest";
-import { type AccessRequest, type Decision, type Refused, type ResourceServerOptions } from "scopegate";
+import type { AccessRequest, Decision, Refused, ResourceServerOptions } from "scopegate";
 import { createServer, issuer } from "../../support/resource-servers.ts";
 
 const tokenSources = [{ header: "authorization" }, { cookie: "token" }] as const;

@@ -2,7 +2,7 @@
 import { createSecretKey } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
 import { createResourceServer, parseConfiguration } from "scopegate";
-import { type RequiredClaims } from "../../../src/core/token/required-claims.ts";
+import type { RequiredClaims } from "../../../src/core/token/required-claims.ts";
 import { compileRequiredClaims, findUnmetClaim } from "../../../src/core/token/required-claims.ts";
 import { signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";

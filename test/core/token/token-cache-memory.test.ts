@@ -2,7 +2,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import { type KeyResolver, type VerificationKey } from "../../../src/core/keys/verification-key.ts";
+import type { KeyResolver, VerificationKey } from "../../../src/core/keys/verification-key.ts";
 import { principalWeight, readPrincipal, type Principal } from "../../../src/core/token/principal.ts";
 import { resolveOptions } from "../../../src/core/options/resolve.ts";
 import { TokenCache } from "../../../src/core/token/token-cache.ts";

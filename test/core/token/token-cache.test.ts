@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, type MockInstance, vi } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import { behave, createFaultServer } from "../../support/fault-server.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createRemote, MAX_AGE, setOf, STALE } from "../../support/remote-keys.ts";

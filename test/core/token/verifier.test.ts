@@ -1,10 +1,10 @@
 import { createSecretKey, type KeyObject, randomBytes } from "node:crypto";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Algorithm } from "scopegate";
+import type { Algorithm } from "scopegate";
 import { createIssuer, type IssuerAlgorithm } from "../../support/issuer.ts";
 import { signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
-import { type KeyQuery, type KeyResolver } from "../../../src/core/keys/verification-key.ts";
+import type { KeyQuery, KeyResolver } from "../../../src/core/keys/verification-key.ts";
 import { readJwt } from "../../../src/core/token/jwt-parts.ts";
 import { createTokenVerifier, type TokenRules } from "../../../src/core/token/verifier.ts";
 import { createVerifier } from "../../support/verifier.ts";

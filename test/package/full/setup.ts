@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestProject } from "vitest/node";
+import type { TestProject } from "vitest/node";
 import { buildAndPack, type Packed } from "../packed.ts";
 
 declare module "vitest" {

@@ -3,7 +3,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Packed } from "../packed.ts";
+import type { Packed } from "../packed.ts";
 import { LONG_CHILD_LIMIT } from "../../support/child-limit.ts";
 
 const folderOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));

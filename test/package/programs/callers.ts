@@ -1,7 +1,7 @@
 /** What the programs of users share: the resource server, and three callers whose responses are printed. */
 import { createHmac } from "node:crypto";
-import { type Server } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { createResourceServer } from "scopegate";
 
 export const secret = "a secret of a user, at least 32 bytes long";

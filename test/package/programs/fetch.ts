@@ -1,5 +1,5 @@
 /** A user's program with handlers of the Fetch standard. It needs no framework. */
-import { type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { type Access, principalOf, protect, requireScopes, withScopes } from "scopegate/fetch";
 import { type Headers, printAnswers, read, server, start } from "./callers.js";
 

@@ -1,8 +1,8 @@
 /** A user's program with Hono. */
-import { type Server } from "node:http";
+import type { Server } from "node:http";
 import { serve } from "@hono/node-server";
 import { Hono } from "hono";
-import { type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { principalOf, protect, requireScopes } from "scopegate/hono";
 import { addressOf, printAnswers, read, server, start } from "./callers.js";

@@ -1,6 +1,6 @@
 /** A user's program with an MCP server behind a handler of the Fetch standard. */
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
-import { type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import { mayCall, type McpAccess, operationsOf, principalOf, withMcp } from "scopegate/mcp";
 import { printAnswers, read, server, start } from "./callers.js";
 

@@ -1,9 +1,9 @@
 /** A user's program with NestJS and its decorators. */
 import "reflect-metadata";
-import { type Server } from "node:http";
+import type { Server } from "node:http";
 import { Controller, Get, Injectable, Module, Param } from "@nestjs/common";
 import { NestFactory } from "@nestjs/core";
-import { type Principal, type ResourceServer } from "scopegate";
+import type { Principal, ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import { CurrentPrincipal, Public, RequireScopes, ScopegateModule } from "scopegate/nest";
 import { addressOf, printAnswers, read, server, start } from "./callers.js";

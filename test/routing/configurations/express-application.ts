@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import express5, { type ErrorRequestHandler, type Express, type IRouter, type RequestHandler } from "express";
 import express4 from "express4";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit, type Setup } from "../configuration.ts";
+import type { Configuration, Kit, Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";
 

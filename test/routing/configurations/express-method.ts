@@ -1,6 +1,6 @@
 /** Express applications with method-override before and after the guard. */
 import methodOverride from "method-override";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { overridden, type Target } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
 

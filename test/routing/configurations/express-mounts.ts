@@ -3,7 +3,7 @@
  * each other.
  */
 import type { Express, IRouter } from "express";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { CREWS, CREWS_AND_TASK, targets } from "../targets.ts";
 import { type ExpressKit, type ExpressSetup, forEachExpress } from "./express-application.ts";
 

@@ -1,6 +1,6 @@
 /** Express applications that run another handler than that of the narrowest rule. */
 import type { RequestHandler } from "express";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { ALIASES, REWRITTEN_AFTER, specialTargets, STEPS, targets } from "../targets.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
 

@@ -1,5 +1,5 @@
 import type { Express } from "express";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { addStandardRoutes, type ExpressSetup, forEachExpress } from "./express-application.ts";
 
 interface Mount {

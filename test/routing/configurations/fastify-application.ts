@@ -5,7 +5,7 @@ import fastifyMiddie8 from "@fastify/middie8";
 import fastify5, { type FastifyInstance, type FastifyPluginCallback, type RouteHandlerMethod } from "fastify";
 import fastify4 from "fastify4";
 import { listenFastify } from "../../support/hosts.ts";
-import { type Configuration, type Kit, type Setup } from "../configuration.ts";
+import type { Configuration, Kit, Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { compact } from "../../../src/core/runtime/compact.ts";
 import { nameOf, STANDARD_ROUTES, withoutNames } from "../routes.ts";

@@ -1,9 +1,9 @@
 /**
  * Fastify applications that run Express or Node handlers in a hook. Fastify does not know which of them ran.
  */
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import express4 from "express4";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { specialTargets, type Target, targets } from "../targets.ts";
 import {

@@ -1,4 +1,4 @@
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { targets, VERSIONED } from "../targets.ts";
 import {
   addStandardRoutes,

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { type Context, type Handler, Hono, type MiddlewareHandler } from "hono";
 import { listenerOf } from "../../support/hosts.ts";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit, type Setup } from "../configuration.ts";
+import type { Configuration, Kit, Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES, type StandardRoute, withoutNames } from "../routes.ts";
 

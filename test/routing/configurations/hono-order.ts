@@ -7,7 +7,7 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { methodOverride } from "hono/method-override";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import {
   CREWS_AND_TASK,
   overridden,

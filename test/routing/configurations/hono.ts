@@ -8,8 +8,8 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { Hono as Hono48 } from "hono48";
-import { type Configuration } from "../configuration.ts";
-import { type StandardRoute } from "../routes.ts";
+import type { Configuration } from "../configuration.ts";
+import type { StandardRoute } from "../routes.ts";
 import { targets, VERSIONED } from "../targets.ts";
 import { addStandardRoutes, type HonoKit, type HonoSetup, toConfiguration } from "./hono-application.ts";
 

@@ -5,7 +5,7 @@ import Koa3, { type Middleware } from "koa";
 import Koa2 from "koa2";
 import { koaListener } from "../../support/hosts.ts";
 import { listen } from "../../support/http.ts";
-import { type Configuration, type Kit, type Setup } from "../configuration.ts";
+import type { Configuration, Kit, Setup } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
 

@@ -1,6 +1,6 @@
 /** Koa applications that run another handler than that of the narrowest rule. */
 import Router from "@koa/router";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { ALIASES, CREWS_AND_TASK, overridden, STEPS, targets, VERSIONED } from "../targets.ts";
 import { createStandardRouter, forEachKoa, type KoaSetup, routesOf } from "./koa-application.ts";
 

@@ -1,7 +1,7 @@
 import Router, { type RouterOptions } from "@koa/router";
 import mount from "koa-mount";
 import { compact } from "../../../src/core/runtime/compact.ts";
-import { type Configuration } from "../configuration.ts";
+import type { Configuration } from "../configuration.ts";
 import { createStandardRouter, forEachKoa, type KoaSetup, Router14, routesOf } from "./koa-application.ts";
 
 const OPTIONS: readonly (readonly [name: string, options: RouterOptions])[] = [

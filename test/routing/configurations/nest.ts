@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { type DynamicModule, type INestApplication, Injectable, Scope, VersioningType } from "@nestjs/common";
 import { RouterModule } from "@nestjs/core";
 import express, { type Express } from "express";
-import { type FastifyInstance } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { compact } from "../../../src/core/runtime/compact.ts";
 import { listen } from "../../support/http.ts";
 import {
@@ -14,7 +14,7 @@ import {
   type Platform,
   PLATFORMS,
 } from "../../support/nest.ts";
-import { type Configuration, type Kit } from "../configuration.ts";
+import type { Configuration, Kit } from "../configuration.ts";
 import { PROBE_HEADER } from "../recorder.ts";
 import { nameOf, STANDARD_ROUTES } from "../routes.ts";
 import { type Target, targets, VERSIONED } from "../targets.ts";

@@ -6,7 +6,7 @@ import { type Context, Hono } from "hono";
 import { createResourceServer, type Principal, type ResourceServerOptions } from "scopegate";
 import { principalOf, requireScopes, withScopes } from "scopegate/fetch";
 import * as forHono from "scopegate/hono";
-import { type Settings } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 
 const settings = JSON.parse(process.env["SETTINGS"] ?? "{}") as Settings;
 

@@ -1,6 +1,6 @@
 /** An application of NestJS whose handlers are reached by GraphQL, by a microservice and by a gateway. */
 import "reflect-metadata";
-import { type AddressInfo, type Server } from "node:net";
+import type { AddressInfo, Server } from "node:net";
 import {
   Controller,
   type DynamicModule,

@@ -3,7 +3,7 @@
  * of these.
  */
 import { createHmac, createPublicKey, type KeyObject, sign, constants } from "node:crypto";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 
 /** One token, the options of the server that verifies it, and the expected verdict. */

@@ -2,7 +2,7 @@
 import crypto from "node:crypto";
 import { syncBuiltinESMExports } from "node:module";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
+import type { ResourceServerOptions } from "scopegate";
 import {
   type ApiKeyRecord,
   apiKeys,

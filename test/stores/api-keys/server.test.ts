@@ -2,7 +2,7 @@
 import { createServer as createHttp } from "node:http";
 import express from "express";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { type Decision } from "scopegate";
+import type { Decision } from "scopegate";
 import { apiKeys, createApiKey, inMemoryApiKeys } from "scopegate/api-keys";
 import { principalOf, protect } from "scopegate/express";
 import { ask, listen } from "../../support/http.ts";

@@ -1,5 +1,5 @@
 /** What the tests of API keys share. */
-import { type NewApiKey } from "scopegate/api-keys";
+import type { NewApiKey } from "scopegate/api-keys";
 
 export const PREFIX = "acme_pat_";
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -1,6 +1,6 @@
 /** A flood of invented opaque tokens must not become a flood of requests to their issuer. */
 import { describe, expect, it } from "vitest";
-import { type IntrospectionFetch } from "scopegate/introspection";
+import type { IntrospectionFetch } from "scopegate/introspection";
 import { active, type Asking, startAsking, TOKEN } from "./support.ts";
 
 /** A `fetch` whose calls wait until the test answers them. */

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { KeysUnavailableError } from "scopegate";
 import * as behave from "../../support/behaviours.ts";
-import { type IntrospectionFetch, type IntrospectionOptions } from "scopegate/introspection";
+import type { IntrospectionFetch, IntrospectionOptions } from "scopegate/introspection";
 import { active, openEndpoint, startAsking, TOKEN } from "./support.ts";
 
 const ONE_KIB = 1024;

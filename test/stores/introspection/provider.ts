@@ -1,12 +1,12 @@
 /** A real OpenID Provider that issues opaque access tokens, and introspects them for other clients. */
 import { createServer } from "node:http";
-import { type JWK } from "jose";
+import type { JWK } from "jose";
 import type * as oidc from "oidc-provider";
 // @ts-expect-error Only the main module has types, and it logs a warning on Node.js 20.
 import { Provider as untyped } from "oidc-provider/lib/provider.js";
 // @ts-expect-error Only the main module has types.
 import UntypedAdapter from "oidc-provider/lib/adapters/memory_adapter.js";
-import { type IntrospectionClient } from "scopegate/introspection";
+import type { IntrospectionClient } from "scopegate/introspection";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { listen } from "../../support/http.ts";
 

@@ -2,7 +2,7 @@
 import { createPublicKey } from "node:crypto";
 import { jwtVerify } from "jose";
 import { describe, expect, it } from "vitest";
-import { type IntrospectionClient } from "scopegate/introspection";
+import type { IntrospectionClient } from "scopegate/introspection";
 import { generateKey } from "../../../src/tools/testing/test-key.ts";
 import { json } from "../../support/behaviours.ts";
 import { issuer, NOW } from "../../support/resource-servers.ts";

@@ -1,7 +1,7 @@
 /** What every token must satisfy holds for introspected tokens and API keys too, or is a configuration error. */
 import { describe, expect, it } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
-import { type OpaqueTokens } from "scopegate/introspection";
+import type { ResourceServerOptions } from "scopegate";
+import type { OpaqueTokens } from "scopegate/introspection";
 import { apiKeys, createApiKey, inMemoryApiKeys } from "scopegate/api-keys";
 import { introspection } from "scopegate/introspection";
 import { json } from "../../support/behaviours.ts";

@@ -1,6 +1,6 @@
 /** Signed answers (RFC 9701). */
 import { describe, expect, it, vi } from "vitest";
-import { type IntrospectionOptions } from "scopegate/introspection";
+import type { IntrospectionOptions } from "scopegate/introspection";
 import { json, status, text } from "../../support/behaviours.ts";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, NOW } from "../../support/resource-servers.ts";

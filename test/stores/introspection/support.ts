@@ -1,7 +1,7 @@
 /** An introspection endpoint whose answers tests choose, and a resource server that asks it. */
 import { createServer as createHttpServer, type IncomingHttpHeaders } from "node:http";
 import { onTestFinished } from "vitest";
-import { type Decision, type ResourceServerOptions } from "scopegate";
+import type { Decision, ResourceServerOptions } from "scopegate";
 import { introspection, type IntrospectionOptions } from "scopegate/introspection";
 import { type Behaviour, json } from "../../support/behaviours.ts";
 import { listen } from "../../support/http.ts";

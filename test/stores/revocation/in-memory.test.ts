@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { type ResourceServerOptions } from "scopegate";
-import { type RevocationTarget } from "scopegate/revocation";
+import type { ResourceServerOptions } from "scopegate";
+import type { RevocationTarget } from "scopegate/revocation";
 import { inMemoryRevocation } from "scopegate/revocation";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";
 

@@ -4,7 +4,7 @@ import { inspect } from "node:util";
 import { Redis } from "ioredis";
 import { createClient } from "redis";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { type RevocationStore } from "scopegate/revocation";
+import type { RevocationStore } from "scopegate/revocation";
 import { redisRevocation, type RedisRevocationOptions, type RevocationEvent } from "scopegate/revocation";
 import { REDIS_URL } from "../../support/redis.ts";
 import { HAS_REDIS_SERVER, type RedisInstance, startRedis } from "../../support/redis-server.ts";

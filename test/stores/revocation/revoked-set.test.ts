@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RevokedSet } from "../../../src/stores/revocation/revoked-set.ts";
-import { type RevokedEntry } from "../../../src/core/token/revocation.ts";
+import type { RevokedEntry } from "../../../src/core/token/revocation.ts";
 
 const NOW = 1_700_000_000;
 const ISSUER = "https://login.example/";

@@ -1,6 +1,6 @@
 /** The function that receives pushed security events (RFC 8935), and revokes tokens. */
 import { beforeEach, describe, expect, it } from "vitest";
-import { type ResourceServer, type ResourceServerOptions } from "scopegate";
+import type { ResourceServer, ResourceServerOptions } from "scopegate";
 import { inMemoryRevocation, securityEvents, type SecurityEventsOptions } from "scopegate/revocation";
 import { createIssuer } from "../../support/issuer.ts";
 import { createServer, issuer, NOW, verdictOf } from "../../support/resource-servers.ts";

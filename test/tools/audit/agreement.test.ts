@@ -1,7 +1,7 @@
 /** An audit of random tables and routes agrees with what the server does with requests for them. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Decision, type ResourceServer } from "scopegate";
+import type { Decision, ResourceServer } from "scopegate";
 import { audit } from "scopegate/audit";
 import { kinds, samplePaths, sourceOf } from "../../support/patterns.ts";
 import { PROPERTY } from "../../support/policy.ts";

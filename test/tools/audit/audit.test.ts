@@ -7,7 +7,7 @@ import {
 } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
-import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import type { ScopeMappings } from "../../../src/core/policy/requirement.ts";
 import { changeable, compiledOf } from "../../support/policy.ts";
 
 /** Routes written as the table writes its keys. */

@@ -1,8 +1,8 @@
 /** The findings of an audit about routes that are listed as unguarded. */
-import { type ListedRoute } from "scopegate/audit";
+import type { ListedRoute } from "scopegate/audit";
 import { describe, expect, it } from "vitest";
 import { auditRoutes } from "../../../src/tools/audit/audit.ts";
-import { type ScopeMappings } from "../../../src/core/policy/requirement.ts";
+import type { ScopeMappings } from "../../../src/core/policy/requirement.ts";
 import { compiledOf } from "../../support/policy.ts";
 
 const unguarded = { message: "is registered before protect.", hint: "Move it." };

@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Decision, type ResourceServerOptions } from "scopegate";
+import type { Decision, ResourceServerOptions } from "scopegate";
 import { decisionLog, type DecisionLogOptions } from "scopegate/decision-log";
 import { createServer, issuer, NOW, thrownBy } from "../../support/resource-servers.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import fastify from "fastify";
 import { describe, expect, it } from "vitest";
-import { type ResourceServerOptions, type ScopeMappings } from "scopegate";
+import type { ResourceServerOptions, ScopeMappings } from "scopegate";
 import { decisionLog, replayDecisions } from "scopegate/decision-log";
 import * as forFastify from "scopegate/fastify";
 import { createServer, issuer } from "../../support/resource-servers.ts";

@@ -2,7 +2,7 @@
 import { mkdtempSync, readFileSync, rmSync, createWriteStream } from "node:fs";
 import { once } from "node:events";
 import { createServer as createHttp } from "node:http";
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { checkDocument, type DocumentOptions, fromDocument, toSecurity } from "scopegate/openapi";
 import { documentOf, RESPONSES, serverOf } from "./support/documents.ts";
 

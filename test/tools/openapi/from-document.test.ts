@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type ConfigurationIssue, type ScopeMappings } from "scopegate";
+import type { ConfigurationIssue, ScopeMappings } from "scopegate";
 import { checkDocument, fromDocument, parseDocument, renderDocument, toSecurity } from "scopegate/openapi";
 import { PROPERTY, tableIssues } from "../../support/policy.ts";
 import { documentOf, RESPONSES, schemaErrorsOf, serverOf, skeletonOf } from "./support/documents.ts";

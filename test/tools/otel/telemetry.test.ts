@@ -11,7 +11,7 @@ import {
 } from "@opentelemetry/sdk-trace-base";
 import express from "express";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { type KeyFetch, type ResourceServer, type ResourceServerOptions } from "scopegate";
+import type { KeyFetch, ResourceServer, ResourceServerOptions } from "scopegate";
 import { protect } from "scopegate/express";
 import { startTelemetry } from "scopegate/otel";
 import { ask, listen } from "../../support/http.ts";

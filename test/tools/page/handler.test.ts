@@ -1,7 +1,7 @@
 /** The handler of the page, behind the guard of each host on a real port. */
 import express5 from "express";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { routesOf } from "scopegate/audit";
 import * as forExpress from "scopegate/express";
 import { page, pageHandler } from "scopegate/page";

@@ -1,5 +1,5 @@
 /** Reads a page as a browser does: its data, its script and its style. */
-import { type PageData } from "../../../src/tools/page/page-data.ts";
+import type { PageData } from "../../../src/tools/page/page-data.ts";
 
 export interface PageParts {
   readonly data: PageData;

@@ -1,6 +1,6 @@
 /** What the page shows of a decision: who may use a rule, the steps, and the caller that was entered. */
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { type Requirement, type ResourceServerOptions } from "scopegate";
+import type { Requirement, ResourceServerOptions } from "scopegate";
 import { page } from "scopegate/page";
 import { readCaller } from "../../../src/tools/page/browser/caller.ts";
 import { readPolicy } from "../../../src/tools/page/page-data.ts";

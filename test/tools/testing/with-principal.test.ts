@@ -6,7 +6,7 @@ import Fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
 import { describe, expect, it } from "vitest";
-import { type Principal } from "scopegate";
+import type { Principal } from "scopegate";
 import * as ofExpress from "scopegate/express";
 import * as ofFastify from "scopegate/fastify";
 import * as ofFetch from "scopegate/fetch";

@@ -1,4 +1,4 @@
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import onHeaders from "on-headers";
 
 /** Keeps the body of a response until it is complete, and sends it edited. */

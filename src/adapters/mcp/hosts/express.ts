@@ -1,11 +1,11 @@
-import { type ServerResponse } from "node:http";
-import { type Answer } from "../../../core/response/refusal.ts";
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ServerResponse } from "node:http";
+import type { Answer } from "../../../core/response/refusal.ts";
+import type { ResourceServer } from "../../../core/server.ts";
 import { protect } from "../../express/index.ts";
 import { type ExpressRequest, readMethod } from "../../express/request.ts";
 import { checkFirst } from "../../shared/check-first.ts";
 import { send } from "../../shared/node-response.ts";
-import { type Gate, type Passed } from "../gate.ts";
+import type { Gate, Passed } from "../gate.ts";
 import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
 
 /** Express's request; `_body` keeps the parsers of body-parser 1 from reading again. */

@@ -1,10 +1,10 @@
-import { type ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import { Readable } from "node:stream";
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/server.ts";
 import { type FastifyInstance, protect } from "../../fastify/index.ts";
 import { type FastifyReply, send } from "../../fastify/reply.ts";
 import { checkFirst } from "../../shared/check-first.ts";
-import { type Gate, type Passed } from "../gate.ts";
+import type { Gate, Passed } from "../gate.ts";
 import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
 
 type Done = (fault?: Error | null, body?: Readable) => void;

@@ -1,8 +1,8 @@
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/server.ts";
 import { GrantedAccess, isAccess } from "../../fetch/access.ts";
 import { type Access, protect } from "../../fetch/index.ts";
 import { toResponse } from "../../shared/web-request.ts";
-import { type AuthInfo } from "../caller.ts";
+import type { AuthInfo } from "../caller.ts";
 import { type Gate, isPassed } from "../gate.ts";
 import { exchangeOf, finish } from "./web-exchange.ts";
 

@@ -1,4 +1,4 @@
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/server.ts";
 import { proceed } from "../../hono/context.ts";
 import { type HonoContext, protect } from "../../hono/index.ts";
 import { shareVerdicts } from "../../shared/guard.ts";

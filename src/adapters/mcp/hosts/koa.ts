@@ -1,8 +1,8 @@
-import { type ServerResponse } from "node:http";
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ServerResponse } from "node:http";
+import type { ResourceServer } from "../../../core/server.ts";
 import { proceed } from "../../koa/context.ts";
 import { type KoaContext, protect } from "../../koa/index.ts";
-import { type Gate, type Passed } from "../gate.ts";
+import type { Gate, Passed } from "../gate.ts";
 import { exchangeOf, type NodeMessage, passOn } from "./node-exchange.ts";
 
 /** Creates a middleware of Koa: the body is `ctx.request.body`, and the caller `ctx.req.auth`. */

@@ -1,7 +1,7 @@
 /** What the frameworks on Node's request and response share: Express, Koa and Fastify. */
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import onHeaders from "on-headers";
-import { type Answer } from "../../../core/response/refusal.ts";
+import type { Answer } from "../../../core/response/refusal.ts";
 import { readNodeBody, readNodeHeader } from "../body.ts";
 import { type Exchange, isPassed, type Passed } from "../gate.ts";
 import { SESSION_FIELD } from "../sessions.ts";

@@ -1,6 +1,6 @@
 /** What the hosts of the Fetch standard and Hono share. */
 import { readWebBody } from "../body.ts";
-import { type Exchange, type Passed } from "../gate.ts";
+import type { Exchange, Passed } from "../gate.ts";
 import { SESSION_FIELD } from "../sessions.ts";
 
 /** `parsed` is the body, if an earlier parser has parsed it. */

@@ -12,7 +12,7 @@ import {
 } from "../../../adapters/express/router.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
-import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
 import {
   describeUnguarded,

@@ -1,7 +1,7 @@
 import { holdsGuard, isGuardedInstance } from "../../../adapters/fastify/guarded-instances.ts";
 import { toWrittenPattern } from "../../../adapters/fastify/pattern.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
-import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { describeUnguarded, listRoutes, type Registration, type RoutesOptions } from "./registration.ts";
 
 /** The part of a Fastify instance (4 and 5) by which `routesOf` recognizes it. */

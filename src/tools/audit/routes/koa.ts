@@ -1,7 +1,7 @@
 import { isRouter, type KoaRouter } from "../../../adapters/koa/context.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { checkOptions, type OptionCheck } from "../../../core/options/check-options.ts";
-import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { writeOut } from "../../../core/policy/route-comparison.ts";
 import {
   describeUnguarded,

@@ -3,7 +3,7 @@ import { notedRoutes } from "../../../adapters/nest/noted-routes.ts";
 import { isGuard } from "../../../adapters/shared/roles.ts";
 import { orUndefined } from "../../../core/errors.ts";
 import { checkOptions } from "../../../core/options/check-options.ts";
-import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { identityOf } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { addRemark } from "../remarks.ts";

@@ -1,8 +1,8 @@
 /** What the lists of routes of all frameworks share. */
 import { isScopeCheck } from "../../../adapters/shared/roles.ts";
-import { type ListedRoute, type UnguardedPlace } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute, UnguardedPlace } from "../../../core/policy/listed-route.ts";
 import { covers } from "../../../core/policy/overlap.ts";
-import { type PatternSegment } from "../../../core/policy/pattern.ts";
+import type { PatternSegment } from "../../../core/policy/pattern.ts";
 import { parseRoutePattern } from "../../../core/policy/route-comparison.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { recordPosition } from "../hidden-routes.ts";

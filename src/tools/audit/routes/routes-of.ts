@@ -1,12 +1,12 @@
 import { isListable } from "../../../adapters/express/router.ts";
 import { isRouter } from "../../../adapters/koa/context.ts";
-import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { listExpress } from "./express.ts";
 import { type FastifyRoutesInstance, isFastify, listFastify } from "./fastify.ts";
 import { isHono, listHono } from "./hono.ts";
 import { areRouters, isKoa, listKoa } from "./koa.ts";
 import { isNest, listNest } from "./nest.ts";
-import { type RoutesOptions } from "./registration.ts";
+import type { RoutesOptions } from "./registration.ts";
 import { isTrpc, listTrpc, type TrpcRouter, type TrpcRoutesOptions } from "./trpc.ts";
 
 type Routes = Iterable<ListedRoute> | Promise<readonly ListedRoute[]>;

@@ -1,6 +1,6 @@
 import { createPathOf, TRPC_OPTIONS, type TrpcOptions } from "../../../adapters/trpc/procedure-path.ts";
 import { checkOptions, flag } from "../../../core/options/check-options.ts";
-import { type ListedRoute } from "../../../core/policy/listed-route.ts";
+import type { ListedRoute } from "../../../core/policy/listed-route.ts";
 import { literalPattern } from "../../../core/policy/render-pattern.ts";
 
 /** The part of a tRPC router (11) whose procedures are listed. */

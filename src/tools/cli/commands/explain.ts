@@ -1,10 +1,10 @@
-import { type Rejection } from "../../../core/errors.ts";
-import { type Decision, type Refused } from "../../../core/policy/decision.ts";
+import type { Rejection } from "../../../core/errors.ts";
+import type { Decision, Refused } from "../../../core/policy/decision.ts";
 import { explainDecision, explanationRow } from "../../../core/policy/explain.ts";
 import { isPattern, parsePattern } from "../../../core/policy/parse-pattern.ts";
 import { describeExpected } from "../../../core/refusal-log.ts";
 import { OPERATION_METHOD } from "../../../core/request.ts";
-import { type ResourceServer } from "../../../core/server.ts";
+import type { ResourceServer } from "../../../core/server.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { printable, withoutTokens } from "../../../core/runtime/printable.ts";
 import { readRoute } from "../../testing/check.ts";

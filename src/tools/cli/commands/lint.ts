@@ -2,11 +2,11 @@ import { findCatchAlls } from "../../audit/catch-all.ts";
 import { orUndefined, ConfigurationError, type ConfigurationIssue } from "../../../core/errors.ts";
 import { isSymmetric } from "../../../core/keys/algorithm.ts";
 import { toJsonIssue } from "../../../core/options/configuration.ts";
-import { type ResourceServerOptions } from "../../../core/options/options.ts";
+import type { ResourceServerOptions } from "../../../core/options/options.ts";
 import { resolveOptions } from "../../../core/options/resolve.ts";
-import { type TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
+import type { TrustedIssuer } from "../../../core/options/trusted-issuer.ts";
 import { reportOnly } from "../../../core/policy/report-only.ts";
-import { type Command } from "../command.ts";
+import type { Command } from "../command.ts";
 import { readOptions, withoutKeys } from "../policy.ts";
 import { compileRequiredClaims } from "../../../core/token/required-claims.ts";
 

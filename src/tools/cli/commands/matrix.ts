@@ -1,7 +1,7 @@
 import { orUndefined } from "../../../core/errors.ts";
 import { refusalIn } from "../../../core/policy/decision.ts";
 import { renderMarkdown } from "../../shared/table.ts";
-import { type TestCaller } from "../../testing/caller.ts";
+import type { TestCaller } from "../../testing/caller.ts";
 import { type Command, readPairs, UsageError } from "../command.ts";
 import { quote } from "../arguments.ts";
 import { readText, writeText } from "../files.ts";

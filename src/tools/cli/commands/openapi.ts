@@ -7,7 +7,7 @@ import {
   renderDocument,
   toSecurity,
 } from "../../openapi/index.ts";
-import { type ConfigurationIssue } from "../../../core/errors.ts";
+import type { ConfigurationIssue } from "../../../core/errors.ts";
 import { compact } from "../../../core/runtime/compact.ts";
 import { type Command, type Result, UsageError } from "../command.ts";
 import { readText } from "../files.ts";

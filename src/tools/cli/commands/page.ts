@@ -1,6 +1,6 @@
 import { compact } from "../../../core/runtime/compact.ts";
 import { page as renderPage } from "../../page/index.ts";
-import { type Command } from "../command.ts";
+import type { Command } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 import { readRoles } from "../roles.ts";
 

@@ -1,6 +1,6 @@
 import { TokenRejectedError } from "../../../core/errors.ts";
 import { compact } from "../../../core/runtime/compact.ts";
-import { type RevocationTarget } from "../../../core/token/revocation.ts";
+import type { RevocationTarget } from "../../../core/token/revocation.ts";
 import { type Command, type CommandInput, requireStandardInput, UsageError } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 

@@ -1,7 +1,7 @@
 import { pipelineOf } from "../../../core/port.ts";
 import { describeRequirement } from "../../../core/policy/explain.ts";
 import { renderColumns } from "../../shared/table.ts";
-import { type Command } from "../command.ts";
+import type { Command } from "../command.ts";
 import { POLICY_OPTIONS, readPolicy } from "../policy.ts";
 
 export const routes: Command = {

@@ -1,9 +1,9 @@
 /** The table: each rule, what the caller may do, and what each role may do. */
 import { describeRequirement } from "../../../core/policy/explain.ts";
-import { type Policy } from "../../../core/policy/policy.ts";
-import { type Principal } from "../../../core/token/principal.ts";
+import type { Policy } from "../../../core/policy/policy.ts";
+import type { Principal } from "../../../core/token/principal.ts";
 import { samplePath } from "../../shared/sample-path.ts";
-import { type PageData } from "../page-data.ts";
+import type { PageData } from "../page-data.ts";
 import { whoMay } from "../who-may.ts";
 import { find, make } from "./dom.ts";
 

@@ -1,6 +1,6 @@
 /** A real OpenID Provider whose users sign in and consent at once, and a browser for them. */
 import { createServer, type RequestListener } from "node:http";
-import { type JWK } from "jose";
+import type { JWK } from "jose";
 import type * as oidc from "oidc-provider";
 // The main module logs a warning on Node.js 20.
 // @ts-expect-error Only the main module has types.

@@ -1,6 +1,6 @@
 /** MCP servers of the official SDK behind HTTP, with and without sessions. */
 import { randomUUID } from "node:crypto";
-import { type IncomingMessage, type ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { NodeStreamableHTTPServerTransport as Node2, toNodeHandler } from "@modelcontextprotocol/node";
 import { StreamableHTTPServerTransport as Node1 } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { WebStandardStreamableHTTPServerTransport as Web1 } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";

@@ -1,4 +1,4 @@
-import { type ScopeMappings } from "scopegate";
+import type { ScopeMappings } from "scopegate";
 import { protectMcp } from "scopegate/mcp";
 import { createMcpResourceServer, TABLE, tokenOf, type User } from "./tools.ts";
 

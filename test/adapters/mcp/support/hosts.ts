@@ -6,7 +6,7 @@ import express4 from "express4";
 import fastify from "fastify";
 import { Hono } from "hono";
 import Koa from "koa";
-import { type ResourceServer } from "scopegate";
+import type { ResourceServer } from "scopegate";
 import { metadata as expressMetadata } from "scopegate/express";
 import { metadata as fastifyMetadata } from "scopegate/fastify";
 import { metadata as fetchMetadata } from "scopegate/fetch";
@@ -15,7 +15,7 @@ import { metadata as koaMetadata } from "scopegate/koa";
 import { type McpOptions, protectMcp, withMcp } from "scopegate/mcp";
 import { listen } from "../../../support/http.ts";
 import { type Backend, createBackend } from "./backend.ts";
-import { type Line } from "./tools.ts";
+import type { Line } from "./tools.ts";
 
 export interface Host {
   readonly name: string;

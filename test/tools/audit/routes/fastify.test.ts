@@ -1,5 +1,5 @@
 /** `routesOf` for Fastify, compared with the routes and decisions of real applications. */
-import { type AddressInfo } from "node:net";
+import type { AddressInfo } from "node:net";
 import fastifyCors from "@fastify/cors";
 import fastifyCors9 from "@fastify/cors9";
 import fastify4 from "fastify4";

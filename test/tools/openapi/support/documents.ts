@@ -1,7 +1,7 @@
 /** Documents, and servers without keys that matter, for the tests of OpenAPI. */
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { createResourceServer, type ResourceServer, type ScopeMappings } from "scopegate";
-import { type OpenApiDocument } from "scopegate/openapi";
+import type { OpenApiDocument } from "scopegate/openapi";
 import { createIssuer } from "../../../support/issuer.ts";
 import { segmentsIn } from "../../../support/policy.ts";
 

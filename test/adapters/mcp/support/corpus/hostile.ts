@@ -1,6 +1,6 @@
 /** How the corpus writes a request that must not run a tool, or only what its caller may run. */
-import { type Raw } from "../send.ts";
-import { type User } from "../tools.ts";
+import type { Raw } from "../send.ts";
+import type { User } from "../tools.ts";
 
 /** Who sends it. */
 export type Sender = User | "anonymous" | "expired" | "wrong audience" | "another issuer" | "unsigned";

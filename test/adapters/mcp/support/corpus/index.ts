@@ -1,7 +1,7 @@
 import { BATCH_CASES } from "./batches.ts";
 import { BODY_CASES } from "./bodies.ts";
 import { HEADER_CASES } from "./headers.ts";
-import { type Hostile } from "./hostile.ts";
+import type { Hostile } from "./hostile.ts";
 import { JSON_CASES } from "./json.ts";
 import { NAME_CASES } from "./names.ts";
 import { REQUEST_CASES } from "./requests.ts";
