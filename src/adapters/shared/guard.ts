@@ -109,9 +109,9 @@ export function guardRoute(raw: object, find: () => RunningRoute): PendingRefusa
   const guards = Kept.of(raw);
   if (!guards) return undefined;
   const route = find();
-  for (const [index, guarded] of guards.entries()) {
+  for (const guarded of guards) {
     const refusal = decideAtRoute(guarded, route);
-    if (isPending(refusal)) return awaitRoute(refusal, guards.slice(index + 1), route);
+    if (isPending(refusal)) return awaitRoute(refusal, guards.slice(guards.indexOf(guarded) + 1), route);
     if (refusal) return refusal;
   }
   return undefined;
