@@ -28,7 +28,10 @@ export function watchRouters(context: KoaContext): void {
 
 function checkMatched({ matched = [] }: KoaContext): void {
   // @koa/router 13.0.0 adds the layers of a second router as an array.
-  for (const layer of matched.flat()) putCheck(layer);
+  for (const entry of matched) {
+    if (Array.isArray(entry)) (entry as readonly KoaLayer[]).forEach(putCheck);
+    else putCheck(entry as KoaLayer);
+  }
 }
 
 const checks = new WeakSet<object>();
