@@ -36,7 +36,8 @@ export async function loadApplication(
       ResourceServer | undefined;
     const app = exported.find(isApplication);
     const listed = (await Reflect.get(module, "routes")) as Routes | undefined;
-    const recorded = app && (await listRoutes(app, lists));
+    const mounted = (await Reflect.get(module, "mounted")) as readonly object[] | undefined;
+    const recorded = app && (await listRoutes(app, lists, mounted));
     const routes = (listed ?? recorded) && [...(recorded ?? []), ...(listed ?? [])];
     if (!server && !routes)
       throw new UsageError(
@@ -74,9 +75,13 @@ async function readExports(module: object): Promise<readonly unknown[]> {
 }
 
 /** `lists` are the routes of Fastify's instances, recorded since they were created. */
-async function listRoutes(app: object, lists: ReadonlyMap<unknown, Routes>): Promise<Routes> {
+async function listRoutes(
+  app: object,
+  lists: ReadonlyMap<unknown, Routes>,
+  mounted: readonly object[] | undefined,
+): Promise<Routes> {
   const framework = frameworkOf(app);
   if (framework === "nest") await (app as { init(): Promise<unknown> }).init();
   if (framework === "fastify") await (app as { ready(): PromiseLike<unknown> }).ready();
-  return lists.get(app) ?? routesOf(app);
+  return lists.get(app) ?? routesOf(app, compact({ mounted }));
 }

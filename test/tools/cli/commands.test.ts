@@ -422,6 +422,21 @@ describe("scopegate audit", () => {
     );
   });
 
+  it("lists the routes of a mounted Express application that the module names", async () => {
+    const code = (names: string) => `import express from "express";
+      const app = express();
+      const admin = express().get("/users", (request, response) => response.end());
+      app.use("/admin", admin);
+      export { ${names} };`;
+    const table = ["--config", fileOf('{ "GET /admin/users": ["users:read"] }')];
+    const unnamed = await scopegate(["audit", ...table, "--app", fileOf(code("app"), "unnamed.mjs")]);
+    expect(unnamed.notes).toContain("cannot look into the application that is mounted at /admin");
+    const admin = code("app, mounted").replace("app.use", "const mounted = [admin];\n      app.use");
+    const { out } = await scopegate(["audit", ...table, "--app", fileOf(admin, "named.mjs")]);
+    expect(out).toContain("1 route, with a rule");
+    expect(out).not.toContain("rule_unreached");
+  });
+
   it("explains what a module must export", async () => {
     const notesOf = async (code: string, name = "app.mjs", command = "audit") =>
       (await scopegate([command, "--app", fileOf(code, name)])).notes;
