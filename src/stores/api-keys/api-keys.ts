@@ -38,7 +38,10 @@ export interface ApiKeysOptions {
    * for each key. If it fails, the request is not affected. Default: none.
    */
   readonly onUse?: (id: string, at: number) => unknown;
-  /** How long a record is used before `find` is called again, in seconds from 0 to 3600. Default: `30`. */
+  /**
+   * How long a record is used before `find` is called again, in seconds from 0 to 3600. Requests that arrive
+   * during a call share its result, also with 0. Default: `30`.
+   */
   readonly cacheSeconds?: number;
 }
 

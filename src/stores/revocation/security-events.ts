@@ -132,7 +132,7 @@ export function securityEvents(
 
   const applyEvents = async (claims: Readonly<Record<string, unknown>>): Promise<SecurityEventsResponse> => {
     const { iat, jti, events, sub_id: sharedSubject } = claims;
-    if (typeof events !== "object" || events === null)
+    if (typeof events !== "object" || events === null || Array.isArray(events))
       return rejectEvent("invalid_request", "The claim events must be an object.");
     for (const [type, event] of Object.entries(events as Record<string, unknown>)) {
       const payload = { ...(event as object) } as Readonly<Record<string, unknown>>;

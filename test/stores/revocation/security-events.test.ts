@@ -71,6 +71,7 @@ describe("securityEvents", () => {
     ["another transmitter", { iss: "https://other.example/" }, "invalid_issuer"],
     ["no id", { jti: undefined }, "invalid_request"],
     ["events that are not an object", { events: "none" }, "invalid_request"],
+    ["events that are an array", { events: [] }, "invalid_request"],
   ])("refuses an event with %s", async (_, claims, err) => {
     expect(await send(await setOf(claims))).toEqual({ status: 400, err });
     expect(server.health().revocation?.entries).toBe(0);
