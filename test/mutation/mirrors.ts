@@ -16,12 +16,12 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "required-scope": ["required-scope", "requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
   authenticate: ["pipeline", "server", "token-cache"],
-  "claim-path": ["principal", "scope-sources"],
+  "claim-path": ["principal", "scope-sources", "tokens"],
   credential: ["credential", "rejected-facts"],
   claimed: ["rejected-facts"],
   grants: ["grants", "opaque-tokens"],
   rejected: ["opaque-tokens", "server"],
-  principal: ["principal", "claims"],
+  principal: ["principal", "claims", "tokens"],
   owned: ["grants"],
   "revocation-check": ["in-memory", "server", "until-expiry"],
   revocation: ["revocation", "in-memory"],
@@ -29,7 +29,8 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   revalidate: ["until-expiry"],
   "scope-sources": ["scope-sources", "principal"],
   "token-cache": ["token-cache", "token-cache-memory"],
-  verifier: ["verifier", "claims"],
+  "jwt-parts": ["jwt-parts", "tokens"],
+  verifier: ["verifier", "claims", "tokens"],
 };
 
 /**
