@@ -38,8 +38,27 @@ function check(to: ResourceServer, route: string, request: Partial<AccessRequest
   return to.check({ method, target, ...request });
 }
 
+/** What a server decides on a request with this header: `allowed`, or the reason of the refusal. */
+async function outcomeOf(to: ResourceServer, route: string, authorization?: string): Promise<string> {
+  const decision = await check(to, route, { authorization });
+  return decision.allowed ? "allowed" : decision.reason;
+}
+
 const expired = await bearer(["platform:admin"], { exp: NOW });
 const stranger = createIssuer({ kid: "stranger" });
+
+/** A token for each rejection; `canary` is in what no response may quote. */
+const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
+  ["malformed", () => "canary.token.text"],
+  ["too_large", () => "canary".repeat(4000)],
+  ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
+  ["signature", () => stranger.token({}, { kid: undefined })],
+  ["expired", () => issuer.token({ exp: NOW })],
+  ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
+  ["audience", () => issuer.token({ aud: "canary-audience" })],
+  ["type", () => issuer.token({}, { typ: "canary-type" })],
+  ["claims", () => issuer.token({ scopes: 5, sub: "canary-user" })],
+];
 
 describe("check", () => {
   it("allows a caller with the required scopes, and reports what satisfied them", async () => {
@@ -87,19 +106,6 @@ describe("check", () => {
     }
   });
 
-  it.each([
-    ["several tokens", { authorization: ["Bearer a.b.c", "Bearer d.e.f"] }],
-    ["a malformed header", { authorization: "Bearer" }],
-    ["an empty header", { authorization: "" }],
-    ["a bad token", { authorization: "Bearer a.b.c" }],
-    ["an expired token", { authorization: expired }],
-    ["no token", {}],
-  ])("reads no token on a public route: %s", async (_, request) => {
-    const decision = await check(server, "GET /open", request);
-    expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
-    expect(decision).not.toHaveProperty("principal");
-  });
-
   it("does not touch the credential on a public, an unmapped or an ambiguous path", async () => {
     const untouchable = (target: string): AccessRequest => ({
       method: "GET",
@@ -111,7 +117,9 @@ describe("check", () => {
         throw new Error("The cookie was read.");
       },
     });
-    expect(await server.check(untouchable("/open"))).toMatchObject({ allowed: true });
+    const decision = await server.check(untouchable("/open"));
+    expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
+    expect(decision).not.toHaveProperty("principal");
     expect(await server.check(untouchable("/nowhere"))).toMatchObject({ reason: "route_unmapped" });
     expect(await server.check(untouchable("/a/../open"))).toMatchObject({ reason: "request_ambiguous" });
     await expect(server.check(untouchable("/signed-in"))).rejects.toThrow("was read");
@@ -230,42 +238,30 @@ describe("check", () => {
 
   it('requires a valid token and no scope on unmapped routes with `unmappedRoutes: "authenticated"`', async () => {
     const lenient = create({ unmappedRoutes: "authenticated" });
-    expect(await check(lenient, "GET /nowhere")).toMatchObject({ reason: "credential_missing" });
-    expect(await check(lenient, "GET /nowhere", { authorization: "Bearer" })).toMatchObject({
-      reason: "credential_malformed",
-    });
-    expect(await check(lenient, "GET /nowhere", { authorization: expired })).toMatchObject({
-      reason: "token_rejected",
-    });
+    expect(await outcomeOf(lenient, "GET /nowhere")).toBe("credential_missing");
+    expect(await outcomeOf(lenient, "GET /nowhere", "Bearer")).toBe("credential_malformed");
+    expect(await outcomeOf(lenient, "GET /nowhere", expired)).toBe("token_rejected");
+    expect(await outcomeOf(lenient, "GET /a//b", await bearer())).toBe("request_ambiguous");
+    expect(await outcomeOf(lenient, "GET /items/7", await bearer())).toBe("scope_insufficient");
     const decision = await check(lenient, "GET /nowhere", { authorization: await bearer() });
     expect(decision).toMatchObject({ allowed: true, principal: { userId: "user-1" }, required: [] });
     expect(decision).not.toHaveProperty("rule");
-    expect(await check(lenient, "GET /a//b", { authorization: await bearer() })).toMatchObject({
-      reason: "request_ambiguous",
-    });
-    expect(await check(lenient, "GET /items/7", { authorization: await bearer() })).toMatchObject({
-      reason: "scope_insufficient",
-    });
   });
 
   it("verifies tokens and checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
     for (const route of ["GET /items/7", "POST /items", "GET /either", "GET /list", "GET /nowhere"]) {
-      expect(await check(open, route)).toMatchObject({ reason: "credential_missing" });
-      expect(await check(open, route, { authorization: "Bearer" })).toMatchObject({
-        reason: "credential_malformed",
-      });
-      expect(await check(open, route, { authorization: expired })).toMatchObject({
-        reason: "token_rejected",
-      });
+      expect(await outcomeOf(open, route)).toBe("credential_missing");
+      expect(await outcomeOf(open, route, "Bearer")).toBe("credential_malformed");
+      expect(await outcomeOf(open, route, expired)).toBe("token_rejected");
       expect(await check(open, route, { authorization: await bearer() })).toMatchObject({
         allowed: true,
         principal: { userId: "user-1" },
       });
     }
-    expect(await check(open, "GET /open", { authorization: "Bearer" })).toMatchObject({ allowed: true });
-    expect(await check(open, "GET /maybe")).toMatchObject({ allowed: true });
-    expect(await check(open, "GET /a/../open")).toMatchObject({ reason: "request_ambiguous" });
+    expect(await outcomeOf(open, "GET /open", "Bearer")).toBe("allowed");
+    expect(await outcomeOf(open, "GET /maybe")).toBe("allowed");
+    expect(await outcomeOf(open, "GET /a/../open")).toBe("request_ambiguous");
   });
 
   it.each<readonly [string, object, Partial<ResourceServerOptions>]>([
@@ -303,9 +299,7 @@ describe("check", () => {
       { authorization: false, scopesClaim: "scp" },
       { authorization: false, scopeSources: [{ claim: "scp" }] },
     ])
-      expect(await check(create(options), "GET /items/7", { authorization })).toMatchObject({
-        allowed: true,
-      });
+      expect(await outcomeOf(create(options), "GET /items/7", authorization)).toBe("allowed");
     const wrong = await bearer([], { scopes: 5 });
     expect(await check(open, "GET /items/7", { authorization: wrong })).toMatchObject({ claim: "scopes" });
     const required = create({ authorization: false, scopeSources: [{ claim: "scopes", required: true }] });
@@ -331,62 +325,24 @@ describe("isRevoked", () => {
     create({ isRevoked: isRevoked as NonNullable<ResourceServerOptions["isRevoked"]> });
 
   it.each<readonly [string, unknown]>([
-    ["false", false],
-    ["a promise of false", Promise.resolve(false)],
-  ])("allows the caller when it returns %s", async (_, answer) => {
-    const authorization = await bearer();
-    expect(
-      await check(
-        answering(() => answer),
-        "GET /signed-in",
-        { authorization },
-      ),
-    ).toMatchObject({
-      allowed: true,
-    });
-  });
-
-  it.each<readonly [string, unknown]>([
     ["true", true],
     ["a promise of true", Promise.resolve(true)],
   ])("rejects the token when it returns %s, on every route that reads one", async (_, answer) => {
     const revoking = answering(() => answer);
     const authorization = await bearer(["platform:admin"]);
-    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
-      expect(await check(revoking, route, { authorization })).toMatchObject({
-        allowed: false,
-        reason: "token_rejected",
-        rejection: "revoked",
-      });
-    }
+    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"])
+      expect(await check(revoking, route, { authorization })).toMatchObject({ rejection: "revoked" });
     await expect(revoking.authenticate(await issuer.token())).rejects.toMatchObject({ rejection: "revoked" });
   });
 
-  const nonsense: readonly (readonly [string, () => unknown])[] = [
-    ["undefined", () => undefined],
-    ["null", () => null],
+  // `test/security/fail-closed` has more that it may do.
+  it.each<readonly [string, () => unknown]>([
     ["0", () => 0],
     ["1", () => 1],
-    ["NaN", () => Number.NaN],
-    ["an empty string", () => ""],
-    ["a string", () => "false"],
     ["an object", () => ({ revoked: false })],
-    ["an array", () => []],
-    ["a boxed boolean", () => Object(false) as unknown],
-    ["a promise of nothing", () => Promise.resolve()],
     ["a promise of a string", () => Promise.resolve("false")],
-    [
-      "an error",
-      () => {
-        throw new Error("The revocation list is away.");
-      },
-    ],
     ["a rejection", () => Promise.reject(new Error("The revocation list is away."))],
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A hook may reject with anything.
-    ["a rejection with false", () => Promise.reject(false)],
-  ];
-
-  it.each(nonsense)(
+  ])(
     "refuses all requests when it returns %s, and does not treat that as a bad token",
     async (_, isRevoked) => {
       const unsure = answering(isRevoked);
@@ -404,24 +360,18 @@ describe("isRevoked", () => {
     },
   );
 
-  it.each([
-    ["never", new Promise<boolean>(() => undefined)],
-    ["like a promise of another library that never settles", { then: () => undefined }],
-  ])("refuses all requests when it settles %s, within a time limit", async (_, answer) => {
+  it("has five seconds to answer", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const authorization = await bearer(["platform:admin"]);
+      const authorization = await bearer();
       let decision: Promise<Decision> | undefined;
-      await new Promise<void>((resolve) => {
-        const hanging = answering(() => {
-          resolve();
-          return answer;
-        });
+      await new Promise<void>((asked) => {
+        const never = new Promise(() => undefined);
+        const hanging = answering(() => (asked(), never));
         decision = check(hanging, "GET /signed-in", { authorization });
       });
-      await vi.advanceTimersByTimeAsync(60_000);
+      await vi.advanceTimersByTimeAsync(5_000);
       expect(await decision).toMatchObject({
-        allowed: false,
         reason: "keys_unavailable",
         cause: new Error("The revocation check timed out after 5000 ms."),
       });
@@ -469,37 +419,26 @@ describe("onDecision", () => {
   it("receives every decision and its request", async () => {
     const seen: [Decision, ObservedRequest][] = [];
     const observed = create({ onDecision: (decision, request) => void seen.push([decision, request]) });
-    const decisions = [
-      await check(observed, "GET /open"),
-      await check(observed, "GET /nowhere"),
-      await check(observed, "GET /a//b"),
-      await check(observed, "GET /signed-in"),
-      await check(observed, "GET /signed-in", { authorization: "Bearer" }),
-      await check(observed, "GET /signed-in", { authorization: expired }),
-      await check(observed, "GET /items/7", { authorization: await bearer() }),
-      await check(observed, "GET /items/7", { authorization: await bearer(["items:read"]) }),
+    const requests: readonly (readonly [route: string, outcome: string, authorization?: string])[] = [
+      ["GET /open", "allowed"],
+      ["GET /nowhere", "route_unmapped"],
+      ["GET /a//b", "request_ambiguous"],
+      ["GET /signed-in", "credential_missing"],
+      ["GET /signed-in", "credential_malformed", "Bearer"],
+      ["GET /signed-in", "token_rejected", expired],
+      ["GET /items/7", "scope_insufficient", await bearer()],
+      ["GET /items/7", "allowed", await bearer(["items:read"])],
     ];
+    const decisions: Decision[] = [];
+    for (const [route, , authorization] of requests)
+      decisions.push(await check(observed, route, { authorization }));
     expect(seen.map(([decision]) => decision)).toEqual(decisions);
-    expect(seen.map(([decision]) => (decision.allowed ? "allowed" : decision.reason))).toEqual([
-      "allowed",
-      "route_unmapped",
-      "request_ambiguous",
-      "credential_missing",
-      "credential_malformed",
-      "token_rejected",
-      "scope_insufficient",
-      "allowed",
-    ]);
-    expect(seen.map(([, { method, target }]) => `${method} ${target}`)).toEqual([
-      "GET /open",
-      "GET /nowhere",
-      "GET /a//b",
-      "GET /signed-in",
-      "GET /signed-in",
-      "GET /signed-in",
-      "GET /items/7",
-      "GET /items/7",
-    ]);
+    expect(
+      seen.map(([decision, { method, target }]) => [
+        `${method} ${target}`,
+        decision.allowed ? "allowed" : decision.reason,
+      ]),
+    ).toEqual(requests.map(([route, outcome]) => [route, outcome]));
   });
 
   it("never receives the token, wherever the client sent it, or the query", async () => {
@@ -567,23 +506,6 @@ describe("onDecision", () => {
     expect(onDecision.mock.lastCall?.[1]).toEqual({ method: "GET", target: "/items/7", ...matched });
   });
 
-  it.each<readonly [string, () => unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("The log is full.");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("The log is away."))],
-    ["never settles", () => new Promise(() => undefined)],
-  ])("changes nothing when it %s", async (_, onDecision) => {
-    const observed = create({ onDecision });
-    expect(await check(observed, "GET /open")).toMatchObject({ allowed: true });
-    expect(await check(observed, "GET /signed-in")).toMatchObject({ reason: "credential_missing" });
-    const authorization = await bearer(["items:read"]);
-    expect(await check(observed, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
-  });
-
   it("keeps the decision unchanged, whatever the hook does", async () => {
     const observed = create({
       onDecision: (decision, request) => {
@@ -613,17 +535,7 @@ describe("authenticate", () => {
     expect(principal.has("a:write")).toBe(false);
   });
 
-  it.each([
-    ["malformed", () => "a.b.c"],
-    ["too_large", () => "a".repeat(20_000)],
-    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
-    ["signature", () => stranger.token({}, { kid: undefined })],
-    ["expired", () => issuer.token({ exp: NOW })],
-    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
-    ["audience", () => issuer.token({ aud: "other" })],
-    ["type", () => issuer.token({}, { typ: "id+jwt" })],
-    ["claims", () => issuer.token({ scopes: 5 })],
-  ])("throws for %s without quoting the token", async (rejection, make) => {
+  it.each(rejected)("throws for %s without quoting the token", async (rejection, make) => {
     const token = await make();
     const error: unknown = await server.authenticate(token).catch((thrown: unknown) => thrown);
     if (!(error instanceof TokenRejectedError)) throw new Error("It is not a TokenRejectedError.");
@@ -634,21 +546,9 @@ describe("authenticate", () => {
       expect(shown.join("\n")).not.toContain(part);
   });
 
-  it.each<readonly [unknown]>([
-    [""],
-    [" "],
-    ["."],
-    [".."],
-    ["Bearer x"],
-    ["\0"],
-    ["a".repeat(100_000)],
-    [undefined],
-    [null],
-    [5],
-    [["a.b.c"]],
-    [{ length: 5 }],
-  ])("throws TokenRejectedError for every invalid value: %j", async (token) => {
-    await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
+  it("throws TokenRejectedError for every invalid value", async () => {
+    for (const token of ["", " ", "..", "Bearer x", "\0", undefined, null, 5, ["a.b.c"], { length: 5 }])
+      await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
   });
 
   it("throws KeysUnavailableError with a fixed message when the token cannot be checked", async () => {
@@ -872,26 +772,13 @@ describe("refuse", () => {
   const challengeOf = (error: string, detail: string) =>
     `Bearer ${params}, error="${error}", error_description="${detail}"`;
 
-  const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
-    ["malformed", () => "canary.token.text"],
-    ["too_large", () => "canary".repeat(4000)],
-    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
-    ["signature", () => stranger.token({}, { kid: undefined })],
-    ["expired", () => issuer.token({ exp: NOW })],
-    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
-    ["audience", () => issuer.token({ aud: "canary-audience" })],
-    ["type", () => issuer.token({}, { typ: "canary-type" })],
-    ["claims", () => issuer.token({ scopes: 5, sub: "canary-user" })],
-    ["revoked", () => issuer.token({ sub: "user-revoked" })],
-  ];
-
   async function refusalOf(route: string, request: Partial<AccessRequest> = {}) {
     const decision = await check(talkative, route, request);
     if (decision.allowed) throw new Error("The request was allowed.");
     return { decision, refusal: talkative.refuse(decision) };
   }
 
-  it.each(rejected)(
+  it.each([...rejected, ["revoked", () => issuer.token({ sub: "user-revoked" })] as const])(
     "returns 401 invalid_token for a token that is rejected as %s",
     async (rejection, make) => {
       const { decision, refusal } = await refusalOf("GET /signed-in", {
@@ -928,39 +815,6 @@ describe("a resource server", () => {
     await expect(
       Promise.all([own.ready(), own.ready(), own.close(), own.close(), own.ready()]),
     ).resolves.toEqual(Array(5).fill(undefined));
-  });
-
-  it("shows no key and no secret", async () => {
-    const secret = "canary-secret-canary-secret-canary";
-    const symmetric = create({ algorithm: "HS256", verificationKeys: [secret] });
-    await symmetric.ready();
-    const asymmetric = create();
-    await asymmetric.ready();
-    const shown = [symmetric, asymmetric].flatMap((one) => [
-      inspect(one, { depth: Infinity, showHidden: true }),
-      JSON.stringify(one),
-    ]);
-    const keyLines = issuer.publicPem
-      .split("\n")
-      .filter((line) => line.length > 20 && !line.includes("-----"));
-    for (const text of [secret, Buffer.from(secret).toString("base64"), ...keyLines])
-      expect(shown.join("\n")).not.toContain(text);
-  });
-
-  it("shows no token in its decisions and principals", async () => {
-    const authorization = await bearer(["items:7:read"]);
-    const principal = await server.authenticate(authorization.replace("Bearer ", ""));
-    const results = [
-      principal,
-      await check(server, "GET /items/7", { authorization }),
-      await check(server, "GET /items/8", { authorization }),
-      await check(server, "GET /signed-in", { authorization: `${authorization.slice(0, -4)}AAAA` }),
-      server.authorize(principal, "GET", "/items/7"),
-    ];
-    for (const result of results) {
-      const shown = inspect(result, { depth: Infinity, showHidden: true }) + JSON.stringify(result);
-      for (const part of authorization.replace("Bearer ", "").split(".")) expect(shown).not.toContain(part);
-    }
   });
 });
 
