@@ -16,6 +16,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   "required-scope": ["required-scope", "requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
   authenticate: ["pipeline", "server", "token-cache"],
+  request: ["request", "paths"],
   "claim-path": ["principal", "scope-sources", "tokens"],
   credential: ["credential", "rejected-facts"],
   claimed: ["rejected-facts"],
