@@ -13,7 +13,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   table: ["table", "pipeline", "batch", "operation", "find-rules"],
   satisfaction: ["decision", "pipeline"],
   "find-rules": ["find-rules", "table"],
-  "required-scope": ["required-scope", "requirement", "decision"],
+  "required-scope": ["requirement", "decision"],
   "scope-rules": ["scope", "has-scopes"],
   authenticate: ["pipeline", "server", "token-cache"],
   request: ["request", "paths"],
