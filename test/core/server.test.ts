@@ -13,6 +13,7 @@ import {
   type ResourceServerOptions,
   TokenRejectedError,
 } from "scopegate";
+import { compact } from "../../src/core/runtime/compact.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
@@ -645,29 +646,61 @@ describe("checkScopes", () => {
     expect(onDecision.mock.calls).toEqual([[decision, request, expect.anything()]]);
   });
 
-  it("refuses a caller without a token on an optional route", async () => {
-    const anonymous = await check(server, "GET /maybe");
-    expect(server.checkScopes(anonymous, ["extra:use"], request)).toMatchObject({
-      allowed: false,
-      reason: "credential_missing",
-    });
+  it.each([
+    ["web:admin", ["extra:web:admin", "extra:web:admin:use", "extra:web:use"]],
+    ["*", ["extra:web:use"]],
+    ["", ["extra::use", "extra:web:use"]],
+  ])("does not let the parameter %j add parts to a scope", async (id, held) => {
+    const decide = async (scopes: readonly string[]) =>
+      server.checkScopes(await allowedFor(scopes), ["extra:<id>:use"], { ...request, params: { id } });
+    expect(await decide(held)).toMatchObject({ allowed: false, reason: "scope_insufficient" });
+    expect(await decide(["extra:*:use"])).toMatchObject({ allowed: true });
+  });
+
+  it("returns a refusal unchanged, whatever its caller holds", async () => {
+    const authorization = await bearer(["extra:use"]);
+    for (const to of [server, create({ isRevoked: () => true })]) {
+      const refused = await check(to, "GET /items/7", { authorization });
+      expect(refused.allowed).toBe(false);
+      expect(to.checkScopes(refused, ["extra:use"], request)).toBe(refused);
+    }
+  });
+
+  it("refuses a caller without a token, also where no scopes are checked", async () => {
+    for (const to of [server, create({ authorization: false })]) {
+      const decision = to.checkScopes(await check(to, "GET /maybe"), ["extra:use"], request);
+      expect(decision).toMatchObject({ reason: "credential_missing", rule: { key: "GET /maybe" } });
+    }
+  });
+
+  it("compiles an array again unless it is frozen, because it may have changed", async () => {
+    const caller = await allowedFor(["a:b"]);
+    const isAllowed = (scopes: readonly string[]) => server.checkScopes(caller, scopes, request).allowed;
+    const scopes = ["a:b"];
+    expect(isAllowed(scopes)).toBe(true);
+    scopes[0] = "c:d";
+    expect(isAllowed(Object.freeze(scopes))).toBe(false);
+    expect(isAllowed(scopes)).toBe(false);
+    expect(isAllowed(Object.freeze(["a:b"]))).toBe(true);
   });
 
   it("checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
-    expect(open.checkScopes(await allowedFor([], open), ["extra:use"], request)).toMatchObject({
-      allowed: true,
-    });
+    const decision = open.checkScopes(await allowedFor([], open), ["extra:use"], request);
+    expect(decision).toMatchObject({ allowed: true, required: [], principal: { userId: "user-1" } });
   });
 
   it("throws for scopes that could never allow anyone", async () => {
     const allowed = await allowedFor(["platform:admin"]);
     const open = await check(server, "GET /open");
-    expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("public");
-    expect(() => server.checkScopes(allowed, ["extra:<other>:use"], request)).toThrow("<other>");
-    expect(() => server.checkScopes(allowed, ["extra:<toString>:use"], request)).toThrow("<toString>");
-    expect(() => server.checkScopes(allowed, ["extra use"], request)).toThrow(ConfigurationError);
-    expect(() => server.checkScopes(allowed, ["extra::use"], request)).toThrow(ConfigurationError);
+    expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("is public");
+    const inherited = Object.create({ other: "x" }) as Record<string, string>;
+    for (const params of [request.params, undefined, {}, { OTHER: "x" }, inherited])
+      expect(() =>
+        server.checkScopes(allowed, ["extra:<other>:use"], compact({ ...request, params })),
+      ).toThrow("<other>");
+    for (const scope of ["", "extra use", "extra::use", "extra:x<id>:use"])
+      expect(() => server.checkScopes(allowed, [scope], request), scope).toThrow(ConfigurationError);
   });
 });
 

@@ -7,6 +7,7 @@ const SPECIFIED_BY: Readonly<Record<string, readonly string[]>> = {
   parameters: ["table", "rule-tree"],
   "parse-pattern": ["pattern"],
   "pattern-dialects": ["pattern", "route-comparison"],
+  "route-scopes": ["server"],
   "route-key": ["route-key", "operation"],
   rule: ["find-rules", "table"],
   "rule-tree": ["rule-tree", "find-rules", "table"],
