@@ -53,6 +53,7 @@ describe("commonPatterns", () => {
     ["/*path/raw", "/files/:name/html"],
     ["/:id.json", "/42.xml"],
     ["/:id.json", "/:id.xml"],
+    ["/a-:id", "/b-:id"],
   ])("returns nothing for %s and %s", (a, b) => {
     expect(commonOf(a, b)).toEqual([]);
     expect(commonOf(b, a)).toEqual([]);
