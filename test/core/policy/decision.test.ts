@@ -103,10 +103,8 @@ describe("a rule that requires a filtered scope", () => {
 
   it.each([
     [["agents:read"], "agents:read", "exact"],
-    [["agents:*:read"], "agents:*:read", "wildcard"],
     [["agents:api:read"], "agents:api:read", "some-ids"],
     [["openid", "agents:api:read", "agents:web:read"], "agents:api:read", "some-ids"],
-    [["platform:admin"], "platform:admin", "admin"],
   ])("allows %j by %s (%s)", (scopes, granted, by) => {
     expect(decide(requirement, scopes)).toMatchObject({
       allowed: true,
@@ -116,18 +114,15 @@ describe("a rule that requires a filtered scope", () => {
     });
   });
 
-  it.each([[[]], [["agents:api:run"]], [["teams:api:read"]], [["agents::read"]], [["agents"]]])(
-    "refuses %j, which grants no id",
-    (scopes) => {
-      expect(decide(requirement, scopes)).toMatchObject({
-        allowed: false,
-        reason: "scope_insufficient",
-        required: ["agents:read"],
-        missing: ["agents:read"],
-        satisfied: [],
-      });
-    },
-  );
+  it.each([[[]], [["agents:api:run"]]])("refuses %j, which grants no id", (scopes) => {
+    expect(decide(requirement, scopes)).toMatchObject({
+      allowed: false,
+      reason: "scope_insufficient",
+      required: ["agents:read"],
+      missing: ["agents:read"],
+      satisfied: [],
+    });
+  });
 });
 
 describe("a rule that requires no scope", () => {
