@@ -73,7 +73,7 @@ describe("the path reader", () => {
         const { pathname } = new URL(path, "http://host.example");
         expect(decodeURIComponent(pathname)).toBe(decodeURIComponent(path));
       }),
-      runs,
+      { numRuns: fuzzRuns(5_000) },
     );
   });
 });
