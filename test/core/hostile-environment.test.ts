@@ -3,7 +3,6 @@ import { createServer } from "node:http";
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { runInNewContext } from "node:vm";
 import express from "express";
 import Koa from "koa";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
@@ -111,33 +110,6 @@ describe("a polluted prototype under an adapter", () => {
     } finally {
       await close();
     }
-  });
-});
-
-describe("checkScopes", () => {
-  it("returns a refused decision unchanged, whatever its caller holds", async () => {
-    const revoking = create({ isRevoked: () => true });
-    const revoked = await revoking.check(ask(await bearer("agents:read")));
-    expect(revoking.checkScopes(revoked, ["agents:read"], ask())).toBe(revoked);
-    const server = create();
-    const insufficient = await server.check(ask(await bearer("teams:read")));
-    expect(server.checkScopes(insufficient, ["teams:read"], ask())).toBe(insufficient);
-  });
-
-  it("compiles a changed array again", async () => {
-    const server = create();
-    const allowed = await server.check(ask(await bearer("agents:read")));
-    const scopes = ["agents:read"];
-    expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(true);
-    scopes.push("platform:admin");
-    expect(server.checkScopes(allowed, scopes, ask()).allowed).toBe(false);
-  });
-});
-
-describe("a hook", () => {
-  it("may return a rejected promise of another realm", async () => {
-    const server = create({ onDecision: () => runInNewContext("Promise.reject(new Error())") as undefined });
-    expect((await server.check(ask(await bearer("agents:read")))).allowed).toBe(true);
   });
 });
 

@@ -49,55 +49,39 @@ describe("the log for development", () => {
     expect(log.mock.calls[0]?.[1]).toBe('"GET /agents/[token]/runs" route_unmapped');
   });
 
-  it.each<readonly [string, Refused]>([
-    ['"GET /a" route_unmapped', refuse("route_unmapped")],
-    ['"GET /a" token_rejected, expired', refuse("token_rejected", [], { rejection: "expired" })],
+  it.each<readonly [string, Partial<Refused>]>([
+    ["expired", { rejection: "expired" }],
+    ["claims, tenant", { rejection: "claims", claim: "tenant" }],
+    ["audience; expected aud: agents-prod", { rejection: "audience" }],
+    ["issuer; expected iss: https://login.example/", { rejection: "issuer" }],
+    ["algorithm; expected alg: RS256, ES256", { rejection: "algorithm" }],
+    ["type; expected typ: at+jwt, none", { rejection: "type" }],
     [
-      '"GET /a" token_rejected, claims, tenant',
-      refuse("token_rejected", [], { rejection: "claims", claim: "tenant" }),
+      "key; expected kid: 2026, 2027; found kid: 2025, alg: RS256",
+      { rejection: "key", claimed: { alg: "RS256", kid: "2025" } },
     ],
     [
-      '"GET /a" token_rejected, audience; expected aud: agents-prod',
-      refuse("token_rejected", [], { rejection: "audience" }),
+      "signature; expected kid: 2026, 2027; found kid: none, alg: RS256",
+      { rejection: "signature", claimed: { alg: "RS256" } },
     ],
+    ['key; cause: "unknown id"', { rejection: "key", cause: "unknown id" }],
     [
-      '"GET /a" token_rejected, issuer; expected iss: https://login.example/',
-      refuse("token_rejected", [], { rejection: "issuer" }),
+      "not_yet_valid; now: 2026-09-21T14:13:20.000Z, tolerance: 0 s",
+      { rejection: "not_yet_valid", claimed: { alg: "RS256" } },
     ],
-    [
-      '"GET /a" token_rejected, algorithm; expected alg: RS256, ES256',
-      refuse("token_rejected", [], { rejection: "algorithm" }),
-    ],
-    [
-      '"GET /a" token_rejected, type; expected typ: at+jwt, none',
-      refuse("token_rejected", [], { rejection: "type" }),
-    ],
-    [
+  ])("writes of a rejected token: %s", (text, facts) => {
+    expect(lineFor(refuse("token_rejected", [], facts))).toBe(`"GET /a" token_rejected, ${text}`);
+  });
+
+  it("writes the cause of any other refusal", () => {
+    const cause = new Error("line\nbreak");
+    expect(lineFor(refuse("route_unmapped"))).toBe('"GET /a" route_unmapped');
+    expect(lineFor(refuse("keys_unavailable", [], { cause }))).toBe(
       '"GET /a" keys_unavailable; cause: "line\\nbreak"',
-      refuse("keys_unavailable", [], { cause: new Error("line\nbreak") }),
-    ],
-    [
+    );
+    expect(lineFor(refuse("request_ambiguous", undefined, { cause: "slash" }))).toBe(
       '"GET /a" request_ambiguous; cause: "slash"',
-      refuse("request_ambiguous", undefined, { cause: "slash" }),
-    ],
-    [
-      '"GET /a" token_rejected, key; expected kid: 2026, 2027; found kid: 2025, alg: RS256',
-      refuse("token_rejected", [], { rejection: "key", claimed: { alg: "RS256", kid: "2025" } }),
-    ],
-    [
-      '"GET /a" token_rejected, signature; expected kid: 2026, 2027; found kid: none, alg: RS256',
-      refuse("token_rejected", [], { rejection: "signature", claimed: { alg: "RS256" } }),
-    ],
-    [
-      '"GET /a" token_rejected, key; cause: "unknown id"',
-      refuse("token_rejected", [], { rejection: "key", cause: "unknown id" }),
-    ],
-    [
-      '"GET /a" token_rejected, not_yet_valid; now: 2026-09-21T14:13:20.000Z, tolerance: 0 s',
-      refuse("token_rejected", [], { rejection: "not_yet_valid", claimed: { alg: "RS256" } }),
-    ],
-  ])("writes %s", (line, refused) => {
-    expect(lineFor(refused)).toBe(line);
+    );
   });
 
   it("writes the times of the issuer of a token, and that no key has an id", () => {

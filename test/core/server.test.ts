@@ -13,6 +13,7 @@ import {
   type ResourceServerOptions,
   TokenRejectedError,
 } from "scopegate";
+import { compact } from "../../src/core/runtime/compact.ts";
 import { createIssuer } from "../support/issuer.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 
@@ -38,8 +39,27 @@ function check(to: ResourceServer, route: string, request: Partial<AccessRequest
   return to.check({ method, target, ...request });
 }
 
+/** What a server decides on a request with this header: `allowed`, or the reason of the refusal. */
+async function outcomeOf(to: ResourceServer, route: string, authorization?: string): Promise<string> {
+  const decision = await check(to, route, { authorization });
+  return decision.allowed ? "allowed" : decision.reason;
+}
+
 const expired = await bearer(["platform:admin"], { exp: NOW });
 const stranger = createIssuer({ kid: "stranger" });
+
+/** A token for each rejection. */
+const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
+  ["malformed", () => "a.b.c"],
+  ["too_large", () => "a".repeat(20_000)],
+  ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
+  ["signature", () => stranger.token({}, { kid: undefined })],
+  ["expired", () => issuer.token({ exp: NOW })],
+  ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
+  ["audience", () => issuer.token({ aud: "other" })],
+  ["type", () => issuer.token({}, { typ: "id+jwt" })],
+  ["claims", () => issuer.token({ scopes: 5 })],
+];
 
 describe("check", () => {
   it("allows a caller with the required scopes, and reports what satisfied them", async () => {
@@ -87,19 +107,6 @@ describe("check", () => {
     }
   });
 
-  it.each([
-    ["several tokens", { authorization: ["Bearer a.b.c", "Bearer d.e.f"] }],
-    ["a malformed header", { authorization: "Bearer" }],
-    ["an empty header", { authorization: "" }],
-    ["a bad token", { authorization: "Bearer a.b.c" }],
-    ["an expired token", { authorization: expired }],
-    ["no token", {}],
-  ])("reads no token on a public route: %s", async (_, request) => {
-    const decision = await check(server, "GET /open", request);
-    expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
-    expect(decision).not.toHaveProperty("principal");
-  });
-
   it("does not touch the credential on a public, an unmapped or an ambiguous path", async () => {
     const untouchable = (target: string): AccessRequest => ({
       method: "GET",
@@ -111,7 +118,9 @@ describe("check", () => {
         throw new Error("The cookie was read.");
       },
     });
-    expect(await server.check(untouchable("/open"))).toMatchObject({ allowed: true });
+    const decision = await server.check(untouchable("/open"));
+    expect(decision).toMatchObject({ allowed: true, rule: { key: "GET /open" }, granted: [] });
+    expect(decision).not.toHaveProperty("principal");
     expect(await server.check(untouchable("/nowhere"))).toMatchObject({ reason: "route_unmapped" });
     expect(await server.check(untouchable("/a/../open"))).toMatchObject({ reason: "request_ambiguous" });
     await expect(server.check(untouchable("/signed-in"))).rejects.toThrow("was read");
@@ -230,42 +239,30 @@ describe("check", () => {
 
   it('requires a valid token and no scope on unmapped routes with `unmappedRoutes: "authenticated"`', async () => {
     const lenient = create({ unmappedRoutes: "authenticated" });
-    expect(await check(lenient, "GET /nowhere")).toMatchObject({ reason: "credential_missing" });
-    expect(await check(lenient, "GET /nowhere", { authorization: "Bearer" })).toMatchObject({
-      reason: "credential_malformed",
-    });
-    expect(await check(lenient, "GET /nowhere", { authorization: expired })).toMatchObject({
-      reason: "token_rejected",
-    });
+    expect(await outcomeOf(lenient, "GET /nowhere")).toBe("credential_missing");
+    expect(await outcomeOf(lenient, "GET /nowhere", "Bearer")).toBe("credential_malformed");
+    expect(await outcomeOf(lenient, "GET /nowhere", expired)).toBe("token_rejected");
+    expect(await outcomeOf(lenient, "GET /a//b", await bearer())).toBe("request_ambiguous");
+    expect(await outcomeOf(lenient, "GET /items/7", await bearer())).toBe("scope_insufficient");
     const decision = await check(lenient, "GET /nowhere", { authorization: await bearer() });
     expect(decision).toMatchObject({ allowed: true, principal: { userId: "user-1" }, required: [] });
     expect(decision).not.toHaveProperty("rule");
-    expect(await check(lenient, "GET /a//b", { authorization: await bearer() })).toMatchObject({
-      reason: "request_ambiguous",
-    });
-    expect(await check(lenient, "GET /items/7", { authorization: await bearer() })).toMatchObject({
-      reason: "scope_insufficient",
-    });
   });
 
   it("verifies tokens and checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
     for (const route of ["GET /items/7", "POST /items", "GET /either", "GET /list", "GET /nowhere"]) {
-      expect(await check(open, route)).toMatchObject({ reason: "credential_missing" });
-      expect(await check(open, route, { authorization: "Bearer" })).toMatchObject({
-        reason: "credential_malformed",
-      });
-      expect(await check(open, route, { authorization: expired })).toMatchObject({
-        reason: "token_rejected",
-      });
+      expect(await outcomeOf(open, route)).toBe("credential_missing");
+      expect(await outcomeOf(open, route, "Bearer")).toBe("credential_malformed");
+      expect(await outcomeOf(open, route, expired)).toBe("token_rejected");
       expect(await check(open, route, { authorization: await bearer() })).toMatchObject({
         allowed: true,
         principal: { userId: "user-1" },
       });
     }
-    expect(await check(open, "GET /open", { authorization: "Bearer" })).toMatchObject({ allowed: true });
-    expect(await check(open, "GET /maybe")).toMatchObject({ allowed: true });
-    expect(await check(open, "GET /a/../open")).toMatchObject({ reason: "request_ambiguous" });
+    expect(await outcomeOf(open, "GET /open", "Bearer")).toBe("allowed");
+    expect(await outcomeOf(open, "GET /maybe")).toBe("allowed");
+    expect(await outcomeOf(open, "GET /a/../open")).toBe("request_ambiguous");
   });
 
   it.each<readonly [string, object, Partial<ResourceServerOptions>]>([
@@ -303,9 +300,7 @@ describe("check", () => {
       { authorization: false, scopesClaim: "scp" },
       { authorization: false, scopeSources: [{ claim: "scp" }] },
     ])
-      expect(await check(create(options), "GET /items/7", { authorization })).toMatchObject({
-        allowed: true,
-      });
+      expect(await outcomeOf(create(options), "GET /items/7", authorization)).toBe("allowed");
     const wrong = await bearer([], { scopes: 5 });
     expect(await check(open, "GET /items/7", { authorization: wrong })).toMatchObject({ claim: "scopes" });
     const required = create({ authorization: false, scopeSources: [{ claim: "scopes", required: true }] });
@@ -331,62 +326,24 @@ describe("isRevoked", () => {
     create({ isRevoked: isRevoked as NonNullable<ResourceServerOptions["isRevoked"]> });
 
   it.each<readonly [string, unknown]>([
-    ["false", false],
-    ["a promise of false", Promise.resolve(false)],
-  ])("allows the caller when it returns %s", async (_, answer) => {
-    const authorization = await bearer();
-    expect(
-      await check(
-        answering(() => answer),
-        "GET /signed-in",
-        { authorization },
-      ),
-    ).toMatchObject({
-      allowed: true,
-    });
-  });
-
-  it.each<readonly [string, unknown]>([
     ["true", true],
     ["a promise of true", Promise.resolve(true)],
   ])("rejects the token when it returns %s, on every route that reads one", async (_, answer) => {
     const revoking = answering(() => answer);
     const authorization = await bearer(["platform:admin"]);
-    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"]) {
-      expect(await check(revoking, route, { authorization })).toMatchObject({
-        allowed: false,
-        reason: "token_rejected",
-        rejection: "revoked",
-      });
-    }
+    for (const route of ["GET /signed-in", "GET /items/7", "GET /maybe"])
+      expect(await check(revoking, route, { authorization })).toMatchObject({ rejection: "revoked" });
     await expect(revoking.authenticate(await issuer.token())).rejects.toMatchObject({ rejection: "revoked" });
   });
 
-  const nonsense: readonly (readonly [string, () => unknown])[] = [
-    ["undefined", () => undefined],
-    ["null", () => null],
+  // `test/security/fail-closed` has more that it may do.
+  it.each<readonly [string, () => unknown]>([
     ["0", () => 0],
     ["1", () => 1],
-    ["NaN", () => Number.NaN],
-    ["an empty string", () => ""],
-    ["a string", () => "false"],
     ["an object", () => ({ revoked: false })],
-    ["an array", () => []],
-    ["a boxed boolean", () => Object(false) as unknown],
-    ["a promise of nothing", () => Promise.resolve()],
     ["a promise of a string", () => Promise.resolve("false")],
-    [
-      "an error",
-      () => {
-        throw new Error("The revocation list is away.");
-      },
-    ],
     ["a rejection", () => Promise.reject(new Error("The revocation list is away."))],
-    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A hook may reject with anything.
-    ["a rejection with false", () => Promise.reject(false)],
-  ];
-
-  it.each(nonsense)(
+  ])(
     "refuses all requests when it returns %s, and does not treat that as a bad token",
     async (_, isRevoked) => {
       const unsure = answering(isRevoked);
@@ -404,24 +361,18 @@ describe("isRevoked", () => {
     },
   );
 
-  it.each([
-    ["never", new Promise<boolean>(() => undefined)],
-    ["like a promise of another library that never settles", { then: () => undefined }],
-  ])("refuses all requests when it settles %s, within a time limit", async (_, answer) => {
+  it("has five seconds to answer", async () => {
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
-      const authorization = await bearer(["platform:admin"]);
+      const authorization = await bearer();
       let decision: Promise<Decision> | undefined;
-      await new Promise<void>((resolve) => {
-        const hanging = answering(() => {
-          resolve();
-          return answer;
-        });
+      await new Promise<void>((asked) => {
+        const never = new Promise(() => undefined);
+        const hanging = answering(() => (asked(), never));
         decision = check(hanging, "GET /signed-in", { authorization });
       });
-      await vi.advanceTimersByTimeAsync(60_000);
+      await vi.advanceTimersByTimeAsync(5_000);
       expect(await decision).toMatchObject({
-        allowed: false,
         reason: "keys_unavailable",
         cause: new Error("The revocation check timed out after 5000 ms."),
       });
@@ -469,37 +420,26 @@ describe("onDecision", () => {
   it("receives every decision and its request", async () => {
     const seen: [Decision, ObservedRequest][] = [];
     const observed = create({ onDecision: (decision, request) => void seen.push([decision, request]) });
-    const decisions = [
-      await check(observed, "GET /open"),
-      await check(observed, "GET /nowhere"),
-      await check(observed, "GET /a//b"),
-      await check(observed, "GET /signed-in"),
-      await check(observed, "GET /signed-in", { authorization: "Bearer" }),
-      await check(observed, "GET /signed-in", { authorization: expired }),
-      await check(observed, "GET /items/7", { authorization: await bearer() }),
-      await check(observed, "GET /items/7", { authorization: await bearer(["items:read"]) }),
+    const requests: readonly (readonly [route: string, outcome: string, authorization?: string])[] = [
+      ["GET /open", "allowed"],
+      ["GET /nowhere", "route_unmapped"],
+      ["GET /a//b", "request_ambiguous"],
+      ["GET /signed-in", "credential_missing"],
+      ["GET /signed-in", "credential_malformed", "Bearer"],
+      ["GET /signed-in", "token_rejected", expired],
+      ["GET /items/7", "scope_insufficient", await bearer()],
+      ["GET /items/7", "allowed", await bearer(["items:read"])],
     ];
+    const decisions: Decision[] = [];
+    for (const [route, , authorization] of requests)
+      decisions.push(await check(observed, route, { authorization }));
     expect(seen.map(([decision]) => decision)).toEqual(decisions);
-    expect(seen.map(([decision]) => (decision.allowed ? "allowed" : decision.reason))).toEqual([
-      "allowed",
-      "route_unmapped",
-      "request_ambiguous",
-      "credential_missing",
-      "credential_malformed",
-      "token_rejected",
-      "scope_insufficient",
-      "allowed",
-    ]);
-    expect(seen.map(([, { method, target }]) => `${method} ${target}`)).toEqual([
-      "GET /open",
-      "GET /nowhere",
-      "GET /a//b",
-      "GET /signed-in",
-      "GET /signed-in",
-      "GET /signed-in",
-      "GET /items/7",
-      "GET /items/7",
-    ]);
+    expect(
+      seen.map(([decision, { method, target }]) => [
+        `${method} ${target}`,
+        decision.allowed ? "allowed" : decision.reason,
+      ]),
+    ).toEqual(requests.map(([route, outcome]) => [route, outcome]));
   });
 
   it("never receives the token, wherever the client sent it, or the query", async () => {
@@ -567,23 +507,6 @@ describe("onDecision", () => {
     expect(onDecision.mock.lastCall?.[1]).toEqual({ method: "GET", target: "/items/7", ...matched });
   });
 
-  it.each<readonly [string, () => unknown]>([
-    [
-      "throws",
-      () => {
-        throw new Error("The log is full.");
-      },
-    ],
-    ["rejects", () => Promise.reject(new Error("The log is away."))],
-    ["never settles", () => new Promise(() => undefined)],
-  ])("changes nothing when it %s", async (_, onDecision) => {
-    const observed = create({ onDecision });
-    expect(await check(observed, "GET /open")).toMatchObject({ allowed: true });
-    expect(await check(observed, "GET /signed-in")).toMatchObject({ reason: "credential_missing" });
-    const authorization = await bearer(["items:read"]);
-    expect(await check(observed, "GET /items/7", { authorization })).toMatchObject({ allowed: true });
-  });
-
   it("keeps the decision unchanged, whatever the hook does", async () => {
     const observed = create({
       onDecision: (decision, request) => {
@@ -613,17 +536,7 @@ describe("authenticate", () => {
     expect(principal.has("a:write")).toBe(false);
   });
 
-  it.each([
-    ["malformed", () => "a.b.c"],
-    ["too_large", () => "a".repeat(20_000)],
-    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
-    ["signature", () => stranger.token({}, { kid: undefined })],
-    ["expired", () => issuer.token({ exp: NOW })],
-    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
-    ["audience", () => issuer.token({ aud: "other" })],
-    ["type", () => issuer.token({}, { typ: "id+jwt" })],
-    ["claims", () => issuer.token({ scopes: 5 })],
-  ])("throws for %s without quoting the token", async (rejection, make) => {
+  it.each(rejected)("throws for %s without quoting the token", async (rejection, make) => {
     const token = await make();
     const error: unknown = await server.authenticate(token).catch((thrown: unknown) => thrown);
     if (!(error instanceof TokenRejectedError)) throw new Error("It is not a TokenRejectedError.");
@@ -634,21 +547,9 @@ describe("authenticate", () => {
       expect(shown.join("\n")).not.toContain(part);
   });
 
-  it.each<readonly [unknown]>([
-    [""],
-    [" "],
-    ["."],
-    [".."],
-    ["Bearer x"],
-    ["\0"],
-    ["a".repeat(100_000)],
-    [undefined],
-    [null],
-    [5],
-    [["a.b.c"]],
-    [{ length: 5 }],
-  ])("throws TokenRejectedError for every invalid value: %j", async (token) => {
-    await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
+  it("throws TokenRejectedError for every invalid value", async () => {
+    for (const token of ["", " ", "..", "Bearer x", "\0", undefined, null, 5, ["a.b.c"], { length: 5 }])
+      await expect(server.authenticate(token as string)).rejects.toBeInstanceOf(TokenRejectedError);
   });
 
   it("throws KeysUnavailableError with a fixed message when the token cannot be checked", async () => {
@@ -745,44 +646,67 @@ describe("checkScopes", () => {
     expect(onDecision.mock.calls).toEqual([[decision, request, expect.anything()]]);
   });
 
-  it("refuses a caller without a token on an optional route", async () => {
-    const anonymous = await check(server, "GET /maybe");
-    expect(server.checkScopes(anonymous, ["extra:use"], request)).toMatchObject({
-      allowed: false,
-      reason: "credential_missing",
-    });
+  it.each([
+    ["web:admin", ["extra:web:admin", "extra:web:admin:use", "extra:web:use"]],
+    ["*", ["extra:web:use"]],
+    ["", ["extra::use", "extra:web:use"]],
+  ])("does not let the parameter %j add parts to a scope", async (id, held) => {
+    const decide = async (scopes: readonly string[]) =>
+      server.checkScopes(await allowedFor(scopes), ["extra:<id>:use"], { ...request, params: { id } });
+    expect(await decide(held)).toMatchObject({ allowed: false, reason: "scope_insufficient" });
+    expect(await decide(["extra:*:use"])).toMatchObject({ allowed: true });
+  });
+
+  it("returns a refusal unchanged, whatever its caller holds", async () => {
+    const authorization = await bearer(["extra:use"]);
+    for (const to of [server, create({ isRevoked: () => true })]) {
+      const refused = await check(to, "GET /items/7", { authorization });
+      expect(refused.allowed).toBe(false);
+      expect(to.checkScopes(refused, ["extra:use"], request)).toBe(refused);
+    }
+  });
+
+  it("refuses a caller without a token, also where no scopes are checked", async () => {
+    for (const to of [server, create({ authorization: false })]) {
+      const decision = to.checkScopes(await check(to, "GET /maybe"), ["extra:use"], request);
+      expect(decision).toMatchObject({ reason: "credential_missing", rule: { key: "GET /maybe" } });
+    }
+  });
+
+  it("compiles an array again unless it is frozen, because it may have changed", async () => {
+    const caller = await allowedFor(["a:b"]);
+    const isAllowed = (scopes: readonly string[]) => server.checkScopes(caller, scopes, request).allowed;
+    const scopes = ["a:b"];
+    expect(isAllowed(scopes)).toBe(true);
+    scopes[0] = "c:d";
+    expect(isAllowed(Object.freeze(scopes))).toBe(false);
+    expect(isAllowed(scopes)).toBe(false);
+    expect(isAllowed(Object.freeze(["a:b"]))).toBe(true);
   });
 
   it("checks no scopes with `authorization: false`", async () => {
     const open = create({ authorization: false });
-    expect(open.checkScopes(await allowedFor([], open), ["extra:use"], request)).toMatchObject({
-      allowed: true,
-    });
+    const decision = open.checkScopes(await allowedFor([], open), ["extra:use"], request);
+    expect(decision).toMatchObject({ allowed: true, required: [], principal: { userId: "user-1" } });
   });
 
   it("throws for scopes that could never allow anyone", async () => {
     const allowed = await allowedFor(["platform:admin"]);
     const open = await check(server, "GET /open");
-    expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("public");
-    expect(() => server.checkScopes(allowed, ["extra:<other>:use"], request)).toThrow("<other>");
-    expect(() => server.checkScopes(allowed, ["extra:<toString>:use"], request)).toThrow("<toString>");
-    expect(() => server.checkScopes(allowed, ["extra use"], request)).toThrow(ConfigurationError);
-    expect(() => server.checkScopes(allowed, ["extra::use"], request)).toThrow(ConfigurationError);
+    expect(() => server.checkScopes(open, ["extra:use"], request)).toThrow("is public");
+    const inherited = Object.create({ other: "x" }) as Record<string, string>;
+    for (const params of [request.params, undefined, {}, { OTHER: "x" }, inherited])
+      expect(() =>
+        server.checkScopes(allowed, ["extra:<other>:use"], compact({ ...request, params })),
+      ).toThrow("<other>");
+    for (const scope of ["", "extra use", "extra::use", "extra:x<id>:use"])
+      expect(() => server.checkScopes(allowed, [scope], request), scope).toThrow(ConfigurationError);
   });
 });
 
 describe("explain", () => {
   it("decides like check, with a token and without", async () => {
-    for (const path of [
-      "/open",
-      "/maybe",
-      "/signed-in",
-      "/items/7",
-      "/either",
-      "/list",
-      "/nowhere",
-      "/a//b",
-    ]) {
+    for (const path of ["/open", "/maybe", "/items/7", "/either", "/list", "/nowhere", "/a//b"]) {
       const anonymous = await check(server, `GET ${path}`);
       expect(server.explain({ method: "GET", path }).decision).toEqual(anonymous);
       for (const scopes of [[], ["items:read"], ["b:read"], ["platform:admin"]]) {
@@ -803,16 +727,7 @@ describe("explain", () => {
     });
     const authorization = await bearer(["files:read", "files:list"]);
     let several = 0;
-    for (const path of [
-      "/files/a",
-      "/FILES/a",
-      "/files/a/",
-      "/files/a/b",
-      "/open",
-      "/OPEN",
-      "/%66iles/a",
-      "/x",
-    ]) {
+    for (const path of ["/files/a", "/FILES/a", "/files/a/", "/files/a/b", "/OPEN", "/%66iles/a", "/x"]) {
       for (const matchedPattern of [undefined, "/files/:name", "/files/*all", "/open", "/:page"]) {
         const request = { method: "GET", ...(matchedPattern !== undefined && { matchedPattern }) };
         const checked = await narrow.check({ ...request, target: path, authorization });
@@ -841,71 +756,13 @@ describe("explain", () => {
 
   it.each([
     ["/ITEMS/7", undefined, "The path is not spelled as the table spells it."],
-    [
-      "/ITEMS/7",
-      "/:section/:id",
-      "No rule covers the route, and the path is not spelled as the table spells it.",
-    ],
-    ["/items/7", "/items", "The path does not fit the route that the router chose."],
     ["/OPEN", "/open", "The rule needs no token, and the path is not spelled as the table spells it."],
-    ["/%69tems/7", "/items/:id", "The path matches a rule only after it is decoded."],
-    ["/a//b", undefined, "The target can be read in more than one way."],
   ])("shows why %s is ambiguous for the route %s: %s", (path, matchedPattern, cause) => {
     const query = { method: "GET", path, ...(matchedPattern !== undefined && { matchedPattern }) };
     const { text, decision } = server.explain(query);
     expect(decision).toMatchObject({ reason: "request_ambiguous", cause, rules: [] });
     expect(text).toContain(`refused: request_ambiguous. ${cause}`);
   });
-});
-
-describe("refuse", () => {
-  const talkative = create({
-    realm: "agents",
-    resourceMetadataUrl: "https://service.example/meta",
-    isRevoked: ({ userId }) => {
-      if (userId === "user-503") throw new Error("canary-cause");
-      return userId === "user-revoked";
-    },
-  });
-  const params = 'realm="agents"';
-  const metadata = 'resource_metadata="https://service.example/meta"';
-  const challengeOf = (error: string, detail: string) =>
-    `Bearer ${params}, error="${error}", error_description="${detail}"`;
-
-  const rejected: readonly (readonly [string, () => string | Promise<string>])[] = [
-    ["malformed", () => "canary.token.text"],
-    ["too_large", () => "canary".repeat(4000)],
-    ["algorithm", () => createIssuer({ algorithm: "RS512" }).token()],
-    ["signature", () => stranger.token({}, { kid: undefined })],
-    ["expired", () => issuer.token({ exp: NOW })],
-    ["not_yet_valid", () => issuer.token({ nbf: NOW + 1 })],
-    ["audience", () => issuer.token({ aud: "canary-audience" })],
-    ["type", () => issuer.token({}, { typ: "canary-type" })],
-    ["claims", () => issuer.token({ scopes: 5, sub: "canary-user" })],
-    ["revoked", () => issuer.token({ sub: "user-revoked" })],
-  ];
-
-  async function refusalOf(route: string, request: Partial<AccessRequest> = {}) {
-    const decision = await check(talkative, route, request);
-    if (decision.allowed) throw new Error("The request was allowed.");
-    return { decision, refusal: talkative.refuse(decision) };
-  }
-
-  it.each(rejected)(
-    "returns 401 invalid_token for a token that is rejected as %s",
-    async (rejection, make) => {
-      const { decision, refusal } = await refusalOf("GET /signed-in", {
-        authorization: `Bearer ${await make()}`,
-      });
-      expect(decision).toMatchObject({ reason: "token_rejected", rejection });
-      expect(refusal).toMatchObject({ status: 401, body: { status: 401, code: "token_rejected" } });
-      expect(refusal.headers["WWW-Authenticate"]).toBe(
-        `${challengeOf("invalid_token", refusal.problem.detail)}, ${metadata}`,
-      );
-      expect(Object.keys(refusal.body).sort()).toEqual(["code", "detail", "status", "title", "type"]);
-      expect(JSON.stringify(refusal)).not.toContain("canary");
-    },
-  );
 });
 
 describe("a resource server", () => {
@@ -928,39 +785,6 @@ describe("a resource server", () => {
     await expect(
       Promise.all([own.ready(), own.ready(), own.close(), own.close(), own.ready()]),
     ).resolves.toEqual(Array(5).fill(undefined));
-  });
-
-  it("shows no key and no secret", async () => {
-    const secret = "canary-secret-canary-secret-canary";
-    const symmetric = create({ algorithm: "HS256", verificationKeys: [secret] });
-    await symmetric.ready();
-    const asymmetric = create();
-    await asymmetric.ready();
-    const shown = [symmetric, asymmetric].flatMap((one) => [
-      inspect(one, { depth: Infinity, showHidden: true }),
-      JSON.stringify(one),
-    ]);
-    const keyLines = issuer.publicPem
-      .split("\n")
-      .filter((line) => line.length > 20 && !line.includes("-----"));
-    for (const text of [secret, Buffer.from(secret).toString("base64"), ...keyLines])
-      expect(shown.join("\n")).not.toContain(text);
-  });
-
-  it("shows no token in its decisions and principals", async () => {
-    const authorization = await bearer(["items:7:read"]);
-    const principal = await server.authenticate(authorization.replace("Bearer ", ""));
-    const results = [
-      principal,
-      await check(server, "GET /items/7", { authorization }),
-      await check(server, "GET /items/8", { authorization }),
-      await check(server, "GET /signed-in", { authorization: `${authorization.slice(0, -4)}AAAA` }),
-      server.authorize(principal, "GET", "/items/7"),
-    ];
-    for (const result of results) {
-      const shown = inspect(result, { depth: Infinity, showHidden: true }) + JSON.stringify(result);
-      for (const part of authorization.replace("Bearer ", "").split(".")) expect(shown).not.toContain(part);
-    }
   });
 });
 

@@ -1,10 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { once } from "node:events";
 import { createServer as createHttp, get, type IncomingMessage } from "node:http";
-import { WebSocket, WebSocketServer } from "ws";
 import { type Principal, type ResourceServerOptions, untilExpiry } from "scopegate";
 import type { AccessEnd } from "../../src/core/until-expiry.ts";
-import { principalOf, protect, protectUpgrade } from "scopegate/node";
+import { principalOf, protect } from "scopegate/node";
 import { listen } from "../support/http.ts";
 import { createServer, issuer, NOW } from "../support/resource-servers.ts";
 import { until } from "../support/until.ts";
@@ -285,32 +284,6 @@ describe("a connection whose token ends", () => {
     if (!principal) throw new Error("The guard let an anonymous client pass.");
     return principal;
   };
-
-  it("closes with a code that a WebSocket client can read", async () => {
-    const server = serverWith();
-    const mayUpgrade = protectUpgrade(server);
-    const sockets = new WebSocketServer({ noServer: true });
-    const http = createHttp().on("upgrade", (request, socket, head) => {
-      void mayUpgrade(request, socket, head).then((isAllowed) => {
-        if (!isAllowed) return;
-        sockets.handleUpgrade(request, socket, head, (client) => {
-          const onEnd = ({ closeCode, reason }: AccessEnd) => client.close(closeCode, reason);
-          client.on("close", untilExpiry(callerOf(request), { server, onEnd }));
-          client.send("welcome");
-        });
-      });
-    });
-    const { port, close } = await listen(http);
-    closing.push(close);
-    const token = await issuer.token({ scopes: ["events:read"], exp: NOW + 30 });
-    const headers = { authorization: `Bearer ${token}` };
-    const client = new WebSocket(`ws://127.0.0.1:${port}/events`, { headers });
-    await once(client, "message");
-    const closed = once(client, "close");
-    await pass(30);
-    const [code, reason] = (await closed) as [number, Buffer];
-    expect([code, reason.toString()]).toEqual([4401, "expired"]);
-  });
 
   it("ends a stream of events with an event that the client can read", async () => {
     const server = serverWith();

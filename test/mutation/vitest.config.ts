@@ -16,6 +16,7 @@ export default defineConfig({
       "test/core/{scopes,policy,response,token}/*.test.ts",
       "test/core/issuers/{audience,claimed-issuer,isolation,lifecycle,settings}.test.ts",
       "test/stores/revocation/in-memory.test.ts",
+      "test/security/{tokens,fuzz/challenge,fuzz/paths}.test.ts",
       "test/core/{pipeline,request,server,until-expiry}.test.ts",
     ],
     setupFiles: ["test/mutation/setup.ts"],

@@ -6,6 +6,7 @@ import { resolveOptions } from "../../../src/core/options/resolve.ts";
 import { createIssuers } from "../../../src/core/token/issuers.ts";
 import { behave } from "../../support/fault-server.ts";
 import { verdictOf } from "../../support/resource-servers.ts";
+import { resolverOf } from "../../support/verifier.ts";
 import { issuersWith, REMOTE, remoteJwks, signedBy } from "./signers.ts";
 import { AUD, controls, remotes, useRemoteIssuers } from "./remote-issuers.ts";
 
@@ -54,15 +55,8 @@ describe("ready", () => {
   });
 
   it("rejects with a fixed message if a source rejects with a value that is not an error", async () => {
-    const keys: KeyResolver = {
-      find: () => [],
-      holds: () => true,
-      // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
-      ready: () => Promise.reject("canary"),
-      close: () => undefined,
-      refresh: () => Promise.resolve(),
-      status: () => ({ source: "test", state: "fresh", keyIds: [] }),
-    };
+    // eslint-disable-next-line @typescript-eslint/prefer-promise-reject-errors -- A source may reject with anything.
+    const keys = { ...resolverOf(() => []), ready: () => Promise.reject("canary") };
     const { issuers, scopeRules } = resolveOptions({
       serviceId: "agents-prod",
       issuers: issuersWith({ jwks: remoteJwks }),
@@ -99,10 +93,7 @@ describe("refresh and status", () => {
   it("apply to the keys of every issuer, and name the issuer if it has a name", async () => {
     const refreshed: string[] = [];
     const keysOf = (source: string): KeyResolver => ({
-      find: () => [],
-      holds: () => true,
-      ready: () => Promise.resolve(),
-      close: () => undefined,
+      ...resolverOf(() => []),
       refresh: () => Promise.resolve(void refreshed.push(source)),
       status: () => ({ source, state: "fresh", keyIds: [] }),
     });

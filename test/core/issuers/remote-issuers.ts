@@ -1,11 +1,6 @@
 /** Servers with some issuers whose keys are fetched from a fault server, and some with local keys. */
 import { afterAll, afterEach, beforeAll } from "vitest";
-import type {
-  KeyEvent,
-  ResourceServer,
-  ResourceServerOptions,
-  TrustedIssuer,
-} from "scopegate";
+import type { KeyEvent, ResourceServer, ResourceServerOptions, TrustedIssuer } from "scopegate";
 import { type Behaviour, createFaultServer, type FaultServer } from "../../support/fault-server.ts";
 import { createServer } from "../../support/resource-servers.ts";
 import { CONTROL, ENTRIES, REMOTE, signedBy } from "./signers.ts";
@@ -14,22 +9,6 @@ export const AUD = { aud: "agents-prod" };
 export const controls = signedBy(CONTROL, { claims: AUD });
 export const remotes = signedBy(REMOTE, { claims: AUD });
 
-export interface RemoteIssuers {
-  /** A server with these issuers, each with the path of its keys. It is closed after the test. */
-  readonly serverOf: (
-    remote: Readonly<Record<string, string>>,
-    options?: Partial<ResourceServerOptions>,
-  ) => ResourceServer;
-  readonly answer: (path: string, behaviour: Behaviour) => void;
-  /** The number of requests for a path. */
-  readonly asked: (path: string) => number;
-  /** The paths that were fetched since the server was created. */
-  readonly fetched: () => readonly string[];
-  readonly whenAsked: (path: string) => Promise<void>;
-  readonly events: () => readonly KeyEvent[];
-  readonly faults: () => FaultServer;
-}
-
 /** Part of every URL, and of no message. */
 const QUERY = "?secret=1";
 
@@ -37,7 +16,7 @@ const QUERY = "?secret=1";
 const LONGER_THAN_A_TEST = 600_000;
 
 /** Call this once per test file. */
-export function useRemoteIssuers(): RemoteIssuers {
+export function useRemoteIssuers() {
   let faults: FaultServer;
   let server: ResourceServer | undefined;
   let events: KeyEvent[] = [];
@@ -58,7 +37,8 @@ export function useRemoteIssuers(): RemoteIssuers {
   };
 
   return {
-    serverOf: (remote, options = {}) => {
+    /** A server with these issuers, each with the path of its keys. It is closed after the test. */
+    serverOf: (remote: Readonly<Record<string, string>>, options: Partial<ResourceServerOptions> = {}) => {
       [events, fetched] = [[], []];
       server = createServer({
         issuers: [ENTRIES.control, ENTRIES.partner, ...Object.entries(remote).map(entryOf)],
@@ -67,10 +47,11 @@ export function useRemoteIssuers(): RemoteIssuers {
       });
       return server;
     },
-    answer: (path, behaviour) => faults.answer(`${path}${QUERY}`, behaviour),
-    asked: (path) => faults.asked(`${path}${QUERY}`),
-    whenAsked: (path) => faults.whenAsked(`${path}${QUERY}`, 1),
-    fetched: () => fetched,
+    answer: (path: string, behaviour: Behaviour) => faults.answer(`${path}${QUERY}`, behaviour),
+    asked: (path: string) => faults.asked(`${path}${QUERY}`),
+    whenAsked: (path: string) => faults.whenAsked(`${path}${QUERY}`, 1),
+    /** The paths that were fetched since the server was created. */
+    fetched: (): readonly string[] => fetched,
     events: () => events,
     faults: () => faults,
   };

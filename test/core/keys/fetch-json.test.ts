@@ -40,17 +40,13 @@ describe("a fetch that throws", () => {
       new Error("canary", { cause: withCode("EPIPE") }),
       "cannot be fetched (EPIPE).",
     ],
-    ["an error whose code is a number", withCode(20), "cannot be fetched."],
     ["an error whose code is a sentence", withCode("canary at /home"), "cannot be fetched."],
-    ["an error with a very long code", withCode("E".repeat(1_000)), "cannot be fetched."],
     ["an error whose code getter throws", odd, "cannot be fetched."],
     [
       "an error whose cause has a throwing code getter",
       new Error("canary", { cause: odd }),
       "cannot be fetched.",
     ],
-    ["a string", "canary", "cannot be fetched."],
-    ["null", null, "cannot be fetched."],
     ["undefined", undefined, "cannot be fetched."],
   ])("reports a fixed message and keeps the cause: %s", async (_, value, message) => {
     for (const fetch of [() => Promise.resolve().then(throwing(value)), throwing(value)]) {

@@ -8,13 +8,7 @@ import type { KeyEvent, ResourceServerOptions } from "scopegate";
 import { createTestIssuer } from "scopegate/testing";
 import { createIssuer } from "../../support/issuer.ts";
 import { STALE } from "../../support/remote-keys.ts";
-import {
-  configurationErrorOf,
-  createServer,
-  issuesOf,
-  NOW,
-  verdictOf,
-} from "../../support/resource-servers.ts";
+import { createServer, issuesOf, NOW, verdictOf } from "../../support/resource-servers.ts";
 
 const first = createIssuer({ kid: "first" });
 const second = createIssuer({ kid: "second" });
@@ -362,15 +356,6 @@ describe("a JWK Set in a file, at construction", () => {
         hint: expect.stringContaining("permissions of the file") as string,
       },
     ]);
-  });
-
-  it.each([
-    '{"keys":[{"kty":"oct","k":"canary-secret"}]}',
-    "-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----",
-  ])("rejects a value that is not a path without quoting it: %j", (given) => {
-    const error = configurationErrorOf({ serviceId: "agents-prod", keys: { jwksFile: given } });
-    expect(error.issues).toMatchObject([{ code: "key_file_unreadable", path: ["keys", "jwksFile"] }]);
-    expect(`${error.message} ${JSON.stringify(error.issues)}`).not.toContain("canary");
   });
 
   it.each<readonly [string, () => string, object]>([

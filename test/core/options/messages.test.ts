@@ -43,16 +43,6 @@ describe("the message of a configuration error", () => {
     expect(messageFor({ scopeMappings: { "GET /x": "agents:read" } })).toContain('Write ["agents:read"].');
   });
 
-  it("contains the fix for several scopes in one string", () => {
-    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a:write"] } })).toContain(
-      'Write each scope as a separate string: ["a:read", "a:write"].',
-    );
-    expect(messageFor({ scopeMappings: { "GET /x": ["a:read a::b"] } })).toContain("without empty parts");
-    expect(messageFor({ scopeMappings: { "GET /x": { filtered: "a:read b:read" } } })).not.toContain(
-      "separate string",
-    );
-  });
-
   it.each<[string, unknown, string]>([
     [
       "a file read as bytes",

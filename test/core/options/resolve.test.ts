@@ -71,44 +71,14 @@ const wrong: readonly (readonly [object, string, string])[] = [
     "each source once",
   ],
   [{ adminScope: "platform admin" }, "scope_invalid adminScope", "RFC 6749 section 3.3"],
-  [{ adminScope: 'platform:"admin"' }, "scope_invalid adminScope", "printable ASCII"],
-  [{ impliedScopes: { "a b": ["a:b"] } }, "scope_invalid impliedScopes.a b", "printable ASCII"],
-  [{ impliedScopes: { "a:b": ["a\\b"] } }, "scope_invalid impliedScopes.a:b", "printable ASCII"],
-  [{ impliedScopes: { "a:b": ["a:b"] } }, "implied_scopes_cycle impliedScopes.a:b", "cycle"],
   [table({ GET: [] }), "route_key_invalid scopeMappings.GET", "METHOD /pattern"],
-  [table({ "get /x": [] }), "route_method_unknown scopeMappings.get /x", "Write `GET`"],
-  [table({ "Get /x": [] }), "route_method_unknown scopeMappings.Get /x", "Write `GET`"],
-  [table({ "GET x": [] }), "route_pattern_invalid scopeMappings.GET x", "from `/` on"],
-  [table({ "GET /x//y": [] }), "route_unreachable scopeMappings.GET /x//y", "empty or dot segments"],
   [
     table({ "GET /x/:a": [], "GET /x/:b": [] }),
     "route_duplicate scopeMappings.GET /x/:b",
     "Keep one of the two",
   ],
   [table({ "GET /x/a": [], "GET /X/b": [] }), "route_ambiguous scopeMappings.GET /X/b", "Write `x` here"],
-  [table({ "GET /x": ["a:b", "a b"] }), "scope_invalid scopeMappings.GET /x.1", "`resource:action`"],
-  [
-    table({ "GET /x": { anyOf: ["a:"] } }),
-    "scope_invalid scopeMappings.GET /x.anyOf.0",
-    "without empty parts",
-  ],
   [table({ "GET /x": { anyOf: [] } }), "requirement_invalid scopeMappings.GET /x", "{ anyOf: [...] }"],
-  [
-    table({ "GET /x": { filtered: "a" } }),
-    "requirement_invalid scopeMappings.GET /x.filtered",
-    "`resource:action`",
-  ],
-  [
-    table({ "GET /x": { filtered: "a b" } }),
-    "scope_invalid scopeMappings.GET /x.filtered",
-    "`resource:action`",
-  ],
-  [table({ "GET /x/:id": ["a:<di>:b"] }), "template_unknown scopeMappings.GET /x/:id.0", "`<id>`"],
-  [
-    { defaultScopeMappings: { "get /x": [] } },
-    "route_method_unknown defaultScopeMappings.get /x",
-    "Write `GET`",
-  ],
   [
     table({ "GET /X/b": [] }, { defaultScopeMappings: { "GET /x/a": ["a:b"] } }),
     "route_ambiguous scopeMappings.GET /X/b",
@@ -122,16 +92,6 @@ describe("createResourceServer with invalid options", () => {
     expect(issues.map(({ code, path }) => `${code} ${path.join(".")}`)).toEqual([mistake]);
     expect(issues[0]?.hint).toContain(hint);
     expect(issues[0]?.hint).not.toBe("");
-  });
-
-  it.each([
-    ["of two", { "a:a": ["a:b"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
-    ["of three", { "a:a": ["a:b"], "a:b": ["a:c"], "a:c": ["a:a"] }, ["a:a", "a:b", "a:c"]],
-    ["next to other scopes", { "x:x": ["a:a"], "a:a": ["a:b", "y:y"], "a:b": ["a:a"] }, ["a:a", "a:b"]],
-  ])("rejects a cycle of implied scopes %s, and reports each link", (_, impliedScopes, links) => {
-    expect(issuesOf({ ...REQUIRED, impliedScopes })).toMatchObject(
-      links.map((scope) => ({ code: "implied_scopes_cycle", path: ["impliedScopes", scope] })),
-    );
   });
 
   it("lists the mistakes of all parts of the options at once", () => {
@@ -185,23 +145,6 @@ describe("createResourceServer with invalid options", () => {
     const error = configurationErrorOf({});
     expect(error).toMatchObject({ name: "ConfigurationError", code: "configuration_invalid" });
     expect(Object.isFrozen(error.issues)).toBe(true);
-  });
-
-  it.each<readonly [string, object]>([
-    ["a secret instead of an array", { algorithm: "HS256", verificationKeys: "canary-secret" }],
-    ["a secret that is too short", { algorithm: "HS256", verificationKeys: ["canary-secret"] }],
-    ["a secret in the wrong option", { keys: "canary-secret" }],
-    ["a secret instead of a JWK Set", { keys: { jwks: "canary-secret" } }],
-    ["a secret in a JWK", { keys: { jwks: { keys: [{ kty: "oct", k: "canary-secret" }] } } }],
-    ["a secret next to another key source", { keys: { verificationKeys: ["canary-secret"], jwks: {} } }],
-    ["a secret under an unknown name", { secret: "canary-secret" }],
-    ["a secret as the algorithm", { algorithm: "canary-secret" }],
-    ["a secret as the issuer", { issuer: { secret: "canary-secret" } }],
-    ["a secret as the realm", { realm: "canary-secret\n" }],
-    ["a secret in a URL", { resourceMetadataUrl: "http://canary-secret" }],
-  ])("never quotes %s", (_, options) => {
-    const { message, stack, issues } = configurationErrorOf({ serviceId: "agents-prod", ...options });
-    expect([message, stack, JSON.stringify(issues)].join("\n")).not.toContain("canary");
   });
 });
 

@@ -40,11 +40,8 @@ describe("the effective table", () => {
   it.each([
     "* /agents",
     "HEAD /agents",
-    "POST /agents",
-    "GET /agents/me",
     "GET /agents/*agent_id",
     "GET /agents/:id/x",
-    "GET /files/:path",
     "GET /agents/:id.json",
   ])("keeps every default next to the custom %s, which is another route", (custom) => {
     const sources = sourcesOf({ [custom]: [] }, DEFAULTS);

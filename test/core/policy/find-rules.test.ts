@@ -25,17 +25,12 @@ const routeRuleOf = (keys: readonly string[], method: string, route: string) =>
 
 describe("findPathRule", () => {
   it.each([
-    [["GET /:page", "GET /agents"], "/agents", "GET /agents"],
     [["GET /:id", "GET /:id.json"], "/a.json", "GET /:id.json"],
-    [["GET /*path", "GET /:id"], "/a", "GET /:id"],
     [["GET /:a/b", "GET /a/:b"], "/a/b", "GET /a/:b"],
-    [["GET /*path", "GET /*path/raw"], "/a/b/raw", "GET /*path/raw"],
     [["GET /*path/:x", "GET /*path/raw"], "/a/b/raw", "GET /*path/raw"],
     [["GET /:a/*rest", "GET /*path/raw"], "/a/raw", "GET /:a/*rest"],
     // The narrower start has no rule for the rest of the path.
     [["GET /agents/me/x", "GET /agents/:id/y"], "/agents/me/y", "GET /agents/:id/y"],
-    [["GET /a/:b/c", "GET /*path"], "/a/b/d", "GET /*path"],
-    [["GET /"], "/", "GET /"],
   ])("finds the narrowest of %j for %s: %s", (keys, target, key) => {
     for (const order of [keys, keys.toReversed()])
       expect(pathRuleOf(order, "GET", target)).toEqual([key, "exact"]);
@@ -75,33 +70,24 @@ describe("findPathRule", () => {
 
   it.each([
     ["GET /agents/:id", "/agents/W%65B", "exact"],
-    ["GET /files/*path", "/files/A/%62", "exact"],
     ["GET /caf%C3%A9", "/caf%C3%A9", "exact"],
     ["GET /a/", "/a/", "exact"],
-    ["GET /a{/}", "/a", "exact"],
     ["GET /a{/}", "/a/", "exact"],
     ["GET /agents/:id", "/Agents/web", "inexact"],
-    ["GET /agents/:id", "/%61gents/web", "inexact"],
     ["GET /agents/:id", "/agents/web/", "inexact"],
     ["GET /files/*path", "/files/a/", "inexact"],
     ["GET /a/", "/a", "inexact"],
     ["GET /caf%C3%A9", "/caf%c3%a9", "inexact"],
     ["GET /:id.json", "/a.JSON", "inexact"],
     ["GET /:id.json", "/a%2ejson", "inexact"],
-    ["GET /:id.JSON", "/a.json", "inexact"],
-    ["GET /Agents", "/agents", "inexact"],
   ])("finds %s for %s, which is %s", (key, target, exactness) => {
     expect(pathRuleOf([key], "GET", target)).toEqual([key, exactness]);
   });
 
   it.each([
-    ["GET /agents/:id", "/agents"],
     ["GET /agents/:id", "/agents/"],
     ["GET /files/*path", "/files/"],
     ["GET /a/*path/b/c", "/a/b/c"],
-    ["GET /:id.json", "/.json"],
-    ["GET /a", "/"],
-    ["GET /", "/a"],
     ["POST /a", "/a"],
   ])("does not find %s for %s", (key, target) => {
     expect(pathRuleOf([key], "GET", target)).toBeUndefined();
@@ -188,13 +174,10 @@ describe("collectReadings", () => {
 describe("findRouteRule", () => {
   it.each([
     [["GET /agents/:id", "GET /*path"], "/agents/:agent", "GET /agents/:id"],
-    [["GET /agents/:id", "GET /agents/me"], "/agents/me", "GET /agents/me"],
     [["GET /agents/:id", "GET /agents/me"], "/agents/:id", "GET /agents/:id"],
     [["GET /agents/:id.json", "GET /agents/:id"], "/agents/a.json", "GET /agents/:id.json"],
     [["GET /agents/:id.json", "GET /agents/:id"], "/agents/:name.json", "GET /agents/:id.json"],
-    [["GET /agents/:id.json", "GET /agents/:id"], "/agents/:name.xml", "GET /agents/:id"],
     [["GET /agents/:id", "GET /agents/*rest"], "/agents/*all", "GET /agents/*rest"],
-    [["GET /*path/raw", "GET /*path"], "/a/:b/raw", "GET /*path/raw"],
     [["GET /*path/raw", "GET /*path"], "/a/*rest/raw", "GET /*path/raw"],
     [["GET /*path/raw", "GET /*path"], "/a/*rest/:x", "GET /*path"],
     // Letter case, encoding and a trailing slash do not make another route.
@@ -206,10 +189,7 @@ describe("findRouteRule", () => {
 
   it.each([
     [["GET /agents/me"], "/agents/:id"],
-    [["GET /agents/:id.json"], "/agents/:id"],
     [["GET /files/:id"], "/files/*path"],
-    [["GET /a/*path"], "/*path"],
-    [["GET /*path/:id"], "/:id"],
     [["GET /*path"], "/"],
     [["POST /a"], "/a"],
     [["HEAD /a"], "/a"],

@@ -34,23 +34,17 @@ describe("the key of an operation", () => {
 
   it.each([
     ["MCP tools/cal search", "Did you mean `tools/call`?"],
-    ["MCP Tools/call search", "Did you mean `tools/call`?"],
     ["MCP tools/call", "`MCP tools/call *`"],
-    ["MCP tools/call ", "`MCP tools/call *`"],
     ["MCP tools/call  search", "without `*`"],
     ["MCP tools/call search ", "without `*`"],
     ["MCP tools/call sea*", "without `*`"],
     ["MCP tools/call a\nb", "without `*`"],
     ["MCP tools/list search", "Write `MCP tools/list`."],
     ["MCP initialize", "the rule of the transport"],
-    ["MCP ping", "the rule of the transport"],
-    ["MCP notifications/cancelled", "the rule of the transport"],
     ["MCP tool/call search", "Did you mean `tools/call`?"],
     ["MCP prompts/call x", "Did you mean `prompts/get`?"],
     ["MCP tool/list", "Did you mean `tools/list`?"],
     ["MCP tools call search", "Write `MCP tools/call search`."],
-    ["MCP tools/call/search", "Write `MCP tools/call search`."],
-    ["MCP tools/call:search", "Write `MCP tools/call search`."],
     ["mcp tools/call search", "Write `MCP tools/call search`."],
     ["MCP:tools/call search", "Write `MCP tools/call search`."],
     ["POST tools/call a b", "Write `MCP tools/call a b`."],
@@ -76,13 +70,9 @@ describe("the key of an operation", () => {
 
   it.each([
     "resources/read payroll://{month}",
-    "resources/read docs://a/{name}/b",
     "resources/read docs://a{?page}",
     "resources/subscribe docs://<id>",
-    "resources/unsubscribe docs://reports/:id",
     "tools/call {name}",
-    "tools/call :name",
-    "prompts/get <name>",
   ])("rejects a variable, which would match only its own text: %s", (text) => {
     const [issue, ...others] = tableIssues({ [`MCP ${text}`]: [] });
     expect(others).toEqual([]);
@@ -176,7 +166,6 @@ describe("the rule of an operation", () => {
     ["resources/read docs://a/B?c\n", "MCP resources/read docs://a/B?c"],
     ["resources/read do\tcs://a/x/../B?c", "MCP resources/read docs://a/B?c"],
     ["resources/read docs://%61/%42?%63", "MCP resources/read docs://a/B?c"],
-    ["resources/read docs://a/b%3fc", "MCP resources/read *"],
     ["resources/read not a URL", "MCP resources/read *"],
     ["resources/read docs://a/B%3Fc", "MCP resources/read *"],
   ])("decides %s: %s", (text, key) => expect(keysOf(call(text))).toEqual([key]));

@@ -85,26 +85,20 @@ describe("parsePattern", () => {
     ["/a[b]", "/static"],
     ["/a!", "backslash"],
     ["/:", "/:parameter"],
-    ["/:1", "/:parameter"],
     ['/:"id', "/:parameter"],
     ["/a{/b", "{/:optional}"],
-    ["/a}", "{/:optional}"],
     ["/a\\", "backslash"],
     ["/:a:b", "/:parameter"],
     // The whole path.
     ["agents", "from `/` on"],
     ["", "from `/` on"],
-    ["*path", "from `/` on"],
-    [":id", "from `/` on"],
     ["{/a}", "from `/` on"],
     // One name, one parameter.
     ["/:id/:id", "its own name"],
     ["/:id/x/*id", "its own name"],
-    ["/:id-:id", "its own name"],
     ["/:id{/:id}", "its own name"],
     // Routers divide a path between two wildcards in different ways.
     ["/*a/*b", "Use one"],
-    ["/*head/x/*tail", "Use one"],
     ["/*head{/*tail}", "Use one"],
     ["/a{/*b}/c/*d", "Use one"],
     // Groups multiply.
@@ -133,24 +127,18 @@ describe("parsePattern", () => {
     ["/files/*", "/files/*path"],
     ["/files/*/raw", "/files/*path/raw"],
     ["/agents/:id?", "/agents{/:id}"],
-    ["/agents/:id?/runs", "/agents{/:id}/runs"],
     ["/:id?", "/{:id}"],
     ["/agents/:id(\\d+)/runs", "/agents/:id/runs"],
     ["/agents/:id((a|b)c)", "/agents/:id"],
     // What other routers write.
     ["/files/:path*", "/files/*path"],
     ["/files/**", "/files/*path"],
-    ["/files/:path*/raw", "/files/*path/raw"],
-    ["/files/**/raw", "/files/*path/raw"],
     ["/files/(.*)", "/files/*path"],
     ["/(.*)", "/*path"],
     ["/agents/{id}", "/agents/:id"],
-    ["/agents/{agent_id}/runs/{run_id}", "/agents/:agent_id/runs/:run_id"],
     ["/agents/<id>", "/agents/:id"],
     // A path travels percent-encoded.
     ["/café", "/caf%C3%A9"],
-    ["/café/:id", "/caf%C3%A9/:id"],
-    ["/日本/東京", "/%E6%97%A5%E6%9C%AC/%E6%9D%B1%E4%BA%AC"],
     ["/😀", "/%F0%9F%98%80"],
   ])("refuses %s, and accepts what the hint shows", (source, way) => {
     expect(mistakeIn(source).hint).toContain(`\`${way}\``);
@@ -243,9 +231,7 @@ describe("identityOf", () => {
   it.each([
     ["/agents/:id", "/agents/:agent_id"],
     ["/files/*path", '/files/*"*"'],
-    ["/:from-:to", "/:a-:b"],
     ["/a{/:b}", "/a{/:c}"],
-    ["/*a/x/:b", "/*c/x/:d"],
     ["/agents", "/Agents/"],
     ["/agents", "/%61gents"],
     ["/caf%C3%A9", "/CAF%c3%89"],

@@ -66,23 +66,14 @@ describe("compileRequirement", () => {
     expect(mistakesIn({ filtered: "" })).toEqual([["scope_invalid", "filtered"]]);
   });
 
-  it.each([
-    "",
-    " ",
-    "agents read",
-    "agents::read",
-    "agents:",
-    ":read",
-    ":",
-    'agents:"web"',
-    "agents:é",
-    "a\\b",
-    "a\n",
-  ])("refuses %j, which no token can be granted", (scope) => {
-    expect(mistakesIn([scope])).toEqual([["scope_invalid", 0]]);
-    expect(mistakesIn({ anyOf: ["agents:read", scope] })).toEqual([["scope_invalid", "anyOf", 1]]);
-    expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
-  });
+  it.each(["", "agents read", "agents::read", "agents:", ":read", 'agents:"web"'])(
+    "refuses %j, which no token can be granted",
+    (scope) => {
+      expect(mistakesIn([scope])).toEqual([["scope_invalid", 0]]);
+      expect(mistakesIn({ anyOf: ["agents:read", scope] })).toEqual([["scope_invalid", "anyOf", 1]]);
+      expect(compile([scope]).issues[0]?.hint).toContain("resource:action");
+    },
+  );
 
   it.each([[42], [null], [undefined], [{}], [["agents:read"]]])(
     "refuses %j, which programs without types may pass",
@@ -134,6 +125,21 @@ describe("a mistake in a requirement", () => {
   );
 });
 
+it.each([
+  [["  agents:read   teams:read "], true],
+  [["agents:read "], false],
+  [["read agents"], false],
+  [["agents:read teams"], false],
+  [["agents:read teams::read"], false],
+  [{ filtered: "agents:read teams:read" }, false],
+] satisfies (readonly [Requirement, boolean])[])(
+  "hints at separate strings only for several scopes in an array: %j %s",
+  (requirement, isHint) => {
+    const hint = compile(requirement).issues[0]?.hint;
+    expect(hint?.startsWith("Write each scope as a separate string")).toBe(isHint);
+  },
+);
+
 describe("a template", () => {
   it.each([
     ["agents:<agent_id>:run", ["agents", { parameter: "agent_id" }, "run"]],
@@ -145,18 +151,13 @@ describe("a template", () => {
 
   it.each([
     "agents:<team_id>:run",
-    "agents:<Agent_id>:run",
-    "agents:<agent_id_>:run",
     "agents:<>:run",
     // Only a whole part.
     "agents:x<agent_id>:run",
     "agents:<agent_id>x:run",
-    "agents:<agent_id><path>:run",
     "agents:<<agent_id>>:run",
     "agents:<agent_id:run",
     "agents:agent_id>:run",
-    "agents:<:run",
-    "agents:>:run",
     "agents-<agent_id>:run",
     // As other tools write one.
     "agents:{agent_id}:run",
@@ -224,20 +225,14 @@ describe("bindScope", () => {
   it.each([
     // An id that can be granted is written out.
     ["agents:<agent_id>:run", "web", "agents:web:run"],
-    ["agents:<agent_id>:run", "a/b", "agents:a/b:run"],
     ["agents:<agent_id>:run", "<agent_id>", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", "a*", "agents:a*:run"],
     // One that cannot stays a template: a client must not request the scope for all ids.
     ["agents:<agent_id>:run", "*", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", "web:admin", "agents:<agent_id>:run"],
-    ["agents:<agent_id>:run", ":", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", "", "agents:<agent_id>:run"],
-    ["agents:<agent_id>:run", "a b", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", 'a", scope="x', "agents:<agent_id>:run"],
-    ["agents:<agent_id>:run", "a\\b", "agents:<agent_id>:run"],
-    ["agents:<agent_id>:run", "café", "agents:<agent_id>:run"],
     ["agents:<agent_id>:run", "a\r\nb", "agents:<agent_id>:run"],
-    ["agents:<agent_id>:run", "\ud83d", "agents:<agent_id>:run"],
     // One that is too long for a header is not repeated, though it can be granted.
     ["agents:<agent_id>:run", "x".repeat(200), `agents:${"x".repeat(200)}:run`],
     ["agents:<agent_id>:run", "x".repeat(201), "agents:<agent_id>:run"],
@@ -245,12 +240,9 @@ describe("bindScope", () => {
     // The same in every other part.
     ["<agent_id>:run", "web", "web:run"],
     ["<agent_id>:run", "web:admin", "<agent_id>:run"],
-    ["<agent_id>:web:run", "", "<agent_id>:web:run"],
     ["agents:web:<agent_id>", "é", "agents:web:<agent_id>"],
     ["<agent_id>", 'x"', "<agent_id>"],
-    ["agents:<agent_id>", "x:y", "agents:<agent_id>"],
     ["a:<agent_id>:c:d", "x:y", "a:<agent_id>:c:d"],
-    ["a:b:<agent_id>:d", "x:y", "a:b:<agent_id>:d"],
   ])("writes %s for %j as %s", (template, id, text) => {
     expect(bind(template, id).text).toBe(text);
   });

@@ -13,12 +13,8 @@ import { isMatch, isMatchOrEmpty, LOOSEST, STRICT } from "../../support/referenc
 
 describe("compareWithRoute", () => {
   it.each([
-    ["/", "/"],
-    ["/agents", "/agents"],
     ["/agents/:id", "/agents/W%65b"],
     ["/files/*path", "/files/a/B"],
-    ["/*path/raw/:id", "/a/b/raw/1"],
-    ["/:id.json", "/a.json"],
     ["/caf%C3%A9", "/caf%C3%A9"],
   ])("returns exact for %s and %s", (route, target) => {
     expect(compareWithRoute(pathOf(target), segmentsIn(route))).toBe("exact");
@@ -42,16 +38,9 @@ describe("compareWithRoute", () => {
   });
 
   it.each([
-    ["/agents", "/teams"],
-    ["/agents", "/"],
-    ["/", "/agents"],
     ["/agents/:id", "/agents"],
-    ["/agents/:id", "/agents/a/b"],
     ["/files/*path", "/files"],
     ["/*path/raw", "/raw"],
-    ["/*path/raw", "/a/raw/b"],
-    ["/:id.json", "/a.xml"],
-    ["/:id.json", "/.json"],
     ["/a/:id.json", "/a/"],
     ["/a/b", "/a/"],
   ])("returns nothing for %s and %s", (route, target) => {

@@ -23,27 +23,16 @@ describe("a route key", () => {
     expect(METHODS.filter((method) => "code" in parseRouteKey(`${method} /agents`))).toEqual([]);
   });
 
-  it.each([
-    "",
-    " ",
-    "GET",
-    "/agents",
-    "GET  /agents",
-    " GET /agents",
-    "GET /agents ",
-    "GET /agents /teams",
-    "GET\t/agents",
-    "GET\u00a0/agents",
-    "GET /agents\n",
-    "GET /a b",
-    "GET /agents HTTP/1.1",
-  ])("refuses %j, which is not one method, one space and one pattern", (key) => {
-    const { code, message, hint } = mistakeIn(key);
-    expect(code).toBe("route_key_invalid");
-    expect(message).toBe("is not a route key.");
-    expect(hint).toContain("`METHOD /pattern`");
-    expect(hint).toContain("`GET /agents/:agent_id`");
-  });
+  it.each(["", "GET", "/agents", "GET  /agents", " GET /agents", "GET /agents ", "GET\t/agents", "GET /a b"])(
+    "refuses %j, which is not one method, one space and one pattern",
+    (key) => {
+      const { code, message, hint } = mistakeIn(key);
+      expect(code).toBe("route_key_invalid");
+      expect(message).toBe("is not a route key.");
+      expect(hint).toContain("`METHOD /pattern`");
+      expect(hint).toContain("`GET /agents/:agent_id`");
+    },
+  );
 
   it.each([
     ["get /agents", "`GET`"],

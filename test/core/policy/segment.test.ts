@@ -80,20 +80,14 @@ describe("spellingOfMixed", () => {
 
   it.each([
     ["/:id.json", "42.json", "exact"],
-    ["/:id.json", "A.json", "exact"],
     ["/:id.json", "%41.json", "exact"],
     ["/:id.json", "42.json.json", "exact"],
     ["/v:major", "vv2", "exact"],
     ["/:from-:to", "a--b", "exact"],
     ["/:a.:b-:c", "1.2-3", "exact"],
-    ["/x:a-:b.json", "x1-2.json", "exact"],
-    ["/:a--:b", "1---2", "exact"],
-    ["/:a-:b-", "1-2-", "exact"],
     ["/:id.json", "42.JSON", "case"],
-    ["/V:id", "v1", "case"],
     ["/caf%C3%A9-:id", "caf%c3%a9-1", "case"],
     ["/:id.json", "42%2ejson", "decoded"],
-    ["/:id.json", "42.%4ASON", "decoded"],
     ["/:from-:to", "ham%2dmuc", "decoded"],
     ["/caf%C3%A9-:id", "CAF%C3%89-1", "decoded"],
   ])("matches %s to %s: %s", (source, segment, spelling) => {

@@ -11,19 +11,11 @@ const PROBLEM: Problem = {
 };
 
 describe("renderBody", () => {
-  it("returns the problem as JSON each time", () => {
-    const shared = Object.freeze({ ...PROBLEM });
-    expect([renderBody(shared), renderBody(shared)].map((text) => JSON.parse(text) as unknown)).toEqual([
-      PROBLEM,
-      PROBLEM,
-    ]);
-  });
-
   it("renders a frozen problem once", () => {
     let renderings = 0;
     const toJSON = () => ((renderings += 1), PROBLEM);
     const shared = Object.freeze({ ...PROBLEM, toJSON });
-    for (let time = 0; time < 3; time += 1) renderBody(shared);
+    for (let time = 0; time < 3; time += 1) expect(JSON.parse(renderBody(shared))).toEqual(PROBLEM);
     expect(renderings).toBe(1);
   });
 

@@ -149,14 +149,10 @@ describe("a key source", () => {
     { algorithms: new Set(["RS256"] as const), material },
   ];
 
-  it.each<readonly [string, KeyResolver["find"], RegExp]>([
-    ["the import of a key", () => keyOf(() => never), /import of a key/],
-    [
-      "the import of a key found asynchronously",
-      () => Promise.resolve(keyOf(() => never)),
-      /import of a key/,
-    ],
-  ])("reports unavailable keys, not a rejected token, if %s never ends", async (_, find, message) => {
+  it.each<readonly [string, KeyResolver["find"]]>([
+    ["a key", () => keyOf(() => never)],
+    ["a key found asynchronously", () => Promise.resolve(keyOf(() => never))],
+  ])("reports unavailable keys, not a rejected token, if the import of %s never ends", async (_, find) => {
     const token = await issuer.token();
     vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
     try {
@@ -164,7 +160,9 @@ describe("a key source", () => {
       await vi.advanceTimersByTimeAsync(5_000);
       expect(await verifying).toEqual({
         kind: "unavailable",
-        cause: expect.objectContaining({ message: expect.stringMatching(message) as string }) as Error,
+        cause: expect.objectContaining({
+          message: expect.stringContaining("import of a key") as string,
+        }) as Error,
       });
       expect(vi.getTimerCount()).toBe(0);
     } finally {
@@ -179,13 +177,6 @@ describe("a key source", () => {
     ["a promise of undefined", Promise.resolve()],
     ["an array of undefined", [undefined]],
     ["a key without material", [{ algorithms: new Set(["RS256"]) }]],
-    ["a key that cannot be imported", keyOf(() => Promise.reject(new Error("The import failed.")))],
-    [
-      "a key whose import throws",
-      keyOf(() => {
-        throw new Error("The import failed.");
-      }),
-    ],
   ])("reports unavailable keys when it returns %s", async (_, answer) => {
     const find = () => answer as ReturnType<KeyResolver["find"]>;
     const verify = createVerifier(rules, find);

@@ -101,21 +101,7 @@ describe("hasScopes", () => {
   });
 
   it("throws no error for any scopes of a token", () => {
-    const granted = [
-      "",
-      " ",
-      "a b",
-      ":",
-      "::",
-      "agents::read",
-      "é",
-      '"',
-      "\\",
-      "\u0000",
-      "*",
-      "<x>",
-      "a:b:c:d:e",
-    ];
+    const granted = ["", "a b", "::", "agents::read", "\\", "\u0000", "*", "<x>", "a:b:c:d:e"];
     expect(hasScopes(granted, "agents:read")).toBe(false);
     expect(hasScopes(granted, "a:b:c:d:e")).toBe(true);
   });

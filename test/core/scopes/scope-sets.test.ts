@@ -20,7 +20,6 @@ describe("scopeSetOf", () => {
 
   it.each<readonly [readonly string[], readonly string[]]>([
     [["a b"], ["a", "b"]],
-    [["a,b"], ["a", "b"]],
     [['a","b'], ["a", "b"]],
     [["a\n"], ["a"]],
     [
@@ -32,9 +31,7 @@ describe("scopeSetOf", () => {
       ["a", "c"],
     ],
     [["a", "b"], ["a"]],
-    [["a"], ["a", "b"]],
     [[], [""]],
-    [[], ["a"]],
   ])("returns different sets for the different arrays %j and %j", (one, other) => {
     expect(scopeSetOf(one, rules)).not.toBe(scopeSetOf(other, rules));
     expect(scopeSetOf(one, rules).scopes).toEqual(one);

@@ -28,21 +28,7 @@ describe("isScopeToken and isScopePart", () => {
     expect(accepted).toEqual(expected);
   });
 
-  it.each([
-    "",
-    " ",
-    "a b",
-    "a ",
-    " a",
-    "a\n",
-    "a\tb",
-    'a"b',
-    "a\\b",
-    "café",
-    "a\u0000",
-    "a\u2028",
-    "a\ud83d",
-  ])("rejects %j", (text) => {
+  it.each(["", " ", "a b", "a\n", 'a"b', "a\\b", "café", "a\u2028", "a\ud83d"])("rejects %j", (text) => {
     expect(isScopeToken(text)).toBe(false);
     expect(isScopePart(text)).toBe(false);
   });
@@ -60,8 +46,6 @@ describe("granted scopes", () => {
     ["agents:read", "exact", "resource-wide"],
     ["agents:*:read", "wildcard", "wildcard"],
     ["agents:web:read", undefined, "exact"],
-    ["agents:api:read", undefined, undefined],
-    ["agents:read:web", undefined, undefined],
     ["agents::read", undefined, undefined],
     ["Agents:read", undefined, undefined],
     ["agents", undefined, undefined],
@@ -70,37 +54,21 @@ describe("granted scopes", () => {
     ["*", undefined, undefined],
     ["*:read", undefined, undefined],
     ["agents:*", undefined, undefined],
-    ["*:*", undefined, undefined],
-    ["*:*:*", undefined, undefined],
-    ["*:web:read", undefined, undefined],
     ["agents:*:*", undefined, undefined],
-    ["agents:web:*", undefined, undefined],
     ["agents:w*:read", undefined, undefined],
-    ["agents:**:read", undefined, undefined],
     // Every part is case-sensitive.
     ["agents:Read", undefined, undefined],
     ["agents:WEB:read", undefined, undefined],
-    ["AGENTS:*:READ", undefined, undefined],
     ["Platform:Admin", undefined, undefined],
     // No scope covers another by a common prefix.
     ["agent:read", undefined, undefined],
-    ["agents:rea", undefined, undefined],
     ["agents:read:", undefined, undefined],
-    [":agents:read", undefined, undefined],
-    ["agents:", undefined, undefined],
-    [":read", undefined, undefined],
     ["agents:web:read:x", undefined, undefined],
-    ["agents:web", undefined, undefined],
     ["agents:run", undefined, undefined],
     ["teams:read", undefined, undefined],
-    ["teams:*:read", undefined, undefined],
-    ["read", undefined, undefined],
     ["", undefined, undefined],
     // Resembles the admin scope.
     ["platform:*:admin", undefined, undefined],
-    ["platform:x:admin", undefined, undefined],
-    ["platform", undefined, undefined],
-    ["admin", undefined, undefined],
   ];
 
   it.each(cases)(
@@ -111,17 +79,12 @@ describe("granted scopes", () => {
     },
   );
 
-  it.each([
-    "agents:run",
-    "agents:web:run",
-    "agents:read:web",
-    "teams:read",
-    "teams:web:read",
-    "agents",
-    "read",
-  ])("does not cover %j when only reading agents is granted", (required) => {
-    expect(find(["agents:read", "agents:*:read", "agents:web:read"], required)).toBeUndefined();
-  });
+  it.each(["agents:run", "agents:web:run", "agents:read:web", "teams:web:read", "agents", "read"])(
+    "does not cover %j when only reading agents is granted",
+    (required) => {
+      expect(find(["agents:read", "agents:*:read", "agents:web:read"], required)).toBeUndefined();
+    },
+  );
 
   it("reports which granted scope satisfied which required scope, and how", () => {
     expect(find(["teams:read", "agents:*:read"], "agents:web:read")).toEqual({

@@ -27,22 +27,6 @@ describe("the scopes claim", () => {
     expect((await principalOf({ scopes })).scopes).toEqual(expected);
   });
 
-  it.each<readonly [unknown]>([
-    [undefined],
-    [null],
-    [5],
-    [true],
-    [{}],
-    [{ 0: "agents:read", length: 1 }],
-    [{ "agents:read": true }],
-    [["agents:read", 5]],
-    [[null]],
-    [[["agents:read"]]],
-    [[{ name: "agents:read" }]],
-  ])("rejects a token with the scopes %j", async (scopes) => {
-    expect(await verdictOn({ scopes })).toBe("claims");
-  });
-
   it("ignores claims with similar names", async () => {
     for (const name of ["scope", "Scopes", "scp", "permissions"])
       expect(await verdictOn({ scopes: undefined, [name]: ["agents:read"] })).toBe("claims");
@@ -67,13 +51,9 @@ describe("the scopes claim", () => {
   it.each<readonly [Claims]>([
     [{}],
     [{ realm_access: ["agents:read"] }],
-    [{ realm_access: null }],
     [{ realm_access: "roles" }],
-    [{ realm_access: {} }],
     [{ realm_access: { roles: null } }],
-    [{ realm_access: { Roles: ["agents:read"] } }],
     [{ "realm_access.roles": ["agents:read"] }],
-    [{ roles: ["agents:read"] }],
   ])("rejects a token in which the path leads to no scopes: %j", async (claims) => {
     expect(await verdictOn(claims, { scopesClaim: ["realm_access", "roles"] })).toBe("claims");
   });
@@ -89,27 +69,11 @@ describe("the scopes claim", () => {
   });
 });
 
-describe.each(["sub", "session_id", "iss", "jti"])("the claim %s", (name) => {
-  it.each<readonly [unknown]>([[5.5], [null], [true], [["a"]], [{ id: "a" }]])(
-    "rejects %j, which is not a string",
-    async (value) => {
-      expect(await verdictOn({ [name]: value })).toBe("claims");
-    },
-  );
-
-  it("allows its absence", async () => {
-    expect(await verdictOn({ [name]: undefined })).toBe("accepted");
-  });
-});
-
 describe("the cnf claim", () => {
   it.each<readonly [string, unknown]>([
-    ["RFC 7800", { jwk: { kty: "EC" } }],
     ["RFC 8705", { "x5t#S256": "bwcK0esc3ACC3DB2Y5_lESsXE8o9ltc05O89jdN-dg2" }],
     ["RFC 9449", { jkt: "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I" }],
-    ["an empty object", {}],
     ["null", null],
-    ["a string", "jkt"],
   ])("rejects a token that is bound to a key, sent as a bearer token: %s", async (_, cnf) => {
     const server = createServer();
     const authorization = `Bearer ${await issuer.token({ cnf })}`;
@@ -119,7 +83,7 @@ describe("the cnf claim", () => {
 });
 
 describe("the aud claim, with verifyAudience false", () => {
-  it.each<readonly [unknown]>([[5], [null], [{}], [["a", 5]], [[null]], [[["a"]]]])(
+  it.each<readonly [unknown]>([[null], [["a", 5]], [[["a"]]]])(
     "rejects %j, which is neither a string nor an array of strings",
     async (aud) => {
       expect(await verdictOn({ aud }, { verifyAudience: false })).toBe("claims");
@@ -193,11 +157,6 @@ describe("the principal of a token", () => {
       sessionId: "9007199254740991",
     });
     expect((await principalOf({ sub: -0 })).userId).toBe("0");
-  });
-
-  it.each([2 ** 53, -(2 ** 53), 1.5, 1e21, null, [7], { id: 7 }])("rejects a user id of %j", async (id) => {
-    expect(await verdictOn({ sub: id })).toBe("claims");
-    expect(await verdictOn({ session_id: id })).toBe("claims");
   });
 
   it("freezes the principal deeply, claims included", async () => {

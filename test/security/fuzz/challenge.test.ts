@@ -63,7 +63,16 @@ describe("renderChallenge", () => {
       fc.property(anything, (challenge) => {
         const written = renderChallenge(challenge);
         expect(written).toMatch(/^[\x20-\x7e]+$/);
-        expect(parseChallenges(written).map(({ scheme }) => scheme)).toEqual(["Bearer"]);
+        const [{ scheme, params } = {}, ...others] = parseChallenges(written);
+        expect([scheme, others]).toEqual(["Bearer", []]);
+        // What a header cannot contain is removed, and nothing else.
+        const kept = (text: string) => text.replaceAll(/[^ -~]/g, "");
+        expect(params).toMatchObject({
+          realm: kept(challenge.realm),
+          error_description: kept(challenge.errorDescription),
+          resource_metadata: kept(challenge.resourceMetadataUrl),
+        });
+        expect(challenge.scopes).toEqual(expect.arrayContaining(params?.["scope"]?.split(" ") ?? []));
       }),
       runs,
     );

@@ -147,6 +147,12 @@ const mixed: readonly TokenCase[] = [
   }),
   row("algorithm", "PS256 where RS256 is configured", forge({ alg: "PS256" })),
   row("algorithm", "RS256 where PS256 is configured", forge(), options("PS256", pem)),
+  row(
+    "algorithm",
+    "Ed25519 where EdDSA is configured",
+    signedBy("Ed25519", "ed25519"),
+    options("EdDSA", pemOf("ed25519")),
+  ),
   row("algorithm", "EdDSA where Ed25519 is configured", signedBy("EdDSA", "ed25519"), ed25519),
   row("algorithm", "HS512 where HS256 is configured", forge({ alg: "HS512" }), options("HS256", SECRET)),
   row(
