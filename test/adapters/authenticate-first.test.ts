@@ -54,6 +54,7 @@ async function open(port: number): Promise<WebSocket> {
 const tokenWith = (...scopes: string[]) => issuer.token({ sub: "ada", scopes });
 const WEAK = await tokenWith("other:read");
 const first = (token: unknown): string => JSON.stringify({ type: "authenticate", token });
+const GOOD = first(await tokenWith("events:read"));
 
 /** The code and reason that a connection closes with after some messages. */
 async function closeOf(port: number, ...messages: (string | Buffer)[]): Promise<readonly unknown[]> {
@@ -80,7 +81,7 @@ describe("authenticateFirst", () => {
   it("resolves with the principal of the token in the first message", async () => {
     const { port, results } = await start();
     const client = await open(port);
-    client.send(first(await tokenWith("events:read")));
+    client.send(GOOD);
     client.send("hello");
     expect(await receive(client, 2)).toEqual(["welcome", "ada: hello"]);
     expect(results).toMatchObject([{ userId: "ada" }]);
@@ -107,21 +108,19 @@ describe("authenticateFirst", () => {
   });
 
   it("accepts a first message of exactly the maximum length", async () => {
-    const message = first(await tokenWith("events:read"));
-    const long = await start({}, { maxMessageLength: message.length });
+    const long = await start({}, { maxMessageLength: GOOD.length });
     const client = await open(long.port);
-    client.send(message);
+    client.send(GOOD);
     expect(await receive(client, 1)).toEqual(["welcome"]);
-    const short = await start({}, { maxMessageLength: message.length - 1 });
-    expect(await closeOf(short.port, message)).toEqual([4400, "credential_malformed"]);
+    const short = await start({}, { maxMessageLength: GOOD.length - 1 });
+    expect(await closeOf(short.port, GOOD)).toEqual([4400, "credential_malformed"]);
   });
 
   it("closes with 4503 if the token cannot be checked, and with 4500 after an error", async () => {
-    const message = first(await tokenWith("events:read"));
     const isRevoked = () => Promise.reject(new Error("down"));
-    expect(await closeOf((await start({ isRevoked })).port, message)).toEqual([4503, "keys_unavailable"]);
+    expect(await closeOf((await start({ isRevoked })).port, GOOD)).toEqual([4503, "keys_unavailable"]);
     const warned = once(process, "warning");
-    expect(await closeOf((await start({ now: () => Number.NaN })).port, message)).toEqual([4500, "fault"]);
+    expect(await closeOf((await start({ now: () => Number.NaN })).port, GOOD)).toEqual([4500, "fault"]);
     expect(((await warned) as [Error])[0].message).toContain("first message");
   });
 
@@ -140,14 +139,13 @@ describe("authenticateFirst", () => {
   it("reports the decision to onDecision, without the token", async () => {
     const onDecision = vi.fn();
     const { port } = await start({ onDecision });
-    const token = await tokenWith("other:read");
-    await closeOf(port, first(token));
+    await closeOf(port, first(WEAK));
     expect(onDecision).toHaveBeenCalledOnce();
     expect(onDecision.mock.calls[0]?.slice(0, 2)).toMatchObject([
       { reason: "scope_insufficient" },
       { target: "/live" },
     ]);
-    expect(JSON.stringify(onDecision.mock.calls)).not.toContain(token);
+    expect(JSON.stringify(onDecision.mock.calls)).not.toContain(WEAK);
   });
 
   it("closes with 4408 if no message arrives in time", async () => {
@@ -168,7 +166,7 @@ describe("authenticateFirst", () => {
     const { isRevoked, whenAsked, answer } = slowCheck();
     const { port } = await start({ isRevoked, tokenCache: false });
     const client = await open(port);
-    client.send(first(await tokenWith("events:read")));
+    client.send(GOOD);
     await whenAsked();
     answer(false);
     expect(await receive(client, 1)).toEqual(["welcome"]);
@@ -191,7 +189,7 @@ describe("authenticateFirst", () => {
     const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, results } = await start({ isRevoked });
     const client = await open(port);
-    client.send(first(await tokenWith("events:read")));
+    client.send(GOOD);
     await whenAsked();
     client.terminate();
     await until(() => results.length > 0);
@@ -208,9 +206,8 @@ it.each(["before", "after"])(
     const client = await open(port);
     const closed = once(client, "close");
     if (when === "after") {
-      const token = await tokenWith("events:read");
       const welcomed = once(client, "message");
-      client.send(first(token));
+      client.send(GOOD);
       await welcomed;
     }
     // Reserved bits: without a listener for errors, `ws` would end the process.
@@ -228,7 +225,7 @@ describe("messages that follow the first one", () => {
     const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, processed } = await start({ isRevoked }, {}, beforeListening);
     const client = await open(port);
-    client.send(first(await tokenWith("events:read")));
+    client.send(GOOD);
     for (const text of ["1", "2", "3"]) client.send(text);
     await whenAsked();
     expect(processed).toEqual([]);
@@ -240,10 +237,7 @@ describe("messages that follow the first one", () => {
 
   it("do not reach the program if the token is rejected", async () => {
     const { port, processed } = await start();
-    expect(await closeOf(port, first("a.b.c"), first(await tokenWith("events:read")), "x")).toEqual([
-      4401,
-      "token_rejected",
-    ]);
+    expect(await closeOf(port, first("a.b.c"), GOOD, "x")).toEqual([4401, "token_rejected"]);
     expect(processed).toEqual([]);
   });
 
@@ -251,10 +245,7 @@ describe("messages that follow the first one", () => {
     for (const messages of [["x".repeat(1_000_000)], Array<string>(10_001).fill("")]) {
       const { isRevoked } = slowCheck();
       const { port } = await start({ isRevoked });
-      expect(await closeOf(port, first(await tokenWith("events:read")), ...messages)).toEqual([
-        1009,
-        "too_many_messages",
-      ]);
+      expect(await closeOf(port, GOOD, ...messages)).toEqual([1009, "too_many_messages"]);
     }
   });
 });

@@ -146,16 +146,6 @@ describe.each(EXPRESS_VERSIONS)("protect in %s", (_, express) => {
     expect(await get("/x/list")).toBe(200);
   });
 
-  it("checks the first matching path of a route that has several", async () => {
-    const rules: ScopeMappings = { "GET /a/:id": ["a:read"], "GET /b/:id": ["b:read"], "GET /a/me": [] };
-    const app = express().use(protect(serverFor(rules)));
-    app.get(["/b/:id", "/a/:id"], handler);
-    const get = await start(app);
-    expect(await get("/a/me")).toBe(403);
-    expect(await get("/a/me", "a:read")).toBe(200);
-    expect(await get("/b/1", "b:read")).toBe(200);
-  });
-
   it("requires the rules of the paths of a route up to the first one that surely matches", async () => {
     const rules: ScopeMappings = {
       "GET /a/1": [],

@@ -2,7 +2,6 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type RequestListener, type Server } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
-import type { Duplex } from "node:stream";
 import { inspect } from "node:util";
 import express from "express";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -34,10 +33,15 @@ const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
     ...options,
   });
 
+type Fields = readonly (readonly [string, string])[];
+
 const bearer = async (...scopes: string[]): Promise<string> => `Bearer ${await issuer.token({ scopes })}`;
 
+const TOKEN = await issuer.token({ scopes: ["agents:web:read"] });
+const COOKIE = `access_token=${TOKEN}`;
+const GOOD: Fields = [["Authorization", `Bearer ${TOKEN}`]];
 /** The credential of a caller who may read the events of another agent. */
-const OTHER = await bearer("agents:api:read");
+const OTHER: Fields = [["Authorization", await bearer("agents:api:read")]];
 
 /** Something that one side waits for and the other side gives. */
 function deferred<T>() {
@@ -87,8 +91,6 @@ async function startUpgrading(
   });
   return { port: await serveHttp(http), seen, upgraded, sockets };
 }
-
-type Fields = readonly (readonly [string, string])[];
 
 /** A masked frame of a client (RFC 6455 section 5.2). The mask is zero, and the length has eight bytes. */
 function frame(text: string): Buffer {
@@ -151,46 +153,26 @@ describe("protectUpgrade", () => {
     expect(upgraded).toEqual(status === "101" ? [target] : []);
   });
 
-  const good = () => bearer("agents:web:read");
-  const token = async () => (await good()).slice("Bearer ".length);
-  it.each<[string, string, () => Promise<{ fields?: Fields; query?: string }>]>([
-    ["no credential", "401", () => Promise.resolve({})],
-    ["a scheme without a token", "400", () => Promise.resolve({ fields: [["Authorization", "Bearer"]] })],
-    [
-      "two fields, the second good",
-      "400",
-      async () => ({
-        fields: [
-          ["Authorization", "Basic eDp5"],
-          ["authorization", await good()],
-        ],
-      }),
-    ],
+  it.each<[string, string, Fields, string?]>([
+    ["no credential", "401", []],
+    ["a scheme without a token", "400", [["Authorization", "Bearer"]]],
+    ["two fields, the second good", "400", [["Authorization", "Basic eDp5"], ...GOOD]],
     // Where WebSocket clients in browsers often put a token.
-    ["a token in the query", "401", async () => ({ query: `?access_token=${await token()}` })],
-    ["a token as subprotocol", "401", async () => ({ fields: [["Sec-WebSocket-Protocol", await token()]] })],
-    [
-      "a token in a cookie that is no source",
-      "401",
-      async () => ({ fields: [["Cookie", `access_token=${await token()}`]] }),
-    ],
-  ])("answers a handshake with %s by %s", async (_, status, create) => {
+    ["a token in the query", "401", [], `?${COOKIE}`],
+    ["a token as subprotocol", "401", [["Sec-WebSocket-Protocol", TOKEN]]],
+    ["a token in a cookie that is no source", "401", [["Cookie", COOKIE]]],
+  ])("answers a handshake with %s by %s", async (_, status, fields, query = "") => {
     const { port, upgraded } = await startUpgrading();
-    const { fields, query = "" } = await create();
     expect(await lineOf(port, handshake(EVENTS + query, fields))).toBe(status);
     expect(upgraded).toEqual([]);
   });
 
   it("reads the token from a configured cookie, and refuses several cookies with its name", async () => {
     const { port } = await startUpgrading({ tokenSources: [{ cookie: "access_token" }] });
-    const cookie = `access_token=${await token()}`;
-    expect(await lineOf(port, handshake(EVENTS, [["Cookie", `theme=dark; ${cookie}`]]))).toBe("101");
-    const cookies: Fields = [
-      ["Cookie", cookie],
-      ["Cookie", cookie],
-    ];
-    expect(await lineOf(port, handshake(EVENTS, cookies))).toBe("400");
-    expect(await lineOf(port, handshake(EVENTS, [["Authorization", await good()]]))).toBe("401");
+    const cookie: Fields = [["Cookie", `theme=dark; ${COOKIE}`]];
+    expect(await lineOf(port, handshake(EVENTS, cookie))).toBe("101");
+    expect(await lineOf(port, handshake(EVENTS, [...cookie, ...cookie]))).toBe("400");
+    expect(await lineOf(port, handshake(EVENTS, GOOD))).toBe("401");
   });
 
   it("ignores the token on a public route, and allows none or a valid one on an optional route", async () => {
@@ -207,18 +189,18 @@ describe("protectUpgrade", () => {
     ["websocket, h2c", []],
   ] as const)("checks an upgrade to %s like an upgrade to a WebSocket", async (protocol, fields) => {
     const { port, seen } = await startUpgrading();
-    const ask = (authorization: string) =>
+    const ask = (credential: Fields) =>
       render(`GET ${EVENTS} HTTP/1.1`, [
         ["Host", "agents.example"],
         ["Connection", "upgrade, http2-settings"],
         ["Upgrade", protocol],
-        ["Authorization", authorization],
+        ...credential,
         ...fields,
       ]);
-    expect(await lineOf(port, ask("Basic eDp5"))).toBe("401");
-    expect(await lineOf(port, ask(await bearer("agents:api:read")))).toBe("403");
+    expect(await lineOf(port, ask([["Authorization", "Basic eDp5"]]))).toBe("401");
+    expect(await lineOf(port, ask(OTHER))).toBe("403");
     const allowed = await openRaw(port);
-    allowed.socket.write(ask(await good()));
+    allowed.socket.write(ask(GOOD));
     await until(() => seen.length === 3);
     expect(await seen[2]?.answer).toBe(true);
     allowed.socket.destroy();
@@ -254,18 +236,12 @@ describe("protectUpgrade", () => {
   });
 
   it.each([
-    ["HTTP/1.1 401 Unauthorized", EVENTS, undefined, /^Bearer$/],
-    ["HTTP/1.1 400 Bad Request", "//", undefined, /^Bearer error="invalid_request", error_description=".+"$/],
-    ["HTTP/1.1 403 Forbidden", "/unmapped", undefined, /^$/],
-    [
-      "HTTP/1.1 403 Forbidden",
-      EVENTS,
-      OTHER,
-      /^Bearer error="insufficient_scope", .*scope="agents:web:read"$/,
-    ],
-  ])("writes %s for %s with %s as a whole response", async (line, target, authorization, challenge) => {
+    ["HTTP/1.1 401 Unauthorized", EVENTS, [], /^Bearer$/],
+    ["HTTP/1.1 400 Bad Request", "//", [], /^Bearer error="invalid_request", error_description=".+"$/],
+    ["HTTP/1.1 403 Forbidden", "/unmapped", [], /^$/],
+    ["HTTP/1.1 403 Forbidden", EVENTS, OTHER, /^Bearer error="insufficient_scope", .*"agents:web:read"$/],
+  ])("writes %s for %s with the fields %j as a whole response", async (line, target, fields, challenge) => {
     const { port } = await startUpgrading();
-    const fields: Fields = authorization === undefined ? [] : [["Authorization", authorization]];
     const answer = parseAnswer(await exchange(port, handshake(target, fields)));
     expect(answer.line).toBe(line);
     const { date, "www-authenticate": authenticate, ...headers } = answer.headers;
@@ -285,7 +261,7 @@ describe("protectUpgrade", () => {
 
   it("answers with 503 and Retry-After if the token cannot be checked, and upgrades nothing", async () => {
     const { port, upgraded } = await startUpgrading({ isRevoked: () => Promise.reject(new Error("canary")) });
-    const bytes = await exchange(port, handshake(EVENTS, [["Authorization", await good()]]));
+    const bytes = await exchange(port, handshake(EVENTS, GOOD));
     const { line, headers } = parseAnswer(bytes);
     expect(line).toBe("HTTP/1.1 503 Service Unavailable");
     expect(headers["retry-after"]).toMatch(/^\d+$/);
@@ -297,7 +273,7 @@ describe("protectUpgrade", () => {
   it("answers an error with an empty 500 and a process warning, and does not reject", async () => {
     const { port, upgraded, seen } = await startUpgrading({ now: () => Number.NaN });
     const warned = once(process, "warning");
-    const answer = parseAnswer(await exchange(port, handshake(EVENTS, [["Authorization", await good()]])));
+    const answer = parseAnswer(await exchange(port, handshake(EVENTS, GOOD)));
     expect(answer.line).toBe("HTTP/1.1 500 Internal Server Error");
     expect(answer.content).toBe("");
     expect(Object.keys(answer.headers)).toEqual(["content-length", "date", "connection"]);
@@ -317,7 +293,7 @@ async function startPending(action: "write" | "end" = "write") {
   const { isRevoked, whenAsked, answer } = slowCheck();
   const upgrading = await startUpgrading({ isRevoked });
   const client = await openRaw(upgrading.port);
-  client.socket[action](handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+  client.socket[action](handshake(EVENTS, GOOD));
   await whenAsked();
   return { ...upgrading, client, answer };
 }
@@ -326,7 +302,7 @@ describe("the bytes of an upgraded connection", () => {
   it("reach the WebSocket library, including those that arrive with the handshake", async () => {
     const { port } = await startUpgrading();
     const client = await openRaw(port);
-    const first = handshake(EVENTS, [["Authorization", await bearer("agents:read")]]);
+    const first = handshake(EVENTS, GOOD);
     client.socket.write(Buffer.concat([Buffer.from(first), frame("at once")]));
     expect(await client.receives(/at once/)).toMatch(/^HTTP\/1\.1 101 .*user-1: at once$/s);
     client.socket.destroy();
@@ -340,7 +316,7 @@ describe("the bytes of an upgraded connection", () => {
     const { isRevoked, whenAsked, answer } = slowCheck();
     const { port, seen } = await startUpgrading({ isRevoked });
     const client = await openRaw(port);
-    const first = handshake(EVENTS, [["Authorization", await bearer("agents:read")]]);
+    const first = handshake(EVENTS, GOOD);
     client.socket.write(Buffer.concat([Buffer.from(first), frame("first")]));
     await whenAsked();
     client.socket.write(frame(text));
@@ -357,24 +333,25 @@ describe("the bytes of an upgraded connection", () => {
     const { isRevoked, whenAsked, answer } = slowCheck();
     const guard = protectUpgrade(serverWith({ isRevoked }));
     const http = createServer();
-    const listeners = (socket: Duplex) =>
-      socket.eventNames().map((name) => [name, socket.listenerCount(name as string)]);
-    const told = deferred<unknown>();
+    const stateOf = (socket: Socket) => [
+      socket.eventNames().map((name) => [name, socket.listenerCount(name as string)]),
+      socket.readableFlowing,
+      socket.bytesWritten,
+      socket.timeout,
+    ];
+    const states = deferred<unknown[]>();
     http.on("upgrade", (request: IncomingMessage, socket: Socket, head: Buffer) => {
-      const before = [listeners(socket), socket.readableFlowing, socket.bytesWritten, socket.timeout];
+      const before = stateOf(socket);
       void guard(request, socket, head).then(() => {
-        told.resolve([
-          before,
-          [listeners(socket), socket.readableFlowing, socket.bytesWritten, socket.timeout],
-        ]);
+        states.resolve([before, stateOf(socket)]);
         socket.destroy();
       });
     });
     const port = await serveHttp(http);
-    const answered = exchange(port, handshake(EVENTS, [["Authorization", await bearer("agents:read")]]));
+    const answered = exchange(port, handshake(EVENTS, GOOD));
     await whenAsked();
     answer(false);
-    const [before, after] = (await told.promise) as [unknown, unknown];
+    const [before, after] = await states.promise;
     expect(after).toEqual(before);
     await answered;
   });
@@ -507,17 +484,16 @@ describe("an upgrade in front of a framework", () => {
 
   it("passes through protectUpgrade next to protect, with the same table", async () => {
     const { port, seen } = await startUpgrading({}, expressApp());
-    const token = await issuer.token({ scopes: ["agents:api:read"] });
     expect((await ask(port, { path: EVENTS })).status).toBe(401);
-    expect((await ask(port, { path: EVENTS, token })).status).toBe(403);
+    expect((await ask(port, { path: EVENTS, headers: OTHER })).status).toBe(403);
     expect(await lineOf(port, handshake(EVENTS))).toBe("401");
-    expect(await lineOf(port, handshake(EVENTS, [["Authorization", `Bearer ${token}`]]))).toBe("403");
+    expect(await lineOf(port, handshake(EVENTS, OTHER))).toBe("403");
     for (const { request } of seen) expect(principalOf(request)).toBeUndefined();
   });
 
   it.each([
-    ["refused", [] as Fields],
-    ["allowed", undefined],
+    ["refused", []],
+    ["allowed", GOOD],
   ])("closes with a warning if the WebSocket library has used the socket: %s", async (_, fields) => {
     const http = createServer();
     const guard = protectUpgrade(serverWith());
@@ -526,8 +502,7 @@ describe("an upgrade in front of a framework", () => {
     http.on("upgrade", (request, socket, head) => void answers.push(guard(request, socket, head)));
     const port = await serveHttp(http);
     const warned = once(process, "warning");
-    const credential: Fields = fields ?? [["Authorization", await bearer("agents:read")]];
-    const received = await exchange(port, handshake(EVENTS, credential));
+    const received = await exchange(port, handshake(EVENTS, fields));
     expect(received).not.toContain("problem+json");
     expect(await Promise.all(answers)).toEqual([false]);
     expect((await warned)[0]).toMatchObject({

@@ -34,6 +34,9 @@ const serverWith = (options: Partial<ResourceServerOptions> = {}) =>
   });
 
 const tokenFor = (sub: string, ...scopes: string[]) => issuer.token({ sub, scopes });
+const TOKEN = await tokenFor("ada", "chat:read");
+/** Has no scope. */
+const WEAK = await tokenFor("ada");
 const headers = (token: string) => ({ extraHeaders: { authorization: `Bearer ${token}` } });
 
 interface Started {
@@ -147,7 +150,7 @@ describe.each([
 
   it("connects with a token that has the scope, and its socket has the principal", async () => {
     const { port, events } = await start();
-    const client = open(port, { ...transports, ...headers(await tokenFor("ada", "chat:read")) });
+    const client = open(port, { ...transports, ...headers(TOKEN) });
     expect(await outcomeOf(client)).toBe("hello ada");
     expect(events).toEqual(["/ ada"]);
   });
@@ -161,36 +164,30 @@ describe.each([
 
   it("receives an error without the scope, or with an expired token", async () => {
     const { port } = await start();
-    expect(
-      await outcomeOf(open(port, { ...transports, ...headers(await tokenFor("ada", "other:read")) })),
-    ).toBe(statusOf(403));
+    expect(await outcomeOf(open(port, { ...transports, ...headers(WEAK) }))).toBe(statusOf(403));
     const expired = await issuer.token({ sub: "ada", scopes: ["chat:read"], exp: NOW - 1 });
     expect(await outcomeOf(open(port, { ...transports, ...headers(expired) }))).toBe(statusOf(401));
   });
 
   it("receives an error with a token in `auth` unless tokenInAuth is set", async () => {
     const { port } = await start();
-    const auth = { token: await tokenFor("ada", "chat:read") };
-    expect(await outcomeOf(open(port, { ...transports, auth }))).toBe(statusOf(401));
+    expect(await outcomeOf(open(port, { ...transports, auth: { token: TOKEN } }))).toBe(statusOf(401));
   });
 });
 
-describe("a client that changes from polling to WebSocket", () => {
-  it("upgrades with its own token", async () => {
-    const { port } = await start();
-    const client = open(port, headers(await tokenFor("ada", "chat:read")));
-    await new Promise((resolve) => client.io.on("open", () => client.io.engine.on("upgrade", resolve)));
-    expect(client.io.engine.transport.name).toBe("websocket");
-    expect(await client.emitWithAck("hello")).toBe("hello ada");
-  });
+it("upgrades a client from polling to WebSocket with its own token", async () => {
+  const { port } = await start();
+  const client = open(port, headers(TOKEN));
+  await new Promise((resolve) => client.io.on("open", () => client.io.engine.on("upgrade", resolve)));
+  expect(client.io.engine.transport.name).toBe("websocket");
+  expect(await client.emitWithAck("hello")).toBe("hello ada");
 });
 
 describe("a request of a session", () => {
   it("accepts the token of the caller who opened it, and also a new one", async () => {
     const { port } = await start();
-    const token = await tokenFor("ada", "chat:read");
-    const sid = await openSession(port, token);
-    expect(await post(port, sid, "40", token)).toBe(200);
+    const sid = await openSession(port, TOKEN);
+    expect(await post(port, sid, "40", TOKEN)).toBe(200);
     const renewed = await issuer.token({ sub: "ada", scopes: ["chat:read"], jti: "2" });
     expect((await ask(port, { path: sessionPath(sid), token: renewed })).text).toMatch(/^40/);
   });
@@ -207,8 +204,7 @@ describe("a request of a session", () => {
     ["an expired token", () => issuer.token({ sub: "ada", scopes: ["chat:read"], exp: NOW - 1 }), 401],
   ])("refuses %s, by polling and by WebSocket", async (_, make, status) => {
     const { port, events } = await start();
-    const own = await tokenFor("ada", "chat:read");
-    const sid = await openSession(port, own);
+    const sid = await openSession(port, TOKEN);
     const stolen = await make();
     expect((await ask(port, { path: sessionPath(sid), token: stolen })).status).toBe(status);
     expect(await post(port, sid, '40\x1e42["hello"]', stolen)).toBe(status);
@@ -216,7 +212,7 @@ describe("a request of a session", () => {
     const upgrade = await exchange(port, renderUpgrade(sessionPath(sid, "websocket"), fields));
     expect(upgrade).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(events).toEqual([]);
-    expect(await post(port, sid, "40", own)).toBe(200);
+    expect(await post(port, sid, "40", TOKEN)).toBe(200);
   });
 
   it("refuses another token if neither token has a user id", async () => {
@@ -231,8 +227,7 @@ describe("a request of a session", () => {
 
   it.each(["unknown", "__proto__", "constructor"])("refuses the session %s", async (sid) => {
     const { port } = await start();
-    const token = await tokenFor("ada", "chat:read");
-    expect(await ask(port, { path: sessionPath(sid), token })).toMatchObject({
+    expect(await ask(port, { path: sessionPath(sid), token: TOKEN })).toMatchObject({
       status: 400,
       body: { code: 1, message: "Session ID unknown" },
     });
@@ -262,11 +257,6 @@ describe("a request of a session", () => {
 });
 
 describe("a namespace", () => {
-  const joining = async (namespace: string, scopes: string[]) => {
-    const { port } = await start();
-    return outcomeOf(open(port, headers(await tokenFor("ada", ...scopes)), namespace));
-  };
-
   it.each([
     ["/admin", ["chat:read", "admin:read"], "hello ada"],
     ["/admin", ["chat:read"], { status: 403, code: "scope_insufficient", missing_scopes: ["admin:read"] }],
@@ -279,7 +269,8 @@ describe("a namespace", () => {
     ["/rooms/a/b", ["platform:admin"], { status: 403, code: "route_unmapped" }],
     ["/rooms/../admin", ["platform:admin"], { status: 400, code: "request_ambiguous" }],
   ])("%s with %j gives %j", async (namespace, scopes, expected) => {
-    const outcome = await joining(namespace, scopes);
+    const { port } = await start();
+    const outcome = await outcomeOf(open(port, headers(await tokenFor("ada", ...scopes)), namespace));
     if (typeof expected === "object") expect(outcome).toMatchObject(expected);
     else expect(outcome).toEqual(expected);
   });
@@ -318,8 +309,6 @@ describe("a namespace", () => {
   });
 });
 
-const WEAK = await tokenFor("ada");
-
 describe("tokenInAuth", () => {
   const withAuth = (token: unknown): Connecting => ({ ...WEBSOCKET, auth: { token } });
 
@@ -344,17 +333,15 @@ describe("tokenInAuth", () => {
 
   it("refuses a token in `auth` next to one in the header", async () => {
     const { port } = await start({}, { tokenInAuth: true });
-    const token = await tokenFor("ada", "chat:read");
-    expect(await outcomeOf(open(port, { ...withAuth(token), ...headers(token) }))).toMatchObject({
+    expect(await outcomeOf(open(port, { ...withAuth(TOKEN), ...headers(TOKEN) }))).toMatchObject({
       status: 400,
     });
   });
 
   it("refuses polling without a token in the header, and a stolen session", async () => {
     const { port } = await start({}, { tokenInAuth: true });
-    const token = await tokenFor("ada", "chat:read");
-    expect(await outcomeOf(open(port, { ...POLLING, auth: { token } }))).toBe(401);
-    const client = open(port, withAuth(token));
+    expect(await outcomeOf(open(port, { ...POLLING, auth: { token: TOKEN } }))).toBe(401);
+    const client = open(port, withAuth(TOKEN));
     expect(await outcomeOf(client)).toBe("hello ada");
     const sid = client.io.engine.id;
     for (const transport of ["polling", "websocket"]) {
@@ -366,7 +353,7 @@ describe("tokenInAuth", () => {
 
   it("accepts only one caller for each session", async () => {
     const { port } = await start({}, { tokenInAuth: true });
-    const client = open(port, withAuth(await tokenFor("ada", "chat:read")));
+    const client = open(port, withAuth(TOKEN));
     expect(await outcomeOf(client)).toBe("hello ada");
     const admin = client.io.socket("/admin", { auth: { token: await tokenFor("eve", "admin:read") } });
     admin.connect();
@@ -389,7 +376,7 @@ describe("the end of a token", () => {
       const stop = untilExpiry(principal, { server, onEnd, checkEverySeconds: 30 });
       socket.on("disconnect", stop);
     });
-    const client = open(port, { ...WEBSOCKET, ...headers(await tokenFor("ada", "chat:read")) });
+    const client = open(port, { ...WEBSOCKET, ...headers(TOKEN) });
     const ended = new Promise((resolve) => client.on("access_ended", resolve));
     const gone = new Promise((resolve) => client.on("disconnect", resolve));
     await until(() => vi.isFakeTimers() && vi.getTimerCount() > 0);
@@ -416,8 +403,7 @@ describe("protectUpgrade on the server of Socket.IO", () => {
     );
     const { port } = await listen(http);
     onTestFinished(() => io.close());
-    const token = await tokenFor("ada", "chat:read");
-    expect(await outcomeOf(open(port, { ...WEBSOCKET, ...headers(token) }))).toBe("ada");
+    expect(await outcomeOf(open(port, { ...WEBSOCKET, ...headers(TOKEN) }))).toBe("ada");
     expect(await outcomeOf(open(port, WEBSOCKET))).toBe("Unexpected server response: 401");
     expect(await Promise.all(answers)).toEqual([false, false]);
   });
@@ -440,20 +426,18 @@ describe("protect of Socket.IO", () => {
   it("decides by the path of the server", async () => {
     const options = { scopeMappings: { "GET /chat/live": ["chat:read"] } };
     const { port } = await start(options, undefined, { path: "/chat/live" });
-    const token = await tokenFor("ada", "chat:read");
-    expect(await outcomeOf(open(port, { path: "/chat/live", ...headers(token) }))).toBe("hello ada");
+    expect(await outcomeOf(open(port, { path: "/chat/live", ...headers(TOKEN) }))).toBe("hello ada");
     expect(await outcomeOf(open(port, { path: "/chat/live", ...POLLING }))).toBe(401);
   });
 
   it("answers an error with 500, refuses the socket and reports both", async () => {
     const now = vi.fn(() => NOW * 1000);
     const { port } = await start({ now, tokenCache: false });
-    const token = await tokenFor("ada", "chat:read");
-    const client = open(port, { ...WEBSOCKET, ...headers(token) });
+    const client = open(port, { ...WEBSOCKET, ...headers(TOKEN) });
     expect(await outcomeOf(client)).toBe("hello ada");
     now.mockReturnValue(Number.NaN);
     const warned = once(process, "warning");
-    const polled = await ask(port, { path: "/socket.io/?EIO=4&transport=polling", token });
+    const polled = await ask(port, { path: "/socket.io/?EIO=4&transport=polling", token: TOKEN });
     expect(polled).toMatchObject({ status: 500, text: "" });
     expect(((await warned) as [Error])[0].message).toContain("Socket.IO request");
     const admin = client.io.socket("/admin");
@@ -478,7 +462,7 @@ describe("protect of Socket.IO", () => {
     const { port, http } = await start({ isRevoked });
     const upgraded = once(http, "upgrade") as Promise<[unknown, NetSocket]>;
     const { socket } = await openRaw(port);
-    const authorization = `Bearer ${await tokenFor("ada", "chat:read")}`;
+    const authorization = `Bearer ${TOKEN}`;
     const target = "/socket.io/?EIO=4&transport=websocket";
     socket.write(renderUpgrade(target, [["Authorization", authorization]]));
     await whenAsked();

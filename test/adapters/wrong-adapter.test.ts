@@ -144,31 +144,22 @@ describe("a guard as createContext of tRPC", () => {
 });
 
 describe("principalOf of another adapter", () => {
-  /** One unguarded object of each framework, as its handlers get it. */
+  /** The unguarded object of each framework that its handlers receive. */
   async function collect() {
-    const found: Record<string, unknown> = {};
-    const app = express().use((request, response) => {
-      found["Express"] = request;
-      response.end();
-    });
-    await statusOf(app);
-    await statusOf((request, response) => {
-      found["Node.js"] = request;
-      response.end();
-    });
+    const received: Record<string, unknown> = { Fetch: new Request("http://127.0.0.1/open") };
+    const receive = (name: string, value: unknown): string => {
+      received[name] = value;
+      return "";
+    };
+    await statusOf(express().use((request, response) => response.end(receive("Express", request))));
+    await statusOf((request, response) => response.end(receive("Node.js", request)));
     const koa = new Koa().use((context) => {
-      found["Koa"] = context;
-      context.body = "";
+      context.body = receive("Koa", context);
     });
     await statusOf(koaListener(koa));
-    await fastify()
-      .get("/open", (request) => {
-        found["Fastify"] = request;
-        return "";
-      })
-      .inject("/open");
-    found["Fetch"] = new Request("http://127.0.0.1/open");
-    return found;
+    const app = fastify().get("/open", (request) => receive("Fastify", request));
+    await app.inject("/open");
+    return received;
   }
 
   const NAMES = {
@@ -186,8 +177,8 @@ describe("principalOf of another adapter", () => {
     "checks what it is given: %s (%s) given an object of %s (%s)",
     async (adapter, own, right, name) => {
       const { principalOf } = adapters[adapter];
-      const found = await collect();
-      const find = (): unknown => principalOf(found[name] as never);
+      const received = await collect();
+      const find = (): unknown => principalOf(received[name] as never);
       const isNode = (one: string): boolean => one === "express" || one === "node";
       if (adapter === right || (isNode(adapter) && isNode(right))) expect(find()).toBeUndefined();
       else {
