@@ -72,25 +72,20 @@ describe("introspection with keys", () => {
 
   it("returns 503 for an answer that another key signed, or that was changed", async () => {
     const [header, , signature] = (await sign()).split(".");
-    const payload = Buffer.from(JSON.stringify({ iss: LOGIN, token_introspection: active() })).toString(
-      "base64url",
-    );
-    const unsigned = Buffer.from('{"alg":"none","typ":"token-introspection+jwt"}').toString("base64url");
+    const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString("base64url");
+    const payload = encode({ iss: LOGIN, token_introspection: active() });
+    const unsigned = encode({ alg: "none", typ: "token-introspection+jwt" });
     const changed = [`${header}.${payload}.${signature}`, `${unsigned}.${payload}.`];
     for (const body of [await sign({}, { kid: "login-1" }, other), ...changed])
       expect((await ask(body, { algorithms: ["RS256", "ES256"] })).verdict).toBe("503");
   });
 
-  it.each(["", "{}", "a.b", "a.b.c", "not a token"])(
+  it.each(["", JSON.stringify(active()), "a.b", "a.b.c", "not a token"])(
     "returns 503 for the body %j, which is not a signed answer",
     async (body) => {
       expect((await ask(body)).verdict).toBe("503");
     },
   );
-
-  it("returns 503 for an answer in JSON", async () => {
-    expect((await ask(JSON.stringify(active()))).verdict).toBe("503");
-  });
 
   it.each<readonly [string, object, string]>([
     ["is not active", { active: false }, "401 revoked"],
