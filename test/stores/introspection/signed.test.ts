@@ -119,14 +119,11 @@ describe("introspection with remote keys", () => {
   it("returns 503 with Retry-After while the keys cannot be fetched", async () => {
     const warn = vi.spyOn(process, "emitWarning").mockReturnValue();
     const published = await openEndpoint(status(500));
-    const { check, server } = await startAsking(
-      { keys: { jwksUri: published.url }, issuer: LOGIN },
-      { behaviour: text(await sign()) },
-    );
-    const decision = await check();
-    if (decision.allowed) throw new Error("It was allowed.");
-    expect(server.refuse(decision)).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
-    expect(String(decision.cause)).toContain("returned a signed answer whose keys are unavailable.");
+    const remote = { keys: { jwksUri: published.url }, issuer: LOGIN };
+    const { refusal } = await startAsking(remote, { behaviour: text(await sign()) });
+    const { cause, ...answer } = await refusal();
+    expect(answer).toMatchObject({ status: 503, headers: { "Retry-After": "1" } });
+    expect(String(cause)).toContain("returned a signed answer whose keys are unavailable.");
     expect(warn).toHaveBeenCalledWith(expect.stringContaining("Keys of http"), "ScopegateWarning");
     warn.mockRestore();
   });
