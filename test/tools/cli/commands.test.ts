@@ -304,13 +304,10 @@ describe("scopegate explain", () => {
   it("shows the kid of a token that no key verifies, and the known ones", async () => {
     const other = createIssuer({ kid: "2025" });
     const input = await other.token({ scopes: ["agents:read"], aud: "agents-prod" });
-    const config = fileOf({
-      service_id: "agents-prod",
-      keys: { jwks: setOf(createIssuer({ kid: "2026" })) },
-    });
-    const { code, out } = await scopegate(["explain", "GET", "/agents", "--config", config, "--token", "-"], {
-      input,
-    });
+    const keys = { jwks: setOf(createIssuer({ kid: "2026" })) };
+    const config = fileOf({ service_id: "agents-prod", keys });
+    const args = ["explain", "GET", "/agents", "--config", config, "--token", "-"];
+    const { code, out } = await scopegate(args, { input });
     expect(code).toBe(1);
     expect(out).toContain("token_rejected (key)");
     expect(out).toContain("because    expected kid: 2026\n");
@@ -468,17 +465,13 @@ describe("scopegate matrix", () => {
   it("shows who may call what", async () => {
     const { out, code } = await scopegate(args);
     expect(code).toBe(0);
-    expect(out).toBe(
-      [
-        "| route  | role   | result             |",
-        "| ------ | ------ | ------------------ |",
-        "| GET /a | nobody | credential_missing |",
-        "| GET /a | reader | allowed            |",
-        "| GET /b | nobody | credential_missing |",
-        "| GET /b | reader | allowed            |",
-        "",
-      ].join("\n"),
-    );
+    expect(out).toBe(`| route  | role   | result             |
+| ------ | ------ | ------------------ |
+| GET /a | nobody | credential_missing |
+| GET /a | reader | allowed            |
+| GET /b | nobody | credential_missing |
+| GET /b | reader | allowed            |
+`);
   });
 
   it("writes a snapshot, accepts it in any padding, and shows what has changed", async () => {
@@ -491,10 +484,8 @@ describe("scopegate matrix", () => {
     expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
     writeFileSync(snapshot, `# Access\n\n${readFileSync(snapshot, "utf8").replaceAll("  ", " ")}`);
     expect((await scopegate([...args, "--check", snapshot])).code).toBe(0);
-    writeFileSync(
-      config,
-      JSON.stringify({ default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } }),
-    );
+    const opened = { default_scope_mappings: {}, scope_mappings: { "GET /a": "public" } };
+    writeFileSync(config, JSON.stringify(opened));
     const changed = await scopegate([...args, "--check", snapshot], { isTerminal: true });
     expect(changed.code).toBe(1);
     expect(changed.out).toContain("+ GET /a | nobody | allowed");
