@@ -332,15 +332,8 @@ describe("samples", () => {
 
   it("builds nothing for a decision outside the sample", () => {
     const { log } = start({ sample: { allowed: 0 } });
-    const untouchable = new Proxy(
-      {},
-      {
-        get: () => {
-          throw new Error("read");
-        },
-      },
-    );
-    expect(log({ allowed: true } as Decision, untouchable as never, untouchable as never)).toBeUndefined();
+    // Each property of `undefined` throws.
+    expect(log({ allowed: true } as Decision, undefined as never, undefined as never)).toBeUndefined();
   });
 });
 
@@ -356,15 +349,7 @@ describe("the options", () => {
       salt: "x",
     };
     const { issues, message } = thrownBy(() => decisionLog(() => undefined, options as never));
-    expect(issues.map(({ path }) => path[1])).toEqual([
-      "sample",
-      "random",
-      "maxQueued",
-      "subject",
-      "hashSecret",
-      "include",
-      "salt",
-    ]);
+    expect(issues.map(({ path }) => path[1]).sort()).toEqual(Object.keys(options).sort());
     expect(message).toContain("Write { allowed: 0.01, refused: 1 }, each from 0 to 1.");
   });
 
